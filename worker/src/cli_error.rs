@@ -33,5 +33,5 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The result of every command: the exit code, or the error.
+/// Every command's result: the exit code, or the error.
 pub type CliResult = Result<Exit, CliError>;

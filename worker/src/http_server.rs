@@ -31,11 +31,11 @@ use self::refusals::{Connection, Replace};
 /// The number of connections, and the limits for each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionLimits {
-    /// Maximum number of connections, if the system allows enough open files.
+    /// Maximum connections, if the system allows enough open files.
     most: usize,
     /// Open files that one connection may take, including a share for the rest of the process.
     files_each: usize,
-    /// Timeout for the head of a request, and for an open connection that waits for one.
+    /// Timeout for a request's head, and for an open connection that waits for one.
     head_time: Duration,
     /// Replaces the HTTP library's own refusals. `None` keeps them.
     refusals: Option<Replace>,
@@ -48,7 +48,7 @@ impl ConnectionLimits {
     }
 }
 
-/// For the files of a folder: browsers open six connections to a host, and each sends a file. They
+/// For a folder's files: browsers open six connections to a host, and each sends a file. They
 /// reconnect when they need to.
 pub(crate) const FILE_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     most: 512,
@@ -64,7 +64,7 @@ pub(crate) const API_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     head_time: Duration::from_secs(30),
     refusals: None,
 };
-/// Maximum number of connections if the system reports no limit for open files.
+/// Maximum connections if the system reports no limit for open files.
 const MIN_CONNECTIONS: usize = 16;
 /// Age at which a connection accepts no further requests.
 const CONNECTION_LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -124,7 +124,7 @@ pub(crate) async fn serve(
     while connections.join_next().await.is_some() {}
 }
 
-/// Serves the requests of one connection.
+/// Serves one connection's requests.
 async fn serve_one(
     (stream, peer): (TcpStream, SocketAddr),
     router: Router,

@@ -1,7 +1,7 @@
-//! Options that several commands share: the database, fetching, the options of a scan, and the
-//! format of durations.
+//! Options that several commands share: the database, fetching, a scan's options, and the format of
+//! durations.
 //!
-//! Does not depend on the commands.
+//! This does not depend on the commands.
 
 mod identity;
 mod quantities;

@@ -3,8 +3,8 @@
 //! Invariants: nothing outside the folder is served, and of the names that begin with a dot only
 //! `.well-known/`. Every response carries the headers of `site/headers.json`, like the CDN's. A
 //! changed file has a new `ETag`. Memory is bounded: large files are sent in pieces, and few texts
-//! are compressed concurrently. Does not depend on the content of objects, because `object_names`
-//! derives the content type and cache rule from the name.
+//! are compressed concurrently. This does not depend on the content of objects, because
+//! `object_names` derives the content type and cache rule from the name.
 
 mod encoding;
 mod file;
@@ -40,7 +40,7 @@ use tokio::{
 use self::headers::insert;
 use crate::http_server;
 
-/// The headers of every response, by lower-case names. The CDN is configured with the same file.
+/// Every response's headers, by lower-case names. The CDN is configured with the same file.
 const HEADERS: &str = include_str!("../../site/headers.json");
 
 /// Connections that wait to be accepted. This is also Linux's default limit. A client whose
@@ -74,7 +74,7 @@ pub enum ServeError {
 /// A running server.
 #[derive(Debug)]
 pub struct Serving {
-    /// The address of the server, with the real port if 0 was given.
+    /// The server's address, with the real port if 0 was given.
     pub address: SocketAddr,
     /// Ends after the shutdown, when the last response has been sent.
     pub finished: JoinHandle<()>,

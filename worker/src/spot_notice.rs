@@ -3,7 +3,7 @@
 //! service.
 //!
 //! A notice only starts a drain, like a signal. On a machine that is not an EC2 instance, no
-//! requests are sent. Does not depend on leases or jobs. Source: "Spot Instance interruption
+//! requests are sent. This does not depend on leases or jobs. Source: "Spot Instance interruption
 //! notices" (poll every 5 seconds) and "Retrieve the target lifecycle state through instance
 //! metadata" in the AWS guides.
 
@@ -16,7 +16,7 @@ use url::Url;
 
 pub use self::service::wait_for_notice;
 
-/// The address of the service, the same on every EC2 instance.
+/// The service's address, the same on every EC2 instance.
 const SERVICE: &str = "http://169.254.169.254";
 const NOT_BUILT_IN: &str = "this program was built without the feature ec2";
 

@@ -1,7 +1,7 @@
-//! The telemetry of a process: log lines on stderr, metrics and traces for collectors.
+//! A process's telemetry: log lines on stderr, metrics and traces for collectors.
 //!
 //! Lines are text for people or JSON for programs. A line that a job writes names the job, shard
-//! and scan. Does not depend on the work of jobs.
+//! and scan. This does not depend on the work of jobs.
 
 mod export;
 mod flood;
@@ -38,7 +38,7 @@ const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,
 const TRACED_CRATES: [&str; 4] =
     ["everytab_fetcher", "everytab_jobs", "everytab_runner", "everytab_worker"];
 
-/// The telemetry of this process; [`Telemetry::end`] sends the last of it.
+/// This process's telemetry; [`Telemetry::end`] sends the last of it.
 #[derive(Debug)]
 pub struct Telemetry {
     exporters: Exporters,
@@ -47,7 +47,7 @@ pub struct Telemetry {
     reporting: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Starts the telemetry of this process. Must be called outside of a runtime.
+/// Starts this process's telemetry. Must be called outside of a runtime.
 ///
 /// `EVERYTAB_LOG` filters lines (for example `info`, `everytab_jobs=debug`); `default` is its
 /// default. `EVERYTAB_LOG_FORMAT=json` writes JSON. `EVERYTAB_LOG_LIMIT=N|off` limits the lines

@@ -26,7 +26,7 @@ use everytab_icon::{
 use everytab_jobs::icon_processes;
 use everytab_sandbox::Sandbox;
 
-/// Icons of a batch: those of 16 hosts.
+/// Icons in a batch: those of 16 hosts.
 const BATCH: usize = 16;
 
 fn main() -> ExitCode {

@@ -1,16 +1,16 @@
 //! Validates blocklist patterns and converts them into the form that is compared. Operators give
 //! patterns in commands; people also edit blocklist.txt.
 //!
-//! Does not depend on a pattern's origin or use.
+//! This does not depend on a pattern's origin or use.
 
 use std::net::IpAddr;
 
 use everytab_bundler::takedown_list::{PatternKind, listed_patterns};
 use everytab_commoncrawl::{HostnameError, canonical_hostname};
 
-/// Maximum characters of a title pattern. A CHECK constraint of the database has the same limit.
+/// Maximum characters in a title pattern. A CHECK constraint of the database has the same limit.
 const MAX_TITLE_CHARACTERS: usize = 300;
-/// Maximum invalid lines of a list that a message quotes. The message counts all of them.
+/// Maximum invalid lines in a list that a message quotes. The message counts all of them.
 const NAMED_LINES: usize = 3;
 
 /// Returns a pattern in the form that is compared.
@@ -109,10 +109,10 @@ fn title(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// The patterns of a blocklist.txt.
+/// A blocklist's patterns.txt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatternList {
-    /// Valid patterns in the form that is compared, in the order of the list.
+    /// Valid patterns in the form that is compared, in the list's order.
     pub patterns: Vec<(PatternKind, String)>,
     /// The reasons why other lines are invalid.
     refused: Vec<String>,

@@ -49,7 +49,7 @@ const HOSTS_PER_BATCH: usize = 16;
 /// A host has no icon after this many failed conversions. This bounds its cost, and icons listed
 /// after so many broken ones are hardly better.
 const MAX_FAILED_CONVERSIONS: usize = 4;
-/// Maximum bytes of an archive that is read whole; a larger one is read record by record. A shard's
+/// Maximum bytes in an archive that is read whole; a larger one is read record by record. A shard's
 /// archive has about 5 MB.
 const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
 
@@ -192,10 +192,10 @@ impl ShardArchive {
     }
 }
 
-/// The tabs of a shard.
+/// A shard's tabs.
 struct ShardTabs {
     tabs: Vec<Tab>,
-    /// The hostname of each tab.
+    /// Each tab's hostname.
     hostnames: Vec<String>,
     /// The icons from which the tabs were made.
     icons: Vec<IconLine>,
@@ -251,7 +251,7 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
     Ok(ShardTabs { tabs, hostnames, icons, thumbnails, stats })
 }
 
-/// Converts icons, which are records of the archive, and keeps the results by offset.
+/// Converts icons, which are records in the archive, and keeps the results by offset.
 struct Converter<'a> {
     archive: ShardArchive,
     colours: Colours,

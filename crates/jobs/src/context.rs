@@ -1,7 +1,7 @@
 //! What a job uses to run: stores, the fetcher, the icon sandbox, a directory for temporary files.
 //!
-//! Does not depend on Postgres, which a job reaches only through the item journal of its
-//! assignment.
+//! This does not depend on Postgres, which a job reaches only through its assignment's item
+//! journal.
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 use crate::{icon_processes, live_exclusions::LiveExclusions, scan_settings::ScanSettings};
 
-/// Maximum attempts of one store request by a worker. Twelve attempts with their pauses take about
+/// Maximum attempts in one store request by a worker. Twelve attempts with their pauses take about
 /// 50 s on average, so a shorter outage rarely ends a job. After a longer one, jobs are released.
 pub const STORE_ATTEMPTS: u32 = 12;
 

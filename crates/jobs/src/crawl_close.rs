@@ -3,7 +3,7 @@
 //!
 //! A list contains an archive if fetches name it and its store has it. All robots.txt archives are
 //! listed, because no fetch names them. Invariant: the bytes are a pure function of the crawl and
-//! of its stores' contents. Does not depend on the contents of index files.
+//! of its stores' contents. This does not depend on the contents of index files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

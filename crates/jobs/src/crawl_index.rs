@@ -5,7 +5,7 @@
 //! They are sorted on disk and written in one pass. Invariants: the bytes are a pure function of
 //! the rows and of those archives; memory is bounded for a range of any size.
 //!
-//! Does not depend on how a row is encoded.
+//! This does not depend on how a row is encoded.
 
 mod files;
 mod home_redirects;
@@ -107,7 +107,7 @@ impl CrawlIndexInput {
     }
 }
 
-/// Adds the rows of the robots.txt archives, and writes the files.
+/// Adds the robots' rows.txt archives, and writes the files.
 pub(crate) async fn perform(
     context: &Context,
     job: &CrawlAssignment,

@@ -1,6 +1,6 @@
 //! What the jobs of a finished live crawl have in common: the crawl and its stores.
 //!
-//! Does not depend on which files are written.
+//! This does not depend on which files are written.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{context::Context, job::JobError};
 
-/// Files of an index change when a crawl is indexed again.
+/// Files in an index change when a crawl is indexed again.
 pub(crate) const CACHE_CONTROL: &str = "no-cache";
 
 /// A job of a crawl's run, with the crawl.
@@ -33,7 +33,7 @@ pub struct CrawlAssignment {
 }
 
 impl CrawlAssignment {
-    /// Loads the crawl of a lease.
+    /// Loads a lease's crawl.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or the crawl's name cannot be part of an
@@ -49,7 +49,7 @@ impl CrawlAssignment {
         Ok(Self { run: lease.run, kind: lease.kind, part: lease.part, crawl, name, heartbeat })
     }
 
-    /// Returns the store of the indexes, lists and documents.
+    /// Returns the indexes' store, lists and documents.
     pub(crate) async fn main_store(&self, context: &Context) -> Result<Arc<dyn Store>, JobError> {
         Ok(context.store(&self.crawl.store).await?)
     }

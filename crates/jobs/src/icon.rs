@@ -26,7 +26,7 @@ use crate::{
     stats::Stats,
 };
 
-/// Maximum disk bytes for the icons of one shard. 1,200 hosts with 30 KB per icon take about 90 MB.
+/// Maximum disk bytes for one shard's icons. 1,200 hosts with 30 KB per icon take about 90 MB.
 pub const SPOOL_BYTES: u64 = 2 << 30;
 
 /// Returns the maximum concurrent icon jobs of a worker with this many requests in flight. A shard

@@ -5,7 +5,7 @@
 //! thumbnail, or the reason why there is none. Invariant: every reply is validated, because an
 //! attacker who exploits a decoder controls what it returns.
 //!
-//! Does not depend on which host an icon belongs to.
+//! This does not depend on which host an icon belongs to.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -34,7 +34,7 @@ const FAULT_VARIABLE: &str = "EVERYTAB_TEST_DECODER";
 pub(crate) const CRASHED: &str = "crashed";
 /// Bytes of a reply before the PNG: four single bytes, two sides, the thumbnail.
 const HEAD_BYTES: usize = 4 + 4 + 4 + THUMBNAIL_BYTES;
-/// Maximum bytes of a tab icon, more than its uncompressed pixels take.
+/// Maximum bytes in a tab icon, more than its uncompressed pixels take.
 const MAX_PNG_BYTES: usize = 8 << 10;
 /// The bytes of a PNG before its width.
 const PNG_START: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
@@ -45,7 +45,7 @@ pub type Reason = &'static str;
 /// A tab icon, with its thumbnail for the map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedIcon {
-    /// The icon of the tab.
+    /// The tab's icon.
     pub icon: TabIcon,
     /// Made from the tab icon instead of the original, because a takedown that draws it again only
     /// has the tab icon.

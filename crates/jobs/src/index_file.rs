@@ -1,7 +1,7 @@
 //! Reads an index file from a store, and fetches the next window while the last one is parsed.
 //!
-//! Connects [`IndexReader`], which does no I/O, with a [`Store`]. Does not depend on how captures
-//! are used.
+//! Connects [`IndexReader`], which does no I/O, with a [`Store`]. This does not depend on how
+//! captures are used.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use everytab_storage::{StorageError, Store};
 use everytab_webpage::address::is_public;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Byte ranges of an index file that are requested concurrently. The twelve columns of a row group
+/// Byte ranges of an index file that are requested concurrently. The twelve columns in a row group
 /// arrive in two rounds, and a source that limits connections (the HTTPS mirror allows 50) has room
 /// for four index jobs.
 const CONCURRENT_RANGES: usize = 8;
 
-/// Returns the options for reading all captures of a file on hosts of the public internet.
+/// Returns the options for reading all captures in a file on hosts of the public internet.
 pub fn index_options() -> IndexOptions {
     IndexOptions { is_public_address: is_public, ..IndexOptions::default() }
 }

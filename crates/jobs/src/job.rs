@@ -1,10 +1,10 @@
 //! What every job has in common: the assignment, loading and performing it, its result, and its
 //! errors.
 //!
-//! Invariant: while a job is performed, it reaches Postgres only through the item journal of its
-//! assignment.
+//! Invariant: while a job is performed, it reaches Postgres only through its assignment's item
+//! journal.
 //!
-//! Does not depend on which kinds of jobs exist.
+//! This does not depend on which kinds of jobs exist.
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
@@ -28,7 +28,7 @@ pub struct ScanAssignment {
     pub kind: JobKind,
     /// The number of the shard, the index file or the hostname range.
     pub part: i32,
-    /// The lease number. With the token it is part of the names of objects that are not a pure
+    /// The lease number. With the token it belongs to the names of objects that are not a pure
     /// function of their inputs.
     pub lease_number: i32,
     /// The lease's token.
@@ -44,7 +44,7 @@ pub struct ScanAssignment {
 }
 
 impl ScanAssignment {
-    /// Loads the scan of a lease.
+    /// Loads a lease's scan.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or the scan's settings cannot be parsed.

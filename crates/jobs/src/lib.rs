@@ -1,9 +1,9 @@
-//! The jobs of a scan and of a finished live crawl: one file per kind, and the registry.
+//! The jobs in a scan and of a finished live crawl: one file per kind, and the registry.
 //!
 //! A job loads its input from Postgres. Then it runs without a database, with a [`Context`]
 //! (stores, the fetcher, a directory), and returns rows and counts, which one completion records.
 //!
-//! Does not depend on scheduling.
+//! This does not depend on scheduling.
 //!
 //! ```
 //! use everytab_jobs::{icon, scan_settings::ScanSettings};

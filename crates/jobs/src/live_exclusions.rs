@@ -1,7 +1,7 @@
-//! Exclusion lists of the scans whose icons this worker fetches. The icon jobs of a scan share its
+//! Exclusion lists of the scans whose icons this worker fetches. The icon jobs in a scan share its
 //! list with the worker, which keeps it up to date while a job holds it.
 //!
-//! Does not depend on Postgres.
+//! This does not depend on Postgres.
 
 use std::collections::HashMap;
 

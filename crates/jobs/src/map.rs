@@ -1,13 +1,12 @@
 //! `map`: draws one region of the map of all icons, in tiles of up to four levels.
 //!
 //! A region is one tile of the coarsest level at which a pixel shows at most one icon, with the
-//! tiles below it. A job draws it quarter by quarter and holds a tile of each level and the
-//! thumbnails of one quarter: at most 576 bundles, which take 16 MB with 144 cells per bundle and
-//! 113 MB with 1,024, plus the parts that contain them. `publish` joins the coarser levels
-//! (`coarse`).
+//! tiles below it. A job draws it quarter by quarter and holds a tile of each level and one
+//! quarter's thumbnails: at most 576 bundles, which take 16 MB with 144 cells per bundle and 113 MB
+//! with 1,024, plus the parts that contain them. `publish` joins the coarser levels (`coarse`).
 //!
-//! Invariant: tiles are a pure function of the shards' parts. Does not depend on where a tab's icon
-//! was fetched.
+//! Invariant: tiles are a pure function of the shards' parts. This does not depend on where a tab's
+//! icon was fetched.
 
 mod coarse;
 mod draw;
@@ -101,20 +100,20 @@ pub(crate) async fn load_layout(
     Ok(MapLayout::new(info.bundles(), most_tabs.unsigned_abs()))
 }
 
-/// The input of a map, and the store for its tiles.
+/// A map's input, and the store for its tiles.
 #[derive(Debug)]
 pub struct ScanMap {
     /// The store with the shards' parts.
     pub archive: Arc<dyn Store>,
-    /// The store of the site.
+    /// The site's store.
     pub site: Arc<dyn Store>,
     /// The scan's id.
     pub scan_id: Uuid,
     /// The shards whose bundles are written.
     pub shards: BTreeSet<i32>,
-    /// Number of bundles of the scan.
+    /// Number of bundles in the scan.
     pub bundles: u32,
-    /// Number of bundles of a shard.
+    /// Number of bundles in a shard.
     pub bundles_per_shard: u32,
     /// The map's dimensions.
     pub layout: MapLayout,

@@ -5,7 +5,7 @@
 //! overloaded store is in outage, whatever its canary shows. A store without the scan's token is in
 //! outage too, and no canary is written to it, because it is not the scan's.
 //!
-//! Does not depend on who waits, and for how long.
+//! This does not depend on who waits, and for how long.
 
 use everytab_bundler::object_names;
 use everytab_commoncrawl::index::paths::paths_list;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::{context::Context, scan_settings::ScanSettings, store_tokens};
 
-/// The stores of a scan, and the CDN in front of its site.
+/// A scan's stores, and the CDN before its site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanStore {
     /// The crawl's bucket.

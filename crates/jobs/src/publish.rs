@@ -55,7 +55,7 @@ pub struct PublishRequest {
     pub bundled: Vec<i32>,
     /// The scan's counts.
     pub outcomes: Vec<OutcomeCount>,
-    /// The document of `scan status`, for the times of the stages.
+    /// The document of `scan status`, for the stages' times.
     pub status: ScanStatus,
     /// The map's dimensions. `None` if the scan has no map, or a part of it was discarded.
     pub map: Option<MapLayout>,
@@ -143,7 +143,7 @@ pub async fn publish_site(
     heartbeat: &Heartbeat,
 ) -> Result<Manifest, JobError> {
     let PublishRequest { info, settings, .. } = request;
-    // A publish job does not get here: all jobs look for the tokens of their stores.
+    // A publish job does not get here: all jobs look for their stores' tokens.
     let site = context.store(&settings.site).await?;
     if let Some(fault) = store_tokens::fault(&*site, info.scan_id).await? {
         return Err(JobError::Discard(format!("publish refused: {fault}")));
@@ -261,7 +261,7 @@ fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
     }
 }
 
-/// Draws the coarse levels of the map, and returns its dimensions.
+/// Draws the map's coarse levels, and returns its dimensions.
 async fn publish_map(
     site: &dyn Store,
     prefix: &str,

@@ -1,6 +1,6 @@
 //! The registry: one line per kind of job, in pipeline order.
 //!
-//! Does not depend on scheduling.
+//! This does not depend on scheduling.
 
 use everytab_coordinator::{Coordinator, JobKind, Lease};
 use everytab_fetcher::{Heartbeat, ItemIsolation};

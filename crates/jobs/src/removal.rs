@@ -1,4 +1,4 @@
-//! Removes tabs from the objects of a scan, for publishing and for takedowns.
+//! Removes tabs from a scan's objects, for publishing and for takedowns.
 //!
 //! A bundle is rewritten without the tabs of excluded hosts, under a name derived from its content,
 //! which the manifest then lists in `overrides`. The last tab of the bundle moves into the slot of
@@ -8,7 +8,7 @@
 //!
 //! Invariants: an excluded host is found by its search line, which is removed last, and an excluded
 //! title or icon in its bundle, which is overwritten after the search lines. An interrupted removal
-//! is therefore completed by repeating it. Does not depend on Postgres or the manifest.
+//! is therefore completed by repeating it. This does not depend on Postgres or the manifest.
 
 mod answer_files;
 mod content;

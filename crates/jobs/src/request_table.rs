@@ -3,7 +3,7 @@
 //! The table is the second record of the shard's archive, a `resource` of the URN [`TABLE`], so
 //! that a reader only needs the object's first bytes. Lines are sorted by host and time.
 //!
-//! Does not depend on who reads it.
+//! This does not depend on who reads it.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub const TABLE: &str = "urn:everytab:requests";
 pub(crate) const TABLE_TYPE: &str = "text/tab-separated-values";
 /// Start of the first line, followed by the number of requests that had no room in the table.
 const HEADER: &str = "asked_at\tmethod\toutcome\tstatus\tbytes\turl\tleft out: ";
-/// Bytes of the archive that are read first; an ordinary shard's table takes about 60 KB.
+/// Bytes in the archive that are read first; an ordinary shard's table takes about 60 KB.
 const FIRST_READ: u64 = 128 * 1024;
 /// Factor by which the read grows if it was too short.
 const READ_GROWTH: u64 = 4;
@@ -42,7 +42,7 @@ pub fn left_out(table: &str) -> u64 {
     header.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Writes the request table of a shard.
+/// Writes a shard's request table.
 pub(crate) fn table(logged: &LoggedRequests) -> Vec<u8> {
     let mut requests: Vec<(&str, &LoggedRequest)> =
         logged.requests.iter().map(|one| (host_of(&one.url).unwrap_or_default(), one)).collect();

@@ -1,4 +1,4 @@
-//! The settings of a scan, frozen by `scan start` and applied by every worker.
+//! A scan's settings, frozen by `scan start` and applied by every worker.
 
 use everytab_bundler::MAX_LOSS_PERCENT;
 use everytab_icon::png::Colours;
@@ -19,8 +19,7 @@ pub enum Internet {
 }
 
 /// The settings that determine the bundles, together with the crawl, the blocklist and the web's
-/// responses, and the locations of the stores. A worker needs nothing but the database to read
-/// them.
+/// responses, and the stores' locations. A worker needs nothing but the database to read them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanSettings {
     /// The crawl's bucket: `file://`, `s3://`, `https://` or `http://`.
@@ -37,7 +36,7 @@ pub struct ScanSettings {
     pub entries_per_bundle: u32,
     /// Whether an origin's robots.txt is fetched and obeyed before its first icon.
     pub obey_robots: bool,
-    /// Number of colours that an icon keeps.
+    /// Colours that an icon keeps.
     pub icon_colours: Colours,
     /// The CloudFront distribution to invalidate.
     pub distribution: Option<String>,
@@ -67,7 +66,7 @@ pub struct PinnedRanks {
     pub asked: String,
     /// The path or URL from which they were read.
     pub read_from: String,
-    /// Number of hosts.
+    /// Host count.
     pub hosts: u64,
     /// The SHA-256 of the list in the archive, in hexadecimal digits.
     pub sha256: String,

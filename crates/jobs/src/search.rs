@@ -80,7 +80,7 @@ pub struct MergedRange {
     pub hostnames: u64,
     /// Files written, excluding the index.
     pub files: u64,
-    /// Number of hostnames per top-level domain.
+    /// Hostnames per top-level domain.
     pub top_level: BTreeMap<String, u64>,
 }
 

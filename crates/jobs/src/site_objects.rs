@@ -1,4 +1,4 @@
-//! Writes objects of the site, with the headers that depend on their names.
+//! Writes objects in the site, with the headers that depend on their names.
 
 use bytes::Bytes;
 use everytab_bundler::object_names::{cache_control, content_type};
@@ -6,8 +6,8 @@ use everytab_fetcher::Heartbeat;
 use everytab_storage::{PutOptions, StorageError, Store};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Objects of the site that a job reads or writes concurrently: enough to hide the latency of a
-/// store, and few enough that their bytes (about 110 KB each) are negligible.
+/// Objects in the site that a job reads or writes concurrently: enough to hide a store's latency,
+/// and few enough that their bytes (about 110 KB each) are negligible.
 pub(crate) const CONCURRENT_OBJECTS: usize = 16;
 
 /// Returns the content type and cache rule for an object's name.

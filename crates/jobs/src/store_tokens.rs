@@ -5,7 +5,7 @@
 //! write to its own disk and report success. The name contains the scan's id, so another scan's
 //! token does not count.
 //!
-//! Does not depend on Postgres, or on the scan's other objects.
+//! This does not depend on Postgres, or on the scan's other objects.
 
 use bytes::Bytes;
 use everytab_bundler::object_names::store_token;

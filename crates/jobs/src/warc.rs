@@ -1,5 +1,4 @@
-//! `warc`: reads the home pages of a shard by their byte ranges, and extracts titles and icon
-//! links.
+//! `warc`: reads a shard's home pages by their byte ranges, and extracts titles and icon links.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -162,7 +161,7 @@ impl RequestedMember {
     }
 }
 
-/// Numbers of records of a shard that the store served and refused.
+/// Numbers of records in a shard that the store served and refused.
 #[derive(Debug, Default)]
 struct Refusals {
     given: usize,
@@ -279,7 +278,7 @@ fn page_row(host: &WarcHost, member: &RequestedMember) -> (PageRow, PageCounts) 
 /// an outcome if the record holds no page.
 fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
     let record = warc::read_record(member, warc::Limits::default()).map_err(|_| WARC_CORRUPT)?;
-    // A revisit holds a response's head, and the body of another record.
+    // A revisit holds a response's head, and another record's body.
     if record.record_type != RecordType::Response {
         return Err(NOT_A_RESPONSE);
     }

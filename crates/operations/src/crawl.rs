@@ -1,4 +1,4 @@
-//! Lists the crawls of a bucket, and a crawl's index files.
+//! Lists a bucket's crawls, and a crawl's index files.
 
 use everytab_commoncrawl::{
     crawl_layout::LiveCrawlName,
@@ -48,7 +48,7 @@ pub async fn resolve(source: &str, is_public: bool, crawl: &str) -> Result<Strin
     })
 }
 
-/// Returns the ids of the crawls, newest first, from their list or else from the bucket's prefixes,
+/// Returns the crawls' ids, newest first, from their list or else from the bucket's prefixes,
 /// because the bucket that Common Crawl publishes has no copy of the list.
 async fn newest_crawls(store: &dyn Store, is_public: bool) -> Result<Vec<String>, OperationError> {
     let missing = match source::list_of(store, is_public, CRAWL_LIST).await {

@@ -3,7 +3,7 @@
 //! Invariants: an archive is removed only after all rows that named it, and only if no fetch of
 //! another crawl names it; the next run completes an interrupted one, because the crawl stays
 //! marked. Archives that other crawls name are kept until the last of them is dropped. A store is
-//! listed in parts, so memory does not grow with the crawl. Does not depend on how a crawl
+//! listed in parts, so memory does not grow with the crawl. This does not depend on how a crawl
 //! finishes.
 
 use std::{
@@ -31,7 +31,7 @@ const KEYS_A_CALL: usize = 1_000;
 /// Number of objects and their total size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Volume {
-    /// Number of objects.
+    /// Object count.
     pub objects: u64,
     /// Total size in bytes.
     pub bytes: u64,
@@ -47,7 +47,7 @@ impl Volume {
 /// Counts of a run, or of what it would remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DropReport {
-    /// Fetches of the crawl.
+    /// Fetches in the crawl.
     pub fetches: u64,
     /// Removed objects.
     pub removed: Volume,
@@ -129,7 +129,7 @@ async fn check(coordinator: &Coordinator, id: Uuid) -> Result<(), OperationError
     }))
 }
 
-/// The progress of a run.
+/// A run's progress.
 struct Sweep<'a> {
     coordinator: &'a Coordinator,
     stores: BTreeMap<String, Arc<dyn Store>>,

@@ -3,8 +3,8 @@
 //! Invariants: a record is replaced by an empty one of the same length, so that the offsets of all
 //! others stay valid. Forgotten entries are marked as cleared only after every archive with their
 //! records was written, so that the next run completes an interrupted one. Records whose body is in
-//! a forgotten record are blanked too. Does not depend on how something is forgotten, or on which
-//! captures are served.
+//! a forgotten record are blanked too. This does not depend on how something is forgotten, or on
+//! which captures are served.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -26,7 +26,7 @@ use futures_util::TryStreamExt as _;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// Maximum bytes of a record that are kept while its header is checked.
+/// Maximum bytes in a record that are kept while its header is checked.
 const MAX_BLOCK_BYTES: u64 = 4 << 10;
 
 /// Blanks forgotten records in all archives, and prints a line of data for each changed archive:
@@ -108,7 +108,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// Returns an archive with its forgotten records blanked. Archives may have hundreds of
-    /// megabytes unpacked, so that only the offset of each record is kept.
+    /// megabytes unpacked, so that only each record's offset is kept.
     fn blanked(&self, archive: &Bytes) -> Blanked {
         let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
         let (mut places, mut unreadable) = (Vec::new(), 0);
@@ -157,13 +157,13 @@ impl<'a> Matcher<'a> {
 /// An archive with its forgotten records blanked.
 struct Blanked {
     bytes: Bytes,
-    /// Number of blanked records.
+    /// Blanked record count.
     taken: u64,
     /// Records that cannot be read, or are too short to be replaced.
     unreadable: u64,
 }
 
-/// The progress of a run.
+/// A run's progress.
 struct Sweep<'a> {
     stores: BTreeMap<String, Arc<dyn Store>>,
     dry_run: bool,

@@ -3,7 +3,7 @@
 //!
 //! Postgres counts the fetches in parts, which are summed here, so that neither holds more than the
 //! counts, regardless of the crawl's size. All counts are exact; those of hosts are exact while at
-//! most [`worst_hosts::MAX_HOSTS`] of them have failures. Does not depend on how the report is
+//! most [`worst_hosts::MAX_HOSTS`] of them have failures. This does not depend on how the report is
 //! displayed.
 
 mod worst_hosts;
@@ -78,7 +78,7 @@ pub struct CrawlReport {
     pub types: BTreeMap<String, Endings>,
     /// By the number of links from a seed.
     pub depths: BTreeMap<String, Endings>,
-    /// By the hour of the request, UTC.
+    /// By the request's hour, UTC.
     pub hours: BTreeMap<String, Endings>,
     /// The hosts with the most failed or left URLs, the worst first.
     pub hosts: Vec<WorstHost>,
@@ -86,7 +86,7 @@ pub struct CrawlReport {
     pub hosts_uncertainty: u64,
 }
 
-/// Counts the fetches of a crawl.
+/// Counts a crawl's fetches.
 ///
 /// # Errors
 /// Returns an error if Postgres cannot be reached.

@@ -1,4 +1,4 @@
-//! Connects to the database of the scans, and finds the scan for an operation.
+//! Connects to the scans' database, and finds the scan for an operation.
 
 use std::time::Duration;
 

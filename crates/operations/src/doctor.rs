@@ -2,8 +2,8 @@
 //! what to change.
 //!
 //! Invariant: a check tries the real thing (a look-up, a write, a server) and leaves nothing
-//! behind, except where a worker's keys may not delete its probe. Does not depend on how any of it
-//! is used later.
+//! behind, except where a worker's keys may not delete its probe. This does not depend on how any
+//! of it is used later.
 
 mod account;
 mod check;

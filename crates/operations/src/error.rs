@@ -1,4 +1,4 @@
-//! The error of an operation, for people: one line, and the errors that caused it.
+//! An operation's error, for people: one line, and the errors that caused it.
 
 use std::error::Error;
 

@@ -1,7 +1,7 @@
 //! Excludes hosts, domains and networks from a running scan, after checking them and converting
 //! them to the form that workers compare.
 //!
-//! Does not depend on how workers learn of exclusions.
+//! This does not depend on how workers learn of exclusions.
 
 use std::net::IpAddr;
 
@@ -124,7 +124,7 @@ pub async fn exclude(
     Ok(())
 }
 
-/// Prints a line of data for each exclusion of a scan, in the order of their creation.
+/// Prints a line of data for each exclusion of a scan, in their creation's order.
 ///
 /// # Errors
 /// Returns an error if the database cannot be reached.

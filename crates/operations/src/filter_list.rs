@@ -3,7 +3,7 @@
 //! Supported formats are the layout of the University of Toulouse (UT1: a directory, or a tar file,
 //! gzipped or not, with a directory per category and files `domains` and `urls`), hosts files,
 //! plain lists, and the files of the regional internet registries. All are read line by line. Names
-//! in a tar file are never used as paths to write to. Does not depend on a filter's decisions.
+//! in a tar file are never used as paths to write to. This does not depend on a filter's decisions.
 
 use std::{
     fs::{self, File},
@@ -23,9 +23,9 @@ use sha2::{Digest, Sha256};
 
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// Maximum unpacked bytes of one list: ten times the largest public ones.
+/// Maximum unpacked bytes in one list: ten times the largest public ones.
 const MAX_IMPORT_BYTES: u64 = 4 << 30;
-/// Maximum entries of a directory or a tar file.
+/// Maximum entries in a directory or a tar file.
 const MAX_FILES: usize = 100_000;
 /// The category of names in a single file.
 const ONLY_CATEGORY: &str = "all";
@@ -42,7 +42,7 @@ pub struct ReadList {
     /// The kind of list.
     kind: ListKind,
     object: Vec<u8>,
-    /// Number of malformed lines.
+    /// Malformed line count.
     bad_lines: u64,
     shown: Vec<String>,
 }

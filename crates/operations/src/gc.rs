@@ -192,9 +192,9 @@ fn scan_of(key: &str) -> Option<Uuid> {
     Uuid::parse_str(id).ok().filter(|parsed| parsed.to_string() == id)
 }
 
-/// Returns the scans of a site that may be removed, among those `found` there and those of this
-/// database, for which `known` says whether they have finished. Ids are ordered by the start of
-/// their scans.
+/// Returns the scans in a site that may be removed, among those `found` there and those of this
+/// database, for which `known` says whether they have finished. Ids are ordered by their scans'
+/// start.
 fn obsolete(found: &[Uuid], known: &HashMap<Uuid, bool>, live: Uuid, keep: u32) -> Vec<Uuid> {
     let mut newest: Vec<Uuid> = found.iter().chain(known.keys()).copied().collect();
     newest.sort_unstable_by(|a, b| b.cmp(a));

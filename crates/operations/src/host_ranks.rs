@@ -1,6 +1,6 @@
-//! The host ranks of a scan. They are found, read and checked when the scan is started, and written
-//! into its archive, so that every search job reads the same bytes, and none depends on a file that
-//! may change or disappear while the scan runs.
+//! A scan's host ranks. They are found, read and checked when the scan is started, and written into
+//! its archive, so that every search job reads the same bytes, and none depends on a file that may
+//! change or disappear while the scan runs.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
     source::{self, NoNames},
 };
 
-/// The value of `--host-ranks` for the newest ranks of the source.
+/// The value of `--host-ranks` for the source's newest ranks.
 pub const LATEST: &str = "latest";
 /// The value of `--host-ranks` for a scan without ranks.
 pub const NONE: &str = "none";

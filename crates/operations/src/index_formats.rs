@@ -1,8 +1,8 @@
 //! Reads how a crawl's index files are stored, from the footers of some of them, before a scan
 //! starts.
 //!
-//! One program writes all index files of a crawl with the same settings, so that a few files
-//! represent all. Does not depend on the meaning of the columns.
+//! One program writes all index files in a crawl with the same settings, so that a few files
+//! represent all. This does not depend on the columns' meaning.
 
 use everytab_commoncrawl::index::{Formats, IndexError, IndexOptions};
 use everytab_jobs::index_file::{IndexFile, IndexFileError};
@@ -10,8 +10,8 @@ use everytab_storage::Store;
 
 use crate::error::OperationError;
 
-/// Number of index files whose footers are read: the first, the last, and files at equal steps
-/// between. Each takes two requests.
+/// Index files whose footers are read: the first, the last, and files at equal steps between. Each
+/// takes two requests.
 const FILES_READ: usize = 5;
 
 /// How the needed columns of some index files are stored.
@@ -19,7 +19,7 @@ const FILES_READ: usize = 5;
 pub(crate) struct IndexFormats {
     /// The formats of the files that were read.
     pub(crate) formats: Formats,
-    /// Number of files that were read.
+    /// Files that were read.
     pub(crate) files_read: usize,
 }
 

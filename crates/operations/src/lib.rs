@@ -4,7 +4,7 @@
 //! Every operation takes plain options and returns a value. Lines for programs and notes for people
 //! go to a [`LineSink`]. An [`OperationError`] is one line that names the option to change.
 //!
-//! Does not depend on the command line, standard output, or how a job works.
+//! This does not depend on the command line, standard output, or how a job works.
 //!
 //! ```
 //! use everytab_operations::blocklist::{PatternKind, Patterns};

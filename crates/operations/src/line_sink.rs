@@ -4,7 +4,7 @@ use std::fmt::Arguments;
 
 use crate::error::OperationError;
 
-/// Receives the lines of an operation. The command line writes them to standard output and standard
+/// Receives an operation's lines. The command line writes them to standard output and standard
 /// error; a test collects them.
 pub trait LineSink: Send + Sync {
     /// Writes one line of the result, given without its line feed.

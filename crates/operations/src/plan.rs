@@ -136,7 +136,7 @@ pub fn reconcile(
     report::print_comparison(scan, options, prices, as_json, sink)
 }
 
-/// Reads the numbers of a published scan from `stats.json` in the store of its site.
+/// Reads the numbers of a published scan from `stats.json` in its site's store.
 ///
 /// # Errors
 /// Returns an error if there is no site, or it cannot be read.

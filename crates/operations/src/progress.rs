@@ -17,15 +17,15 @@ use self::{
     unlike::unlike,
 };
 
-/// Interval at which a watching person sees the status of a scan.
+/// Interval at which a watching person sees a scan's status.
 pub const STATUS_INTERVAL: Duration = Duration::from_secs(2);
 /// A program that watches a scan waits this many times as long as the last reply took. Counting all
 /// results of a large scan takes a second of Postgres, so that watching costs at most a tenth of a
 /// core.
 pub const STATUS_SHARE: u32 = 10;
-/// Maximum columns of a bar, if the terminal has room.
+/// Maximum columns in a bar, if the terminal has room.
 const MAX_BAR_CELLS: usize = 24;
-/// Minimum columns of a bar, which still show an eighth.
+/// Minimum columns in a bar, which still show an eighth.
 const MIN_BAR_CELLS: usize = 8;
 /// Columns of the count behind a bar: a space and `123456/123456`.
 const COUNT_COLUMNS: usize = 14;

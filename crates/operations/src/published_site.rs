@@ -1,6 +1,6 @@
 //! Checks whether a site shows a scan.
 //!
-//! Does not depend on the database.
+//! This does not depend on the database.
 
 use everytab_bundler::{Manifest, object_names::MANIFEST};
 use everytab_storage::StoreSettings;

@@ -1,7 +1,7 @@
-//! `publish --request-log`: public files that list for each host the requests of a scan.
+//! `publish --request-log`: public files that list for each host a scan's requests.
 //!
-//! All tables of the archive are read once. Their lines are spilled to 256 compressed temporary
-//! files by the host's hash, and each of these is converted to the public files of its hashes.
+//! All tables in the archive are read once. Their lines are spilled to 256 compressed temporary
+//! files by the host's hash, and each of these is converted to its hashes' public files.
 //! Invariants: the files are a pure function of the tables and the excluded hosts, on any host. The
 //! index is written last and the private list read after it, so that either this command or a
 //! takedown excludes a host.
@@ -46,7 +46,7 @@ pub struct RequestLogOptions {
     pub temporary: PathBuf,
     /// The private prefix with the list of takedowns.
     pub private: Option<String>,
-    /// Maximum bytes of all files together.
+    /// Maximum bytes in all files together.
     pub max_bytes: u64,
 }
 
@@ -114,7 +114,7 @@ async fn spill(
     Ok(spill)
 }
 
-/// The lines of all tables, by the first byte of the host's hash.
+/// The lines in all tables, by the first byte of the host's hash.
 struct Spill {
     files: Vec<GzEncoder<BufWriter<File>>>,
     lines: u64,

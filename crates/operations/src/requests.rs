@@ -2,7 +2,7 @@
 //!
 //! The requests are read from the archive, where each shard has a table of all its requests. A page
 //! of any shard may have named an icon of the host, so all tables are read. Invariant: the result
-//! says what the tables cannot tell. Does not depend on how a request is sent.
+//! says what the tables cannot tell. This does not depend on how a request is sent.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use everytab_bundler::{object_names, request_files::RequestLine};
@@ -32,10 +32,10 @@ pub struct AskedOnce {
     pub url: String,
     /// `GET`, or `-` if no connection was established and nothing was sent.
     pub method: String,
-    /// The outcome of the fetch; `redirected` or `sent_again` if another request followed;
-    /// `unfinished` if the fetch was cancelled before the response.
+    /// The fetch's outcome; `redirected` or `sent_again` if another request followed; `unfinished`
+    /// if the fetch was cancelled before the response.
     pub outcome: String,
-    /// The status of the response. `None` if there was none.
+    /// The response's status. `None` if there was none.
     pub status: Option<u16>,
     /// Bytes of the decoded body that were read.
     pub bytes: u64,
@@ -63,7 +63,7 @@ pub struct Untold {
     pub requests_without_room: u64,
     /// Attempts at the host's own shard that ended early. Their requests are in no table.
     pub early_ends: Vec<EarlyEnd>,
-    /// Number of such attempts at other shards, whose pages may name icons of the host.
+    /// Such attempts at other shards, whose pages may name icons of the host.
     pub early_ends_elsewhere: u64,
 }
 

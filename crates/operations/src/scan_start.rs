@@ -23,7 +23,7 @@ use crate::{
     index_formats, site_identity, source,
 };
 
-/// The source and the stores of a scan.
+/// The source and a scan's stores.
 #[derive(Debug, Clone)]
 pub struct ScanStores {
     /// The crawl's bucket.
@@ -71,7 +71,7 @@ pub fn absolute(place: String) -> Result<String, OperationError> {
         .map_err(|()| OperationError::usage(format!("{place:?} is not a directory's path")))
 }
 
-/// The options of a scan, in addition to its stores.
+/// A scan's options, in addition to its stores.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
     /// Maximum hosts. `None` for all.
@@ -80,7 +80,7 @@ pub struct ScanOptions {
     pub obey_robots: bool,
     /// Tabs per bundle.
     pub entries_per_bundle: u32,
-    /// Number of colours that an icon keeps.
+    /// Colours that an icon keeps.
     pub icon_colours: Colours,
     /// Duration of a lease.
     pub lease: Duration,
@@ -116,9 +116,9 @@ pub struct StartedScan {
     pub id: Uuid,
     /// The scan's number in this database.
     pub number: i32,
-    /// The id of the crawl.
+    /// The crawl's id.
     pub crawl: String,
-    /// Number of index files that the scan reads.
+    /// Index files that the scan reads.
     pub index_files: usize,
 }
 
@@ -171,7 +171,7 @@ pub fn settings(
     })
 }
 
-/// Returns true if `found`, the settings of a scan, match `stores` and `options`.
+/// Returns true if `found`, a scan's settings, match `stores` and `options`.
 ///
 /// # Errors
 /// Returns an error if `found` is malformed.
@@ -338,7 +338,7 @@ pub(crate) async fn delete_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), 
     delete(second).await.and(deleted)
 }
 
-/// Deletes the objects of a scan that did not start. If the database's reply was lost, the scan may
+/// Deletes the objects in a scan that did not start. If the database's reply was lost, the scan may
 /// have started, so this is checked first.
 async fn sweep(coordinator: &Coordinator, stores: &ScanStores, scan: &NewScan) {
     if let Ok(None) = coordinator.scan_number(Some(scan.scan_id)).await {

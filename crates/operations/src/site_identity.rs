@@ -1,8 +1,8 @@
 //! Identity of a scan or a crawling process: the URL of its site, a contact, and the User-Agent
 //! with both.
 //!
-//! Invariant: requests go to the public internet only with a URL and a contact that can exist. Does
-//! not depend on how a scan or a process is started.
+//! Invariant: requests go to the public internet only with a URL and a contact that can exist. This
+//! does not depend on how a scan or a process is started.
 
 use std::net::IpAddr;
 

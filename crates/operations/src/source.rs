@@ -1,5 +1,5 @@
-//! The source of a scan, which is Common Crawl's bucket or another with the same layout, and the
-//! newest crawl or web graph in it.
+//! A scan's source, which is Common Crawl's bucket or another with the same layout, and the newest
+//! crawl or web graph in it.
 //!
 //! Crawls and web graphs are listed on Common Crawl's index server, and another bucket may have a
 //! copy of the lists. Each also has a prefix. Both may be listed before the needed file is
@@ -13,7 +13,7 @@ use everytab_storage::{StorageError, StorageErrorKind, Store, StoreSettings};
 pub const PUBLIC_SOURCE: &str = "https://data.commoncrawl.org/";
 /// The server that publishes the lists of crawls and web graphs.
 const PUBLIC_LISTS: &str = "https://index.commoncrawl.org/";
-/// Maximum entries of a list that are tried, the newest first. One is added per month, and its
+/// Maximum entries in a list that are tried, the newest first. One is added per month, and its
 /// files follow within days.
 const MAX_TRIED: usize = 3;
 

@@ -1,7 +1,7 @@
 //! `takedown`: removes hosts, or the tabs with a title or an icon, from a published site
 //! immediately, without a database.
 //!
-//! `everytab_jobs::removal` changes the objects of a scan. This module handles the list of a site's
+//! `everytab_jobs::removal` changes a scan's objects. This module handles the list of a site's
 //! scans, the manifest of the published one, the private list that excludes the hosts from later
 //! scans, and the CDN. Older scans' objects can be fetched until `scan gc`, and `publish --force`
 //! may publish them again, so that a takedown changes them too.
@@ -86,7 +86,7 @@ async fn take_down_from_all(
     Ok(take_down_from(options, false, sink).await?.is_whole)
 }
 
-/// The result of a takedown.
+/// A takedown's result.
 struct TakenDown {
     /// Every pattern had a tab, or was taken down before.
     is_found: bool,
@@ -221,7 +221,7 @@ impl Takedown<'_> {
         Ok((gone, is_whole))
     }
 
-    /// Returns false if tiles of the map are damaged, and reports them in a note.
+    /// Returns false if tiles in the map are damaged, and reports them in a note.
     fn is_map_whole(&self, removed: &Removed) -> bool {
         let trouble = removed.map.trouble(&removed.prefix);
         if let Some(trouble) = &trouble {
@@ -350,7 +350,7 @@ impl Takedown<'_> {
         Ok(())
     }
 
-    /// Removes the tabs from a scan that is not published. Returns false if tiles of its map are
+    /// Removes the tabs from a scan that is not published. Returns false if tiles in its map are
     /// damaged.
     async fn remove_from_older(
         &self,

@@ -20,7 +20,7 @@ use crate::{
 /// Attempts of a request to a store while a client waits.
 const STORE_ATTEMPTS: u32 = 2;
 
-/// Options of the HTTP service.
+/// Options for the HTTP service.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The HTTP service (--role api)")]
 pub struct ApiArgs {
@@ -40,7 +40,7 @@ pub struct ApiArgs {
     pub from: Option<String>,
 }
 
-/// Converts the options into the settings of the service.
+/// Converts the options into the service's settings.
 ///
 /// # Errors
 /// Returns an error if the options name no store.
@@ -101,7 +101,7 @@ pub(crate) async fn serve(
     Ok(Exit::Drained)
 }
 
-/// Returns the store for the crawls of the keys.
+/// Returns the store for the keys' crawls.
 ///
 /// # Errors
 /// Returns an error if the options name no store.

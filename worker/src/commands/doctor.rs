@@ -1,4 +1,4 @@
-//! `doctor`: checks the requirements of a run, and prints one line per check.
+//! `doctor`: checks a run's requirements, and prints one line per check.
 
 use std::path::PathBuf;
 

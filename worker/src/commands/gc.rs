@@ -20,7 +20,7 @@ pub struct GcArgs {
     /// Say what would be removed, and remove nothing
     #[arg(long, env = "EVERYTAB_DRY_RUN")]
     dry_run: bool,
-    /// Also forget the database rows of the scans whose sites are removed
+    /// Also forget the database rows in the scans whose sites are removed
     #[arg(long, env = "EVERYTAB_DROP_ROWS")]
     drop_rows: bool,
 }

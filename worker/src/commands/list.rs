@@ -39,7 +39,7 @@ enum ListCommand {
         #[arg(long, env = "EVERYTAB_LIST_TO", value_name = "STORE")]
         to: String,
     },
-    /// Show the newest version of each list, or one with its categories
+    /// Show each list's newest version, or one with its categories
     Show {
         #[command(flatten)]
         database: DatabaseArgs,

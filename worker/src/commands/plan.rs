@@ -140,7 +140,7 @@ impl FleetArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Assumed")]
 struct AssumedArgs {
-    /// Tabs of a bundle
+    /// Tabs in a bundle
     #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = ENTRIES_PER_BUNDLE,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     entries_per_bundle: u32,

@@ -26,8 +26,8 @@ use crate::{
     telemetry,
 };
 
-/// The time that a worker waits for a database that is still starting. It equals the duration of a
-/// lease, after which other workers take over its jobs anyway.
+/// The time that a worker waits for a database that is still starting. It equals a lease's
+/// duration, after which other workers take over its jobs anyway.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Options of `run`.

@@ -59,7 +59,7 @@ enum ScanCommand {
     Cancel(OneScan),
     /// Do discarded jobs again
     Retry(RetryArgs),
-    /// Stop leasing jobs of a scan, or of one stage
+    /// Stop leasing jobs in a scan, or of one stage
     Pause(StageArgs),
     /// Go on with a paused scan or stage
     Resume(StageArgs),
@@ -150,7 +150,7 @@ struct RetryArgs {
     /// Only this job
     #[arg(long)]
     job: Option<i64>,
-    /// The icons of every shard that holds an icon of this outcome
+    /// The icons in every shard that holds an icon of this outcome
     #[arg(long, conflicts_with = "kind")]
     outcome: Option<String>,
 }

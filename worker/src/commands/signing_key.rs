@@ -40,7 +40,7 @@ enum SigningKeyCommand {
         #[command(flatten)]
         key: KeyFileArgs,
     },
-    /// Add a key to the key directory of a site, and take expired ones out
+    /// Add a key to a site's key directory, and take expired ones out
     Publish(PublishKeyArgs),
 }
 

@@ -45,7 +45,7 @@ pub fn print(text: impl Display) -> Result<bool, CliError> {
     }
 }
 
-/// The output of an operation: data on standard output, notes on standard error.
+/// An operation's output: data on standard output, notes on standard error.
 #[derive(Debug, Clone, Copy)]
 pub struct StandardStreams;
 

@@ -27,8 +27,8 @@ pub struct TakedownArgs {
     #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID",
           value_parser = parse_distribution)]
     distribution: Option<String>,
-    /// Remove hosts also from old versions of objects, from the archives and rows of all scans
-    /// that have ended, and from backups when they are restored
+    /// Remove hosts also from old versions of objects, from the archives and rows in all scans that
+    /// have ended, and from backups when they are restored
     #[arg(long, env = "EVERYTAB_EVERYWHERE")]
     everywhere: bool,
     /// With --everywhere: where backups are, each in a folder of its own

@@ -1,4 +1,4 @@
-//! One frame of lines at the bottom of the terminal, repainted in place, with log lines above it.
+//! One frame of lines at the terminal's bottom, repainted in place, with log lines above it.
 //!
 //! Invariants: a new frame covers exactly the rows of the one before, even after the terminal was
 //! made narrower. All output through [`LogLines`] stands above the frame. When the program ends,
@@ -19,7 +19,7 @@ use terminal_size::terminal_size_of;
 /// The assumed size of a terminal that does not report its own.
 const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
 
-/// The frame of this process, which has one terminal.
+/// This process's frame, which has one terminal.
 static FRAME: Mutex<Option<Frame>> = Mutex::new(None);
 
 /// Columns and rows of a terminal.
@@ -55,7 +55,7 @@ impl Stream {
         }
     }
 
-    /// Returns the current size of the terminal, or 80 columns and 24 rows if it is unknown.
+    /// Returns the terminal's current size, or 80 columns and 24 rows if it is unknown.
     pub fn size(self) -> Size {
         let size = match self {
             Self::Stdout => terminal_size_of(io::stdout()),

@@ -2,8 +2,8 @@
 //!
 //! The library responds to a malformed head by itself, with an empty body, and then ends with an
 //! error. Therefore, bytes that look like such a response are held back until the library has ended
-//! or writes more. Invariant: the bytes of all other responses pass unchanged. Does not depend on
-//! the replacement of a refusal.
+//! or writes more. Invariant: the bytes of all other responses pass unchanged. This does not depend
+//! on a refusal's replacement.
 
 use std::{
     io,
@@ -27,13 +27,13 @@ const STATUS_LINES: [&str; 3] = [
     "HTTP/1.1 414 URI Too Long\r\n",
     "HTTP/1.1 431 Request Header Fields Too Large\r\n",
 ];
-/// Maximum length of a refusal: a status line, three headers and an empty line.
+/// Maximum refusal length: a status line, three headers and an empty line.
 const MAX_REFUSAL_BYTES: usize = 160;
 /// Time for a client to read the last response. If the connection were closed earlier, bytes that
 /// the client still sends would make its system drop the response.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 
-/// A connection, with the end of its output if that may be a refusal.
+/// A connection, with its output's end if that may be a refusal.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,

@@ -1,6 +1,6 @@
 //! Parses times and numbers of bytes as a person writes them.
 //!
-//! Does not depend on their purpose, and does not check their bounds.
+//! This does not depend on their purpose, and does not check their bounds.
 
 use std::time::Duration;
 

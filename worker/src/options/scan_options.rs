@@ -1,4 +1,4 @@
-//! The options of a scan.
+//! A scan's options.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub struct ScanOptionArgs {
     /// Whether robots.txt is asked and obeyed
     #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
     pub robots: RobotsOption,
-    /// Tabs of a bundle
+    /// Tabs in a bundle
     #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = ENTRIES_PER_BUNDLE,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub entries_per_bundle: u32,

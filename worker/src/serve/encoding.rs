@@ -41,7 +41,7 @@ pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     any
 }
 
-/// Compresses the first `length` bytes of the file.
+/// Compresses the first `length` bytes in the file.
 pub(super) async fn gzip(file: File, length: u64) -> std::io::Result<Bytes> {
     // The semaphore is never closed.
     let _permit = COMPRESSING.acquire().await.map_err(std::io::Error::other)?;

@@ -26,10 +26,10 @@ use super::{encoding, headers::insert, range};
 /// Up to this size, the `ETag` is a hash of the bytes and text may be compressed. For larger files
 /// it is a hash of size, time and inode.
 const HASHED_BYTES: u64 = 1 << 20;
-/// Bytes of a file that are read and sent at once.
+/// Bytes in a file that are read and sent at once.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Returns the response to a GET or HEAD of a path below `root`, or the status of a refusal.
+/// Returns the response to a GET or HEAD of a path below `root`, or a refusal's status.
 pub(super) async fn answer(root: &Path, request: &Parts) -> Result<Response, StatusCode> {
     let key = key_of(request.uri.path()).ok_or(StatusCode::NOT_FOUND)?;
     let missing = |error: std::io::Error| match error.kind() {

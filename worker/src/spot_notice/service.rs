@@ -9,11 +9,11 @@ use url::Url;
 /// Whether this program has a client for the service.
 pub(super) const IS_BUILT_IN: bool = true;
 
-/// The interval of the polls: AWS recommends five seconds.
+/// The polls' interval: AWS recommends five seconds.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Timeout for a response. The service runs on the machine's own host and responds in milliseconds.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-/// The lifetime of a token. The client replaces it two minutes before it expires.
+/// A token's lifetime. The client replaces it two minutes before it expires.
 const TOKEN_TTL: Duration = Duration::from_secs(300);
 const SPOT: &str = "/latest/meta-data/spot/instance-action";
 const LIFECYCLE: &str = "/latest/meta-data/autoscaling/target-lifecycle-state";
@@ -153,7 +153,7 @@ fn client(endpoint: &Url) -> Result<Client, String> {
     Ok(builder.operation_timeout(ANSWER_TIMEOUT * 2).build())
 }
 
-/// Returns the error at the end of a chain, because the SDK's own errors say only which part of a
+/// Returns the error at a chain's end, because the SDK's own errors say only which part of a
 /// request failed.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());

@@ -1,6 +1,6 @@
 //! The exporters of metrics and traces: OTLP to a collector, HTTP for Prometheus, or none.
 //!
-//! OTLP is off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or the variable of a signal) is set; all the
+//! OTLP is off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or a signal's variable) is set; all the
 //! standard variables apply. It is http/protobuf through a client with its own threads, which must
 //! be created and ended outside of the program's runtime.
 

@@ -1,7 +1,7 @@
 //! Limits the log lines per call site in a window of time, and counts the lines beyond the limit.
 //!
 //! Invariant: each suppressed line is counted once, and reported with its call site after the
-//! window. Does not depend on the content of lines.
+//! window. This does not depend on the content of lines.
 
 use std::{
     collections::HashMap,

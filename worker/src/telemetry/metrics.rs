@@ -2,8 +2,8 @@
 //!
 //! Invariants: [`table`] and the instruments are one list, which docs/metrics.md repeats (a test
 //! compares them). Labels take their values from closed lists, never from data of the web, so that
-//! the number of series is bounded. Without an exporter, recording does nothing. Does not depend on
-//! the exporter that reads the instruments.
+//! the number of series is bounded. Without an exporter, recording does nothing. This does not
+//! depend on the exporter that reads the instruments.
 
 use std::sync::OnceLock;
 
@@ -65,7 +65,7 @@ pub(super) const FILES: Metric = Metric {
 /// The metrics that are read at each export.
 const OBSERVED: [Metric; 4] = [SLOTS, CPU, MEMORY, FILES];
 
-/// Returns all metrics, in the order of the documentation.
+/// Returns all metrics, in the documentation's order.
 pub fn table() -> impl Iterator<Item = &'static Metric> {
     let runner = everytab_runner::metrics::METRICS.iter();
     let crawler = everytab_crawler::metrics::METRICS;
@@ -76,8 +76,8 @@ pub fn table() -> impl Iterator<Item = &'static Metric> {
 
 static METRICS: OnceLock<Metrics> = OnceLock::new();
 
-/// Returns the instruments of this program. The first call, which [`super::start`] makes, uses the
-/// meter provider that is set at that time.
+/// Returns this program's instruments. The first call, which [`super::start`] makes, uses the meter
+/// provider that is set at that time.
 pub fn metrics() -> &'static Metrics {
     METRICS.get_or_init(|| Metrics::new(&meter()))
 }
@@ -92,7 +92,7 @@ pub(crate) fn begin_at_zero() {
     metrics().log_suppressed.add(0, &[]);
 }
 
-/// Records the state of a scan, from the document of `scan status`.
+/// Records a scan's state, from the document of `scan status`.
 pub(crate) fn scan_status(status: &ScanStatus) {
     let metrics = metrics();
     metrics.scan_running.record(u64::from(status.state == ScanState::Running), &[]);

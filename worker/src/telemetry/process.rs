@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Returns the processor time of this process, user and system, in seconds.
+/// Returns this process's processor time, user and system, in seconds.
 pub(super) fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The name in parentheses may hold any characters; utime and stime are the 12th and 13th fields

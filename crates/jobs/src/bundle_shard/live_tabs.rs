@@ -1,7 +1,7 @@
 //! Compares a shard that is bundled again with its bundles that the site shows.
 //!
-//! The objects of a shard have fixed names. If the site shows this very scan, writing them changes
-//! the site at once, before `publish` compares anything.
+//! A shard's objects have fixed names. If the site shows this very scan, writing them changes the
+//! site at once, before `publish` compares anything.
 
 use everytab_bundler::{
     Loss, Manifest, PublishedBundle, ReplaceRefusal,

@@ -1,6 +1,6 @@
 //! Writes the files of one part of an index to disk as sorted rows arrive.
 //!
-//! Does not depend on where the files are uploaded.
+//! This does not depend on where the files are uploaded.
 
 use std::{
     collections::BTreeMap,
@@ -84,7 +84,7 @@ impl IndexFiles {
         Ok(())
     }
 
-    /// Completes the files of a part.
+    /// Completes a part's files.
     ///
     /// # Errors
     /// Returns an error if writing to disk fails.

@@ -1,7 +1,7 @@
 //! Follows redirects of home pages within their host, such as `/` to `/en/`: a scan takes a tab
 //! from the target page.
 //!
-//! Does not depend on how rows are written.
+//! This does not depend on how rows are written.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,6 @@
 //! An index row on its way from Postgres or an archive to a file.
 //!
-//! Does not depend on files or on the order of rows.
+//! This does not depend on files or on the order of rows.
 
 use everytab_commoncrawl::{
     crawl_layout::{ArchiveName, ArchiveSubset, LiveCrawlName},
@@ -106,7 +106,7 @@ impl StoredRow {
     }
 }
 
-/// Makes the rows of one crawl.
+/// Makes one crawl's rows.
 pub(crate) struct RowReader(LiveCrawlName);
 
 impl RowReader {
@@ -114,7 +114,7 @@ impl RowReader {
         Self(crawl)
     }
 
-    /// Makes the row of a fetch.
+    /// Makes a fetch's row.
     ///
     /// # Errors
     /// Returns an error if the fetch cannot be indexed.

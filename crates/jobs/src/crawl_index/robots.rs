@@ -1,7 +1,7 @@
 //! Reads the index rows of robots.txt files from their archives, because a crawl records these
 //! files without a fetch that names them.
 //!
-//! Does not depend on other archives.
+//! This does not depend on other archives.
 
 use chrono::DateTime;
 use everytab_commoncrawl::{
@@ -12,10 +12,10 @@ use url::Url;
 
 use super::index_row::{NotIndexed, RowReader, StoredRow};
 
-/// Maximum bytes of a record that are read, because a row only needs the response head.
+/// Maximum bytes in a record that are read, because a row only needs the response head.
 const MAX_HEAD_BYTES: u64 = 256 << 10;
 
-/// Returns the rows of an archive, which is the object `object`. A record that cannot be read is an
+/// Returns an archive's rows, which is the object `object`. A record that cannot be read is an
 /// error among them.
 pub(crate) fn read_robots_archive(
     reader: &RowReader,

@@ -1,6 +1,6 @@
 //! Sorts any number of rows in bounded memory: an external merge sort with runs on disk.
 //!
-//! Does not depend on how the rows are used.
+//! This does not depend on how the rows are used.
 
 use std::{
     cmp::Reverse,
@@ -29,7 +29,7 @@ pub(crate) struct RowSorter {
     runs: Vec<File>,
 }
 
-/// Rows in the order of an index.
+/// Rows in an index's order.
 pub(crate) struct SortedRows {
     runs: Vec<Run>,
     /// The first row of each run, the smallest on top. Rows with equal keys are ordered by run.

@@ -29,7 +29,7 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// The path of the archive. The file is removed when this value is dropped.
+    /// The archive's path. The file is removed when this value is dropped.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }

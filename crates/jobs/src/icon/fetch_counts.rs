@@ -1,6 +1,6 @@
 //! Maps the counts of a fetched shard to the names under which statistics keep them.
 //!
-//! Does not depend on how events are counted.
+//! This does not depend on how events are counted.
 
 use everytab_bundler::stats_names::{CountFamily, CountName};
 use everytab_fetcher::FetchCounts;

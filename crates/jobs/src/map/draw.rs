@@ -17,7 +17,7 @@ const _: () = assert!(CELL_PIXELS as usize == THUMBNAIL_PIXELS);
 
 /// Thumbnails of the tabs in some bundles, by bundle number.
 pub(super) type Thumbnails = HashMap<u32, Vec<Thumbnail>>;
-/// A tile and the contents of its file.
+/// A tile and its file's contents.
 pub(super) type Tile = (TileNumber, Vec<u8>);
 
 /// A region being drawn. Its tile collects the quarters.

@@ -28,7 +28,7 @@ use crate::{
 /// The patterns of the private list.
 type Listed = BTreeSet<(PatternKind, String)>;
 
-/// Exclusions that apply to the site of a scan.
+/// Exclusions that apply to a scan's site.
 #[derive(Debug, Clone, Default)]
 pub struct Excluded {
     /// The private prefix, which has the list of takedowns.
@@ -45,7 +45,7 @@ pub(super) struct FoundExcluded {
 }
 
 impl FoundExcluded {
-    /// Returns the number of tabs.
+    /// Returns how many tabs there are.
     pub(super) fn tabs(&self) -> u64 {
         let entries = self.of_hosts.entries.iter().chain(&self.of_content.entries);
         let hosts: BTreeSet<&str> = entries.map(|entry| entry.hostname.as_str()).collect();
@@ -230,7 +230,7 @@ async fn rewrite_map(
     Ok(trouble)
 }
 
-/// Names the rewritten bundles in the manifest. Returns the number of removed tabs.
+/// Names the rewritten bundles in the manifest. Returns how many removed tabs there are.
 fn without_tabs(manifest: &mut Manifest, rewritten: &[RewrittenBundle]) -> u64 {
     for bundle in rewritten {
         manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);

@@ -7,7 +7,7 @@ use everytab_bundler::{
 use everytab_coordinator::{OutcomeCount, ScanStatus, StageStatus, Timestamp};
 use everytab_fetcher::{Outcome, StatsCounter};
 
-/// Returns the numbers of a scan, from its counts and the document of `scan status`.
+/// Returns a scan's numbers, from its counts and the document of `scan status`.
 pub(crate) fn of(outcomes: &[OutcomeCount], status: &ScanStatus) -> ScanNumbers {
     let counts: Vec<StageCount> = outcomes.iter().filter_map(stage_count).collect();
     let stages = status.stages.iter().map(stage_times).collect();

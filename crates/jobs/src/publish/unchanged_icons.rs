@@ -1,7 +1,7 @@
 //! Counts the icons that are the same as in the scan that is published before, from the icon lists
 //! of both.
 //!
-//! The shards of a scan divide the hosts by hash, which is the beginning of a line's hostname
+//! The shards in a scan divide the hosts by hash, which is the beginning of a line's hostname
 //! digest. So the lists of two scans are two sorted sequences, however many shards each has, and
 //! only a few lists are in memory.
 
@@ -37,7 +37,7 @@ pub(super) struct UnchangedIcons {
 }
 
 impl UnchangedIcons {
-    /// Compares the icons of a scan with those of the published one. If the scan is published
+    /// Compares the icons in a scan with those of the published one. If the scan is published
     /// already, returns the counts of its first publishing. `None` if they are unknown.
     ///
     /// # Errors
@@ -91,8 +91,7 @@ impl UnchangedIcons {
         [(CountName::IconsCompared, self.compared), (CountName::IconsUnchanged, self.unchanged)]
     }
 
-    /// Replaces these counts in the numbers of the scan. An earlier publish job may have counted
-    /// them.
+    /// Replaces these counts in the scan's numbers. An earlier publish job may have counted them.
     pub(super) fn replace_in(self, numbers: &mut ScanNumbers) {
         for (name, amount) in self.counts() {
             let (stage, name) = (StageName::Publish.as_str(), name.as_str());

@@ -128,7 +128,7 @@ impl AnswerFiles<'_> {
         format!("{}{path}", self.0.prefix)
     }
 
-    /// Returns the contents of a prefix, which is read once.
+    /// Returns a prefix's contents, which is read once.
     async fn folder<'f>(
         &self,
         folders: &'f mut HashMap<usize, Folder>,

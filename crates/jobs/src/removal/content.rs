@@ -147,7 +147,7 @@ fn gcd(left: i32, right: i32) -> i32 {
     if right == 0 { left } else { gcd(right, left % right) }
 }
 
-/// Returns the tabs of one bundle with an excluded title, or with an icon and one of these hosts.
+/// Returns the tabs in one bundle with an excluded title, or with an icon and one of these hosts.
 async fn tabs_of(
     objects: &ScanObjects<'_>,
     number: i32,
@@ -182,7 +182,7 @@ async fn numbers_below(
     Ok(paths.filter_map(number).collect())
 }
 
-/// The icon lists of a scan.
+/// A scan's icon lists.
 #[derive(Clone, Copy)]
 pub(crate) struct IconLists<'a> {
     site: &'a dyn Store,

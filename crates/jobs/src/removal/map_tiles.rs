@@ -97,7 +97,7 @@ struct Patch {
     rgb: Vec<u8>,
 }
 
-/// The patches of the tiles of one level.
+/// The patches of one level's tiles.
 type Patches = BTreeMap<TileNumber, Vec<Patch>>;
 
 impl ScanObjects<'_> {
@@ -121,8 +121,8 @@ impl ScanObjects<'_> {
         Ok(done)
     }
 
-    /// Redraws the rewritten bundles in the tiles of every level, and writes these under names
-    /// derived from their content. Skips a tile that is missing or damaged, and reports it.
+    /// Redraws the rewritten bundles in every level's tiles, and writes these under names derived
+    /// from their content. Skips a tile that is missing or damaged, and reports it.
     ///
     /// # Errors
     /// Returns an error if the store fails.

@@ -23,7 +23,7 @@ use crate::{
     site_objects::{CONCURRENT_OBJECTS, put_options},
 };
 
-/// The published objects of one scan.
+/// One scan's published objects.
 #[derive(Debug, Clone, Copy)]
 pub struct ScanObjects<'a> {
     pub(super) site: &'a dyn Store,
@@ -105,7 +105,7 @@ impl<'a> Changes<'a> {
 /// The number of a search file: its range, and its number in the range.
 type FileNumber = (usize, usize);
 
-/// The sorted search files of a scan.
+/// The sorted search files in a scan.
 pub(super) struct SearchFiles<'a>(pub(super) ScanObjects<'a>);
 
 impl SearchFiles<'_> {

@@ -1,5 +1,5 @@
-//! Merges the words by which hosts with a rank are found. Reads whole parts, because the hosts of a
-//! word are in every range.
+//! Merges the words by which hosts with a rank are found. Reads whole parts, because a word's hosts
+//! are in every range.
 
 use std::sync::Arc;
 

@@ -19,12 +19,12 @@ pub(super) const CONCURRENT_COPIES: usize = 8;
 /// Objects up to this size are copied in memory, larger ones through a file in pieces of this size.
 pub(super) const IN_MEMORY_BYTES: u64 = 16 << 20;
 
-/// Opens the store of a backup, a site or an archive.
+/// Opens a backup's store, a site or an archive.
 pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, OperationError> {
     Ok(everytab_storage::open(url, &StoreSettings::default()).await?)
 }
 
-/// The required contents of an object, checked before it is written.
+/// An object's required contents, checked before it is written.
 pub(super) enum Expected<'a> {
     Anything,
     Exactly(&'a BackupObject),

@@ -1,4 +1,4 @@
-//! The format of a backup, and the notes of an unfinished one.
+//! A backup's format, and the notes of an unfinished one.
 
 use std::{collections::HashMap, io::Read as _, path::Path, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{error::OperationError, takedown::everywhere::TAKEDOWNS};
 
 /// The list of a backup's objects. It is written last: without it a backup is incomplete.
 pub(super) const LIST: &str = "backup.json";
-/// The version of the format.
+/// The format's version.
 pub(super) const FORMAT: u32 = 2;
 /// Returns true if publishing always writes the object under this name, so that it may change
 /// without changing its size.
@@ -23,7 +23,7 @@ pub(super) fn is_fixed(key: &str) -> bool {
     !key.starts_with("scans/") && !is_hashed(key)
 }
 
-/// The prefix of the notes.
+/// The notes' prefix.
 const PROGRESS: &str = "progress/";
 /// The member that replaces the scan's row in a backup without a scan: the id of the oldest crawl.
 pub(super) const FIRST_CRAWL: &str = "first_crawl";
@@ -48,13 +48,13 @@ pub(super) struct Backup {
     pub(super) migrations: Vec<String>,
     /// The scan's row. A backup that only has live crawls holds [`FIRST_CRAWL`] with an id instead.
     pub(super) scan: Value,
-    /// The dump of the database.
+    /// The database's dump.
     pub(super) rows: DumpedRows,
-    /// The objects of the site and the archive, sorted by name.
+    /// The objects in the site and the archive, sorted by name.
     pub(super) objects: Vec<BackupObject>,
 }
 
-/// The rows of the database, in one dump.
+/// The database's rows, in one dump.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DumpedRows {
     /// The version of the dumped server, such as 150018 for 15.18.
@@ -184,7 +184,7 @@ impl Backup {
         !self.scan["scan_id"].is_null()
     }
 
-    /// Yields all objects of the backup, including the dump.
+    /// Yields all objects in the backup, including the dump.
     pub(super) fn entries(&self) -> impl Iterator<Item = &BackupObject> {
         std::iter::once(&self.rows.dump).chain(&self.objects)
     }
@@ -308,7 +308,7 @@ impl Journal {
         self.rows.as_ref().filter(|rows| self.is_stored(&rows.dump))
     }
 
-    /// Returns the entry of an object if it has been copied.
+    /// Returns an object's entry if it has been copied.
     pub(super) fn object(&self, key: &str) -> Option<&BackupObject> {
         self.objects.get(key).filter(|entry| self.is_stored(entry))
     }

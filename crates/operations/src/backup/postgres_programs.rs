@@ -30,7 +30,7 @@ pub(super) enum PostgresProgramError {
         )
     )]
     Missing {
-        /// The name of the program.
+        /// The program's name.
         name: &'static str,
         /// The server's major version.
         server: u32,
@@ -40,18 +40,18 @@ pub(super) enum PostgresProgramError {
     /// The program exited with an error.
     #[error("{name}: {message}")]
     Refused {
-        /// The name of the program.
+        /// The program's name.
         name: &'static str,
         /// Its last error message.
         message: String,
     },
-    /// The disk of the dump is full. Holds the path of the dump.
+    /// The dump's disk is full. Holds the dump's path.
     #[error("no space left on the disk of {}", .0.display())]
     DiskFull(PathBuf),
     /// The program could not be run.
     #[error("cannot run {}: {source}", path.display())]
     Run {
-        /// The path of the program.
+        /// The program's path.
         path: PathBuf,
         /// The error of the operating system.
         source: std::io::Error,

@@ -26,7 +26,7 @@ use crate::{
     takedown::everywhere,
 };
 
-/// Options of a restore.
+/// Options for a restore.
 #[derive(Debug)]
 pub struct RestoreOptions {
     /// The URL of the target database, which must hold no other scan.

@@ -87,7 +87,7 @@ pub(super) async fn load(
     Ok(differences(&rows.tables, &digests(coordinator).await?))
 }
 
-/// Returns the current digests of the tables.
+/// Returns the tables' current digests.
 pub(super) async fn digests(coordinator: &Coordinator) -> Result<Vec<TableDigest>, OperationError> {
     let mut snapshot = coordinator.snapshot().await?;
     let tables = snapshot.digests().await?;

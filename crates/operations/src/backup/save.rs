@@ -33,7 +33,7 @@ const NOTE_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum copied objects in one note, which then has 100 KB.
 const OBJECTS_PER_NOTE: usize = 500;
 
-/// Options of a backup.
+/// Options for a backup.
 #[derive(Debug)]
 pub struct BackupOptions {
     /// The URL of the database that holds the scan.
@@ -46,7 +46,7 @@ pub struct BackupOptions {
     pub temporary: PathBuf,
 }
 
-/// The contents of a backup.
+/// A backup's contents.
 struct Subject {
     /// The scan's number. `None` if the database has live crawls but no scan.
     scan: Option<i32>,
@@ -141,7 +141,7 @@ pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), O
     Ok(())
 }
 
-/// Lists the objects of a scan in the site and the archive. The objects in the site's root belong
+/// Lists the objects in a scan in the site and the archive. The objects in the site's root belong
 /// to the scan only while the manifest names it.
 ///
 /// # Errors

@@ -40,7 +40,7 @@ impl Verification {
         Ok(Self { from, backup, faults })
     }
 
-    /// Returns true if the dump of the rows is as listed. Otherwise the rows cannot be loaded.
+    /// Returns true if the rows' dump is as listed. Otherwise the rows cannot be loaded.
     pub fn is_dump_whole(&self) -> bool {
         !self.faults.iter().any(|fault| fault.starts_with(&self.backup.rows.dump.key))
     }
@@ -125,7 +125,7 @@ async fn missing_objects(
         .collect())
 }
 
-/// Returns the names of the bundles that the jobs of a scan wrote. `row` is the scan's row.
+/// Returns the names of the bundles that the jobs in a scan wrote. `row` is the scan's row.
 pub(super) async fn bundles_of_rows(
     coordinator: &Coordinator,
     number: i32,

@@ -18,18 +18,18 @@ use url::Url;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// Maximum bytes of a list: 4 million names of 32 bytes, about four times the largest public lists.
+/// Maximum bytes in a list: 4 million names of 32 bytes, about four times the largest public lists.
 /// The string, its names and the message to Postgres take about four times this memory.
 pub const MAX_LIST_BYTES: u64 = 128 << 20;
-/// Maximum characters of a list's name. A CHECK constraint of the database has the same limit.
+/// Maximum characters in a list's name. A CHECK constraint of the database has the same limit.
 const MAX_LIST_NAME: usize = 100;
 /// Maximum malformed lines that are shown. All of them are counted.
 const SHOWN_LINES: usize = 3;
 /// Names in hosts files for the local host.
 const OWN_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "local", "broadcasthost"];
 
-/// Options of a rule that still covers whole pages. All others limit it to types of resources or to
-/// requests from some sites.
+/// Options for a rule that still covers whole pages. All others limit it to types of resources or
+/// to requests from some sites.
 const WHOLE_PAGE: [&str; 4] = ["all", "doc", "document", "important"];
 
 /// A parsed list.
@@ -38,7 +38,7 @@ pub struct HostList {
     patterns: HashSet<(PatternKind, String)>,
     /// The first few lines that name no host.
     shown: Vec<String>,
-    /// Number of lines that name no host.
+    /// Lines that name no host.
     bad_lines: usize,
 }
 
@@ -92,7 +92,7 @@ fn without_remark(line: &str) -> &str {
     line
 }
 
-/// Returns the patterns of a line. `None` if any of its words is malformed.
+/// Returns a line's patterns. `None` if any of its words is malformed.
 fn patterns_of_line(line: &str, with_subdomains: bool) -> Option<Vec<(PatternKind, String)>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let names = match words.split_first() {
@@ -145,7 +145,7 @@ fn named(name: &str, below: bool) -> Option<(PatternKind, String)> {
     }
 }
 
-/// Replaces the patterns of the list `name` by those of `list`. Prints one line of data.
+/// Replaces the patterns in the list `name` by those of `list`. Prints one line of data.
 ///
 /// # Errors
 /// Returns an error if the name is invalid, or the database fails.

@@ -2,7 +2,7 @@
 //!
 //! While few hosts have failures, every count is exact. When there are too many, the hosts with the
 //! fewest failures are dropped. The count of a remaining host is too low by at most the failures
-//! dropped for it before. Does not depend on hostnames.
+//! dropped for it before. This does not depend on hostnames.
 
 use std::collections::HashMap;
 

@@ -16,7 +16,7 @@ const ON_DEMAND: (&str, &str) = ("on-demand cores", "L-1216C47A");
 pub struct FleetSize {
     /// Number of all workers.
     pub workers: u64,
-    /// Number of workers on demand.
+    /// Workers on demand.
     pub on_demand: u64,
     /// Their instance type, such as `c7g.large`.
     pub instance: String,

@@ -1,13 +1,13 @@
-//! The result of a check.
+//! A check's result.
 
 use everytab_jobs::scan_settings::ScanSettings;
 use serde::Serialize;
 use uuid::Uuid;
 
-/// The result of a check.
+/// A check's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// The name of the check.
+    /// The check's name.
     pub check: &'static str,
     /// Whether the check passed.
     pub ok: bool,
@@ -39,7 +39,7 @@ impl Check {
 /// The source and the stores of the newest scan in the database.
 #[derive(Debug, Clone)]
 pub struct NewestScan {
-    /// The id of its crawl.
+    /// Its crawl's id.
     pub crawl: String,
     /// Its settings.
     pub settings: ScanSettings,

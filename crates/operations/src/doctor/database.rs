@@ -118,7 +118,7 @@ async fn encoding(coordinator: &Coordinator) -> Check {
     }
 }
 
-/// Checks the rights of this role. A role that can read the schema's digest may execute the
+/// Checks this role's rights. A role that can read the schema's digest may execute the
 /// coordinator's functions, as a worker must.
 async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
     match coordinator.may_migrate().await {

@@ -20,7 +20,7 @@ pub fn capacities(in_flight: usize) -> Vec<Check> {
     capacity::capacities().into_iter().map(check).collect()
 }
 
-/// Checks that temporary files can be written to `folder`, with room for the icons of one shard.
+/// Checks that temporary files can be written to `folder`, with room for one shard's icons.
 pub fn temporary(folder: &Path) -> Check {
     const NAME: &str = "temporary files";
     let shown = folder.display();

@@ -1,5 +1,5 @@
 //! Checks the stores. An operator reads the crawl, and reads, writes and deletes in archive, site
-//! and private prefix. A worker's keys need to allow only what the jobs of its roles do.
+//! and private prefix. A worker's keys need to allow only what its roles' jobs do.
 
 use std::path::{Path, PathBuf};
 
@@ -274,7 +274,7 @@ async fn read_manifest(store: &dyn Store) -> Result<(), StorageError> {
     }
 }
 
-/// The content of a probe.
+/// A probe's content.
 const PROBE: &[u8] = b"everytab doctor";
 
 /// Writes, reads and lists a probe, and checks that a conditional write is rejected, because

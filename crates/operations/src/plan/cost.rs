@@ -102,7 +102,7 @@ pub(super) struct Cost {
     pub(super) spot: f64,
 }
 
-/// The result of the model.
+/// The model's result.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub(super) stages: Vec<Stage>,
@@ -126,7 +126,7 @@ pub(super) struct Model {
     pub(super) further_day: f64,
     /// Costs in addition to the scan, while its results are kept.
     pub(super) kept: Vec<Kept>,
-    /// Size of a backup in gigabytes: site, archive and the dump of the rows.
+    /// Size of a backup in gigabytes: site, archive and the rows' dump.
     pub(super) backup_gb: f64,
 }
 
@@ -158,7 +158,7 @@ impl Period {
 struct ResourceUse {
     cpu: f64,
     bytes_in: f64,
-    /// Permits of each worker for the stage.
+    /// Permits for each worker for the stage.
     permits: f64,
     /// Seconds for which permits are held, summed over all items.
     permit_seconds: f64,
@@ -304,7 +304,7 @@ fn rows_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     (fleet.hosts * ROW_BYTES_OF_A_PAGE + icons * ROW_BYTES_OF_AN_ICON) / GB
 }
 
-/// Returns the gigabytes of the archive: icons, request tables, and the parts of search and map.
+/// Returns the archive's gigabytes: icons, request tables, and the parts of search and map.
 fn archive_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     let of_a_host = REQUESTS_BYTES + SEARCH_PART_BYTES + MAP_PART_BYTES;
     (icons * ICON_BYTES + fleet.hosts * of_a_host) / GB
@@ -315,7 +315,7 @@ fn archive_days(fleet: &Fleet<'_>, prices: &Prices, icons: f64, days: f64) -> f6
     archive_gb(fleet, icons) * prices.store_gb_month.price * days / 30.0
 }
 
-/// Returns the gigabytes of the site: bundles, icon lists, search files and the map.
+/// Returns the site's gigabytes: bundles, icon lists, search files and the map.
 fn site_gb(fleet: &Fleet<'_>) -> f64 {
     let of_a_host = TAB_BYTES + ICON_LINE_BYTES + SEARCH_BYTES + MAP_BYTES;
     (fleet.hosts * of_a_host + objects(fleet).ranked() as f64 * RANKED_HOST_BYTES) / GB

@@ -6,9 +6,9 @@ use super::{objects::Objects, options::Assumptions, sample::Sample};
 
 /// Maximum hosts per shard, as in `coordinator.fan_out`.
 const MAX_HOSTS_PER_SHARD: u64 = 1_200;
-/// Minimum shards of a scan, as in `coordinator.fan_out`.
+/// Minimum shards in a scan, as in `coordinator.fan_out`.
 const MIN_SHARDS: u64 = 256;
-/// Columns of a row group that an index job reads, with one request each.
+/// Columns in a row group that an index job reads, with one request each.
 const INDEX_COLUMNS: u64 = 12;
 
 /// How a number was obtained.
@@ -75,7 +75,7 @@ pub(super) struct Line {
     pub(super) basis: Basis,
 }
 
-/// The numbers of a plan, in the order in which they are printed.
+/// A plan's numbers, in the order in which they are printed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Estimate {
     pub(super) lines: Vec<Line>,
@@ -129,7 +129,7 @@ pub(super) fn estimate(
     plan
 }
 
-/// The workers of a scan, and their request rate to the source.
+/// A scan's workers, and their request rate to the source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadingFleet {
     pub(super) workers: u64,

@@ -23,7 +23,7 @@ const FILES_OF_THE_PAGE: u64 = 12;
 /// The tile level for which a map job reads parts, as in `everytab_jobs::map`.
 const LEVEL_OF_READS: u32 = 2;
 
-/// The division of a scan.
+/// A scan's division.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Objects {
     pub(super) hosts: u64,
@@ -53,7 +53,7 @@ impl Objects {
         names + names / NAMES_A_BEST_FILE + words + 2 * RANGES as u64 + 1
     }
 
-    /// Returns the number of ranked hosts.
+    /// Returns how many ranked hosts there are.
     pub(super) fn ranked(&self) -> u64 {
         self.hosts.min(RANKED_HOSTS as u64)
     }
@@ -76,7 +76,7 @@ impl Objects {
         self.layout().map_or(0, |layout| tiles_of(&layout, layout.region_level()))
     }
 
-    /// Returns the number of requests for objects of the scan: archives, search parts by range and
+    /// Returns the number of requests for objects in the scan: archives, search parts by range and
     /// once whole, map parts, and the tiles from which the coarse levels are drawn.
     pub(super) fn reads(&self) -> u64 {
         let of_a_shard = ARCHIVE_READS + RANGE_READS * RANGES as u64 + 1;

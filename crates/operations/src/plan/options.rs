@@ -26,7 +26,7 @@ pub struct CrawlToPlan {
     pub source_is_public: bool,
     /// Maximum hosts to scan. `None` for all.
     pub limit: Option<u64>,
-    /// Number of workers.
+    /// Worker count.
     pub workers: u64,
     /// Requests per second to the source, all workers together. `None` for the source's usual rate.
     pub archive_rate: Option<ArchiveRate>,
@@ -39,9 +39,9 @@ pub struct CrawlToPlan {
 pub struct FleetToPlan {
     /// Hosts to scan.
     pub hosts: u64,
-    /// Number of workers.
+    /// Worker count.
     pub workers: u64,
-    /// The instance type of a worker, as named in the table of prices.
+    /// A worker's instance type, as named in the table of prices.
     pub instance: String,
     /// The instance type of Postgres, as named in the table of prices.
     pub database_instance: String,
@@ -64,7 +64,7 @@ pub struct AfterScan {
     pub backup: PlannedBackup,
 }
 
-/// How often the bytes of a backup pass through the console.
+/// How often the bytes in a backup pass through the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannedBackup {
     /// No backup is written.

@@ -1,6 +1,6 @@
 //! The table of prices with its date, which the caller reads from JSON (`worker/prices.json`).
 //!
-//! Does not depend on what a scan uses.
+//! This does not depend on what a scan uses.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub(super) struct Prices {
     pub(super) about: String,
     workers: BTreeMap<String, Machine>,
     databases: BTreeMap<String, Database>,
-    /// The console of a scan.
+    /// A scan's console.
     pub(super) console: Machine,
     /// The price of a spot instance, as a share of the price on demand.
     pub(super) spot_share: Price,

@@ -1,4 +1,4 @@
-//! The rates of the model: the cost of each step of a scan, with its source.
+//! The model's rates: the cost of each step of a scan, with its source.
 //!
 //! Invariant: every rate says where it was measured, or that it is assumed.
 

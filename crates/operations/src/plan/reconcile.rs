@@ -1,6 +1,6 @@
 //! Compares a scan's numbers with the model's predictions, stage by stage and rate by rate.
 //!
-//! Does not depend on the source of the scan's numbers.
+//! This does not depend on the source of the scan's numbers.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::error::OperationError;
 
-/// The stages of a scan by name, as in `stats.json`.
+/// A scan's stages by name, as in `stats.json`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct MeasuredScan {
     stages: BTreeMap<String, MeasuredStage>,
@@ -75,7 +75,7 @@ impl MeasuredScan {
         Err(OperationError::new("--reconcile: the scan has read no home page"))
     }
 
-    /// Returns the number of scanned hosts.
+    /// Returns how many scanned hosts there are.
     pub(super) fn hosts(&self) -> f64 {
         self.input(StageName::Warc, InputName::Hosts)
     }
@@ -155,7 +155,7 @@ pub(super) fn compare(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> 
     found
 }
 
-/// A rate: name, unit, prediction, a sum, its divisor, and the name of its constant.
+/// A rate: name, unit, prediction, a sum, its divisor, and its constant's name.
 type SummedRate = (&'static str, &'static str, f64, f64, f64, &'static str);
 
 fn rates(scan: &MeasuredScan) -> [SummedRate; 10] {

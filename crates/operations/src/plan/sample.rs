@@ -24,7 +24,7 @@ pub(super) struct Sample {
     pub(super) files: u64,
     /// Bytes of all these files.
     pub(super) file_bytes: u64,
-    /// Maximum captures of a scan with a limit. `None` if the scan has no limit.
+    /// Maximum captures in a scan with a limit. `None` if the scan has no limit.
     pub(super) max_captures: Option<u64>,
     /// Bytes of the sampled file.
     pub(super) sampled_bytes: u64,
@@ -42,7 +42,7 @@ pub(super) struct Sample {
     pub(super) record_bytes: u64,
 }
 
-/// Requests the size of every file, and reads the first row group of the one in the middle.
+/// Requests every file's size, and reads the first row group of the one in the middle.
 ///
 /// # Errors
 /// Returns an error if there is no file, or one cannot be read.

@@ -14,7 +14,7 @@ const HOURS_PER_DAY: f64 = 24.0;
 /// Hours for which Postgres and the console are paid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct UntilTeardown {
-    /// Hours for all bytes of a backup to pass through the console once.
+    /// Hours for all bytes in a backup to pass through the console once.
     pub(super) pass_hours: f64,
     /// Hours to write the backup, and to verify it.
     pub(super) backup_hours: f64,
@@ -62,7 +62,7 @@ impl UntilTeardown {
         self.database_hours * database.hour + self.disk_hours * disk_hour
     }
 
-    /// Returns the dollars of the console: its instance and address while it runs, and its disk.
+    /// Returns the console's dollars: its instance and address while it runs, and its disk.
     pub(super) fn console_dollars(&self, prices: &Prices) -> f64 {
         let hour = prices.console.hour + prices.public_address_hour.price;
         let disk_hour = CONSOLE_DISK_GB * prices.worker_disk_gb_month.price / HOURS_PER_MONTH;

@@ -6,7 +6,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// Minimum columns of a display. A narrower terminal wraps lines by itself.
+/// Minimum columns in a display. A narrower terminal wraps lines by itself.
 pub const MIN_COLUMNS: usize = 40;
 
 /// Start column of a labelled line's text: the longest label, `bundle-shard`, and a space.

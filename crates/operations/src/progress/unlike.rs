@@ -1,6 +1,6 @@
-//! Compares the outcomes of a scan with those of the scan before, by their shares.
+//! Compares the outcomes in a scan with those of the scan before, by their shares.
 //!
-//! Shares and not amounts, so that a scan that is still running can be compared, too. Does not
+//! Shares and not amounts, so that a scan that is still running can be compared, too. This does not
 //! depend on how a status is shown.
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
 use everytab_coordinator::{JobKind, ScanStatus};
 use serde_json::{Value, json};
 
-/// Minimum outcomes of a stage, in each scan, whose shares are compared. Shares of fewer differ by
+/// Minimum outcomes in a stage, in each scan, whose shares are compared. Shares of fewer differ by
 /// chance.
 const MIN_OUTCOMES: u64 = 100;
 /// A share is out of line if it differs by more percentage points than this.
@@ -80,7 +80,7 @@ fn is_unlike(percent: f64, before: f64) -> bool {
     difference > MAX_DIFFERENCE || is_double && difference >= MIN_DIFFERENCE
 }
 
-/// The outcomes of one stage.
+/// One stage's outcomes.
 struct Shares<'a>(&'a BTreeMap<String, i64>);
 
 impl Shares<'_> {

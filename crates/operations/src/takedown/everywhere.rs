@@ -1,8 +1,8 @@
-//! `takedown --everywhere`: removes hosts from everything that this project stores: all scans of
+//! `takedown --everywhere`: removes hosts from everything that this project stores: all scans in
 //! the site, old versions of its objects, the archives, and the database's rows. Also notes them
 //! next to the backups, so that `restore` excludes them.
 //!
-//! Invariants: the rows of a scan tell which records belong to the host, so they are removed last.
+//! Invariants: the rows in a scan tell which records belong to the host, so they are removed last.
 //! Every step can be repeated, so that an interrupted takedown is completed by running it again. A
 //! running scan keeps its rows and archive, and the takedown reports this and fails.
 
@@ -94,7 +94,7 @@ pub async fn take_down_everywhere(
     Ok(is_whole)
 }
 
-/// Removes a host from the archives and rows of all scans. Returns false if a scan is running.
+/// Removes a host from the archives and rows in all scans. Returns false if a scan is running.
 async fn remove_from_scans(
     coordinator: &Coordinator,
     host: &str,
@@ -145,7 +145,7 @@ struct InArchive {
     lines: u64,
 }
 
-/// Removes a host from the archives of its shards.
+/// Removes a host from its shards' archives.
 async fn remove_from_archive(
     url: &str,
     id: Uuid,
@@ -216,7 +216,7 @@ async fn table_has(store: &dyn Store, key: &str, host: &str) -> Result<bool, Ope
     })
 }
 
-/// Applies `edit` to an object if it exists. Returns the number of changes.
+/// Applies `edit` to an object if it exists. Returns how many changes there are.
 async fn change(
     store: &dyn Store,
     key: &str,

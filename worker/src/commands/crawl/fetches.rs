@@ -44,7 +44,7 @@ pub(super) struct FetchesArgs {
     json: bool,
 }
 
-/// Parses the name of an outcome.
+/// Parses an outcome's name.
 fn outcome(text: &str) -> Result<String, String> {
     let is_known = every_outcome().contains(&text) || CRAWL_ENDS.contains(&text);
     is_known.then(|| text.to_owned()).ok_or_else(|| {

@@ -33,7 +33,7 @@ pub(super) struct ForgetArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// All URLs of a site: a registered domain such as example.com
+    /// All URLs in a site: a registered domain such as example.com
     #[arg(long, env = "EVERYTAB_CRAWL_SITE", value_name = "SITE")]
     site: Option<String>,
     /// One URL, and those of its site that have their body in its record
@@ -83,7 +83,7 @@ pub(super) async fn forget(args: ForgetArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns the canonical name of a site.
+/// Returns a site's canonical name.
 fn name_of_site(text: &str) -> Result<String, CliError> {
     let wrong = |why: String| CliError::usage(format!("--site {text}: {why}"));
     let url = CanonicalUrl::parse(&format!("https://{text}/"), &ParameterList::default());

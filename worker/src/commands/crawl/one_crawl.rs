@@ -82,7 +82,7 @@ pub(super) async fn settings_of(
         .map_err(|error| CliError::new(format!("the settings of crawl {name}: {error}")))
 }
 
-/// Returns the status of a crawl.
+/// Returns a crawl's status.
 ///
 /// # Errors
 /// Returns an error if Postgres cannot be reached, or the crawl is gone.

@@ -68,7 +68,7 @@ pub(super) struct CrawlOptionArgs {
         default_value = "html,xhtml,text,pdf"
     )]
     types: Vec<String>,
-    /// Bytes of a page, up to 16MiB; the rest is cut
+    /// Bytes in a page, up to 16MiB; the rest is cut
     #[arg(long, env = "EVERYTAB_CRAWL_MAX_BYTES", value_name = "BYTES",
           default_value_t = Bytes(DEFAULT_PAGE_BYTES as u64), value_parser = parse_bytes)]
     max_bytes: Bytes,

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::one_crawl;
 use crate::{cli_error::CliError, commands::stdout};
 
-/// Maximum number of attempts, if other commands change the patterns at the same time.
+/// Maximum attempts, if other commands change the patterns at the same time.
 const TRIES: u32 = 5;
 
 /// Patterns that are added and removed.
@@ -49,7 +49,7 @@ impl PatternChangeArgs {
         check(&CrawlSettings { include, exclude, ..CrawlSettings::default() })
     }
 
-    /// Changes the patterns of a crawl.
+    /// Changes a crawl's patterns.
     ///
     /// # Errors
     /// Returns an error if the crawl cannot have these patterns.

@@ -19,11 +19,11 @@ use crate::{
     display::frame::Stream,
 };
 
-/// Maximum number of lines in a table. The CSV has all.
+/// Maximum lines in a table. The CSV has all.
 const MAX_LINES: usize = 40;
 /// Width of a name, so that a line has 79 columns.
 const NAME_COLUMNS: usize = 39;
-/// Column in which the reasons of a host start.
+/// Column in which a host's reasons start.
 const REASONS_COLUMN: usize = 22;
 
 /// Options of `crawl report`.
@@ -61,7 +61,7 @@ pub(super) async fn report(args: ReportArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns the tables of a report, except that of hosts, each with its name and rows.
+/// Returns a report's tables, except that of hosts, each with its name and rows.
 fn tables(report: &CrawlReport) -> [(&'static str, Vec<(&str, Endings)>); 5] {
     [
         ("outcome", by_amount(&report.outcomes)),
@@ -76,14 +76,14 @@ fn rows_of(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     names.iter().map(|(name, endings)| (name.as_str(), *endings)).collect()
 }
 
-/// Returns the rows of a table, most frequent first.
+/// Returns a table's rows, most frequent first.
 fn by_amount(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     let mut rows = rows_of(names);
     rows.sort_by_key(|(_, endings)| std::cmp::Reverse(endings.total()));
     rows
 }
 
-/// Returns the rows of a table in numerical order. Rows without a number come last.
+/// Returns the rows in a table in numerical order. Rows without a number come last.
 fn by_number(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     let mut rows = rows_of(names);
     rows.sort_by_key(|(name, _)| name.parse().unwrap_or(u32::MAX));

@@ -24,7 +24,7 @@ use crate::{
 const MIN_PERIOD_SECONDS: i32 = 60;
 /// Maximum period in seconds, as in Postgres.
 const MAX_PERIOD_SECONDS: i32 = 31_536_000;
-/// Maximum length of a name, as in its column.
+/// Maximum name length, as in its column.
 const MAX_NAME_CHARACTERS: usize = 100;
 
 /// Options of `crawl schedule`.

@@ -1,7 +1,7 @@
-//! Reads seeds from the command line: arguments, then the lines of a file or of standard input.
+//! Reads seeds from the command line: arguments, then the lines in a file or of standard input.
 //!
 //! Invariant: a rejected seed is reported on standard error with its position and the reason, and
-//! the others are still read. Does not depend on how seeds are used.
+//! the others are still read. This does not depend on how seeds are used.
 
 use std::{
     collections::VecDeque,
@@ -104,7 +104,7 @@ impl<'a> Seeds<'a> {
         Self::of_lines(file, parameters)
     }
 
-    /// Reads the failed URLs of a crawl into a temporary file. `None` if there are none.
+    /// Reads the failed URLs in a crawl into a temporary file. `None` if there are none.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or the file cannot be written.
@@ -185,8 +185,8 @@ impl<'a> Seeds<'a> {
         Ok(true)
     }
 
-    /// Reads all seeds and returns the hashes of their sites, which a crawl has in its settings
-    /// before it starts. The seeds are then read again from a temporary file.
+    /// Reads all seeds and returns their sites' hashes, which a crawl has in its settings before it
+    /// starts. The seeds are then read again from a temporary file.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or written, or there are too many sites.

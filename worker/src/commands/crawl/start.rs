@@ -1,4 +1,4 @@
-//! Implements `crawl start` and `crawl add`: adds seeds as links of a crawl.
+//! Implements `crawl start` and `crawl add`: adds seeds as links in a crawl.
 
 use chrono::Utc;
 use clap::{Args, ValueEnum};
@@ -211,7 +211,7 @@ pub(super) async fn seeds_of<'a>(
     Ok(seeds)
 }
 
-/// Returns the current versions of these filters, with the newest versions of their lists.
+/// Returns the current versions of these filters, with their lists' newest versions.
 pub(super) async fn frozen_filters(
     coordinator: &Coordinator,
     names: &[String],
@@ -274,8 +274,8 @@ async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -
     }
 }
 
-/// Returns the store of a crawl. Several stores, and the store of requisites, are added to the
-/// settings; the first one is then the crawl's.
+/// Returns a crawl's store. Several stores, and the store of requisites, are added to the settings;
+/// the first one is then the crawl's.
 pub(super) fn stores(
     to: Vec<String>,
     media_to: Option<String>,

@@ -1,4 +1,4 @@
-//! Implements `crawl status`: shows the status of a crawl, once or until it ends.
+//! Implements `crawl status`: shows a crawl's status, once or until it ends.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ use crate::{
     telemetry,
 };
 
-/// Column in which the text of a line starts: the longest label, `links refused`, and a space.
+/// Column in which a line's text starts: the longest label, `links refused`, and a space.
 const TEXT_COLUMN: usize = 14;
 
 /// Time over which pages are counted for the rate. Workers record captures every ten to thirty
@@ -70,7 +70,7 @@ pub(super) async fn status(args: StatusArgs) -> CliResult {
     }
 }
 
-/// The speed of a crawl, and the speed that politeness allows.
+/// A crawl's speed, and the speed that politeness allows.
 struct Pace {
     /// Pages per second, from [`rate_of`].
     rate: Option<f64>,
@@ -245,7 +245,7 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     rows.into_iter().flat_map(|(label, text)| wrapped(label, TEXT_COLUMN, &text, columns)).collect()
 }
 
-/// Formats the version of the patterns. `None` if they have never changed.
+/// Formats the patterns' version. `None` if they have never changed.
 fn patterns(status: &CrawlStatus) -> Option<String> {
     let newest = status.patterns.as_ref()?.as_array()?.last()?;
     let number = |name: &str| newest.get(name).and_then(Value::as_array).map(Vec::len);

@@ -51,7 +51,7 @@ fn unpacked(bytes: Vec<u8>, most: u64) -> Result<Vec<u8>, String> {
 
 fn read_at_most(input: impl Read, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    // The length of a pipe is not known before it is read.
+    // A pipe's length is not known before it is read.
     input.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
 }

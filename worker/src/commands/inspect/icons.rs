@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// URLs that are fetched concurrently. A person inspects few URLs, and politeness limits the
-/// requests to each site anyway. The lines are printed in the order of the arguments.
+/// requests to each site anyway. The lines are printed in the arguments' order.
 const CONCURRENT_URLS: usize = 8;
 
 /// Options of `inspect url`.
@@ -173,7 +173,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
     command_result(printed.map(|()| lines.has_failed))
 }
 
-/// Returns the signer of the requests, if there is a key.
+/// Returns the requests' signer, if there is a key.
 fn signer(fetcher: &Fetcher, site_url: Option<&str>) -> Result<Option<RequestSigner>, CliError> {
     let Some(key) = fetcher.signing_key() else { return Ok(None) };
     let site_url = site_url.ok_or_else(|| {
@@ -210,8 +210,8 @@ async fn inspect_url(
     }
 }
 
-/// Adds to a line the outcome and the icon of a body. Runs on a thread that may block, because
-/// decoding may take long.
+/// Adds to a line the outcome and a body's icon. Runs on a thread that may block, because decoding
+/// may take long.
 async fn with_body(line: UrlLine, bytes: Vec<u8>) -> UrlLine {
     let url = line.url.clone();
     let judging = tokio::task::spawn_blocking(move || {

@@ -54,9 +54,9 @@ pub(super) struct Input {
     pub(super) name: String,
     /// The address that answered, if it was fetched.
     pub(super) url: Option<String>,
-    /// The status of the response, if it was fetched.
+    /// The response's status, if it was fetched.
     pub(super) status: Option<u16>,
-    /// The header fields of the response; empty for a file.
+    /// The response's header fields; empty for a file.
     pub(super) headers: Vec<(String, Vec<u8>)>,
     pub(super) body: Vec<u8>,
     /// Whether it is a robots.txt that is unavailable but may have rules, so that a crawl sends no
@@ -232,7 +232,7 @@ fn failed(outcome: Outcome) -> String {
     format!("fetching it ended as {}; save it, and give the file", outcome.as_str())
 }
 
-/// Returns the header fields of a response as names and values, in their order.
+/// Returns a response's header fields as names and values, in their order.
 fn fields(head: &[u8]) -> Vec<(String, Vec<u8>)> {
     let lines = head.split(|byte| *byte == b'\n').skip(1);
     let field = |line: &[u8]| {

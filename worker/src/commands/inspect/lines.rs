@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::cli_error::{CliError, CliResult, Exit};
 
-/// Returns the result of the command. A closed pipe is not a failure, because its reader needs no
-/// more lines.
+/// Returns the command's result. A closed pipe is not a failure, because its reader needs no more
+/// lines.
 pub(super) fn command_result(printed: io::Result<bool>) -> CliResult {
     match printed {
         Ok(false) => Ok(Exit::Done),

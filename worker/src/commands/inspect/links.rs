@@ -50,7 +50,7 @@ struct LinksPageLine {
     error: Option<String>,
 }
 
-/// Prints the links of each input.
+/// Prints each input's links.
 ///
 /// # Errors
 /// Returns an error if stdout cannot be written, or if an option is wrong.

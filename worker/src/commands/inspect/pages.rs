@@ -47,7 +47,7 @@ impl PageLine {
         Self { error: Some(error), ..Self::default() }
     }
 
-    /// Fills in the data of the page.
+    /// Fills in the page's data.
     fn with_page(mut self, page: Page) -> Self {
         let has_title = page.title.state != TitleState::Absent;
         self.frameable =

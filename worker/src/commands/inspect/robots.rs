@@ -1,4 +1,4 @@
-//! `inspect robots`: shows the rules of a robots.txt for the robot.
+//! `inspect robots`: shows a robots' rules.txt for the robot.
 
 use std::io::{self, Write as _};
 
@@ -76,7 +76,7 @@ pub(super) async fn run(args: RobotsArgs) -> CliResult {
     input.each(AddressKind::Robots, file_of, print).await
 }
 
-/// Returns the URL of the robots.txt for the origin of an address.
+/// Returns the URL of the robots.txt for an address's origin.
 fn file_of(address: &str) -> Result<String, String> {
     let url = Url::parse(address).map_err(|error| error.to_string())?;
     url.join("/robots.txt").map(String::from).map_err(|error| error.to_string())

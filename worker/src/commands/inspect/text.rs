@@ -39,7 +39,7 @@ struct TextLine {
     error: Option<String>,
 }
 
-/// Prints the text of each input.
+/// Prints each input's text.
 ///
 /// # Errors
 /// Returns an error if stdout cannot be written, or if an option is wrong.

@@ -1,4 +1,4 @@
-//! The options of `local`, and their conversion to the settings of a scan.
+//! The options of `local`, and their conversion to a scan's settings.
 
 use std::{net::SocketAddr, os::unix::fs::MetadataExt, path::PathBuf, time::Duration};
 
@@ -97,7 +97,7 @@ impl LocalArgs {
         })
     }
 
-    /// Returns the settings of the scan.
+    /// Returns the scan's settings.
     pub(super) fn options(&self) -> LocalOptions {
         let sample = self.sample_options();
         let sites = self.sites.as_ref().map(|file| SitesOptions {

@@ -139,7 +139,7 @@ async fn serve(
     }
 }
 
-/// Returns the arguments of a worker: how it fetches, and from which internet.
+/// Returns a worker's arguments: how it fetches, and from which internet.
 fn worker_arguments(args: &LocalArgs, sample: Option<&ServiceSample>) -> Vec<String> {
     let mut fetch = args.fetch.clone();
     if let Some(sample) = sample {
@@ -154,7 +154,7 @@ fn worker_arguments(args: &LocalArgs, sample: Option<&ServiceSample>) -> Vec<Str
     arguments
 }
 
-/// Prints the address of the service, and how to use it.
+/// Prints the service's address, and how to use it.
 fn announce(
     address: SocketAddr,
     (new_key, key_file): (Option<&str>, &Path),

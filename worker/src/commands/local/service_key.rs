@@ -1,7 +1,7 @@
 //! The key of a crawl service on this machine, in a file of its directory.
 //!
 //! Invariants: only this user can access the file, and it is written before Postgres gets the key,
-//! so that an interrupted start leaves no key that nobody has. Does not depend on where the
+//! so that an interrupted start leaves no key that nobody has. This does not depend on where the
 //! directory is.
 
 use std::{
@@ -69,7 +69,7 @@ fn make(file: &Path) -> Result<String, CliError> {
     Ok(text)
 }
 
-/// Revokes the previous key of this service, whose file is lost.
+/// Revokes this service's previous key, whose file is lost.
 async fn revoke_lost(owner: &Coordinator, known: &[ApiKey], file: &Path) -> Result<(), CliError> {
     let is_lost = |key: &&ApiKey| key.name == NAME && key.revoked_at.is_none();
     for key in known.iter().filter(is_lost) {

@@ -93,7 +93,7 @@ fn rewritten(changed: &[u32]) -> Vec<RewrittenBundle> {
     changed.iter().map(of).collect()
 }
 
-/// Returns the mean difference of two tiles within the square of a bundle.
+/// Returns the mean difference of two tiles within a bundle's square.
 fn apart(one: &Mosaic, other: &Mosaic, bundle: u32, level: u32) -> f64 {
     let (left, top) = layout().offset_in_tile(bundle, level);
     let side = layout().bundle_pixels().div_ceil(1 << level);
