@@ -22,7 +22,7 @@ where
     loop {
         match step().await {
             Err(error) if error.is_transient() && Instant::now() + pause < until => {
-                tracing::warn!(%error, "trying again");
+                tracing::warn!(%error, "retrying");
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }

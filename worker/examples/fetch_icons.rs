@@ -294,7 +294,7 @@ impl Totals {
             *count = value.map_or(*count + amount, |value: u64| value.max(*count));
         }
         for result in &shard.results {
-            *self.outcomes.entry(result.url_result.outcome.as_str()).or_default() += 1;
+            *self.outcomes.entry(result.url_fetch.outcome.as_str()).or_default() += 1;
         }
     }
 

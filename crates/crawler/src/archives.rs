@@ -24,7 +24,7 @@ use everytab_commoncrawl::{
         Response, Revisit, TruncatedBecause, WriteError, record_id,
     },
 };
-use everytab_fetcher::{CutReason, PageFetched};
+use everytab_fetcher::{CutReason, PageFetchResult};
 use everytab_storage::PutOptions;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempPath;
@@ -71,7 +71,7 @@ pub(crate) struct Record {
     /// The response head.
     pub response_head: Vec<u8>,
     /// The response, which holds the permit for the memory of its body until it is written.
-    pub fetched: PageFetched,
+    pub fetched: PageFetchResult,
     /// SHA-256 of the body.
     pub sha256: [u8; 32],
     /// Which record has its body: its own, or one of an earlier crawl.

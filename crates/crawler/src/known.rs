@@ -13,7 +13,7 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::HostManners;
 use everytab_fetcher::{
-    DelaySettings, Fetcher, HostAnswer, HostDelay, HostTurns, PageOptions, SavedDelay,
+    DelaySettings, Fetcher, HostClient, HostDelay, HostResult, PageOptions, SavedDelay,
 };
 use everytab_frontier::{HostState, Origin, SiteUse, Turn};
 use tokio::task::AbortHandle;
@@ -92,7 +92,7 @@ pub(crate) struct Host {
     /// Whether it is the operator's own host.
     pub is_own: bool,
     /// The host's connection and delay. `None` while a request is in flight.
-    pub turns: Option<HostTurns>,
+    pub turns: Option<HostClient>,
     /// Its origins, with their robots.txt and pauses.
     pub origins: HostOrigins,
     /// The crawls that have URLs on it, the next one to send a request first.
@@ -152,7 +152,7 @@ impl Host {
         site_hash: u64,
         name: &str,
         is_own: bool,
-        turns: HostTurns,
+        turns: HostClient,
     ) -> Self {
         Self {
             slot,
@@ -180,7 +180,7 @@ impl Host {
         options: &Arc<PageOptions>,
     ) -> Self {
         let delay = HostDelay::restore(saved(manners, Utc::now()), tokio::time::Instant::now());
-        let turns = HostTurns::new(fetcher, Arc::clone(options), delay);
+        let turns = HostClient::new(fetcher, Arc::clone(options), delay);
         let mut host = Self::new(slot, manners.site_hash, &manners.hostname, is_own, turns);
         let robots = manners.robots.as_ref().map(|(kept, _)| kept.as_slice());
         host.origins = HostOrigins::restore(robots, manners.origins.as_ref());
@@ -245,8 +245,8 @@ impl Host {
     pub(crate) fn give_up_request(&mut self, fetcher: &Fetcher, options: &Arc<PageOptions>) {
         let Some(Request { mut delay, settings, task, .. }) = self.request.take() else { return };
         task.abort();
-        delay.ended(HostAnswer::Void, &settings, tokio::time::Instant::now());
-        self.turns = Some(HostTurns::new(fetcher, Arc::clone(options), delay));
+        delay.ended(HostResult::NoResponse, &settings, tokio::time::Instant::now());
+        self.turns = Some(HostClient::new(fetcher, Arc::clone(options), delay));
     }
 
     /// Returns the host's row to record. `None` while a request is in flight, unless the host has

@@ -8,7 +8,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use everytab_fetcher::{Outcome, RobotsAnswer};
+use everytab_fetcher::{Outcome, RobotsEffect};
 use everytab_frontier::Origin;
 use everytab_webpage::{CrawlDelay, RobotsTxt};
 use serde::{Deserialize, Serialize};
@@ -343,11 +343,11 @@ impl HostOrigins {
         now: DateTime<Utc>,
     ) -> Option<Duration> {
         let rules = |text: &[u8]| Robots::Rules(Arc::new(RobotsTxt::parse(text)));
-        let found = match outcome.robots_answer() {
+        let found = match outcome.robots_effect() {
             _ if ends_its_urls(outcome) => Some((Robots::Ends(outcome), None)),
-            RobotsAnswer::Rules => Some((rules(body), Some(body.to_vec()))),
-            RobotsAnswer::NoRules | RobotsAnswer::Allowed => Some((rules(b""), Some(Vec::new()))),
-            RobotsAnswer::Forbidden | RobotsAnswer::NoAnswer => None,
+            RobotsEffect::Rules => Some((rules(body), Some(body.to_vec()))),
+            RobotsEffect::NoRules | RobotsEffect::Allowed => Some((rules(b""), Some(Vec::new()))),
+            RobotsEffect::Forbidden | RobotsEffect::NoResponse => None,
         };
         let state = self.state_of(origin);
         let Some((robots, text)) = found else {

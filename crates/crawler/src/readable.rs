@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use everytab_commoncrawl::warc::HttpResponse;
-use everytab_fetcher::PageFetched;
+use everytab_fetcher::PageFetchResult;
 
 /// A response to parse.
 pub(crate) struct ReadableAnswer<'a> {
@@ -22,7 +22,7 @@ pub(crate) struct ReadableAnswer<'a> {
 
 impl<'a> ReadableAnswer<'a> {
     /// Wraps the response that was received.
-    pub(crate) fn of(fetched: &'a PageFetched) -> Self {
+    pub(crate) fn of(fetched: &'a PageFetchResult) -> Self {
         let address = fetched.exchanges.last().map(|exchange| exchange.address.ip());
         let content_type = fetched.content_type();
         let body = if fetched.is_coded { &[][..] } else { &fetched.body };
@@ -34,7 +34,7 @@ impl<'a> ReadableAnswer<'a> {
     pub(crate) fn of_copy(
         copy: &'a HttpResponse,
         content_type: Option<String>,
-        fetched: &PageFetched,
+        fetched: &PageFetchResult,
     ) -> Self {
         let mut headers = copy.headers.fields().to_vec();
         headers.extend(headers_of(fetched).into_iter().filter(|(name, _)| name == "x-robots-tag"));
@@ -54,7 +54,7 @@ impl<'a> ReadableAnswer<'a> {
     }
 }
 
-fn headers_of(fetched: &PageFetched) -> Vec<(String, Vec<u8>)> {
+fn headers_of(fetched: &PageFetchResult) -> Vec<(String, Vec<u8>)> {
     let headers = fetched.headers.iter();
     headers.map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
 }

@@ -8,7 +8,9 @@
 use std::{panic::resume_unwind, sync::Arc};
 
 use everytab_coordinator::SlotFence;
-use everytab_fetcher::{Cookies, DelaySettings, HostTurns, Outcome, PageRequest, Purpose, Trouble};
+use everytab_fetcher::{
+    Cookies, DelaySettings, HostClient, LocalFailure, Outcome, PageRequest, Purpose,
+};
 use everytab_frontier::{Attributes, FoundLinks, LinkFlags, Referrer, SitemapLinks, Turn};
 use everytab_webpage::{RobotsTxt, Sitemap, read_sitemap};
 
@@ -59,7 +61,7 @@ pub(crate) fn of_origin(
 /// Runs a fetch task like [`visit`], also for sitemaps.
 pub(crate) async fn visit_any(
     context: &Arc<VisitContext>,
-    mut turns: HostTurns,
+    mut turns: HostClient,
     (asked, delays): (Asked, DelaySettings),
     of: (SlotFence, u64, u64),
     host: &str,
@@ -79,10 +81,10 @@ pub(crate) async fn visit_any(
 /// Fetches and parses a sitemap. A body that is not a sitemap has no links.
 async fn ask_sitemap(
     context: &Arc<VisitContext>,
-    (turns, delays): (&mut HostTurns, &DelaySettings),
+    (turns, delays): (&mut HostClient, &DelaySettings),
     crawl: &Arc<Crawl>,
     (host, turn, cookies): (&str, &Turn, &Cookies),
-) -> Result<Answer, Trouble> {
+) -> Result<Answer, LocalFailure> {
     let purpose = Purpose::sitemap();
     let request = PageRequest {
         cookies: cookies.clone(),

@@ -9,8 +9,8 @@ use chrono::Utc;
 use everytab_commoncrawl::{crawl_layout::ArchiveSubset, warc::HttpResponse};
 use everytab_coordinator::{EarlierFetch, SlotFence};
 use everytab_fetcher::{
-    Cookies, DelaySettings, Exchange, Fetcher, HostTurns, Outcome, PageFetched, PageRequest,
-    Purpose, Trouble, Validators,
+    Cookies, DelaySettings, Exchange, Fetcher, HostClient, LocalFailure, Outcome, PageFetchResult,
+    PageRequest, Purpose, Validators,
 };
 use everytab_filters::language_of;
 use everytab_frontier::{
@@ -144,17 +144,17 @@ pub(crate) struct Visited {
     /// Number of the request in this process.
     pub number: u64,
     /// The host's connection and delay, which only this task had.
-    pub turns: HostTurns,
+    pub turns: HostClient,
     /// What was fetched.
     pub asked: Asked,
     /// The output, or the local failure.
-    pub result: Result<Answer, Trouble>,
+    pub result: Result<Answer, LocalFailure>,
 }
 
 /// The output of a fetch.
 pub(crate) struct Answer {
     /// The outcome, with the response and its body.
-    pub fetched: PageFetched,
+    pub fetched: PageFetchResult,
     /// What parsing the page yielded.
     pub facts: PageFacts,
     /// SHA-256 of the body, if there was a response.
@@ -175,7 +175,7 @@ impl Answer {
 /// Sends the request once the host's delay allows it, and parses the response.
 pub(crate) async fn visit(
     context: &VisitContext,
-    mut turns: HostTurns,
+    mut turns: HostClient,
     (asked, delays): (Asked, DelaySettings),
     (fence, host_hash, number): (SlotFence, u64, u64),
     host: &str,
@@ -199,11 +199,11 @@ pub(crate) async fn visit(
 
 /// Fetches a robots.txt or a probe, which are not parsed for links.
 async fn ask_alone(
-    turns: &mut HostTurns,
+    turns: &mut HostClient,
     crawl: &Crawl,
     (url, purpose): (&str, &Purpose),
     delays: &DelaySettings,
-) -> Result<Answer, Trouble> {
+) -> Result<Answer, LocalFailure> {
     let request = PageRequest { ports: Some(&crawl.ports), ..PageRequest::new(url, purpose) };
     let fetched = turns.fetch(&request, delays).await?;
     let sha256 = digest_of(&fetched);
@@ -213,10 +213,10 @@ async fn ask_alone(
 
 async fn ask_page(
     context: &VisitContext,
-    (turns, delays): (&mut HostTurns, &DelaySettings),
+    (turns, delays): (&mut HostClient, &DelaySettings),
     (crawl, (slot, host_hash)): (&Crawl, (i16, u64)),
     (host, turn, cookies): (&str, &Turn, &Cookies),
-) -> Result<Answer, Trouble> {
+) -> Result<Answer, LocalFailure> {
     let is_requisite = turn.attributes.flags.contains(LinkFlags::REQUISITE);
     let purpose = if is_requisite { &crawl.media } else { &crawl.page };
     let mut copy = copy_of(context, crawl, (slot, host_hash), turn).await;
@@ -239,7 +239,7 @@ async fn ask_page(
             // A store outage must not change what is stored, so the URL is fetched again later.
             Err(error) if error.is_passing() => {
                 tracing::warn!(url = turn.url, %error, "its copy cannot be read now");
-                return Err(Trouble::NetworkUnreachable);
+                return Err(LocalFailure::NetworkUnreachable);
             }
             Err(error) => {
                 tracing::warn!(url = turn.url, %error, "no copy of it; asking for all of it");
@@ -312,19 +312,19 @@ async fn read_copy_of<'a>(
 
 /// Returns the digest of a response's body. `None` if there was no response, or if the body of a
 /// success was lost: its record would be that of an empty page.
-pub(crate) fn digest_of(fetched: &PageFetched) -> Option<[u8; 32]> {
+pub(crate) fn digest_of(fetched: &PageFetchResult) -> Option<[u8; 32]> {
     fetched.status.filter(|_| !fetched.has_lost_body())?;
     Some(Sha256::digest(&fetched.body).into())
 }
 
 /// Returns whether a response is a page with its whole body.
-pub(crate) fn is_whole(fetched: &PageFetched) -> bool {
+pub(crate) fn is_whole(fetched: &PageFetchResult) -> bool {
     fetched.outcome == Outcome::Ok && fetched.status == Some(200) && fetched.truncated.is_none()
 }
 
 /// Returns the digest of a response's body, and which record has that body.
 fn body_record(
-    fetched: &PageFetched,
+    fetched: &PageFetchResult,
     copy: Option<EarlierFetch>,
 ) -> (Option<[u8; 32]>, BodyRecord) {
     let sha256 = digest_of(fetched);
@@ -388,7 +388,7 @@ fn of_redirect(
     context: &VisitContext,
     crawl: &Crawl,
     (host, turn): (&str, &Turn),
-    fetched: &PageFetched,
+    fetched: &PageFetchResult,
 ) -> FoundLinks {
     let Some(target) = &fetched.redirect else { return FoundLinks::default() };
     let referrer = Referrer { url: &turn.url, host, attributes: turn.attributes };

@@ -15,7 +15,9 @@ use std::{
 };
 
 use everytab_coordinator::{Coordinator, WebhookLease, WebhookTry};
-use everytab_fetcher::{Delivered, Delivery, Fetcher, Outcome, PageOptions, TimeLimits, Trouble};
+use everytab_fetcher::{
+    Delivered, Delivery, Fetcher, LocalFailure, Outcome, PageOptions, TimeLimits,
+};
 use tokio::{sync::oneshot, task::JoinSet, time::sleep};
 
 use crate::{metrics, webhooks::signature::signature};
@@ -156,7 +158,7 @@ impl Webhooks {
         self,
         lease: Arc<WebhookLease>,
         event: usize,
-    ) -> Result<(usize, Delivered), Trouble> {
+    ) -> Result<(usize, Delivered), LocalFailure> {
         let body = lease.bodies.get(event).cloned().unwrap_or_default();
         let id = lease.event_ids.get(event).map(|id| format!("{ID_PREFIX}{}", id.simple()));
         let id = id.unwrap_or_default();
@@ -178,8 +180,8 @@ impl Webhooks {
             times: TIMES,
         };
         let delivered = self.fetcher.deliver(&self.options, &delivery).await;
-        if let Err(trouble) = &delivered {
-            tracing::warn!(webhook = %lease.id, %trouble, "an event of a webhook was not sent");
+        if let Err(failure) = &delivered {
+            tracing::warn!(webhook = %lease.id, %failure, "an event of a webhook was not sent");
         }
         Ok((event, delivered?))
     }

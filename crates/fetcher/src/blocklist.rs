@@ -6,12 +6,12 @@
 
 use std::collections::HashSet;
 
-/// The blocklist of one scan.
+/// A scan's blocklist.
 #[derive(Clone, Debug, Default)]
 pub struct Blocklist {
-    /// Hostnames, each of which blocks itself only.
+    /// Hostnames. Each blocks only itself.
     pub hostnames: HashSet<String>,
-    /// Domains, each of which blocks itself and all hosts below it.
+    /// Domains. Each blocks itself and all hosts below it.
     pub suffixes: HashSet<String>,
 }
 

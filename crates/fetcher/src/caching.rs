@@ -1,7 +1,7 @@
-//! Reads from the fields of a response whether a later request for it could be conditional, or
-//! could be left out (RFC 9110 8.8, RFC 9111 4.2).
+//! Reads from a response's fields whether a later request for the same URL could be conditional, or
+//! could be avoided (RFC 9110 8.8, RFC 9111 4.2).
 //!
-//! Applies the rules of a private cache, so `s-maxage` means nothing. Heuristic freshness does not
+//! Applies the rules for a private cache, so `s-maxage` means nothing. Heuristic freshness does not
 //! count. Does not depend on who caches the response.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
@@ -12,18 +12,18 @@ use http::{
 
 /// Maximum number of seconds that a field may state; larger ones count as this (RFC 9111 1.2.2).
 const MAX_SECONDS: i64 = 1 << 31;
-/// Seconds of a day.
+/// Seconds per day.
 const DAY: i64 = 86_400;
 /// The obsolete forms of a date that receivers must accept (RFC 9110 5.6.7): as in RFC 850, and as
 /// C's asctime writes it.
 const OBSOLETE_DATES: [&str; 2] = ["%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
-/// The fields of a response that matter for the next request for it.
+/// The fields of a response that matter for the next request to its URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Caching {
     /// Whether it has an `ETag` or a `Last-Modified`, for a conditional request.
     pub has_validator: bool,
-    /// Seconds after its receipt until it is stale. 0 or less if it is stale already.
+    /// Seconds after its receipt until it becomes stale. 0 or less if it is already stale.
     fresh_seconds: i64,
 }
 
@@ -47,8 +47,8 @@ impl Caching {
     }
 }
 
-/// Returns the seconds from its creation for which a response is fresh (RFC 9111 4.2.1). 0 if it
-/// does not state them, or must not be used without a request.
+/// Returns for how many seconds after its creation a response is fresh (RFC 9111 4.2.1). 0 if the
+/// response does not specify this, or must be revalidated.
 fn lifetime(headers: &HeaderMap, now: DateTime<Utc>) -> i64 {
     if values(headers, VARY).any(|field| field == "*") {
         return 0;
@@ -72,7 +72,7 @@ fn lifetime(headers: &HeaderMap, now: DateTime<Utc>) -> i64 {
     lifetime.num_seconds().clamp(0, MAX_SECONDS)
 }
 
-/// Returns the seconds that a response was under way or in caches before it was received (RFC 9111
+/// Returns how many seconds a response was in transit or in caches before it was received (RFC 9111
 /// 4.2.3).
 fn age(headers: &HeaderMap, now: DateTime<Utc>) -> i64 {
     let apparent = now.signed_duration_since(response_date(headers).unwrap_or(now)).num_seconds();
@@ -103,7 +103,7 @@ fn seconds(text: &str) -> Option<i64> {
     is_number.then(|| text.parse().unwrap_or(MAX_SECONDS).min(MAX_SECONDS))
 }
 
-/// Parses a date in any of the three forms of HTTP.
+/// Parses a date in any of HTTP's three forms.
 pub(crate) fn date(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
     if let Ok(date) = DateTime::parse_from_rfc2822(text) {
@@ -166,7 +166,7 @@ mod tests {
             (&[("expires", "Tue Dec  1 12:00:00 2026")], 2 * DAY),
             (&[("expires", "Sat, 28 Nov 2026 12:00:00 GMT")], 0),
             (&[("expires", "0")], 0),
-            // Both dates are of a server whose clock is a day behind.
+            // Both dates are from a server whose clock is a day behind.
             (&[("expires", NOW), ("date", "Sat, 28 Nov 2026 12:00:00 GMT")], 0),
             (&[("last-modified", "Sat, 28 Nov 2020 12:00:00 GMT"), ("date", NOW)], 0),
             (&[], 0),

@@ -1,7 +1,7 @@
 //! Limits the number of requests in flight by this system's open files and memory.
 //!
-//! Invariant: too little of either means fewer requests in flight, never a failed request. Does not
-//! depend on what is fetched.
+//! Invariant: if either is scarce, fewer requests are in flight, but none fails. Does not depend on
+//! what is fetched.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ const PARTS: (u64, u64) = (3, 4);
 /// A resource that requests need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
-    /// Name of the resource, for messages.
+    /// The resource's name, for messages.
     pub name: &'static str,
     /// How an operator can get more of it.
     pub remedy: &'static str,
@@ -29,22 +29,22 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Returns the number of requests in flight for which it suffices, at least one.
+    /// Returns how many requests in flight this resource suffices for, at least one.
     pub fn requests(&self) -> usize {
         let fit = self.has.saturating_sub(self.fixed) / self.each;
         usize::try_from(fit).unwrap_or(usize::MAX).max(1)
     }
 
     /// Describes the available amount, and the amount that this many requests in flight need.
-    pub fn said(&self, in_flight: usize) -> String {
+    pub fn describe(&self, in_flight: usize) -> String {
         let wanted = self.each.saturating_mul(in_flight as u64).saturating_add(self.fixed);
         let Self { has, unit, .. } = self;
         format!("the limit is {has}{unit}, --in-flight {in_flight} wants {wanted}{unit}")
     }
 }
 
-/// Raises the soft limit of open files to the hard limit. Returns the capacity of open files, and
-/// of memory if the system reports it.
+/// Raises the soft limit for open files to the hard limit. Returns the capacity for open files, and
+/// for memory if the system reports it.
 pub fn capacities() -> Vec<Capacity> {
     let files = rlimit::raise().unwrap_or(OPEN_FILES_AT_LEAST);
     let files = Capacity {
@@ -59,7 +59,7 @@ pub fn capacities() -> Vec<Capacity> {
     [Some(files), memory].into_iter().flatten().collect()
 }
 
-/// Returns the number of requests in flight for which this much memory in bytes suffices.
+/// Returns how many requests in flight this much memory, in bytes, suffices for.
 pub fn requests_in(machine_bytes: u64) -> usize {
     memory_capacity(machine_bytes).requests()
 }
@@ -75,7 +75,7 @@ fn memory_capacity(machine_bytes: u64) -> Capacity {
     let body_budget_bytes = FetchSettings::default().body_budget_bytes;
     Capacity {
         name: "memory",
-        remedy: "lower --in-flight, or run on a machine with more memory",
+        remedy: "lower --in-flight, or run on a host with more memory",
         unit: " KiB",
         has: machine_bytes / PARTS.1 * PARTS.0 / 1_024,
         fixed: (body_budget_bytes + WAITING_BYTES) as u64 / 1_024,
@@ -100,8 +100,8 @@ fn of_meminfo(text: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1_024)
 }
 
-/// Returns the files that may contain a limit, from the content of `/proc/self/cgroup`
-/// (cgroups(7)): one for the process's own group and one for each of its ancestors.
+/// Returns the files that may contain a limit, from `/proc/self/cgroup` (cgroups(7)): one for the
+/// process's own group and one for each ancestor.
 fn group_files(group: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in group.lines() {
@@ -165,13 +165,16 @@ mod tests {
             let taken = of(mebibytes) * REQUEST_BYTES as u64 + (256 << 20) + WAITING_BYTES as u64;
             assert!(taken <= (mebibytes << 20) / 4 * 3, "{mebibytes} MiB: {taken}");
         }
-        assert!(of(1_024) >= 512, "the default on a machine of one GiB");
+        assert!(of(1_024) >= 512, "the default on a host with one GiB");
         assert!(of(8_192) >= 20_000, "the largest setting");
         assert_eq!(of(64), 1);
         let most = memory_of(requests_in(4 << 30) as u64);
         assert!(most <= 3 << 30 && most > (3 << 30) - (1 << 20), "{most}");
-        let said = memory_capacity(1 << 30).said(10_000);
-        assert!(said.starts_with("the limit is 786432 KiB, --in-flight 10000 wants "), "{said}");
+        let described = memory_capacity(1 << 30).describe(10_000);
+        assert!(
+            described.starts_with("the limit is 786432 KiB, --in-flight 10000 wants "),
+            "{described}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use crate::closed_list::closed_list;
 
 closed_list! {
-    /// The state of a server's certificate.
+    /// A server certificate's state.
     Certificate: "The stable name, in snake case."
 
     /// A known root issued it, for this name and this time.

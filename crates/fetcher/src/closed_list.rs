@@ -1,6 +1,4 @@
 //! Closed lists of values that are recorded by a stable name.
-//!
-//! Does not depend on what is listed.
 
 /// Declares an enum with the stable name of each variant.
 macro_rules! closed_list {
@@ -15,7 +13,7 @@ macro_rules! closed_list {
         }
 
         impl $type {
-            /// Every variant, in the order of declaration.
+            /// All variants, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             #[doc = $names]

@@ -13,7 +13,7 @@ const XHTML: &str = "application/xhtml+xml";
 const TEXT: &str = "text/plain";
 const PDF: &str = "application/pdf";
 const IMAGES: &str = "image/*";
-/// Names in options, with the types for which they stand.
+/// Names that options may use, with the types that they stand for.
 const WORDS: [(&str, &str); 5] =
     [("html", HTML), ("xhtml", XHTML), ("text", TEXT), ("pdf", PDF), ("images", IMAGES)];
 /// Maximum number of types in a list. Options are written by people.
@@ -28,7 +28,7 @@ pub struct ContentTypes {
 
 /// The list has an invalid content type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no content type (html, xhtml, text, pdf, images, or one such as image/svg+xml)")]
+#[error("{0:?} is not a content type (html, xhtml, text, pdf, images, or such as image/svg+xml)")]
 pub struct UnknownContentType(String);
 
 impl ContentTypes {
@@ -42,7 +42,7 @@ impl ContentTypes {
         Self::listed([HTML, XHTML, TEXT, PDF])
     }
 
-    /// Accepts the types of images.
+    /// Accepts image types.
     pub fn images() -> Self {
         Self::listed([IMAGES])
     }
@@ -145,11 +145,11 @@ mod tests {
         assert!(pages.accept(&head(&[])));
         assert!(pages.accept(&head(&[b"text/\xff"])));
         assert!(!pages.accept(&head(&[b"text/html", b"image/png"])), "the last one counts");
-        assert!(!pages.accept(&head(&[b"image/png", b"nonsense"])), "that can be read");
+        assert!(!pages.accept(&head(&[b"image/png", b"nonsense"])), "the last valid one counts");
     }
 
     #[test]
-    fn a_list_is_read_or_refused_by_its_item() {
+    fn a_list_is_parsed_or_its_invalid_item_returned() {
         let types = ContentTypes::parse("PDF, image/*,font/woff2").expect("a list");
         for (declared, is_listed) in
             [("application/pdf", true), ("image/webp", true), ("font/woff", false)]

@@ -1,10 +1,11 @@
-//! The counters of one fetched shard.
+//! A shard's counters.
 //!
-//! Does not depend on how events are counted, or on the names under which statistics store them.
+//! Does not depend on how events are counted, or on their names in the statistics.
 
-/// Upper bounds in milliseconds of all but the last counter of lookups by duration.
+/// Upper bounds in milliseconds for the counters of lookups by duration, except for the last
+/// counter.
 const LOOKUP_BOUNDS_MS: [u64; 4] = [1, 10, 100, 1_000];
-/// Number of counters of lookups by duration. The last one is for lookups over all bounds.
+/// Number of counters for lookups by duration. The last one is for lookups over all bounds.
 pub(crate) const LOOKUP_BUCKETS: usize = LOOKUP_BOUNDS_MS.len() + 1;
 
 /// Returns the index of the counter for a lookup that took this many milliseconds.
@@ -12,28 +13,28 @@ pub(crate) fn lookup_bucket(took_ms: u64) -> usize {
     LOOKUP_BOUNDS_MS.partition_point(|bound| *bound < took_ms)
 }
 
-/// The cost of fetching one shard.
+/// What fetching one shard cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FetchCounts {
     /// DNS lookups by duration: up to 1 ms, 10 ms, 100 ms, 1 s, and slower.
     pub lookups_by_duration: [u64; LOOKUP_BUCKETS],
-    /// Milliseconds of all lookups together.
+    /// Total milliseconds spent in lookups.
     pub lookups_ms: u64,
-    /// Number of attempted connections.
+    /// Attempted connections.
     pub connections_tried: u64,
-    /// Number of requests over a connection that was already open.
+    /// Requests over a connection that was already open.
     pub connections_reused: u64,
-    /// Number of rate-limit signals from addresses.
+    /// Rate-limit signals from addresses.
     pub slowed_down: u64,
-    /// Number of requests for robots.txt.
+    /// Requests for robots.txt.
     pub robots_requests: u64,
-    /// Milliseconds of all fetches together, without DNS.
+    /// Total milliseconds spent in fetches, without DNS.
     pub on_the_wire_ms: u64,
-    /// Milliseconds of fetches in which the peer was silent, without DNS.
+    /// Total milliseconds spent in fetches with a silent peer, without DNS.
     pub timed_out_ms: u64,
-    /// Maximum number of concurrent requests to one hostname.
+    /// Maximum concurrent requests to one hostname.
     pub most_per_host: usize,
-    /// Maximum number of concurrent requests to one address.
+    /// Maximum concurrent requests to one address.
     pub most_per_address: usize,
 }
 

@@ -41,13 +41,13 @@ impl Excluded {
 pub struct Exclusions(Arc<watch::Sender<Excluded>>);
 
 impl Exclusions {
-    /// Returns the version given with the last exclusion, or 0 at first.
+    /// Returns the version of the latest exclusion. 0 if there are no exclusions.
     pub fn version(&self) -> i32 {
         self.0.borrow().version
     }
 
-    /// Adds exclusions, with which their list has reached `version`. Requests in flight that they
-    /// cover end immediately.
+    /// Adds exclusions, which bring the list to `version`. Requests in flight to the excluded hosts
+    /// are cancelled immediately.
     pub fn add(&self, exclusions: impl IntoIterator<Item = Exclusion>, version: i32) {
         self.0.send_if_modified(|excluded| {
             let mut is_modified = false;
@@ -79,7 +79,7 @@ impl Exclusions {
         let _ = excluded.wait_for(|excluded| excluded.covers(host, addresses)).await;
     }
 
-    /// Returns whether another clone of this value exists.
+    /// Returns whether this value has another clone.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }

@@ -17,7 +17,7 @@ impl Heartbeat {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the number of steps so far.
+    /// Returns how many steps were made.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -5,29 +5,29 @@
 //! dies.
 //!
 //! Invariants: in isolation an item is handled only after its checkpoint is recorded. An item that
-//! was current at two deaths is not handled again. Does not depend on what an item is, or on where
-//! checkpoints are recorded.
+//! was current at two deaths is not handled again. Does not depend on the kind of items, or on
+//! where checkpoints are recorded.
 
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-/// Number of process deaths after which their current item counts as crashed.
+/// An item counts as crashed if it was current at this many process deaths.
 const DEATHS_OF_A_CRASHED_ITEM: u32 = 2;
 
-/// Records the current item of an isolated job. Items are numbers, which must be the same in every
-/// run of the job.
+/// Records an isolated job's current item. Items are numbers, and each run of the job must use the
+/// same numbers.
 pub trait ItemJournal: Send + Sync {
     /// Returns how often a process died while this was the current item.
     fn deaths(&self, item: i64) -> u32;
 
     /// Records the current item, which replaces the previous one. If it cannot be recorded, this
-    /// never returns: the lease expires, and the job is ended from outside.
+    /// never returns, so the lease expires and the job is aborted from outside.
     fn checkpoint_item(&self, item: i64) -> BoxFuture<'_, ()>;
 }
 
-/// Whether a job is isolated, and its journal. The default is no isolation: the job handles any
-/// number of items at a time and records nothing.
+/// A job's journal, if it is isolated. By default it is not: it handles any number of items at a
+/// time and records nothing.
 #[derive(Clone, Default)]
 pub struct ItemIsolation(Option<Arc<dyn ItemJournal>>);
 

@@ -1,23 +1,23 @@
 //! Fetches URLs from the live web, politely and safely, each with one outcome.
 //!
 //! [`fetch_shard`] fetches the icon candidates of a shard of hosts and returns one result for each.
-//! [`Fetcher::fetch_one`] fetches a single URL. [`HostTurns`] sends the requests of a live crawl to
-//! one host, each for a [`Purpose`], and returns all that an archive's records need.
+//! [`Fetcher::fetch_one`] fetches a single URL. [`HostClient`] sends a live crawl's requests to one
+//! host, each for a [`Purpose`], and returns all data that an archive's records need.
 //! [`Fetcher::deliver`] sends a webhook. The directories:
 //!
 //! - `shard/`: a shard of URLs, grouped by origin, with one later pass over failures that may be
 //!   temporary;
 //! - `request/`: one URL with its redirects and robots.txt, one request, one connection;
-//! - `page/`: one request of a crawl, and the data for its records;
-//! - `host/`: the delay of one host, and its requests in order;
-//! - `names/`: the resolver with its DNS client, and checks of its answers;
+//! - `page/`: one crawl request, and the data for its records;
+//! - `host/`: one host's delay, and its requests in order;
+//! - `names/`: the resolver with its DNS client, and checks of its results;
 //! - `permits/`: limits per hostname, per address, in total, per second, and on memory;
-//! - `signing/`: signatures with which sites can recognise our requests;
+//! - `signing/`: signatures that let sites recognise our requests;
 //! - `health/`: dead origins and endpoints, and checks whether a failure was caused locally.
 //!
 //! Invariants: every dialled address was checked against the guard, on every hop. Everything that a
 //! peer can make grow is bounded. An outcome depends only on responses about its own URL, name and
-//! address. A local failure is a [`Trouble`], never an [`Outcome`].
+//! address. A local failure is a [`LocalFailure`], never an [`Outcome`].
 //!
 //! Does not depend on jobs, Postgres, or the source of shards.
 //!
@@ -30,7 +30,7 @@
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // A server on loopback that answers one request.
+//! // A server on loopback that responds to one request.
 //! let listener = TcpListener::bind("127.0.0.1:0").await?;
 //! let port = listener.local_addr()?.port();
 //! tokio::spawn(async move {
@@ -65,11 +65,12 @@ mod closed_list;
 mod content_types;
 mod counts;
 mod exclusions;
-mod fetched;
+mod fetch_result;
 mod health;
 mod heartbeat;
 mod host;
 mod isolation;
+mod local_failure;
 mod meter;
 pub mod metrics;
 mod names;
@@ -84,7 +85,6 @@ mod robot;
 mod settings;
 mod shard;
 mod signing;
-mod trouble;
 
 pub use blocklist::Blocklist;
 pub use caching::Caching;
@@ -92,18 +92,19 @@ pub use certificate::Certificate;
 pub use content_types::{ContentTypes, UnknownContentType};
 pub use counts::FetchCounts;
 pub use exclusions::{Exclusion, Exclusions};
-pub use fetched::{Fetched, Hop, Timings};
+pub use fetch_result::{FetchResult, Hop, Timings};
 pub use heartbeat::Heartbeat;
 pub use host::{
-    delay::{CRAWL_DELAY_MAX, DelaySettings, HostAnswer, HostDelay, RAISED_DELAY_MAX, SavedDelay},
-    turns::HostTurns,
+    client::HostClient,
+    delay::{CRAWL_DELAY_MAX, DelaySettings, HostDelay, HostResult, RAISED_DELAY_MAX, SavedDelay},
 };
 pub use isolation::{ItemIsolation, ItemJournal};
-pub use outcome::{Outcome, Passing, Retry, RobotsAnswer, StatsCounter};
+pub use local_failure::LocalFailure;
+pub use outcome::{Outcome, Passing, Retry, RobotsEffect, StatsCounter};
 pub use page::{
     exchange::{CutReason, Exchange},
     options::PageOptions,
-    page_fetched::PageFetched,
+    page_fetch_result::PageFetchResult,
     page_request::PageRequest,
     validators::Validators,
 };
@@ -126,9 +127,8 @@ pub use settings::{
     FetchSettings, KNOWN_NAMES, REQUEST_BYTES, RobotsPolicy, SettingsError, WAITING_BYTES,
 };
 pub use shard::{
-    fetch_shard::{IconResult, ShardOptions, ShardResult, fetch_shard},
+    fetch_shard::{CandidateFetch, ShardOptions, ShardResult, fetch_shard},
     host_candidates::HostCandidates,
-    url_result::UrlResult,
+    url_fetch::UrlFetch,
 };
 pub use signing::{RequestSigner, SignerError, SigningKey, SigningKeyError};
-pub use trouble::Trouble;

@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     counts::{FetchCounts, LOOKUP_BUCKETS, lookup_bucket},
-    fetched::Fetched,
+    fetch_result::FetchResult,
     metrics::{instruments, label},
     outcome::Outcome,
     purpose::PurposeKind,
@@ -25,7 +25,7 @@ pub(crate) struct FetchMeter {
     dials: AtomicU64,
     reuses: AtomicU64,
     robots: AtomicU64,
-    slowdowns: AtomicU64,
+    rate_limited: AtomicU64,
     on_the_wire_ms: AtomicU64,
     silent_ms: AtomicU64,
     most_per_host: AtomicUsize,
@@ -44,19 +44,19 @@ impl FetchMeter {
     /// Records an attempted connection.
     pub(crate) fn dialled(&self) {
         add(&self.dials, 1);
-        instruments().connections.add(1, &[label("how", "tried")]);
+        instruments().connections.add(1, &[label("connection", "tried")]);
     }
 
     /// Records a request over a connection that was already open.
     pub(crate) fn reused(&self) {
         add(&self.reuses, 1);
-        instruments().connections.add(1, &[label("how", "reused")]);
+        instruments().connections.add(1, &[label("connection", "reused")]);
     }
 
     /// Records a rate-limit signal from an address.
     pub(crate) fn slowed_down(&self) {
-        add(&self.slowdowns, 1);
-        instruments().slowdowns.add(1, &[]);
+        add(&self.rate_limited, 1);
+        instruments().rate_limited.add(1, &[]);
     }
 
     /// Records the number of requests in flight to a hostname, including this one.
@@ -70,7 +70,7 @@ impl FetchMeter {
     }
 
     /// Records a finished fetch.
-    pub(crate) fn fetched(&self, purpose: PurposeKind, fetched: &Fetched) {
+    pub(crate) fn fetched(&self, purpose: PurposeKind, fetched: &FetchResult) {
         record_metrics(purpose, fetched);
         let timings = fetched.timings;
         let on_the_wire = u64::from(timings.total.saturating_sub(timings.dns));
@@ -91,7 +91,7 @@ impl FetchMeter {
             lookups_ms: read(&self.lookups_ms),
             connections_tried: read(&self.dials),
             connections_reused: read(&self.reuses),
-            slowed_down: read(&self.slowdowns),
+            slowed_down: read(&self.rate_limited),
             robots_requests: read(&self.robots),
             on_the_wire_ms: read(&self.on_the_wire_ms),
             timed_out_ms: read(&self.silent_ms),
@@ -101,7 +101,7 @@ impl FetchMeter {
     }
 }
 
-fn record_metrics(purpose: PurposeKind, fetched: &Fetched) {
+fn record_metrics(purpose: PurposeKind, fetched: &FetchResult) {
     let labels = [label("purpose", purpose.as_str()), label("outcome", fetched.outcome.as_str())];
     instruments().fetches.add(1, &labels);
     instruments().fetched_bytes.add(fetched.body.len() as u64, &[]);

@@ -9,10 +9,11 @@ use std::sync::OnceLock;
 use opentelemetry::{KeyValue, global, metrics::Meter};
 
 use crate::{
-    outcome::Outcome, permits::politeness::InFlight, purpose::PurposeKind, trouble::Trouble,
+    local_failure::LocalFailure, outcome::Outcome, permits::politeness::InFlight,
+    purpose::PurposeKind,
 };
 
-/// The kind of a metric.
+/// A metric's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricKind {
     /// A value that only grows.
@@ -28,11 +29,11 @@ pub enum MetricKind {
 pub struct Metric {
     /// Name in OpenTelemetry.
     pub name: &'static str,
-    /// Kind of the metric.
+    /// The metric's kind.
     pub kind: MetricKind,
     /// Unit in UCUM: `s`, `By`, or the counted thing in braces.
     pub unit: &'static str,
-    /// Names of its labels.
+    /// Its labels.
     pub labels: &'static [&'static str],
     /// The meaning, in one sentence without a full stop.
     pub meaning: &'static str,
@@ -59,7 +60,7 @@ pub const LATENCY_SECONDS: &[f64] =
 ///
 /// ```text
 /// instruments! { Instruments TABLE
-///     fetches: counter() "everytab.fetches" "{fetch}" ["purpose"] "URLs that were asked for";
+///     fetches: counter() "everytab.fetches" "{fetch}" ["purpose"] "Fetched URLs";
 /// }
 /// ```
 #[macro_export]
@@ -73,7 +74,7 @@ macro_rules! instruments {
             $(#[doc = $meaning] pub $field: $crate::instruments!(@type $instrument),)+
         }
 
-        /// The description of every instrument, in the order of docs/metrics.md.
+        /// Describes every instrument, in the order of docs/metrics.md.
         pub const $table: &[$crate::metrics::Metric] = &[$($crate::metrics::Metric {
             name: $name, kind: $crate::instruments!(@kind $instrument), unit: $unit,
             labels: &[$($label),*], meaning: $meaning,
@@ -110,30 +111,30 @@ macro_rules! instruments {
 
 instruments! { Instruments METRICS
     fetches: counter() "everytab.fetches" "{fetch}" ["purpose" "outcome"]
-        "URLs that were asked for, redirects included, by purpose (icon, page, media, robots, \
+        "Fetched URLs, including redirects, by purpose (icon, page, media, robots, \
          sitemap) and outcome";
     fetch_duration: histogram(LATENCY_SECONDS) "everytab.fetch.duration" "s" ["phase"]
-        "Time of a fetch by phase (dns, connect, tls, first_byte, body) and in total, without \
-         waiting for its turn";
+        "Duration of a fetch by phase (dns, connect, tls, first_byte, body) and in total, without \
+         waiting for permits";
     fetched_bytes: counter() "everytab.fetch.body" "By" []
-        "Bytes of bodies, decoded";
+        "Bytes of decoded bodies";
     lookup_duration: histogram(LATENCY_SECONDS) "everytab.lookup.duration" "s" []
-        "Questions to the resolver";
-    connections: counter() "everytab.connections" "{connection}" ["how"]
-        "Connections for a request: tried (dialled anew) or reused";
-    slowdowns: counter() "everytab.slowdowns" "{answer}" []
-        "Answers by which an address asked for less";
-    troubles: counter() "everytab.troubles" "{fetch}" ["trouble"]
-        "Fetches that trouble of our own voided; they run again";
+        "Duration of DNS lookups";
+    connections: counter() "everytab.connections" "{connection}" ["connection"]
+        "Connections used for requests: tried (newly dialled) or reused";
+    rate_limited: counter() "everytab.rate_limited" "{response}" []
+        "Responses that signal too many requests to an address";
+    local_failures: counter() "everytab.local_failures" "{fetch}" ["failure"]
+        "Fetches that a local failure voided; they run again";
 }
 
-/// The gauge of requests on the wire, which is read whenever metrics are exported.
-pub const SLOTS: Metric = Metric {
-    name: "everytab.fetch.slots",
+/// The gauge for requests on the wire. It is read when metrics are exported.
+pub const PERMITS: Metric = Metric {
+    name: "everytab.fetch.permits",
     kind: MetricKind::Gauge,
     unit: "{request}",
     labels: &["state"],
-    meaning: "Requests on the wire: taken, and all that there may be",
+    meaning: "Permits for requests in flight: those taken, and the limit (all)",
 };
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
@@ -162,22 +163,22 @@ pub fn begin_at_zero(purposes: &[PurposeKind]) {
             instruments.fetches.add(0, &labels);
         }
     }
-    for trouble in Trouble::ALL {
-        instruments.troubles.add(0, &[label("trouble", trouble.as_str())]);
+    for failure in LocalFailure::ALL {
+        instruments.local_failures.add(0, &[label("failure", failure.as_str())]);
     }
-    for how in ["tried", "reused"] {
-        instruments.connections.add(0, &[label("how", how)]);
+    for connection in ["tried", "reused"] {
+        instruments.connections.add(0, &[label("connection", connection)]);
     }
-    instruments.slowdowns.add(0, &[]);
+    instruments.rate_limited.add(0, &[]);
     instruments.fetched_bytes.add(0, &[]);
 }
 
-/// Registers the gauge [`SLOTS`], which calls `in_flight` whenever metrics are exported.
+/// Registers the gauge [`PERMITS`], which calls `in_flight` whenever metrics are exported.
 pub fn observe_in_flight(in_flight: impl Fn() -> InFlight + Send + Sync + 'static) {
     let meter = meter();
-    let gauge = meter.u64_observable_gauge(SLOTS.name).with_unit(SLOTS.unit);
+    let gauge = meter.u64_observable_gauge(PERMITS.name).with_unit(PERMITS.unit);
     gauge
-        .with_description(SLOTS.meaning)
+        .with_description(PERMITS.meaning)
         .with_callback(move |observer| {
             let InFlight { requests, limit } = in_flight();
             observer.observe(requests as u64, &[label("state", "taken")]);

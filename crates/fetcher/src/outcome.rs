@@ -1,16 +1,16 @@
-//! The closed list of outcomes of fetching one URL, and the rules that depend on each.
+//! The closed list of outcomes for fetching one URL, and the rules that depend on each.
 //!
 //! Invariants: an outcome's name is stable (Postgres stores it, reports print it, a test pins it).
-//! Every outcome adds to exactly one counter of the published statistics. Each rule that depends on
-//! the outcome is a column in the table below, so a new row does not compile before every column
-//! has a value. Does not depend on how a fetch is made.
+//! Every outcome adds to exactly one counter in the published statistics. Each rule that depends on
+//! the outcome is a column in the table below, so a new row only compiles when every column has a
+//! value. Does not depend on how a fetch is made.
 
 use std::fmt;
 
 /// A counter of the published statistics. Each outcome adds to exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatsCounter {
-    /// The name has no address, or the resolver sent no answer.
+    /// The name has no address, or the resolver did not respond.
     FailedDns,
     /// Connecting, the handshake, the first byte or the whole fetch took too long.
     FailedTimeout,
@@ -65,9 +65,9 @@ pub enum Passing {
     ByStatus,
 }
 
-/// The effect of a robots.txt outcome on the URLs of its origin (RFC 9309, 2.3.1).
+/// The effect of a robots.txt outcome on its origin's URLs (RFC 9309, 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RobotsAnswer {
+pub enum RobotsEffect {
     /// The body has the rules.
     Rules,
     /// The origin has no rules. After a redirect to the robots.txt of another origin, that origin
@@ -79,10 +79,10 @@ pub enum RobotsAnswer {
     Forbidden,
     /// There was no response. If this origin did not respond, its URLs get the same outcome without
     /// a request. Otherwise everything is forbidden.
-    NoAnswer,
+    NoResponse,
 }
 
-/// What an outcome shows to be dead, so that it need not be tried for other URLs.
+/// The scope that an outcome shows to be dead, so that it need not be tried for other URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dead {
     /// Nothing, because the outcome is about one URL.
@@ -116,7 +116,7 @@ pub(crate) enum AfterStall {
 
 /// Whether an outcome is a sign that an address gets too many requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Complaint {
+pub(crate) enum RateLimitSignal {
     /// It is not a sign.
     No,
     /// It is a sign.
@@ -127,9 +127,9 @@ pub(crate) enum Complaint {
 
 /// Whether the host of a URL was contacted before its fetch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HostWas {
+pub(crate) enum HostContact {
     /// Its name was resolved and, unless that failed, a request was sent or attempted.
-    Asked,
+    Contacted,
     /// Nothing was sent to it, because the outcome was known before.
     Spared,
 }
@@ -137,13 +137,13 @@ pub(crate) enum HostWas {
 macro_rules! outcomes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $counter:ident $retry:ident $passing:ident
        [$($status:pat)?]
-       $robots:ident $dead:ident $fault:ident $stall:ident $complaint:ident $host:ident;)+) => {
+       $robots:ident $dead:ident $fault:ident $stall:ident $signal:ident $host:ident;)+) => {
         /// The outcome of a fetch. The list is closed, and the names are stable.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Outcome { $($(#[$doc])* $variant,)+ }
 
         impl Outcome {
-            /// Every outcome, in the order of declaration.
+            /// All outcomes, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// Returns the stable name, in snake case.
@@ -156,7 +156,7 @@ macro_rules! outcomes {
                 match name { $($name => Some(Self::$variant),)+ _ => None }
             }
 
-            /// Returns the counter of the published statistics to which this outcome adds.
+            /// Returns the counter in the published statistics that this outcome adds to.
             pub fn stats_counter(self) -> StatsCounter {
                 match self { $(Self::$variant => StatsCounter::$counter,)+ }
             }
@@ -176,12 +176,12 @@ macro_rules! outcomes {
                 match status { $($($status => Self::$variant,)?)+ }
             }
 
-            /// Returns the effect of this robots.txt outcome on the URLs of its origin.
-            pub fn robots_answer(self) -> RobotsAnswer {
-                match self { $(Self::$variant => RobotsAnswer::$robots,)+ }
+            /// Returns this robots.txt outcome's effect on its origin's URLs.
+            pub fn robots_effect(self) -> RobotsEffect {
+                match self { $(Self::$variant => RobotsEffect::$robots,)+ }
             }
 
-            /// Returns what need not be tried again after this outcome.
+            /// Returns the scope that need not be tried again after this outcome.
             pub(crate) fn dead(self) -> Dead {
                 match self { $(Self::$variant => Dead::$dead,)+ }
             }
@@ -197,175 +197,175 @@ macro_rules! outcomes {
             }
 
             /// Returns whether this outcome is a sign that an address gets too many requests.
-            pub(crate) fn complaint(self) -> Complaint {
-                match self { $(Self::$variant => Complaint::$complaint,)+ }
+            pub(crate) fn rate_limit_signal(self) -> RateLimitSignal {
+                match self { $(Self::$variant => RateLimitSignal::$signal,)+ }
             }
 
             /// Returns whether the host was contacted.
-            pub(crate) fn host_was_asked(self) -> HostWas {
-                match self { $(Self::$variant => HostWas::$host,)+ }
+            pub(crate) fn host_contact(self) -> HostContact {
+                match self { $(Self::$variant => HostContact::$host,)+ }
             }
         }
     };
 }
 
-// Columns: name, counter of the statistics, retry in an icon's later pass, retry of a crawl's page,
-// HTTP statuses (mostly empty). On the second line: effect as the outcome of robots.txt, what is
-// dead, whether the cause may be local, whether it is valid after a stall, whether the address is
-// overloaded, whether the host was contacted.
+// Columns: name, counter in the statistics, retry in an icon's later pass, retry for a crawl's
+// page, HTTP statuses (mostly empty). On the second line: effect as robots.txt outcome, dead scope,
+// whether the cause may be local, whether it is valid after a stall, whether it is a rate-limit
+// signal, whether the host was contacted.
 outcomes! {
     /// The name does not exist, or cannot exist.
     DnsNxdomain "dns_nxdomain" FailedDns Never No []
-        NoAnswer Origin No Counts No Asked;
+        NoResponse Origin No Counts No Contacted;
     /// The resolver reported a failure.
     DnsServfail "dns_servfail" FailedDns LaterPass Origin []
-        NoAnswer Origin Network Counts No Asked;
-    /// The resolver works, but sent no answer for this name in time.
+        NoResponse Origin Network Counts No Contacted;
+    /// The resolver works, but did not respond for this name in time.
     DnsTimeout "dns_timeout" FailedDns LaterPass Origin []
-        NoAnswer Origin Network Void No Asked;
+        NoResponse Origin Network Void No Contacted;
     /// The name exists, but has neither an IPv4 nor an IPv6 address.
     DnsNoAddress "dns_no_address" FailedDns Never No []
-        NoAnswer Origin No Counts No Asked;
+        NoResponse Origin No Counts No Contacted;
     /// The URL, or one of its name's addresses, is not on the public internet.
     IpBlocked "ip_blocked" FailedOther Never No []
-        NoAnswer Origin No Counts No Spared;
+        NoResponse Origin No Counts No Spared;
     /// The endpoint is known to be dead, without a more specific outcome. Kept for rows from other
     /// sources.
     EndpointDead "endpoint_dead" FailedOther Never No []
-        NoAnswer Nothing No Counts No Spared;
+        NoResponse Nothing No Counts No Spared;
     /// The address refuses connections on this port.
     ConnectRefused "connect_refused" FailedOther Never Origin []
-        NoAnswer Endpoint No Counts No Asked;
+        NoResponse Endpoint No Counts No Contacted;
     /// A router reports that the address is unreachable.
     ConnectUnreachable "connect_unreachable" FailedOther LaterPass Origin []
-        NoAnswer Origin Network Counts No Asked;
+        NoResponse Origin Network Counts No Contacted;
     /// No TCP connection was made in time.
     ConnectTimeout "connect_timeout" FailedTimeout LaterPass Origin []
-        NoAnswer Endpoint Network Void No Asked;
+        NoResponse Endpoint Network Void No Contacted;
     /// The peer closed the connection before the first byte of a response.
     ConnectReset "connect_reset" FailedOther LaterPass Url []
-        NoAnswer Nothing No Void Yes Asked;
+        NoResponse Nothing No Void Yes Contacted;
     /// The TLS handshake failed. A faulty certificate alone does not cause this.
     TlsHandshake "tls_handshake" FailedOther Never No []
-        NoAnswer Origin No Void No Asked;
+        NoResponse Origin No Void No Contacted;
     /// The peer only supports obsolete TLS versions or ciphers.
     TlsUnsupported "tls_unsupported" FailedOther Never No []
-        NoAnswer Origin No Counts No Asked;
+        NoResponse Origin No Counts No Contacted;
     /// The TLS handshake did not complete in time.
     TlsTimeout "tls_timeout" FailedTimeout LaterPass Origin []
-        NoAnswer Origin Silence Void No Asked;
+        NoResponse Origin Silence Void No Contacted;
     /// The response is not HTTP/1.1.
     H1Parse "h1_parse" FailedOther Never No []
-        NoAnswer Nothing No Counts No Asked;
+        NoResponse Nothing No Counts No Contacted;
     /// The response violates HTTP/2.
     H2Protocol "h2_protocol" FailedOther Never No []
-        NoAnswer Nothing No Void No Asked;
+        NoResponse Nothing No Void No Contacted;
     /// The head has more than 256 fields or 64 KiB, or there are too many interim responses (1xx).
     HeaderTooLarge "header_too_large" FailedOther Never No []
-        NoAnswer Nothing No Counts No Asked;
+        NoResponse Nothing No Counts No Contacted;
     /// The head of a response did not arrive in time.
     FirstByteTimeout "first_byte_timeout" FailedTimeout LaterPass Url []
-        NoAnswer Origin Silence Void No Asked;
+        NoResponse Origin Silence Void No Contacted;
     /// The whole fetch, including redirects and body, took too long.
     TotalTimeout "total_timeout" FailedTimeout LaterPass Url []
-        NoAnswer Origin Silence Void No Asked;
+        NoResponse Origin Silence Void No Contacted;
     /// The connection broke during the body.
     BodyReset "body_reset" FailedOther LaterPass Url []
-        Forbidden Nothing No Void Yes Asked;
+        Forbidden Nothing No Void Yes Contacted;
     /// The body ended before its declared length.
     BodyTruncated "body_truncated" FailedOther Never Url []
-        Forbidden Nothing No Void No Asked;
+        Forbidden Nothing No Void No Contacted;
     /// The decoded body exceeds the limit.
     BodyTooLarge "body_too_large" FailedTooLarge Never No []
-        NoAnswer Nothing No Counts No Asked;
+        NoResponse Nothing No Counts No Contacted;
     /// The content codings cannot be decoded.
     ContentDecode "content_decode" FailedOther Never No []
-        Forbidden Nothing No Counts No Asked;
+        Forbidden Nothing No Counts No Contacted;
     /// A redirect led to a URL that was already requested.
     RedirectLoop "redirect_loop" FailedHttpError Never No []
-        Allowed Nothing No Counts No Asked;
+        Allowed Nothing No Counts No Contacted;
     /// There were more redirects than allowed.
     RedirectLimit "redirect_limit" FailedHttpError Never No []
-        Allowed Nothing No Counts No Asked;
+        Allowed Nothing No Counts No Contacted;
     /// A redirect led to a URL that is not http or https.
     RedirectBadScheme "redirect_bad_scheme" FailedHttpError Never No []
-        Allowed Nothing No Counts No Asked;
+        Allowed Nothing No Counts No Contacted;
     /// A redirect led to an address that is not on the public internet.
     RedirectBlocked "redirect_blocked" FailedOther Never No []
-        Allowed Nothing No Counts No Asked;
+        Allowed Nothing No Counts No Contacted;
     /// The status was 401 or 403.
     Http401403 "http_401_403" FailedHttpError Never No [401 | 403]
-        NoRules Nothing No Counts No Asked;
+        NoRules Nothing No Counts No Contacted;
     /// The response is a challenge for a person at a browser.
     HttpChallenge "http_challenge" FailedHttpError Never No []
-        Allowed Nothing No Counts No Asked;
+        Allowed Nothing No Counts No Contacted;
     /// The status was 404 or 410.
     Http404410 "http_404_410" FailedHttpError Never No [404 | 410]
-        NoRules Nothing No Counts No Asked;
+        NoRules Nothing No Counts No Contacted;
     /// The status was 429.
     Http429 "http_429" FailedHttpError AfterRetryAfter Url [429]
-        Forbidden Nothing No Counts Yes Asked;
+        Forbidden Nothing No Counts Yes Contacted;
     /// Any other status that is not a success, a redirect with a target, or a server error.
     Http4xx "http_4xx" FailedHttpError Never ByStatus [0..=499]
-        Allowed Nothing No Counts No Asked;
-    /// The status was 500 or higher. For icons only 503 is retried, for pages those of
+        Allowed Nothing No Counts No Contacted;
+    /// The status was 500 or higher. For icons only 503 is retried, for pages the statuses in
     /// [`Outcome::passing`].
     Http5xx "http_5xx" FailedHttpError AfterRetryAfter ByStatus [500..]
-        Forbidden Nothing No Counts If503 Asked;
+        Forbidden Nothing No Counts If503 Contacted;
     /// The response was a success without any content.
     EmptyBody "empty_body" FailedInvalidImage Never No []
-        NoRules Nothing No Counts No Asked;
+        NoRules Nothing No Counts No Contacted;
     /// The body is an HTML page instead of an icon.
     NotImageHtml "not_image_html" FailedInvalidImage Never No []
-        NoAnswer Nothing No Counts No Asked;
+        NoResponse Nothing No Counts No Contacted;
     /// The body is neither an image nor HTML.
     NotImageOther "not_image_other" FailedInvalidImage Never No []
-        NoAnswer Nothing No Counts No Asked;
+        NoResponse Nothing No Counts No Contacted;
     /// The body starts like an image, but is corrupt.
     ImageCorrupt "image_corrupt" FailedInvalidImage Never No []
-        NoAnswer Nothing No Counts No Asked;
+        NoResponse Nothing No Counts No Contacted;
     /// The image has more pixels than any icon needs.
     ImageTooBig "image_too_big" FailedTooLarge Never No []
-        NoAnswer Nothing No Counts No Asked;
+        NoResponse Nothing No Counts No Contacted;
     /// The SVG violates the rules for untrusted SVGs.
     SvgRejected "svg_rejected" FailedInvalidImage Never No []
-        NoAnswer Nothing No Counts No Asked;
+        NoResponse Nothing No Counts No Contacted;
     /// The content type is not accepted by the request, so the body was not read.
     TypeRefused "type_refused" FailedOther Never No []
-        NoAnswer Nothing No Counts No Asked;
+        NoResponse Nothing No Counts No Contacted;
     /// The response is a redirect, which is reported instead of followed.
     Redirected "redirected" FailedHttpError Never No []
-        Allowed Nothing No Counts No Asked;
+        Allowed Nothing No Counts No Contacted;
     /// The earlier copy is still valid (304).
     NotModified "not_modified" FailedHttpError Never No []
-        Allowed Nothing No Counts No Asked;
+        Allowed Nothing No Counts No Contacted;
     /// The string is not an absolute URL.
     UrlUnparsable "url_unparsable" FailedOther Never No []
-        NoAnswer Nothing No Counts No Spared;
+        NoResponse Nothing No Counts No Spared;
     /// The URL is longer than the limit.
     UrlTooLong "url_too_long" FailedOther Never No []
-        NoAnswer Nothing No Counts No Spared;
+        NoResponse Nothing No Counts No Spared;
     /// The scheme is neither http nor https.
     UrlScheme "url_scheme" FailedOther Never No []
-        NoAnswer Nothing No Counts No Spared;
+        NoResponse Nothing No Counts No Spared;
     /// The port is not allowed.
     UrlPort "url_port" FailedOther Never No []
-        NoAnswer Nothing No Counts No Spared;
+        NoResponse Nothing No Counts No Spared;
     /// The URL has a user name or a password.
     UrlCredentials "url_credentials" FailedOther Never No []
-        NoAnswer Nothing No Counts No Spared;
+        NoResponse Nothing No Counts No Spared;
     /// robots.txt forbids the URL, or could not be read for a reason that forbids it.
     RobotsDisallowed "robots_disallowed" FailedOther Never No []
-        NoAnswer Nothing No Counts No Spared;
+        NoResponse Nothing No Counts No Spared;
     /// The owner opted out.
     OptedOut "opted_out" FailedOther Never No []
-        NoAnswer Nothing No Counts No Spared;
+        NoResponse Nothing No Counts No Spared;
     /// The URL was the current item at two process deaths.
     Crashed "crashed" FailedOther Never No []
-        NoAnswer Nothing No Counts No Spared;
+        NoResponse Nothing No Counts No Spared;
     /// The body is an image.
     Ok "ok" Completed Never No []
-        Rules Nothing No Counts No Asked;
+        Rules Nothing No Counts No Contacted;
 }
 
 impl fmt::Display for Outcome {
@@ -376,8 +376,8 @@ impl fmt::Display for Outcome {
 
 impl Outcome {
     /// Returns whether a page with this outcome, and this status if there was a response, may be
-    /// fetched later. The statuses in the list are temporary failures of the server, or of a proxy
-    /// in front of it (520 to 527).
+    /// fetched later. The listed statuses are temporary failures of the server, or of a proxy in
+    /// front of it (520 to 527).
     pub fn passing(self, status: Option<u16>) -> Passing {
         match (self.passing_column(), status) {
             (Passing::ByStatus, Some(408 | 500 | 502 | 503 | 504 | 520..=527)) => Passing::Url,

@@ -1,4 +1,4 @@
-//! The networks of this host: its own addresses, and those that it reaches without a gateway.
+//! This host's networks: its own addresses, and the networks that it reaches without a gateway.
 //!
 //! Services on these networks are not meant for the public, even if an address is public: a packet
 //! to the host's own address does not pass the firewall in front of it. The networks are read once,
@@ -12,8 +12,8 @@ use std::{
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// Minimum prefix length of a connected network. Some tunnels route halves of the internet with
-/// shorter ones.
+/// Minimum prefix length for a connected network. Some tunnels route halves of the internet with
+/// shorter prefixes.
 const MIN_V4_PREFIX: u8 = 8;
 /// Minimum prefix length for IPv6, where a provider's whole network has 32.
 const MIN_V6_PREFIX: u8 = 32;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_tables_tell_own_addresses_and_connected_networks() {
+    fn the_kernels_tables_contain_own_addresses_and_connected_networks() {
         let trie = "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 host LOCAL\n     \
                     +-- 127.0.0.0/8 2 0 2\n           |-- 127.0.0.0\n              /8 host LOCAL\n\
                     \x20       |-- 198.41.0.4\n         /32 host LOCAL\n        |-- 198.41.0.255\n\

@@ -4,6 +4,6 @@
 
 pub(crate) mod exchange;
 pub(crate) mod options;
-pub(crate) mod page_fetched;
+pub(crate) mod page_fetch_result;
 pub(crate) mod page_request;
 pub(crate) mod validators;

@@ -1,5 +1,5 @@
-//! The purpose of a request, which determines the accepted responses, the limits on size and time,
-//! and the handling of redirects.
+//! A request's purpose, which determines the accepted responses, the limits on size and time, and
+//! how redirects are handled.
 //!
 //! Does not depend on how requests are made, or on which URLs are requested.
 
@@ -11,20 +11,19 @@ use crate::{content_types::ContentTypes, settings::FetchSettings};
 
 /// Default size limit of a page in bytes. Of a thousand pages, a few are longer.
 pub const DEFAULT_PAGE_BYTES: usize = 2 << 20;
-/// Maximum size limit of a page in bytes that a crawl may set: what one body may take of a worker's
-/// memory.
+/// Maximum page size in bytes that a crawl may allow, because the body is held in memory.
 pub const MAX_PAGE_BYTES: usize = 16 << 20;
-/// Default size limit in bytes of an image or other requisite of a page.
+/// Default size limit in bytes for an image or other page requisite.
 pub const DEFAULT_MEDIA_BYTES: usize = 4 << 20;
 /// Maximum size limit of a requisite in bytes that a crawl may set.
 pub const MAX_MEDIA_BYTES: usize = 32 << 20;
-/// Size limit of a sitemap in bytes: 50,000 URLs, the maximum for a sitemap, of 200 bytes.
+/// Size limit in bytes for a sitemap: 50,000 URLs, the maximum for a sitemap, with 200 bytes each.
 pub const MAX_SITEMAP_BYTES: usize = 10 << 20;
 
 const _: () = assert!(DEFAULT_PAGE_BYTES <= MAX_PAGE_BYTES);
 const _: () = assert!(DEFAULT_MEDIA_BYTES <= MAX_MEDIA_BYTES);
 
-/// Maximum number of redirects of a robots.txt, as recommended by RFC 9309 2.3.1.2.
+/// Maximum redirects for a robots.txt, as recommended by RFC 9309 2.3.1.2.
 const MAX_ROBOTS_REDIRECTS: usize = 5;
 
 /// Time limits for a page or a robots.txt. Servers that are slow under load still respond.
@@ -36,12 +35,12 @@ const PAGE_TIMES: TimeLimits = TimeLimits {
 /// Time limits for media and sitemaps, whose bodies are longer.
 const MEDIA_TIMES: TimeLimits = TimeLimits { total: Duration::from_secs(60), ..PAGE_TIMES };
 
-/// The kind of a purpose.
+/// The kind of purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PurposeKind {
     /// A tab's icon. The robots.txt of its origin is a separate request.
     Icon,
-    /// A page of a crawl.
+    /// A crawl's page.
     Page,
     /// A requisite of a page: an image, a style sheet, a font.
     Media,
@@ -79,7 +78,7 @@ pub struct TimeLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtLimit {
     /// The outcome is `BodyTooLarge`, because a truncated image is unusable.
-    Refuse,
+    Reject,
     /// The bytes up to the limit are used, because a truncated robots.txt still has rules.
     Cut,
 }
@@ -97,19 +96,20 @@ pub(crate) enum Redirects {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Purpose {
     pub(crate) kind: PurposeKind,
-    /// The value of `Accept`.
+    /// The `Accept` field.
     pub(crate) accept: &'static str,
     pub(crate) max_bytes: usize,
     pub(crate) at_limit: AtLimit,
-    /// Content types of bodies to read.
+    /// Content types that are read.
     pub(crate) types: ContentTypes,
     pub(crate) times: TimeLimits,
     pub(crate) redirects: Redirects,
 }
 
 impl Purpose {
-    /// Creates the purpose of a crawl's page. A body of a type not in `types` is not read, one of
-    /// more than `max_bytes` (at most [`MAX_PAGE_BYTES`]) is cut, and redirects are reported.
+    /// Creates the purpose for a crawl's pages. Bodies with types that are not in `types` are not
+    /// read, bodies over `max_bytes` (at most [`MAX_PAGE_BYTES`]) are cut, and redirects are
+    /// reported.
     pub fn page(max_bytes: usize, types: ContentTypes) -> Self {
         Self {
             kind: PurposeKind::Page,
@@ -122,22 +122,23 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose of a requisite. A body of a type not in `types` is not read, one of more
-    /// than `max_bytes` (at most [`MAX_MEDIA_BYTES`]) is rejected, and redirects are reported.
+    /// Creates the purpose for requisites. Bodies with types that are not in `types` are not read,
+    /// bodies over `max_bytes` (at most [`MAX_MEDIA_BYTES`]) are rejected, and redirects are
+    /// reported.
     pub fn media(max_bytes: usize, types: ContentTypes) -> Self {
         Self {
             kind: PurposeKind::Media,
             accept: "image/*,*/*;q=0.8",
             max_bytes: max_bytes.min(MAX_MEDIA_BYTES),
-            at_limit: AtLimit::Refuse,
+            at_limit: AtLimit::Reject,
             types,
             times: MEDIA_TIMES,
             redirects: Redirects::Report,
         }
     }
 
-    /// Creates the purpose of a robots.txt. Five redirects are followed, also to other hosts, and a
-    /// body of more than [`MAX_ROBOTS_BYTES`] is cut.
+    /// Creates the purpose for robots.txt. Up to five redirects are followed, even to other hosts,
+    /// and bodies over [`MAX_ROBOTS_BYTES`] are cut.
     pub fn robots() -> Self {
         Self {
             kind: PurposeKind::Robots,
@@ -150,8 +151,8 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose of a sitemap. Redirects are reported, and a body of more than
-    /// [`MAX_SITEMAP_BYTES`] is cut.
+    /// Creates the purpose for sitemaps. Redirects are reported, and bodies over
+    /// [`MAX_SITEMAP_BYTES`] are cut.
     pub fn sitemap() -> Self {
         Self {
             kind: PurposeKind::Sitemap,
@@ -169,13 +170,13 @@ impl Purpose {
         Self { times, ..self }
     }
 
-    /// Creates the purpose of a tab's icon.
+    /// Creates the purpose for a tab's icon.
     pub(crate) fn icon(settings: &FetchSettings) -> Self {
         Self {
             kind: PurposeKind::Icon,
             accept: "image/*,*/*;q=0.5",
             max_bytes: settings.max_body_bytes,
-            at_limit: AtLimit::Refuse,
+            at_limit: AtLimit::Reject,
             types: ContentTypes::any(),
             times: TimeLimits {
                 connect: settings.connect_timeout,
@@ -186,14 +187,14 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose of an icon origin's robots.txt, with the time limits and redirects of
-    /// icons.
+    /// Creates the purpose for the robots.txt of an icon's origin, with the time limits and
+    /// redirects for icons.
     pub(crate) fn robots_of_icon(settings: &FetchSettings) -> Self {
         let icon = Self::icon(settings);
         Self { times: icon.times, redirects: icon.redirects, ..Self::robots() }
     }
 
-    /// Returns the kind of the purpose.
+    /// Returns the purpose's kind.
     pub fn kind(&self) -> PurposeKind {
         self.kind
     }

@@ -1,6 +1,5 @@
 //! Fetches one URL: its redirects, its robots.txt, and each of its requests.
 
-pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod chain;
 pub(crate) mod chain_requests;
@@ -17,6 +16,7 @@ pub(crate) mod lenient_heads;
 pub(crate) mod message;
 pub(crate) mod page_chain;
 pub(crate) mod pool;
+pub(crate) mod response;
 pub(crate) mod robots;
 pub(crate) mod route;
 pub(crate) mod scope;

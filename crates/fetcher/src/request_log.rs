@@ -8,11 +8,11 @@ use parking_lot::Mutex;
 
 use crate::outcome::Outcome;
 
-/// Maximum size of a shard's log in bytes. The requests of a typical shard (4,200 of about 130
-/// bytes) take half a megabyte.
+/// Maximum size in bytes for a shard's log. A typical shard has 4,200 requests with about 130 bytes
+/// each, which take half a megabyte.
 const MAX_LOG_BYTES: usize = 4 * 1024 * 1024;
 
-/// The result of a request.
+/// A request's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestEnd {
     /// The fetch ended with this outcome.
@@ -46,7 +46,7 @@ pub struct LoggedRequest {
     pub asked_at: DateTime<Utc>,
     /// False if no connection was made, so that nothing was sent.
     pub was_sent: bool,
-    /// The result of the request.
+    /// The request's result.
     pub end: RequestEnd,
     /// The status of the response. `None` if there was none.
     pub status: Option<u16>,
@@ -54,7 +54,7 @@ pub struct LoggedRequest {
     pub bytes: u32,
 }
 
-/// The requests of a shard.
+/// A shard's requests.
 #[derive(Clone, Debug, Default)]
 pub struct LoggedRequests {
     /// The requests, in the order in which they were sent.
@@ -118,13 +118,13 @@ impl<'a> CurrentRequest<'a> {
     }
 
     /// Records the status when the head of the response has arrived.
-    pub(crate) fn answered(&self, status: u16) {
+    pub(crate) fn response_received(&self, status: u16) {
         if let Some(number) = self.number {
             self.log.change(number, |request| request.status = Some(status));
         }
     }
 
-    /// Records the result of the finished request.
+    /// Records the finished request's result.
     pub(crate) fn end(&mut self, end: RequestEnd, body_bytes: usize) {
         let bytes = u32::try_from(body_bytes).unwrap_or(u32::MAX);
         if let Some(number) = self.number.take() {
@@ -144,7 +144,7 @@ mod tests {
         for _ in 0..100 {
             let mut request = CurrentRequest::none(&log);
             request.send(&url);
-            request.answered(200);
+            request.response_received(200);
             request.end(RequestEnd::Outcome(Outcome::Ok), 7);
         }
         let logged = log.take();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_whose_fetch_is_dropped_stays_unfinished() {
+    fn a_request_of_a_dropped_fetch_remains_unfinished() {
         let log = RequestLog::default();
         {
             let mut request = CurrentRequest::none(&log);

@@ -9,7 +9,7 @@ use http::HeaderValue;
 
 use crate::settings::SettingsError;
 
-/// The identity with which requests are made, and whether they are confined to allowed addresses.
+/// The identity that requests show, and whether they are confined to allowed addresses.
 #[derive(Clone, Debug)]
 pub struct Robot {
     user_agent: HeaderValue,
@@ -37,7 +37,7 @@ impl Robot {
         Self { is_confined: true, ..self }
     }
 
-    /// Returns the value of `User-Agent`.
+    /// Returns the `User-Agent` field.
     pub(crate) fn user_agent(&self) -> &HeaderValue {
         &self.user_agent
     }
@@ -48,7 +48,7 @@ impl Robot {
     }
 
     /// Returns whether the robot may request an address that `guard` allows.
-    pub(crate) fn may_ask(&self, guard: &Guard, address: IpAddr) -> bool {
+    pub(crate) fn may_dial(&self, guard: &Guard, address: IpAddr) -> bool {
         !self.is_confined || guard.is_in_allow(address)
     }
 }

@@ -1,7 +1,7 @@
-//! The limits of the fetcher, with defaults that are safe on the open internet.
+//! The fetcher's limits, with defaults that are safe on the open internet.
 //!
 //! An operator sets some of them by options and environment variables. The others are for tests and
-//! benchmarks. Does not depend on where the values are from.
+//! benchmarks. Does not depend on how they are set.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -10,13 +10,13 @@ use ipnet::IpNet;
 
 use crate::signing::SigningKey;
 
-/// Maximum memory in bytes of a request, without its response body: a head of 64 KiB, HTTP/2
-/// windows of 128 KiB, a TLS record each way, its tasks, and four origins that wait behind it.
-/// 5,000 concurrent slow responses took 120 KiB each (docs/benchmarks.md).
+/// Maximum memory in bytes for a request, without its response body: a 64 KiB head, 128 KiB HTTP/2
+/// windows, a TLS record each way, its tasks, and four origins that wait behind it. 5,000
+/// concurrent slow responses took 120 KiB each (docs/benchmarks.md).
 pub const REQUEST_BYTES: usize = 256 * 1024;
 
-/// Default number of origins that are in progress at a time: enough for several shards whose
-/// origins wait for one address.
+/// Default number of origins that are in progress at a time: enough for several shards with origins
+/// that wait for the same address.
 const CONCURRENT_ORIGINS: usize = 8_192;
 
 /// Memory in bytes of origins that are in progress or waiting, at 16 KiB each (measured: 13 KiB).
@@ -41,15 +41,15 @@ pub enum RobotsPolicy {
 pub struct FetchSettings {
     /// Address of the resolver. `None` for the system's own (`/etc/resolv.conf`).
     pub dns: Option<SocketAddr>,
-    /// A PEM file with additional roots. It only affects what is recorded about certificates, and
-    /// which webhook receivers are trusted.
+    /// A PEM file with additional roots. It only affects which certificates are recorded as valid,
+    /// and which webhook receivers are trusted.
     pub ca_file: Option<PathBuf>,
     /// Address ranges that are treated as public although they are not.
     pub allow_ranges: Vec<IpNet>,
     /// Address ranges that are never dialled although they are public.
     pub deny_ranges: Vec<IpNet>,
-    /// Address ranges of the operator's own services, which are dialled only if they are in
-    /// `allow_ranges`. The networks of this host are added.
+    /// Address ranges with the operator's own services, which are dialled only if they are in
+    /// `allow_ranges`. This host's networks are added.
     pub own_ranges: Vec<IpNet>,
     /// Ports that URLs may have.
     pub ports: PortList,
@@ -58,8 +58,8 @@ pub struct FetchSettings {
     /// Maximum number of requests on the wire, over all shards.
     pub in_flight: usize,
     /// Maximum number of origins in progress, on the wire or waiting for names and permits. At
-    /// least 4 times `in_flight` is used: this leaves room for several shards whose origins wait
-    /// for one address, and is a bound if DNS or the CPU are slow.
+    /// least 4 times `in_flight` is used: this leaves room for several shards with origins that
+    /// wait for one address, and is a bound if DNS or the CPU are slow.
     pub concurrent_origins: usize,
     /// Maximum number of concurrent requests to one hostname.
     pub per_host: usize,
@@ -78,7 +78,7 @@ pub struct FetchSettings {
     pub is_confined: bool,
     /// Key that signs the requests of shards that name a site. `None` to sign none.
     pub signing_key: Option<Arc<SigningKey>>,
-    /// Time limit for a DNS query. Each question is retried once.
+    /// Time limit for a DNS query. Each query is retried once.
     pub dns_timeout: Duration,
     /// Time limit for connecting by TCP over all addresses, and for TLS.
     pub connect_timeout: Duration,
@@ -89,15 +89,16 @@ pub struct FetchSettings {
     pub total_timeout: Duration,
     /// Maximum size of a decoded body in bytes.
     pub max_body_bytes: usize,
-    /// Maximum number of redirects of an icon.
+    /// Maximum redirects for an icon.
     pub max_redirects: usize,
     /// Maximum total size of the bodies in memory, in bytes.
     pub body_budget_bytes: usize,
-    /// Maximum `Retry-After` for which the fetcher waits.
+    /// Maximum `Retry-After` that the fetcher waits for.
     pub retry_after_max: Duration,
-    /// Names that must have public addresses, by which a resolver is checked. At least one.
+    /// Known names: they must have public addresses, which the fetcher uses to check a resolver. At
+    /// least one.
     pub known_names: Vec<String>,
-    /// Whether DNS answers and dead endpoints are cached, which only saves requests.
+    /// Whether DNS results and dead endpoints are cached, which only saves requests.
     pub remembers: bool,
     /// Number of recent origins that the circuit breaker evaluates, or `in_flight` if that is
     /// larger.
@@ -110,7 +111,7 @@ pub struct FetchSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The user agent is not a valid header value.
-    #[error("the user agent holds control characters")]
+    #[error("the user agent contains control characters")]
     UserAgent,
     /// The file of certificate authorities cannot be read, or has none. The message starts with its
     /// path.

@@ -6,5 +6,5 @@ pub(crate) mod host_candidates;
 pub(crate) mod inspect_body;
 pub(crate) mod origin_group;
 pub(crate) mod plan;
-pub(crate) mod url_result;
+pub(crate) mod url_fetch;
 pub(crate) mod work;

@@ -1,5 +1,5 @@
-//! Signatures with which sites can distinguish our requests from those of impostors: HTTP Message
-//! Signatures (RFC 9421) as used by Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol).
+//! Signatures that let sites distinguish our requests from an impostor's: HTTP Message Signatures
+//! (RFC 9421) as used by Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol).
 //!
 //! Invariant: the private half of a key leaves this module only as the file that
 //! [`SigningKey::generate`] returns. Does not depend on where keys are stored, or on when requests

@@ -1,5 +1,5 @@
-//! Measures what filters cost: a list of a million names (building, bytes, opening, asking), words
-//! and languages over text.
+//! Measures the cost of filters: a list of a million names (building, size, opening, lookups), and
+//! word and language filters over text.
 //!
 //!     cargo run --release --package everytab-filters --example filters_bench
 
@@ -13,11 +13,11 @@ use everytab_filters::{
 };
 use everytab_frontier::{CanonicalUrl, ParameterList};
 
-/// Names of the list.
+/// Number of names in the list.
 const NAMES: usize = 1_000_000;
-/// URLs that are decided.
+/// Number of URLs to filter.
 const URLS: usize = 200_000;
-/// Words of the filter.
+/// Number of words in the filter.
 const WORDS: usize = 1_000;
 
 #[allow(clippy::disallowed_types, reason = "a measurement reads the clock")]

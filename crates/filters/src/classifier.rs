@@ -1,6 +1,6 @@
-//! The classifier protocol: a question and an answer, one line of JSON each.
+//! The classifier protocol: a request and a response, one line of JSON each.
 //!
-//! Does not depend on how lines are sent, or on what happens if a classifier does not answer.
+//! Does not depend on how lines are sent, or on how a missing response is handled.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,16 +9,16 @@ use crate::{
     settings::ClassifierSettings,
 };
 
-/// Maximum text in a question, in bytes: the most that today's models take.
+/// Maximum text in a request, in bytes: the maximum that today's models take.
 pub const MAX_QUESTION_TEXT_BYTES: usize = 32 << 10;
 
-/// Maximum answer size, in bytes.
+/// Maximum response size, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 16 << 10;
 
-/// Maximum labels in an answer.
+/// Maximum labels in a response.
 const MAX_LABELS: usize = 100;
 
-/// A question about a page.
+/// A request to classify a page.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClassifierQuestion<'a> {
     url: &'a str,
@@ -28,14 +28,14 @@ pub struct ClassifierQuestion<'a> {
 }
 
 impl<'a> ClassifierQuestion<'a> {
-    /// Creates a question about a page. A longer text is cut.
+    /// Creates a request for a page. A longer text is cut.
     #[must_use]
     pub fn new(url: &'a str, title: &'a str, text: &'a str, language: Option<&'a str>) -> Self {
         let cut = text.floor_char_boundary(MAX_QUESTION_TEXT_BYTES);
         Self { url, title, text: text.get(..cut).unwrap_or_default(), language }
     }
 
-    /// Returns the question as a line, with its line end.
+    /// Returns the request as a line, with its line end.
     #[must_use]
     pub fn line(&self) -> Vec<u8> {
         // Serializing text without maps cannot fail.
@@ -45,12 +45,12 @@ impl<'a> ClassifierQuestion<'a> {
     }
 }
 
-/// The classifier's answer is malformed.
+/// The classifier's response is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the classifier's answer is not {{\"verdict\": \"keep|drop|nofollow\", \"labels\": []}}")]
+#[error("the classifier's response is not {{\"verdict\": \"keep|drop|nofollow\", \"labels\": []}}")]
 pub struct ClassifierError;
 
-/// A classifier's answer about a page.
+/// A classifier's response for a page.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ClassifierAnswer {
     /// The verdict of the classifier.
@@ -73,8 +73,8 @@ impl ClassifierAnswer {
         if answer.labels.len() > MAX_LABELS { Err(ClassifierError) } else { Ok(answer) }
     }
 
-    /// Converts the answer to a filter decision. `None` if it is `keep`, or if the filter names
-    /// labels and the answer has none of these.
+    /// Converts the response to a filter decision. `None` if it is `keep`, or if the filter names
+    /// labels and the response has none of these.
     #[must_use]
     pub fn decision(&self, settings: &ClassifierSettings) -> Option<Decision> {
         let counts = settings.labels.is_empty()
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_is_one_line_of_bounded_length() {
+    fn a_request_is_one_line_of_bounded_length() {
         let text = "ü\n".repeat(MAX_QUESTION_TEXT_BYTES);
         let line = ClassifierQuestion::new("http://a.example/", "a\nb", &text, Some("deu")).line();
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_counts_if_it_has_a_label_that_the_filter_names() {
+    fn a_response_counts_if_it_has_a_label_that_the_filter_names() {
         let settings = |labels: &[&str]| ClassifierSettings {
             socket: "/run/c.sock".to_owned(),
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error() {
+    fn a_malformed_response_is_an_error() {
         let long = format!("{{\"verdict\":\"drop\",\"labels\":[\"{}\"]}}", "x".repeat(20_000));
         let many = format!("{{\"verdict\":\"drop\",\"labels\":[{}\"x\"]}}", "\"x\",".repeat(200));
         for line in ["", "drop", "[]", "{}", r#"{"verdict":"burn"}"#, &long, &many] {

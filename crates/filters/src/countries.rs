@@ -48,7 +48,8 @@ impl TryFrom<String> for CountryCode {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text).ok_or_else(|| format!("{text:?} is no country of two letters, as DE"))
+        Self::parse(&text)
+            .ok_or_else(|| format!("{text:?} is not a two-letter country code, such as DE"))
     }
 }
 
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_top_level_domain_of_a_country_says_which() {
+    fn a_country_code_domain_has_its_country() {
         for (host, country) in [
             ("www.example.de", Some("DE")),
             ("example.co.uk", Some("GB")),

@@ -58,7 +58,7 @@ pub enum DecidedBy {
 }
 
 impl DecidedBy {
-    /// Returns the outcome for a URL that was refused for this reason, a value of the column
+    /// Returns the outcome for a URL that was rejected for this reason, a value of the column
     /// `outcome`.
     #[must_use]
     pub const fn outcome(self) -> &'static str {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outcomes_are_those_that_databases_have_and_fit_into_the_column() {
+    fn outcomes_are_the_databases_and_fit_into_the_column() {
         let outcomes = DecidedBy::OUTCOMES;
         assert_eq!(
             outcomes.join(" "),

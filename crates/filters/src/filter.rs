@@ -1,10 +1,10 @@
 //! A compiled filter, and its decisions.
 //!
-//! A URL is decided by the first pattern that matches, then by lists, then by the country of its
-//! top-level domain. A page is decided by the patterns again (one that keeps it overrules
-//! everything else), and then by the cheapest check first: type, country, language, words. The
-//! caller asks the classifier last. Unknown values drop nothing. Does not depend on how lists are
-//! loaded, or on how patterns are matched.
+//! For a URL, the first matching pattern decides, then lists, then the country of its top-level
+//! domain. For a page, the patterns decide again (one that keeps the page overrules everything
+//! else), and then the cheapest check first: type, country, language, words. The caller queries the
+//! classifier last. Unknown values drop nothing. Does not depend on how lists are loaded, or on how
+//! patterns are matched.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -22,7 +22,7 @@ use crate::{
     words::Words,
 };
 
-/// An imported list that is loaded.
+/// A loaded list.
 #[derive(Debug, Clone)]
 pub enum LoadedList {
     /// Hostnames, domains and URLs.
@@ -72,9 +72,9 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Compiles a filter, except its patterns, which are compiled together with those of other
-    /// filters (`FilterSet`). `list` returns imported lists by name. A list that it does not return
-    /// is skipped, and the filter is then not complete.
+    /// Compiles a filter, except its patterns, which are compiled together with the other filters'
+    /// patterns (`FilterSet`). `list` returns imported lists by name. A list that it does not
+    /// return is skipped, and the filter is then not complete.
     ///
     /// # Errors
     /// Returns an error for the first field that is out of bounds, names a list of another kind, or
@@ -149,9 +149,9 @@ impl Filter {
         self.classifier.as_ref()
     }
 
-    /// Decides a URL before it is fetched. `None` if nothing decides. `rule` is the first matching
-    /// rule's position. `is_exempt` is for submitted URLs and for requisites and sitemaps: lists
-    /// and countries with the mode keep do not apply to them.
+    /// Decides about a URL before it is fetched. `None` if no part of the filter decides. `rule` is
+    /// the first matching rule's position. `is_exempt` is for submitted URLs and for requisites and
+    /// sitemaps: lists and countries with the mode keep do not apply to them.
     pub(crate) fn decide_url(
         &self,
         url: UrlParts<'_>,
@@ -165,8 +165,8 @@ impl Filter {
         self.by_lists(url, is_exempt).or_else(|| self.by_domain(url.host, is_exempt)).or(by_rule)
     }
 
-    /// Decides a fetched page. `None` if nothing decides, so that the classifier may. `rule` is the
-    /// first matching rule's position.
+    /// Decides about a fetched page. `None` if no part of the filter decides, so that the
+    /// classifier may. `rule` is the first matching rule's position.
     pub(crate) fn decide_content(
         &self,
         url: UrlParts<'_>,
@@ -198,7 +198,7 @@ impl Filter {
         let (mut keeps, mut is_kept) = (false, false);
         for (number, list) in self.lists.iter().enumerate() {
             let Some((list_of, sections)) = &list.names else {
-                // The list may contain the URL: decide once it is loaded.
+                // The list may contain the URL. Decide once the list is loaded.
                 is_kept |= list.mode == ListMode::Keep;
                 continue;
             };
@@ -228,7 +228,8 @@ impl Filter {
     }
 
     fn by_type(&self, content_type: Option<&str>) -> Option<Decision> {
-        let (types, found) = (self.types.as_ref()?, content_type?);
+        let types = self.types.as_ref()?;
+        let found = content_type?;
         let is_named = types.values().iter().any(|wanted| match wanted.strip_suffix('*') {
             Some(prefix) => found.starts_with(prefix),
             None => found == wanted,

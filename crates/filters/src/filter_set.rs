@@ -30,9 +30,9 @@ pub struct FilterSet {
 pub struct TestedUrl {
     /// The URL's normalized key. `None` if the URL cannot be crawled.
     pub key: Option<String>,
-    /// The decision. `None` if nothing decides, so that the URL would be fetched.
+    /// The decision. `None` if no filter decides, so that the URL would be fetched.
     pub decision: Option<Decision>,
-    /// The reason why the URL cannot be crawled.
+    /// Why the URL cannot be crawled.
     pub error: Option<String>,
 }
 
@@ -49,8 +49,8 @@ impl FilterSet {
         Ok(Self::with_patterns(filters, Arc::new(patterns)))
     }
 
-    /// Combines filters whose patterns were compiled together with others of their crawl, in this
-    /// order.
+    /// Combines filters. Their patterns were compiled together with the other filters of their
+    /// crawl, in this order.
     #[must_use]
     pub fn with_patterns(filters: Vec<Filter>, patterns: Arc<UrlPatterns>) -> Self {
         Self { filters, patterns }
@@ -80,9 +80,9 @@ impl FilterSet {
         self.filters.iter().any(Filter::needs_text)
     }
 
-    /// Decides a URL before it is fetched. `None` if nothing decides. `is_exempt` is for submitted
-    /// URLs and for requisites and sitemaps: lists and countries with the mode keep do not apply to
-    /// them.
+    /// Decides about a URL before it is fetched. `None` if no filter decides. `is_exempt` is for
+    /// submitted URLs and for requisites and sitemaps: lists and countries with the mode keep do
+    /// not apply to them.
     #[must_use]
     pub fn decide_url(&self, url: &CanonicalUrl, is_exempt: bool) -> Option<Decision> {
         self.decide_matched(url, &self.patterns.matches(url), is_exempt)
@@ -100,21 +100,23 @@ impl FilterSet {
         })
     }
 
-    /// Decides a fetched page. `None` if nothing decides. The classifiers ([`Self::classifiers`])
-    /// are asked after that, unless the page is dropped.
+    /// Decides about a fetched page. `None` if no filter decides. Unless the page is dropped, the
+    /// caller then sends requests to the classifiers ([`Self::classifiers`]).
     #[must_use]
     pub fn decide_content(&self, url: &CanonicalUrl, page: &PageContent<'_>) -> Option<Decision> {
-        let (parts, matches) = (parts_of(url), self.patterns.matches(url));
+        let parts = parts_of(url);
+        let matches = self.patterns.matches(url);
         self.strictest(|number, filter| filter.decide_content(parts, matches.rule_of(number), page))
     }
 
-    /// Yields the classifiers to ask about a page that is not dropped, except those of filters with
-    /// a rule that keeps it.
+    /// Yields the classifiers for a page that is not dropped, except classifiers of a filter with
+    /// another rule that keeps the page.
     pub fn classifiers(
         &self,
         url: &CanonicalUrl,
     ) -> impl Iterator<Item = &ClassifierSettings> + use<'_> {
-        let (parts, matches) = (parts_of(url), self.patterns.matches(url));
+        let parts = parts_of(url);
+        let matches = self.patterns.matches(url);
         let nothing = PageContent::default();
         let asked: Vec<&ClassifierSettings> = self
             .filters
@@ -129,7 +131,7 @@ impl FilterSet {
         asked.into_iter()
     }
 
-    /// Decides URLs without fetching them, as links or as submitted URLs.
+    /// Decides about URLs without fetching them, as links or as submitted URLs.
     #[must_use]
     pub fn test(
         &self,

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_language_of_a_text_is_told_and_that_of_a_short_one_is_not() {
+    fn the_language_of_a_text_is_detected_unless_it_is_short() {
         let german = "Der schnelle braune Fuchs springt über den faulen Hund, und niemand weiß, \
                       warum er das an einem so schönen Morgen immer wieder tut.";
         let english = "The quick brown fox jumps over the lazy dog, and nobody knows why it does \

@@ -31,7 +31,7 @@ const MAX_VALUES: usize = 300;
 /// Maximum unix socket path length, in bytes (unix(7): 108 with the final zero byte).
 const MAX_SOCKET_BYTES: usize = 107;
 
-/// The error in a filter.
+/// An error in a filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 pub struct FilterError {
@@ -59,7 +59,7 @@ pub struct RuleSettings {
     pub verdict: FilterVerdict,
 }
 
-/// What being on a list does.
+/// The effect of being on a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ListMode {
@@ -73,9 +73,9 @@ pub enum ListMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListSettings {
-    /// The name under which it was imported.
+    /// The list's name, which was set when it was imported.
     pub name: String,
-    /// What being on it does.
+    /// The effect of being on the list.
     pub mode: ListMode,
     /// The categories that count. If empty, all of them count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -98,7 +98,7 @@ pub enum WordPlace {
 pub struct WordSettings {
     /// The words in any case, with their weights. Negative weights offset others.
     pub weights: BTreeMap<String, i64>,
-    /// The total from which a page is dropped, at least 1.
+    /// Minimum total for dropping a page, at least 1.
     pub threshold: i64,
     /// The parts to search. Both if not given. A word counts once in each.
     #[serde(default = "both_places", rename = "in")]
@@ -142,7 +142,7 @@ impl CountrySettings {
 pub struct ClassifierSettings {
     /// The unix socket path on which it listens on each worker.
     pub socket: String,
-    /// If given, an answer counts only if it has one of these labels.
+    /// If given, a response counts only if it has one of these labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
 }
@@ -196,7 +196,7 @@ impl FilterSettings {
     /// Returns an error like [`Self::parse`].
     pub fn of_value(value: Value) -> Result<Self, FilterError> {
         let Value::Object(fields) = value else {
-            return Err(FilterError::new("filter", "it is no JSON object"));
+            return Err(FilterError::new("filter", "it is not a JSON object"));
         };
         let mut settings = Self::default();
         for (field, value) in fields {
@@ -240,7 +240,8 @@ impl FilterSettings {
             check_values("languages", languages.values())?;
             let unknown = languages.values().iter().find(|code| language_code(code).is_none());
             if let Some(code) = unknown {
-                let reason = format!("{code:?} is no language that can be told, such as de or deu");
+                let reason =
+                    format!("{code:?} is not a language that can be detected, such as de or deu");
                 return Err(FilterError::new("languages", reason));
             }
         }
@@ -250,7 +251,8 @@ impl FilterSettings {
         if let Some(types) = &self.types {
             check_values("types", types.values())?;
             if let Some(text) = types.values().iter().find(|text| !is_type(text)) {
-                let reason = format!("{text:?} is no content type, such as text/html or image/*");
+                let reason =
+                    format!("{text:?} is not a content type, such as text/html or image/*");
                 return Err(FilterError::new("types", reason));
             }
         }
@@ -303,7 +305,7 @@ impl WordSettings {
             if !is_word {
                 let shown: String = word.chars().take(20).collect();
                 let reason = format!(
-                    "{shown:?} is no word of 1 to {MAX_NAME_BYTES} bytes without spaces around it"
+                    "{shown:?} is not a word of 1 to {MAX_NAME_BYTES} bytes without outer spaces"
                 );
                 return Err(FilterError::new("words.weights", reason));
             }
@@ -358,7 +360,7 @@ impl ClassifierSettings {
         let is_path = self.socket.starts_with('/') && !self.socket.contains('\0');
         if !is_path || length > MAX_SOCKET_BYTES {
             let reason = format!(
-                "{:?} is no absolute path of at most {MAX_SOCKET_BYTES} bytes",
+                "{:?} is not an absolute path of at most {MAX_SOCKET_BYTES} bytes",
                 self.socket
             );
             return Err(FilterError::new("classifier.socket", reason));
@@ -397,7 +399,7 @@ fn is_type(text: &str) -> bool {
 /// Checks a filter, list or category name.
 ///
 /// # Errors
-/// Returns what names are valid if this one is not.
+/// Returns a message with the valid names.
 pub fn check_filter_name(name: &str) -> Result<(), String> {
     let is_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_name = (1..=MAX_NAME_BYTES).contains(&name.len())

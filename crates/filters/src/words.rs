@@ -1,10 +1,10 @@
 //! Words with weights in a page's title and text.
 //!
-//! A word counts once in the title and once in the text, however often it occurs: the total tells
-//! which words a page uses, and does not grow with its length. A word counts only if it stands
-//! alone, which means that no letter or digit touches it. This does not apply to scripts that are
-//! written without spaces. Case is ignored. Takes time linear in the text. Does not depend on where
-//! texts come from.
+//! A word counts once in the title and once in the text, even if it occurs more often. The total
+//! therefore depends on which words a page uses, not on the page's length. A word counts only if it
+//! stands alone, without a letter or digit before or after it. This does not apply to scripts that
+//! are written without spaces. Case is ignored. Takes time linear in the text. Does not depend on
+//! the source of the text.
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
@@ -115,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_sum_is_that_of_the_words_that_a_slow_search_finds(
+        fn the_sum_equals_a_slow_searchs(
             given in proptest::collection::btree_map("[ab]{1,3}", -9_i64..9, 1..6),
             text in "[ab .]{0,60}",
         ) {

@@ -7,7 +7,7 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
 use everytab_fetcher::Fetcher;
 use everytab_sandbox::Sandbox;
-use everytab_storage::{PRODUCT, Pace, StorageError, Store, StoreSettings};
+use everytab_storage::{AdaptiveRate, PRODUCT, StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
 
 use crate::{icon_processes, live_exclusions::LiveExclusions, scan_settings::ScanSettings};
@@ -36,8 +36,8 @@ pub struct Context {
 /// Opened stores by URL and access, so that connections are shared.
 struct Stores {
     settings: StoreSettings,
-    /// The pace that requests to any scan's source wait for.
-    source_pace: Arc<Pace>,
+    /// The rate limit that requests to any scan's source wait for.
+    source_rate: Arc<AdaptiveRate>,
     open: Mutex<HashMap<StoreKey, Arc<dyn Store>>>,
 }
 
@@ -56,7 +56,7 @@ impl Context {
     /// Creates a context that opens stores with `settings`. The program must have called
     /// [`icon_processes::serve_if_asked`] before.
     pub fn new(settings: StoreSettings, fetcher: Fetcher, temporary: PathBuf) -> Self {
-        let stores = Stores { settings, source_pace: Arc::default(), open: Mutex::default() };
+        let stores = Stores { settings, source_rate: Arc::default(), open: Mutex::default() };
         Self {
             stores: Arc::new(stores),
             fetcher,
@@ -115,13 +115,13 @@ impl Context {
     /// Sets the maximum requests per second that this worker sends to sources. `None` removes the
     /// limit.
     pub fn allow_source_requests(&self, per_second: Option<f64>) {
-        self.stores.source_pace.allow(per_second);
+        self.stores.source_rate.allow(per_second);
     }
 
     /// Returns how many requests per second this worker may send to sources now. `None` if
     /// unlimited.
     pub fn source_requests(&self) -> Option<f64> {
-        self.stores.source_pace.rate()
+        self.stores.source_rate.per_second()
     }
 
     async fn open(&self, key: StoreKey) -> Result<Arc<dyn Store>, StorageError> {
@@ -132,7 +132,7 @@ impl Context {
         let mut settings = StoreSettings {
             no_credentials: key.is_public,
             user_agent: key.user_agent.clone(),
-            pace: key.is_source.then(|| Arc::clone(&self.stores.source_pace)),
+            rate: key.is_source.then(|| Arc::clone(&self.stores.source_rate)),
             ..self.stores.settings.clone()
         };
         if key.is_probe {

@@ -11,8 +11,8 @@ use everytab_bundler::{
 };
 use everytab_coordinator::{Coordinator, ExclusionRow, IconHost, Output};
 use everytab_fetcher::{
-    Blocklist, Fetcher, HostCandidates, IconResult, Outcome, RequestSigner, Robot, RobotsPolicy,
-    ShardOptions, Spool, fetch_shard,
+    Blocklist, CandidateFetch, Fetcher, HostCandidates, Outcome, RequestSigner, Robot,
+    RobotsPolicy, ShardOptions, Spool, fetch_shard,
 };
 use everytab_storage::PutOptions;
 
@@ -92,7 +92,7 @@ impl Job for Icon {
         };
         let shard = fetch_shard(&context.fetcher, hosts, Arc::clone(&spool), options)
             .await
-            .map_err(|trouble| JobError::Trouble(context.fetcher.describe(trouble)))?;
+            .map_err(|failure| JobError::LocalFailure(context.fetcher.describe(failure)))?;
         let mut stats = stats(&shard.results);
         stats.count(CountName::DistinctUrls, shard.distinct_urls as u64);
         stats.count(CountName::DedupHits, shard.dedup_hits as u64);
@@ -155,17 +155,17 @@ fn host_candidates(hosts: Vec<IconHost>) -> Result<Vec<HostCandidates>, JobError
     hosts.into_iter().map(parse).collect()
 }
 
-fn stats(results: &[IconResult]) -> Stats {
+fn stats(results: &[CandidateFetch]) -> Stats {
     let mut stats = Stats::default();
     stats.input(InputName::Candidates, results.len() as u64);
     for result in results {
-        stats.outcome(result.url_result.outcome.as_str(), 1);
-        if result.url_result.outcome == Outcome::Ok {
+        stats.outcome(result.url_fetch.outcome.as_str(), 1);
+        if result.url_fetch.outcome == Outcome::Ok {
             stats.count_member(CountFamily::Source, result.candidate.source.as_str(), 1);
-            if let Some(facts) = &result.url_result.facts {
+            if let Some(facts) = &result.url_fetch.facts {
                 stats.count_member(CountFamily::Type, facts.content_type, 1);
             }
-            let caching = result.url_result.caching.unwrap_or_default();
+            let caching = result.url_fetch.caching.unwrap_or_default();
             for (name, is_so) in [
                 (CountName::WithValidator, caching.has_validator),
                 (CountName::FreshFor30Days, caching.is_fresh_after(30)),
@@ -174,7 +174,7 @@ fn stats(results: &[IconResult]) -> Stats {
                 stats.count(name, u64::from(is_so));
             }
         }
-        if let Some(certificate) = &result.url_result.certificate {
+        if let Some(certificate) = &result.url_fetch.certificate {
             stats.count_member(CountFamily::Certificate, certificate.as_str(), 1);
         }
     }

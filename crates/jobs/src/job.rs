@@ -116,7 +116,7 @@ pub enum JobError {
     OtherSchema(String),
     /// This host or its network failed. The job is released without counting an attempt.
     #[error("{0}")]
-    Trouble(String),
+    LocalFailure(String),
 }
 
 impl From<StorageError> for JobError {

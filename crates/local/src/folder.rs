@@ -1,5 +1,5 @@
-//! The directory of a local installation, with its private Postgres. Also builds the command line
-//! of its workers.
+//! A local installation's directory, with its private Postgres. Also builds the command line for
+//! its workers.
 //!
 //! Invariant: nothing in the directory is changed before its lock is held, because another process
 //! may be using it. Does not depend on what the workers do.
@@ -13,11 +13,11 @@ use url::Url;
 
 use crate::worker_processes::WorkerStart;
 
-/// Name of the database in the private Postgres.
+/// The database's name in the private Postgres.
 const DATABASE: &str = "everytab";
 /// Directory of the private Postgres, below the local directory.
 const POSTGRES: &str = "postgres";
-/// Role with which the workers sign in.
+/// The workers' database role.
 const WORKER_ROLE: &str = "everytab_worker";
 
 /// A local directory with its private Postgres.
@@ -101,10 +101,10 @@ impl LocalFolder {
         Ok(coordinator)
     }
 
-    /// Returns how to start workers with these arguments of `run`.
+    /// Returns how to start workers with these arguments for `run`.
     ///
     /// # Errors
-    /// Returns an error if the path of this program is unknown.
+    /// Returns an error if this program's path is unknown.
     pub(crate) fn worker_start(
         &self,
         workers: u16,
@@ -145,8 +145,6 @@ pub(crate) fn prepare_store(option: &str, place: &str) -> Result<(), OperationEr
     std::fs::create_dir_all(&folder)
         .and_then(|()| tempfile::tempfile_in(&folder).map(drop))
         .map_err(|error| {
-            OperationError::new(format!(
-                "{option} {place}: {error}; choose a folder that can be written"
-            ))
+            OperationError::new(format!("{option} {place}: {error}; choose a writable directory"))
         })
 }

@@ -10,8 +10,9 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres};
 pub async fn check_private_server(temporary: &Path) -> Check {
     let parent = temporary.to_owned();
     let started = tokio::task::spawn_blocking(move || {
-        let folder = tempfile::TempDir::new_in(&parent)
-            .map_err(|error| format!("no folder in {}: {error}", parent.display()))?;
+        let folder = tempfile::TempDir::new_in(&parent).map_err(|error| {
+            format!("cannot create a directory in {}: {error}", parent.display())
+        })?;
         let settings = PostgresSettings::new(folder.path().join("postgres"));
         let server = PrivatePostgres::start(settings).map_err(|error| error.to_string())?;
         let version = server.psql("postgres", "show server_version");

@@ -1,4 +1,4 @@
-//! The small internet from which a sample is scanned.
+//! The small internet that a sample scans.
 
 use std::{
     collections::BTreeMap,
@@ -11,30 +11,30 @@ use everytab_operations::OperationError;
 use everytab_testbed::{Content, Latency, Mix, Running, Settings, SmallInternet};
 use ipnet::IpNet;
 
-/// Options of the small internet on loopback, which is scanned instead of the real one.
+/// Options for the small internet on loopback, which is scanned instead of the real one.
 #[derive(Debug, Clone)]
 pub struct SampleOptions {
     /// Directory of a recording. `None` if the hosts are generated.
     pub recording: Option<PathBuf>,
-    /// Number of hosts to generate.
+    /// Hosts to generate.
     pub hosts: u64,
-    /// Seed from which the hosts are generated.
+    /// Seed for generating the hosts.
     pub seed: u64,
     /// How the hosts misbehave: `none`, `light` or `issue`. Default: `light` for generated hosts,
     /// `none` for recorded ones.
     pub mix: Option<String>,
-    /// Median latency of responses.
+    /// Median response latency.
     pub latency: Option<Duration>,
 }
 
 /// How a worker reaches the small internet.
 #[derive(Debug, Clone)]
 pub struct SampleNetwork {
-    /// Name server of the small internet.
+    /// The small internet's name server.
     pub dns: SocketAddr,
     /// File with its certificate authority (PEM).
     pub ca_file: PathBuf,
-    /// Ports to dial instead of those in URLs.
+    /// Ports to dial instead of the ports in URLs.
     pub dial_ports: BTreeMap<u16, u16>,
     /// Address ranges of its hosts, which are not public.
     pub allow_ranges: Vec<IpNet>,

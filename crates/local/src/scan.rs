@@ -31,7 +31,7 @@ const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet,
                                a recorded one, --sites FILE for a list of sites, or --crawl ID \
                                (latest is the newest) with --limit N";
 
-/// Options of a local scan.
+/// Options for a local scan.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
     /// The small internet to scan. `None` to scan a crawl.
@@ -40,7 +40,7 @@ pub struct LocalOptions {
     pub sites: Option<SitesOptions>,
     /// The crawl's name, or `latest`.
     pub crawl: Option<String>,
-    /// URL of the crawl's bucket.
+    /// The URL of the crawl's bucket.
     pub source: Option<String>,
     /// Whether to read an S3 bucket without credentials.
     pub source_is_public: bool,
@@ -80,14 +80,14 @@ impl LocalOptions {
     }
 }
 
-/// The result of a local scan.
+/// A local scan's result.
 #[derive(Debug)]
 pub enum LocalScanEnd {
     /// It was stopped. The same command continues it.
     Stopped,
     /// The scan has finished.
     Ended {
-        /// URL of the published site.
+        /// The published site's URL.
         site: String,
         /// A message about the discarded jobs. `None` if there are none.
         discards: Option<String>,
@@ -187,7 +187,7 @@ impl LocalScan {
             sink.data(format_args!("{line}"))?;
         }
         if status.state.is_open() {
-            sink.note(format_args!("stopped; the same command goes on from here"));
+            sink.note(format_args!("stopped; run the same command again to continue"));
             return Ok(LocalScanEnd::Stopped);
         }
         let site = plan.stores.site;
@@ -195,7 +195,7 @@ impl LocalScan {
         Ok(LocalScanEnd::Ended { site, discards: discards(&status) })
     }
 
-    /// Runs workers until the crawl has ended and is indexed. `None` if `stop` turned true before.
+    /// Runs workers until the crawl has ended and is indexed. `None` if `stop` became true before.
     async fn crawl(
         &self,
         options: &LocalOptions,
@@ -230,7 +230,7 @@ impl LocalScan {
             Some(crawled) => {
                 sink.data(format_args!("crawl    {} in {}", crawled.name, crawled.store))?
             }
-            None => sink.note(format_args!("stopped; the same command goes on from here")),
+            None => sink.note(format_args!("stopped; run the same command again to continue")),
         }
         Ok(crawled)
     }
@@ -287,8 +287,8 @@ async fn find_or_start(
         let is_running = status.state.is_open();
         if is_running && !is_same && !options.again {
             return Err(OperationError::new(format!(
-                "{} holds an unfinished scan of {} with other settings: run the command that \
-                 began it, choose another --dir, or give --again to cancel it and start another",
+                "{} has an unfinished scan of {} with other settings: run the command that started \
+                 it, choose another --dir, or use --again to cancel it and start another",
                 dir.display(),
                 info.crawl
             )));
@@ -325,8 +325,8 @@ fn discards(status: &ScanStatus) -> Option<String> {
         return None;
     }
     let last = status.errors.iter().find(|error| error.event == "discard");
-    // The command that a refused publish names needs the database of this directory, which runs
-    // only while this command does.
+    // If publishing is rejected, the suggested command needs the database in this directory, which
+    // only runs while this command does.
     let remedy = match last {
         Some(last) if last.kind == JobKind::Publish => {
             "; in this directory, remove the site's manifest.json to publish anyway"

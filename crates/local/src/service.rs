@@ -22,7 +22,7 @@ use crate::{
     worker_processes::{WorkerProcesses, WorkerStart},
 };
 
-/// Role with which the HTTP service signs in.
+/// The HTTP service's database role.
 const API_ROLE: &str = "everytab_api";
 /// Interval between checks whether a process has exited.
 const WATCH_INTERVAL: Duration = Duration::from_millis(200);
@@ -116,7 +116,7 @@ impl LocalService {
         processes.start(WorkerStart { log: "warn", ..start })
     }
 
-    /// Watches the processes until `stop` turns true.
+    /// Watches the processes until `stop` becomes true.
     ///
     /// # Errors
     /// Returns an error that names a process that exited by itself.
@@ -130,14 +130,14 @@ impl LocalService {
                 // Without their database, workers cannot record anything.
                 processes.kill();
                 return Err(OperationError::new(format!(
-                    "Postgres has ended, and so does this service; its last messages are in {}",
+                    "Postgres exited, so this service stops; see its log {}",
                     log.display()
                 )));
             }
             if let Some(status) = processes.first_ended()? {
                 return Err(OperationError::new(format!(
-                    "a crawl worker has ended ({status}), and so does this service; the last lines \
-                     above say why. The same command goes on from here"
+                    "a crawl worker exited ({status}), so this service stops; see the log above. \
+                     Run the same command again to continue"
                 )));
             }
             tokio::select! {

@@ -24,11 +24,11 @@ use crate::{watch::REPAINT_INTERVAL, worker_processes::WorkerProcesses};
 pub(crate) const CRAWLS: &str = "crawls";
 /// Directory with a file per crawl. The file's name identifies the list, its content the crawl.
 const LISTS: &str = "sites";
-/// Maximum size of a list in bytes. One machine has no room for more sites.
+/// Maximum size of a list in bytes. One host has no room for more sites.
 const MAX_LIST_BYTES: u64 = 64 << 20;
 /// The error if there is neither a list nor a small internet.
 pub(crate) const NO_LIST: &str = "--sites: give a FILE with a site a line, or --sample as well";
-/// Maximum number of rejected lines to show.
+/// Maximum rejected lines to show.
 const MAX_SHOWN: usize = 10;
 
 /// The sites to crawl before the scan.
@@ -75,10 +75,10 @@ pub(crate) fn read_list(
     Ok(list)
 }
 
-/// Returns the ID of the directory's crawl of this list and depth. Starts one if there is none.
+/// Returns the ID of the directory's crawl with this list and depth. Starts one if there is none.
 ///
 /// # Errors
-/// Returns an error if no line of the list is a site, or the database or directory cannot be
+/// Returns an error if no line in the list is a site, or the database or directory cannot be
 /// written.
 pub(crate) async fn find_or_start(
     coordinator: &Coordinator,
@@ -99,7 +99,8 @@ pub(crate) async fn find_or_start(
         // The last run stopped before it had added all sites.
         coordinator.move_crawl(id, CrawlVerb::Cancel).await?;
     }
-    let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+    let parameters = ParameterList::default();
+    let suffixes = SuffixList::default();
     let mut batches = Vec::new();
     let mut batch = SeedBatch::new(&suffixes, false);
     let (mut added, mut refused, mut ports) = (0_u64, 0_usize, SeedPorts::of_operator());
@@ -113,7 +114,8 @@ pub(crate) async fn find_or_start(
             Err(error) => {
                 refused += 1;
                 if refused <= MAX_SHOWN {
-                    let (number, shown) = (line.number, line.shown);
+                    let number = line.number;
+                    let shown = line.shown;
                     sink.note(format_args!("--sites, line {number}: {shown}: {error}"));
                 }
             }
@@ -127,7 +129,7 @@ pub(crate) async fn find_or_start(
         return Err(OperationError::usage("--sites: no line of the list is a URL or a hostname"));
     }
     if refused > MAX_SHOWN {
-        sink.note(format_args!("--sites: {refused} lines were refused"));
+        sink.note(format_args!("--sites: {refused} lines were rejected"));
     }
     let seed_ports = ports.freeze();
     let settings = CrawlSettings { depth: sites.depth, seed_ports, ..CrawlSettings::default() };
@@ -145,7 +147,7 @@ pub(crate) async fn find_or_start(
     Ok(crawl.id)
 }
 
-/// Watches until the crawl has ended and its indexes are written. `None` if `stop` turns true
+/// Watches until the crawl has ended and its indexes are written. `None` if `stop` becomes true
 /// before.
 ///
 /// # Errors

@@ -14,7 +14,7 @@ use crate::worker_processes::WorkerProcesses;
 /// Interval between repaints: twice per second looks alive, and each costs one query.
 pub(crate) const REPAINT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Watches until the scan has ended or `stop` turns true. Returns the last status.
+/// Watches until the scan has ended or `stop` becomes true. Returns the last status.
 ///
 /// # Errors
 /// Returns an error if workers keep crashing, or Postgres is unreachable.

@@ -1,8 +1,8 @@
-//! The worker processes of a local scan.
+//! A local scan's worker processes.
 //!
-//! Invariants: a worker never outlives this process, however that ends, because the kernel sends
-//! SIGKILL. A worker that crashes is restarted. Ctrl-C in a terminal reaches only this process,
-//! which makes the workers drain.
+//! Invariants: a worker never outlives this process, because the kernel sends SIGKILL when this
+//! process ends. A crashed worker is restarted. Ctrl-C in a terminal only reaches this process,
+//! which then drains the workers.
 
 use std::{
     ffi::OsString,
@@ -21,8 +21,8 @@ use tokio::{
 
 use crate::parent_death;
 
-/// Number of worker crashes after which this process gives up. A cause that a restart fixes, such
-/// as the out-of-memory killer, does not recur this often.
+/// This process gives up after this many worker crashes. A cause that a restart fixes, such as the
+/// out-of-memory killer, does not recur this often.
 const MAX_CRASHES: u32 = 20;
 /// Interval between checks whether the workers have exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -43,15 +43,15 @@ struct Processes {
 /// How to start a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerStart {
-    /// Path of the worker's program.
+    /// Path to the worker's program.
     pub(crate) program: PathBuf,
-    /// Arguments of its command line.
+    /// Command line arguments.
     pub(crate) arguments: Vec<OsString>,
-    /// Database URL of the scan.
+    /// The scan's database URL.
     pub(crate) database_url: String,
     /// Number of workers.
     pub(crate) workers: u16,
-    /// What workers log, unless the environment sets it.
+    /// The workers' log level, unless the environment sets it.
     pub(crate) log: &'static str,
     /// Receives the log lines of workers. `None` if they share this process's standard error.
     pub(crate) log_writer: Option<fn(&[u8])>,
@@ -79,7 +79,7 @@ impl WorkerProcesses {
         for mut child in std::mem::take(&mut shared.running) {
             match child.try_wait()? {
                 None => alive.push(child),
-                // Exit codes 0 and 3: the scan has ended. 4: only this worker was told to drain.
+                // Exit codes 0 and 3: the scan has ended. 4: only this worker was drained.
                 Some(status) if matches!(status.code(), Some(0 | 3 | 4)) => {}
                 Some(status) => crashed.push(status),
             }
@@ -87,10 +87,10 @@ impl WorkerProcesses {
         shared.running = alive;
         for status in crashed {
             shared.crashes += 1;
-            tracing::warn!(%status, "a worker ended early; starting it again");
+            tracing::warn!(%status, "a worker exited early; restarting it");
             if shared.crashes > MAX_CRASHES {
                 return Err(OperationError::new(format!(
-                    "workers keep ending early ({status}); their last lines above say why"
+                    "workers keep exiting early ({status}); see the last log lines above"
                 )));
             }
             if let Some(start) = shared.start.clone() {
@@ -140,7 +140,7 @@ impl WorkerProcesses {
     pub fn kill(&self) {
         for child in &mut self.shared.lock().running {
             if let Err(error) = child.start_kill() {
-                tracing::debug!(%error, "a worker had ended already");
+                tracing::debug!(%error, "a worker had already exited");
             }
         }
     }

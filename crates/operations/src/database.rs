@@ -42,7 +42,7 @@ pub async fn connect_patiently(
                 return Ok(coordinator);
             }
             Err(error) if error.is_transient() && tokio::time::Instant::now() + pause < give_up => {
-                tracing::warn!(%error, "trying again");
+                tracing::warn!(%error, "retrying");
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(5));
             }

@@ -1,8 +1,8 @@
 //! Waits for events in the tests of all packages, with a single limit that only a hang reaches.
 //!
-//! How long something takes depends on the machine and its load, so tests do not set their own time
-//! limits. A test names the event that it waits for, and fails after [`LIMIT`]. If a peer is silent
-//! on purpose, a test waits until [`SILENCE`] has passed instead.
+//! Durations depend on the host and its load, so tests do not set their own time limits. A test
+//! names the event that it waits for, and fails after [`LIMIT`]. If a peer is silent on purpose, a
+//! test waits until [`SILENCE`] has passed instead.
 
 #![allow(clippy::panic)]
 
@@ -12,16 +12,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Maximum duration of any wait in a test. It is far longer than anything takes on a busy machine,
-/// and shorter than the test runner's limit, so that a hang reports the event that did not happen.
+/// Maximum duration of any wait in a test. This is far longer than any event takes on a busy host,
+/// but shorter than the test runner's limit, so that a hang reports the event that did not happen.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
 /// Timeout of a request to a peer that never responds: the test waits until it expires. Peers that
-/// respond do so within it, also on a busy machine.
+/// respond do so within this time, even on a busy host.
 pub const SILENCE: Duration = Duration::from_secs(3);
 
 /// A wait for the end of something long, such as a whole crawl. It continues while there is
-/// progress, even if a slow machine makes little.
+/// progress, even if a slow host makes little.
 #[derive(Debug)]
 pub struct LongWait<T> {
     state: Option<T>,
@@ -60,8 +60,8 @@ impl<T: PartialEq + Debug> Default for LongWait<T> {
 const POLL: Duration = Duration::from_millis(10);
 /// Maximum pause between two checks.
 const MAX_POLL: Duration = Duration::from_millis(300);
-/// How much longer the pause is than the check before it. A check often runs a program, which takes
-/// time from what it waits for.
+/// How much longer the pause is than the check before it. A check often runs a program, and this
+/// takes CPU time from the awaited event.
 const POLL_FACTOR: u32 = 3;
 
 /// Returns the pause after a check that began at this time.

@@ -19,7 +19,7 @@ use crate::error::PostgresError;
 /// `CREATE DATABASE ... STRATEGY`, which are new in 15 (Debian 12 has 15).
 pub(crate) const OLDEST_MAJOR: u32 = 15;
 
-/// A directory of server programs.
+/// A directory with server programs.
 #[derive(Debug, Clone)]
 pub(crate) struct Binaries {
     folder: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Binaries {
 }
 
 impl Binaries {
-    /// Returns the path of one of its programs.
+    /// Returns the path to one of its programs.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -42,7 +42,7 @@ impl Binaries {
     }
 }
 
-/// Finds the programs to use: those of `cluster`'s major version if there is a cluster, else the
+/// Finds the programs to use: if there is a cluster, programs with its major version, else the
 /// first that are new enough, in the order of directories in the message of
 /// [`PostgresError::NotFound`].
 pub(crate) fn find(cluster: Option<u32>) -> Result<Binaries, PostgresError> {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_new_enough_is_taken_and_a_cluster_gets_its_own_version() {
+    fn the_first_new_enough_version_is_used_and_a_cluster_gets_its_own_version() {
         let all = vec![found(14), found(17), found(15)];
         assert_eq!(choose(all.clone(), None).unwrap().major, 17);
         assert_eq!(choose(all.clone(), Some(15)).unwrap().major, 15);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn old_or_missing_programs_say_what_to_install() {
+    fn the_error_for_old_or_missing_programs_says_what_to_install() {
         let error = choose(vec![found(13), found(14)], None).unwrap_err().to_string();
         assert_eq!(error, "Postgres 14 in /pg/14/bin is too old, 15 or later is needed");
         let error = choose(Vec::new(), None).unwrap_err().to_string();

@@ -24,7 +24,7 @@ pub(crate) fn version_of(data: &Path) -> Result<Option<u32>, PostgresError> {
     let path = data.join("PG_VERSION");
     match fs::read_to_string(&path) {
         Ok(text) => text.trim().parse().map(Some).map_err(|_| {
-            let source = io::Error::other(format!("{:?} is no version", text.trim()));
+            let source = io::Error::other(format!("{:?} is not a version", text.trim()));
             PostgresError::io("read", &path)(source)
         }),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !data.exists() => Ok(None),
@@ -46,7 +46,7 @@ pub(crate) fn make_if_missing(
     if folders.data.exists() {
         return Ok(());
     }
-    tracing::debug!("making a Postgres cluster in {}", folders.data.display());
+    tracing::debug!("creating a Postgres cluster in {}", folders.data.display());
     folders.make_private_folder(&making)?;
     if let Err(error) = run_initdb(folders, binaries, durable, &making) {
         let _ = fs::remove_dir_all(&making);
@@ -84,9 +84,9 @@ fn run_initdb(
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(PostgresError::from_complaint(&said, making, |complaint| PostgresError::Initdb {
+    Err(PostgresError::from_output(&said, making, |message| PostgresError::Initdb {
         path: making.to_path_buf(),
-        complaint,
+        message,
     }))
 }
 

@@ -1,6 +1,6 @@
-//! The errors of a private Postgres. Each message is one line and says what to do.
+//! The errors of a private Postgres. Each message is one line with a remedy.
 //!
-//! Postgres reports errors only as text; [`PostgresError::from_complaint`] is the only function
+//! Postgres reports errors only as text; [`PostgresError::from_output`] is the only function
 //! that reads this text.
 
 use std::{
@@ -28,7 +28,7 @@ pub enum PostgresError {
         found: u32,
         /// Oldest major version that is usable.
         needed: u32,
-        /// The directory of the programs.
+        /// The programs' directory.
         folder: PathBuf,
     },
     /// The cluster was created by a major version that is not installed.
@@ -52,17 +52,17 @@ pub enum PostgresError {
     },
     /// A file or directory belongs to another user.
     # [error(
-        "{} belongs to user {owner}: run as that user or as root, or name another folder",
+        "{} belongs to user {owner}: run as that user or as root, or choose another directory",
         path.display()
     )]
     NotOurs {
         /// The file or directory.
         path: PathBuf,
-        /// The user ID of its owner.
+        /// The owner's user ID.
         owner: u32,
     },
     /// The socket directory exists and is not private to the server's user.
-    # [error("{} exists and is not a private folder of user {user}: delete it", path.display())]
+    # [error("{} exists and is not a private directory of user {user}: delete it", path.display())]
     SocketFolder {
         /// The directory.
         path: PathBuf,
@@ -71,39 +71,39 @@ pub enum PostgresError {
     },
     /// The server's user cannot enter an existing cluster.
     # [error(
-        "user {user} cannot enter {}: allow it (chmod o+x) on each folder above",
+        "user {user} cannot enter {}: allow it (chmod o+x) on each directory above it",
         path.display()
     )]
     CannotEnter {
         /// The cluster.
         path: PathBuf,
-        /// The ID of the server's user.
+        /// The user ID of the server.
         user: u32,
     },
     /// Neither `postgres` nor `nobody` exists.
-    #[error("Postgres refuses to run as root, and there is no user postgres or nobody to run as")]
+    #[error("Postgres does not run as root, and there is no user postgres or nobody to run as")]
     NoUser,
     /// The disk is full.
     # [error("no space left on the disk of {}", .0.display())]
     DiskFull(PathBuf),
     /// initdb failed.
-    # [error("cannot make a Postgres cluster in {}: {complaint}", path.display())]
+    # [error("cannot create a Postgres cluster in {}: {message}", path.display())]
     Initdb {
-        /// The directory of the cluster.
+        /// The cluster's directory.
         path: PathBuf,
         /// Its error message.
-        complaint: String,
+        message: String,
     },
     /// The server exited before it was ready.
-    # [error("Postgres did not start: {complaint} (log: {})", log.display())]
+    # [error("Postgres did not start: {message} (log: {})", log.display())]
     Start {
         /// Its error message.
-        complaint: String,
+        message: String,
         /// The file with all messages.
         log: PathBuf,
     },
     /// A server could not be stopped.
-    #[error("Postgres (process {0}) does not stop, not even when told to end immediately")]
+    #[error("Postgres (process {0}) does not stop, even at an immediate shutdown")]
     DoesNotStop(u32),
     /// psql failed.
     #[error("psql: {0}")]
@@ -112,7 +112,7 @@ pub enum PostgresError {
     #[error("pg_basebackup: {0}")]
     Basebackup(String),
     /// The environment holds a test database URL that `with-postgres` did not write.
-    #[error("{variable}={value} is not of the form postgres:///postgres?host=/folder&...")]
+    #[error("{variable}={value} does not have the form postgres:///postgres?host=/directory&...")]
     TestUrl {
         /// The variable.
         variable: &'static str,
@@ -144,7 +144,7 @@ impl PostgresError {
 
     /// Finds the error message in `output`. A full disk is recognised by the text, or by writing
     /// next to `path`, because on a full disk the text may also be lost.
-    pub(crate) fn from_complaint(
+    pub(crate) fn from_output(
         output: &str,
         path: &Path,
         otherwise: impl FnOnce(String) -> Self,
@@ -153,7 +153,7 @@ impl PostgresError {
         if words.iter().any(|word| output.contains(word)) || is_full(path) {
             return Self::DiskFull(path.to_path_buf());
         }
-        otherwise(complaint_in(output))
+        otherwise(error_message_in(output))
     }
 }
 
@@ -167,7 +167,7 @@ fn is_full(path: &Path) -> bool {
 
 /// Returns the last line marked as an error, without its prefix and with its hint; else the last
 /// line.
-pub(crate) fn complaint_in(output: &str) -> String {
+pub(crate) fn error_message_in(output: &str) -> String {
     let marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "];
     let mut found = None;
     for (number, line) in output.lines().enumerate() {
@@ -175,16 +175,16 @@ pub(crate) fn complaint_in(output: &str) -> String {
             found = Some((number, rest.1.trim().to_owned()));
         }
     }
-    let Some((number, mut complaint)) = found else {
+    let Some((number, mut message)) = found else {
         let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        return last.unwrap_or("it said nothing").to_owned();
+        return last.unwrap_or("no error message").to_owned();
     };
     let following = output.lines().skip(number + 1).take(2);
     if let Some(hint) = following.filter_map(|line| line.split_once("HINT: ")).next() {
-        complaint.push_str(": ");
-        complaint.push_str(hint.1.trim());
+        message.push_str(": ");
+        message.push_str(hint.1.trim());
     }
-    complaint
+    message
 }
 
 #[cfg(test)]
@@ -192,19 +192,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_error_line_and_its_hint_are_the_complaint() {
+    fn the_error_message_is_the_last_error_line_with_its_hint() {
         let log = "2026 LOG:  starting\n2026 [1] FATAL:  lock file \"x\" exists\n\
                    2026 [1] HINT:  Is another postmaster running?\n2026 LOG:  bye\n";
-        assert_eq!(complaint_in(log), "lock file \"x\" exists: Is another postmaster running?");
-        assert_eq!(complaint_in("one\ntwo\n\n"), "two");
-        assert_eq!(complaint_in(""), "it said nothing");
+        assert_eq!(error_message_in(log), "lock file \"x\" exists: Is another postmaster running?");
+        assert_eq!(error_message_in("one\ntwo\n\n"), "two");
+        assert_eq!(error_message_in(""), "no error message");
     }
 
     #[test]
     fn a_full_disk_is_recognised_in_text_and_in_system_errors() {
         let path = Path::new("/somewhere");
         let said = "FATAL:  could not write to file \"base/1/2\": No space left on device";
-        let error = PostgresError::from_complaint(said, path, PostgresError::Psql);
+        let error = PostgresError::from_output(said, path, PostgresError::Psql);
         assert_eq!(error.to_string(), "no space left on the disk of /somewhere");
         let error = PostgresError::io("write", path)(io::ErrorKind::StorageFull.into());
         assert_eq!(error.to_string(), "no space left on the disk of /somewhere");

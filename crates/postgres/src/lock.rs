@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_folder_has_one_owner_and_the_second_is_told_who() {
+    fn a_directory_has_one_owner_and_the_error_names_it() {
         let dir = tempfile::tempdir().unwrap();
         let lock = FolderLock::take(dir.path()).unwrap();
         let error = FolderLock::take(dir.path()).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 /// The superuser of every cluster created here.
 pub const ADMIN_USER: &str = "postgres";
 
-/// The environment variable in which `with-postgres` passes the superuser's URL to its command.
+/// The environment variable that `with-postgres` sets to the superuser's URL for its command.
 pub const TEST_URL_VARIABLE: &str = "EVERYTAB_TEST_DATABASE_URL";
 
 /// The port, which only names the socket file: the server does not listen on TCP.

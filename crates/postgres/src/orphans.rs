@@ -89,7 +89,7 @@ fn postmaster_of(data: &Path) -> Option<u32> {
     fs::read_to_string(data.join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
 }
 
-/// Returns the running `postgres` and `initdb` processes whose working directory is `data`. (A dead
+/// Returns the running `postgres` and `initdb` processes with the working directory `data`. (A dead
 /// process that was not reaped has no program and no directory.)
 fn in_folder(data: &Path) -> Result<Vec<u32>, PostgresError> {
     let ours = fs::metadata(data).map_err(PostgresError::io("look at", data))?;

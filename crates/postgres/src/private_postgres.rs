@@ -55,7 +55,7 @@ impl PrivatePostgres {
         psql::url(&self.folders.socket_folder, database, user)
     }
 
-    /// Returns the path of the server's socket, for a proxy in front of it.
+    /// Returns the path to the server's socket, for a proxy in front of it.
     pub fn socket(&self) -> PathBuf {
         psql::socket_in(&self.folders.socket_folder)
     }

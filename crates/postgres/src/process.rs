@@ -32,7 +32,7 @@ impl Signal {
     }
 }
 
-/// A user of the system, by numeric IDs.
+/// A system user, by numeric IDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnixUser {
     pub(crate) uid: u32,
@@ -40,7 +40,7 @@ pub(crate) struct UnixUser {
 }
 
 impl UnixUser {
-    /// Returns the effective user of this process.
+    /// Returns this process's effective user.
     pub(crate) fn current() -> Self {
         // SAFETY: both calls take nothing, cannot fail and touch no memory of ours.
         unsafe { Self { uid: libc::geteuid(), gid: libc::getegid() } }
@@ -49,11 +49,11 @@ impl UnixUser {
     /// Returns the user with this name in the system's user database.
     pub(crate) fn named(name: &CStr) -> Option<Self> {
         let mut buffer = vec![0 as libc::c_char; 16 * 1024];
-        // SAFETY: passwd is a plain C struct, for which all zeros is a valid value.
+        // SAFETY: passwd is a plain C struct, so all zeros is a valid value.
         let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
         let mut found: *mut libc::passwd = std::ptr::null_mut();
-        // SAFETY: every pointer is to a live local of the type asked for, the length is the
-        // buffer's own, and `entry`'s pointers into it are not used after this function.
+        // SAFETY: every pointer is to a live local of the expected type, the length is the buffer's
+        // own, and `entry`'s pointers into it are not used after this function.
         let code = unsafe {
             libc::getpwnam_r(
                 name.as_ptr(),
@@ -97,7 +97,7 @@ pub(crate) fn ends_with_its_parent(command: &mut Command, signal: Signal) {
         }
         Ok(())
     };
-    // SAFETY: the hook calls only what is allowed in a forked child, see above.
+    // SAFETY: the hook only calls functions that are allowed in a forked child, see above.
     unsafe { command.pre_exec(hook) };
 }
 
@@ -122,10 +122,10 @@ pub(crate) fn send(pid: u32, signal: Signal) -> io::Result<()> {
 /// its ID before the caller reaps it.
 pub(crate) fn wait_without_reaping(pid: u32) -> io::Result<()> {
     loop {
-        // SAFETY: siginfo_t is a plain C struct, for which all zeros is a valid value.
+        // SAFETY: siginfo_t is a plain C struct, so all zeros is a valid value.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
         let flags = libc::WEXITED | libc::WNOWAIT;
-        // SAFETY: `info` is a live local of the type asked for.
+        // SAFETY: `info` is a live local of the expected type.
         if unsafe { libc::waitid(libc::P_PID, pid, &raw mut info, flags) } == 0 {
             return Ok(());
         }
@@ -136,7 +136,7 @@ pub(crate) fn wait_without_reaping(pid: u32) -> io::Result<()> {
     }
 }
 
-/// Returns the first of `names` that is a user of this system.
+/// Returns the first of `names` that is a system user.
 pub(crate) fn first_user_of(names: &[&str]) -> Option<UnixUser> {
     names.iter().filter_map(|name| CString::new(*name).ok()).find_map(|name| UnixUser::named(&name))
 }
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_is_user_zero_and_an_unknown_name_is_no_user() {
+    fn root_is_user_zero_and_an_unknown_name_has_no_user() {
         assert_eq!(
             first_user_of(&["no-such-user-here", "root"]),
             Some(UnixUser { uid: 0, gid: 0 })
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_ended_stays_until_it_is_reaped() {
+    fn an_exited_child_remains_until_it_is_reaped() {
         let mut child = Command::new("true").spawn().unwrap();
         wait_without_reaping(child.id()).unwrap();
         assert!(child.wait().unwrap().success());

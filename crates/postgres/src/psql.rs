@@ -75,8 +75,8 @@ pub(crate) fn run(psql: &Path, url: &str, sql: &str) -> Result<String, PostgresE
     let mut child = command.spawn().map_err(PostgresError::io("run", psql))?;
     let written = std::thread::scope(|scope| {
         let mut input = child.stdin.take();
-        // Write on a separate thread, because psql may fill the pipe of its output before it has
-        // read all of its input.
+        // Write on a separate thread, because psql may fill its output pipe before it has read all
+        // input.
         let writer = scope.spawn(move || match input.as_mut() {
             Some(input) => input.write_all(sql.as_bytes()),
             None => Ok(()),
@@ -87,7 +87,7 @@ pub(crate) fn run(psql: &Path, url: &str, sql: &str) -> Result<String, PostgresE
     let output = written.0.map_err(PostgresError::io("run", psql))?;
     if !output.status.success() {
         let messages = String::from_utf8_lossy(&output.stderr);
-        return Err(PostgresError::Psql(error::complaint_in(&messages)));
+        return Err(PostgresError::Psql(error::error_message_in(&messages)));
     }
     written.1.map_err(PostgresError::io("write to", psql))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())

@@ -29,8 +29,8 @@ use crate::{
     settings::PostgresSettings,
 };
 
-/// Time limit of the server's start. Recovery after a crash reads at most max_wal_size (1 GB) of
-/// log, which takes minutes on a slow disk.
+/// Time limit for the server's start. Recovery after a crash reads up to max_wal_size (1 GB), which
+/// takes minutes on a slow disk.
 const START_LIMIT: Duration = Duration::from_secs(300);
 /// Interval at which the server's state is read.
 const POLL: Duration = Duration::from_millis(10);
@@ -88,8 +88,8 @@ impl Server {
             }
             if !self.is_running() {
                 let messages = fs::read_to_string(&folders.log).unwrap_or_default();
-                return Err(PostgresError::from_complaint(&messages, &folders.data, |complaint| {
-                    PostgresError::Start { complaint, log: folders.log.clone() }
+                return Err(PostgresError::from_output(&messages, &folders.data, |message| {
+                    PostgresError::Start { message, log: folders.log.clone() }
                 }));
             }
             if !announced && started.elapsed() > Duration::from_secs(5) {
@@ -98,8 +98,8 @@ impl Server {
             }
             sleep(POLL);
         }
-        let complaint = format!("not ready after {} s", START_LIMIT.as_secs());
-        Err(PostgresError::Start { complaint, log: folders.log.clone() })
+        let message = format!("not ready after {} s", START_LIMIT.as_secs());
+        Err(PostgresError::Start { message, log: folders.log.clone() })
     }
 
     pub(crate) fn pid(&self) -> u32 {

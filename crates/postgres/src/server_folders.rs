@@ -19,7 +19,8 @@ use crate::{
     process::{self, UnixUser},
 };
 
-/// The directory of clusters whose own directory the server's user cannot enter.
+/// The directory for clusters that cannot be in their own directory, because the server's user
+/// cannot enter it.
 const RELOCATED: &str = "/var/lib/everytab";
 
 /// Creates `dir` and returns its canonical path.
@@ -28,8 +29,8 @@ pub(crate) fn make_folder(dir: &Path) -> Result<PathBuf, PostgresError> {
     dir.canonicalize().map_err(PostgresError::io("enter", dir))
 }
 
-/// Creates the directory of a cluster that was moved, which another user can enter whatever the
-/// umask is.
+/// Creates the directory for a moved cluster. Another user can enter it, independently of the
+/// umask.
 fn make_enterable(home: &Path) -> Result<(), PostgresError> {
     let missing: Vec<&Path> = home.ancestors().take_while(|folder| !folder.exists()).collect();
     for folder in missing.into_iter().rev() {
@@ -40,7 +41,7 @@ fn make_enterable(home: &Path) -> Result<(), PostgresError> {
     Ok(())
 }
 
-/// The directories and files of one server.
+/// A server's directories and files.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerFolders {
     /// The owner's directory: lock and LOCATION.
@@ -51,7 +52,7 @@ pub(crate) struct ServerFolders {
     pub(crate) data: PathBuf,
     /// The file with the server's messages.
     pub(crate) log: PathBuf,
-    /// The directory of the socket, and of locks that test processes share.
+    /// The directory for the socket, and for locks that test processes share.
     pub(crate) socket_folder: PathBuf,
     /// The user that the server runs as.
     pub(crate) user: UnixUser,
@@ -235,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_path_fits_whatever_the_folder_is_called() {
+    fn a_socket_path_fits_for_any_directory_name() {
         let deep = PathBuf::from(format!("/{}", "a very long name/".repeat(60)));
         let lock_path = format!("/tmp/everytab-{}/.s.PGSQL.5432.lock", short_hash(&deep, 65534));
         assert!(lock_path.len() < 107, "{lock_path}");
@@ -243,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_folder_that_others_can_enter_is_refused() {
+    fn a_socket_directory_that_others_can_enter_is_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let mut folders = ServerFolders::at(dir.path(), dir.path()).unwrap();
         folders.socket_folder = dir.path().join("open");
         fs::create_dir(&folders.socket_folder).unwrap();
         fs::set_permissions(&folders.socket_folder, Permissions::from_mode(0o755)).unwrap();
         let error = folders.prepare_socket_folder().unwrap_err().to_string();
-        assert!(error.contains("is not a private folder"), "{error}");
+        assert!(error.contains("is not a private directory"), "{error}");
         fs::remove_dir(&folders.socket_folder).unwrap();
         std::os::unix::fs::symlink("/tmp", &folders.socket_folder).unwrap();
         assert!(folders.prepare_socket_folder().is_err(), "a symbolic link was followed");

@@ -1,4 +1,4 @@
-//! Settings of a private server.
+//! A private server's settings.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! An asynchronous standby for tests, and the failover to it, which loses commits.
 //!
-//! The standby is a base backup that receives nothing further: it has the commits that it had when
-//! it was made, as a standby whose connection to its primary is interrupted. It is promoted on a
-//! new timeline, in the primary's directory, so that clients find it at the primary's address.
+//! The standby is a base backup that receives nothing further. It only has the commits from before
+//! it was made, like a standby that lost the connection to its primary. It is promoted on a new
+//! timeline, in the primary's directory, so that clients find it at the primary's address.
 
 use std::{
     fs,
@@ -49,7 +49,7 @@ impl PrivatePostgres {
         let output = command.output().map_err(PostgresError::io("run", &program))?;
         if !output.status.success() {
             let messages = String::from_utf8_lossy(&output.stderr);
-            return Err(PostgresError::Basebackup(error::complaint_in(&messages)));
+            return Err(PostgresError::Basebackup(error::error_message_in(&messages)));
         }
         let signal = data.join(RECOVERY_SIGNAL);
         fs::write(&signal, "").map_err(PostgresError::io("write", &signal))?;

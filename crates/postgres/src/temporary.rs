@@ -1,7 +1,7 @@
 //! Temporary servers without durability, each in its own directory that is deleted at the end.
 //!
-//! The directories are called `everytab-passing-*`. Before one is created, those whose lock is free
-//! are removed: their owner was killed or exited without deleting them.
+//! The directories are called `everytab-passing-*`. Before one is created, directories with a free
+//! lock are removed: their owner was killed or exited without deleting them.
 
 use std::{
     fs::{self, Permissions},
@@ -39,7 +39,8 @@ impl PrivatePostgres {
     /// Returns an error as [`start`](Self::start) does.
     pub fn start_temporary(parent: &Path) -> Result<Self, PostgresError> {
         remove_abandoned(parent);
-        let (pid, nanoseconds) = (std::process::id(), nanoseconds());
+        let pid = std::process::id();
+        let nanoseconds = nanoseconds();
         let dir = parent.join(format!("{FOLDER_PREFIX}{pid}-{nanoseconds:x}"));
         fs::create_dir(&dir).map_err(PostgresError::io("make", &dir))?;
         // The server's user must be able to enter it.
@@ -56,7 +57,7 @@ pub(crate) fn nanoseconds() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos())
 }
 
-/// Removes abandoned directories where permitted: those of other users remain.
+/// Removes abandoned directories if permitted. Directories of other users remain.
 fn remove_abandoned(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_ours =

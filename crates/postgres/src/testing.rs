@@ -1,7 +1,7 @@
-//! One Postgres for all tests of a run, and a separate database for each test.
+//! One Postgres for all tests in a run, and a separate database for each test.
 //!
-//! The server is the one that `with-postgres` named in the environment, else one of this process,
-//! which stops with it. Failures panic, because a test without its database has failed.
+//! The server is the one that `with-postgres` named in the environment. Otherwise this process
+//! starts one, which stops with it. Failures panic, because a test without its database has failed.
 
 #![allow(clippy::panic)]
 
@@ -63,7 +63,7 @@ impl TestServer {
         psql::url(&self.socket_folder, database, user)
     }
 
-    /// Returns the path of the server's socket, for a proxy in front of it.
+    /// Returns the path to the server's socket, for a proxy in front of it.
     pub fn socket(&self) -> PathBuf {
         psql::socket_in(&self.socket_folder)
     }

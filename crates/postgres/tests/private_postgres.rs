@@ -1,6 +1,6 @@
-//! Starting, stopping, killing and starting again, against the system's real Postgres.
+//! Starts, stops, kills and restarts servers of the installed Postgres.
 
-// clippy.toml allows unwrap in tests; these helpers of tests are no different.
+// clippy.toml allows unwrap in tests, but not in their helpers.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -15,7 +15,7 @@ use everytab_patience::wait_for;
 use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
 use tempfile::TempDir;
 
-/// A folder that the server's user can enter.
+/// Returns a directory that the server's user can enter.
 fn open_folder() -> TempDir {
     folder_with_mode(0o755)
 }
@@ -32,17 +32,17 @@ fn we_are_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Polls; the limit is only there to end a hang.
+/// Polls until something has happened. Panics after a long time, so that a test cannot hang.
 fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     wait_for(what, || happened().then_some(()));
 }
 
-/// True while a process of that number runs `postgres`.
+/// Returns true if a process with this ID exists and runs `postgres`.
 fn runs_postgres(pid: u32) -> bool {
     fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program.ends_with("postgres"))
 }
 
-/// Another process that owns the server of `dir`, until it is killed.
+/// Another process that owns the server of a directory until it is killed.
 struct Owner {
     process: Child,
 }
@@ -52,7 +52,8 @@ impl Owner {
         let process = Command::new(env!("CARGO_BIN_EXE_with-postgres"))
             .arg("--dir")
             .arg(dir)
-            // Its command ends when this test's end of the pipe goes, killed or not.
+            // The command finishes when this test's end of the pipe closes, even if the test is
+            // killed.
             .args(["--", "sh", "-c", "echo ready; exec cat"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -95,7 +96,7 @@ fn data_survives_a_stop_and_a_start() {
 }
 
 #[test]
-fn a_promoted_standby_has_the_address_and_lacks_the_commits_since_it_was_made() {
+fn a_promoted_standby_has_the_address_and_lacks_later_commits() {
     let dir = open_folder();
     let mut server = PrivatePostgres::start(settings(dir.path())).unwrap();
     server.psql("postgres", "create table t (n int)").unwrap();
@@ -109,7 +110,7 @@ fn a_promoted_standby_has_the_address_and_lacks_the_commits_since_it_was_made() 
         let found = server.psql("postgres", "select max(n), count(*) from t").unwrap();
         assert_eq!(found, format!("{round}|{round}"));
     }
-    // A promotion begins a new timeline.
+    // A promotion starts a new timeline.
     let sql = "select timeline_id > 1 from pg_control_checkpoint()";
     assert_eq!(server.psql("postgres", sql).unwrap(), "t");
     server.erase().unwrap();
@@ -126,7 +127,7 @@ fn dropping_stops_and_frees_the_folder() {
 }
 
 #[test]
-fn a_second_owner_is_told_who_the_first_is() {
+fn the_error_for_a_second_owner_names_the_first() {
     let dir = open_folder();
     let server = PrivatePostgres::start(settings(dir.path())).unwrap();
     let error = PrivatePostgres::start(settings(dir.path())).unwrap_err().to_string();
@@ -147,7 +148,7 @@ fn the_server_outlives_the_thread_that_started_it() {
 }
 
 #[test]
-fn the_server_is_in_a_session_of_its_own_so_a_terminals_interrupt_passes_it_by() {
+fn the_server_has_its_own_session_so_a_terminals_interrupt_does_not_reach_it() {
     let dir = open_folder();
     let server = PrivatePostgres::start(settings(dir.path())).unwrap();
     let stat = fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap();
@@ -172,7 +173,7 @@ fn only_its_owner_can_enter_the_socket_folder_and_nothing_listens_on_tcp() {
 }
 
 #[test]
-fn a_server_ends_by_itself_when_its_owner_is_killed() {
+fn a_server_stops_when_its_owner_is_killed() {
     let dir = open_folder();
     let mut owner = Owner::spawn(dir.path());
     owner.wait_until_ready();
@@ -184,7 +185,7 @@ fn a_server_ends_by_itself_when_its_owner_is_killed() {
 }
 
 #[test]
-fn after_kill_9_of_the_owner_the_next_goes_on_with_the_data() {
+fn after_kill_9_of_the_owner_the_next_owner_has_the_data() {
     let dir = open_folder();
     for round in 0..3 {
         let mut owner = Owner::spawn(dir.path());
@@ -198,12 +199,13 @@ fn after_kill_9_of_the_owner_the_next_goes_on_with_the_data() {
 }
 
 #[test]
-fn a_backend_that_outlived_its_killed_server_is_stopped_by_the_next() {
+fn the_next_server_stops_a_backend_that_outlived_its_killed_server() {
     let dir = open_folder();
     let server = PrivatePostgres::start(PostgresSettings::new(dir.path())).unwrap();
     server.psql("postgres", "create table t (n int)").unwrap();
-    let (postmaster, url) = (server.pid(), server.admin_url());
-    // Never waits, so it does not notice that its server is gone.
+    let postmaster = server.pid();
+    let url = server.admin_url();
+    // This query never waits, so its backend does not notice that the server is gone.
     let mut busy = Command::new("psql")
         .args([&url, "-c", "do 'begin loop perform 1; end loop; end'"])
         .stderr(Stdio::null())
@@ -229,7 +231,7 @@ fn a_backend_that_outlived_its_killed_server_is_stopped_by_the_next() {
 }
 
 #[test]
-fn a_stale_process_file_that_names_a_stranger_is_no_hindrance() {
+fn a_stale_pid_file_with_another_process_does_not_prevent_a_start() {
     let dir = open_folder();
     PrivatePostgres::start(settings(dir.path())).unwrap().stop().unwrap();
     let data = dir.path().join("data");
@@ -241,7 +243,7 @@ fn a_stale_process_file_that_names_a_stranger_is_no_hindrance() {
 }
 
 #[test]
-fn an_initdb_killed_at_any_moment_is_made_again() {
+fn an_initdb_that_was_killed_is_repeated() {
     let dir = open_folder();
     let making = dir.path().join("data.making");
     for (round, milestone) in ["", "PG_VERSION", "base", "global/pg_control"].iter().enumerate() {
@@ -269,19 +271,19 @@ fn a_cluster_of_another_version_is_named_and_left_alone() {
 }
 
 #[test]
-fn a_setting_that_postgres_refuses_is_named_in_one_line() {
+fn a_setting_that_postgres_rejects_is_named_in_one_line() {
     let dir = open_folder();
     let extra = vec![("shared_buffers".to_owned(), "a lot".to_owned())];
     let error = PrivatePostgres::start(PostgresSettings { extra, ..settings(dir.path()) });
     let error = error.unwrap_err().to_string();
     assert!(error.starts_with("Postgres did not start: "), "{error}");
     assert!(error.contains("shared_buffers") && error.lines().count() == 1, "{error}");
-    // The folder is free again.
+    // The directory can be used again.
     PrivatePostgres::start(settings(dir.path())).unwrap().stop().unwrap();
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_named() {
+fn a_directory_that_cannot_be_created_is_named() {
     let dir = open_folder();
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
@@ -290,8 +292,8 @@ fn a_folder_that_cannot_be_made_is_named() {
 }
 
 #[test]
-fn a_full_disk_is_said_in_one_line_and_is_survived() {
-    // A small disk of our own, in a mount namespace that ends with the script.
+fn a_full_disk_is_reported_in_one_line_and_survived() {
+    // A small file system in a separate mount namespace, which is removed when the script finishes.
     let dir = open_folder();
     let script = r#"
         disk() { mount -t tmpfs -o "size=$1,mode=755" none "$DISK" 2>/dev/null || exit 77; }
@@ -310,7 +312,8 @@ fn a_full_disk_is_said_in_one_line_and_is_survived() {
         eprintln!("skipped: cannot mount a small disk here");
         return;
     }
-    let (said, answered) = (String::from_utf8_lossy(&run.stderr), run.stdout);
+    let said = String::from_utf8_lossy(&run.stderr);
+    let answered = run.stdout;
     let disk = dir.path().display();
     let expected = format!(
         "with-postgres: no space left on the disk of {disk}/pg/data.making\n\
@@ -320,7 +323,7 @@ fn a_full_disk_is_said_in_one_line_and_is_survived() {
 }
 
 #[test]
-fn under_a_folder_that_the_servers_user_cannot_enter_the_cluster_goes_elsewhere() {
+fn a_cluster_is_created_elsewhere_if_the_servers_user_cannot_enter_the_directory() {
     if !we_are_root() {
         eprintln!("skipped: only root runs the server as another user");
         return;
@@ -337,7 +340,7 @@ fn under_a_folder_that_the_servers_user_cannot_enter_the_cluster_goes_elsewhere(
     assert_eq!(server.psql("postgres", "select count(*) from t").unwrap(), "0");
     drop(server);
 
-    // A person who deletes the folder wants to start from scratch.
+    // A user who deletes the directory wants to start from scratch.
     fs::remove_dir_all(&dir).unwrap();
     let server = PrivatePostgres::start(settings(&dir)).unwrap();
     assert!(server.psql("postgres", "select count(*) from t").is_err());
@@ -362,14 +365,14 @@ fn a_cluster_that_root_copied_starts_again() {
 }
 
 #[test]
-fn psqls_complaint_is_the_error() {
+fn the_error_contains_psqls_message() {
     let server = shared_for_tests();
     let error = server.psql("postgres", "select 1; select nonsense").unwrap_err().to_string();
     assert_eq!(error, "psql: column \"nonsense\" does not exist");
 }
 
 #[test]
-fn a_template_is_prepared_once_and_each_copy_is_its_own() {
+fn a_template_is_prepared_once_and_copies_are_independent() {
     let server = shared_for_tests();
     let prepared = std::sync::atomic::AtomicU32::new(0);
     let name = format!("template_{}", std::process::id());

@@ -1,9 +1,9 @@
-//! One worker that performs the jobs of a scan, over a private Postgres, until the scan has ended.
+//! Runs one worker on the jobs of a scan, with a private Postgres, until the scan has finished.
 //!
-//! The scan's only index file does not exist. So its job is discarded, and the jobs behind it
+//! The scan's only index file does not exist. Its job is therefore discarded, and the later jobs
 //! publish a site without tabs.
 //!
-//! `cargo run -p everytab-runner --example one_worker`; `make test` runs it too.
+//! `cargo run -p everytab-runner --example one_worker` starts it, and `make test` runs it, too.
 
 use std::{error::Error, fs, path::Path, sync::Arc};
 
@@ -16,7 +16,7 @@ use everytab_storage::StoreSettings;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-/// Migrates the database and starts a scan whose stores are folders below `folder`.
+/// Migrates the database and starts a scan whose stores are directories below `folder`.
 async fn start_scan(url: &str, folder: &Path, digests: &Digests) -> Result<(), Box<dyn Error>> {
     let store = |name: &str| -> Result<String, Box<dyn Error>> {
         fs::create_dir(folder.join(name))?;
@@ -45,7 +45,7 @@ async fn start_scan(url: &str, folder: &Path, digests: &Digests) -> Result<(), B
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Icons are decoded in processes of this same program.
+    // Icons are decoded in child processes that run this same program.
     if icon_processes::serve_if_asked().is_some() {
         return Ok(());
     }
@@ -72,7 +72,7 @@ async fn work() -> Result<(), Box<dyn Error>> {
         is_working_elsewhere: Arc::default(),
         bundle_jobs: 1,
     };
-    // A program sends `true` here to have the worker finish what it has leased, and end.
+    // A program sends `true` here to let the worker finish its leased jobs and stop.
     let (_stop, stopped) = watch::channel(false);
     let end = run(coordinator.clone(), context, settings, stopped).await?;
     println!("{end:?}");

@@ -3,7 +3,7 @@
 //! Invariant: no request is sent based on a list that is older than a minute. A worker that cannot
 //! reach Postgres pauses its requests until it can; those already sent end by their own deadlines.
 //!
-//! Does not depend on what is excluded.
+//! Does not depend on the kind of exclusions.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::metrics;
 /// Interval at which a worker that fetches icons polls exclusions: 200 workers send at most 20
 /// queries per second, each for one row of an index.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
-/// Time limit of one poll.
+/// Time limit for one poll.
 const POLL_TIME: Duration = Duration::from_secs(5);
 /// Maximum age of a list before requests are paused.
 const MAX_AGE: Duration = Duration::from_secs(40);
@@ -25,7 +25,7 @@ const MAX_AGE: Duration = Duration::from_secs(40);
 const _: () = assert!(MAX_AGE.as_secs() + POLL_INTERVAL.as_secs() + POLL_TIME.as_secs() < 60);
 
 /// Polls until it is dropped.
-pub(crate) async fn keep_up_to_date(coordinator: Coordinator, context: Context) {
+pub(crate) async fn poll_exclusions(coordinator: Coordinator, context: Context) {
     let mut known_at = Instant::now();
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -37,25 +37,27 @@ pub(crate) async fn keep_up_to_date(coordinator: Coordinator, context: Context) 
             continue;
         }
         if known_at.elapsed() > MAX_AGE {
-            tracing::warn!("it is not known what was excluded; asking for no icons meanwhile");
+            tracing::warn!("the list of exclusions is out of date; pausing icon requests");
             context.fetcher.hold_back(true);
         }
-        let asked_at = Instant::now();
+        let sent_at = Instant::now();
         match timeout(POLL_TIME, refresh(&coordinator, &held)).await {
             Ok(Ok(())) => {
-                known_at = asked_at;
+                known_at = sent_at;
                 context.fetcher.hold_back(false);
             }
-            Ok(Err(error)) => tracing::warn!(%error, "cannot ask what was excluded"),
-            Err(_elapsed) => tracing::warn!("Postgres does not say what was excluded"),
+            Ok(Err(error)) => tracing::warn!(%error, "cannot load exclusions"),
+            Err(_elapsed) => {
+                tracing::warn!("Postgres does not respond to the query for exclusions")
+            }
         }
     }
 }
 
 async fn refresh(coordinator: &Coordinator, held: &[(i32, Exclusions)]) -> Result<(), Error> {
     for (scan, exclusions) in held {
-        let asked = coordinator.load_exclusions(*scan, exclusions.version());
-        add_rows(exclusions, metrics::call("exclusions", asked).await?);
+        let call = coordinator.load_exclusions(*scan, exclusions.version());
+        add_rows(exclusions, metrics::call("exclusions", call).await?);
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! This worker's share of the fleet's limits.
 //!
-//! Invariant: nothing else sets the fetcher's rate, the sources' rate or the number of live
+//! Invariant: only this module sets the fetcher's rate, the sources' rate and the count of live
 //! workers.
 //!
 //! Does not depend on leases.
@@ -12,11 +12,11 @@ use everytab_jobs::Context;
 
 use crate::metrics::instruments;
 
-/// The number of live workers that this worker assumes until it learns it. A small share of the
-/// fleet's rate is wrong only for a few seconds.
+/// The number of live workers that this worker assumes until it learns the real one. Its share is
+/// then too small, but only for a few seconds.
 const ASSUMED_WORKERS: u32 = 200;
 
-/// The fleet's limits, of which each live worker takes its share.
+/// The fleet's limits. Each live worker takes its share.
 pub(crate) struct FleetLimits {
     context: Context,
     /// The number of live workers at the last renewal. 0 if unknown.
@@ -54,7 +54,7 @@ impl FleetLimits {
         self.context.allow_source_requests(share(archive_rate));
     }
 
-    /// Forgets the number of live workers, because without a lease this worker does not learn of
+    /// Forgets the number of live workers, because a worker without a lease does not learn when it
     /// changes.
     pub(crate) fn forget_live_workers(&self) {
         self.live_workers.store(0, Ordering::SeqCst);

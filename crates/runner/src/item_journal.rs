@@ -1,9 +1,9 @@
-//! The item journal of a job in poison-item isolation, stored in Postgres.
+//! A job's item journal in poison-item isolation, stored in Postgres.
 //!
 //! Invariant: a checkpoint returns only after Postgres has recorded the item under the lease's
 //! fence.
 //!
-//! Does not depend on the type of items.
+//! Does not depend on what the items are.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 
 use crate::leases::LeaseTrust;
 
-/// The journal of one job under one lease.
+/// One job's journal under one lease.
 pub(crate) struct PostgresJournal {
     coordinator: Coordinator,
     fence: Fence,
@@ -35,7 +35,8 @@ impl PostgresJournal {
     ) -> Result<Self, Error> {
         let suspects = coordinator.load_suspects(fence.job_id).await?;
         let deaths = suspects.into_iter().map(|(item, deaths)| (item, deaths.unsigned_abs()));
-        let (coordinator, deaths) = (coordinator.clone(), deaths.collect());
+        let coordinator = coordinator.clone();
+        let deaths = deaths.collect();
         Ok(Self { coordinator, fence, trusted, heartbeat, deaths })
     }
 
@@ -46,7 +47,7 @@ impl PostgresJournal {
             // The lease is lost, so the job is about to be aborted.
             Ok(false) => std::future::pending().await,
             Err(error) => {
-                tracing::warn!(%error, item, "the item is not handled: no checkpoint of it");
+                tracing::warn!(%error, item, "cannot checkpoint the item; it is not handled");
                 std::future::pending().await
             }
         }

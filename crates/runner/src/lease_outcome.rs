@@ -24,7 +24,7 @@ pub(crate) enum LeaseOutcome {
 }
 
 impl LeaseOutcome {
-    /// Every outcome, in the order of docs/metrics.md.
+    /// All outcomes, in the order of docs/metrics.md.
     pub(crate) const ALL: [Self; 9] = [
         Self::Recorded,
         Self::AlreadyRecorded,

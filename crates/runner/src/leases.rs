@@ -1,7 +1,7 @@
 //! The leases that a worker holds: renewed together, each trusted for a part of its time.
 //!
-//! Invariant: a lease is renewed only while its job makes progress. Does not depend on the work of
-//! jobs.
+//! Invariant: a lease is renewed only while its job makes progress. Does not depend on what jobs
+//! do.
 
 use std::{
     collections::HashMap,
@@ -19,8 +19,8 @@ use crate::{fleet_limits::FleetLimits, lease_outcome::LeaseOutcome, metrics};
 /// Renewals per lease: two may fail before the lease expires.
 const RENEWALS_PER_LEASE: u32 = 3;
 /// A worker trusts a lease for 90 % of the time that Postgres grants, so that it stops before
-/// Postgres may lease the job to another worker. The latency of the call and the difference of the
-/// clocks' rates are far below a tenth.
+/// Postgres may lease the job to another worker. The call's latency and the drift between the
+/// clocks are far below a tenth.
 const TRUST_MARGIN_DIVISOR: u32 = 10;
 const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 
@@ -53,8 +53,8 @@ impl LeaseEnd {
         match self {
             Self::Lost => "the lease was lost",
             Self::Expired => "the lease could not be renewed in time",
-            Self::Released => "the worker is leaving",
-            Self::Stalled => "it got nowhere for too long, so the lease is not renewed",
+            Self::Released => "the worker is stopping",
+            Self::Stalled => "the job made no progress for too long, so its lease expires",
         }
     }
 }
@@ -94,7 +94,7 @@ impl LeaseTrust {
 
 struct HeldLease {
     length: Duration,
-    /// Whether its scan has a rate limit, of which this worker takes a share.
+    /// Whether its scan has a rate limit that workers share.
     is_limited: bool,
     state: watch::Sender<TrustState>,
     heartbeat: Heartbeat,
@@ -161,7 +161,7 @@ impl Leases {
         }
     }
 
-    /// Renews all leases every third of the shortest duration.
+    /// Renews all leases each time a third of the shortest lease duration has passed.
     pub(super) async fn renew_repeatedly(self: Arc<Self>) {
         loop {
             let shortest = self.held.lock().values().map(|held| held.length).min();
@@ -173,8 +173,8 @@ impl Leases {
         }
     }
 
-    /// Returns whether a lease has used a third of its time, or the share of a rate limit is
-    /// unknown.
+    /// Returns whether a lease has used a third of its time, or this worker does not know its share
+    /// of a rate limit yet.
     fn is_due(&self) -> bool {
         let now = Instant::now();
         let is_unknown = self.fleet_limits.live_workers().is_none();
@@ -201,8 +201,8 @@ impl Leases {
     }
 
     async fn renew(&self) {
-        let asked_at = Instant::now();
-        let fences = self.alive(asked_at);
+        let sent_at = Instant::now();
+        let fences = self.alive(sent_at);
         match metrics::call("renew", self.coordinator.renew(&self.worker_id, &fences)).await {
             Ok(renewal) => {
                 self.fleet_limits.renewed(&renewal);
@@ -212,7 +212,7 @@ impl Leases {
                     let is_held = renewal.held.contains(&fence.job_id);
                     lease.state.send_modify(|state| {
                         if is_held {
-                            state.until = asked_at + trusted(lease.length);
+                            state.until = sent_at + trusted(lease.length);
                         } else {
                             state.end = state.end.or(Some(LeaseEnd::Lost));
                         }

@@ -1,9 +1,9 @@
-//! The loop of a worker: lease, heartbeat, perform, complete.
+//! A worker's loop: lease, heartbeat, perform, complete.
 //!
 //! [`run`] leases jobs from Postgres until the work is done or the worker is told to stop. Each job
 //! is performed in its own task, and its lease is renewed while it makes progress.
 //!
-//! Does not depend on the work of jobs.
+//! Does not depend on how jobs work.
 //!
 //! `examples/one_worker.rs` shows a worker from its start to the end of a scan.
 
@@ -14,7 +14,7 @@ mod lease_outcome;
 mod leases;
 pub mod metrics;
 mod one_job;
-mod store_rests;
+mod store_backoff;
 mod withheld;
 mod worker;
 

@@ -16,33 +16,33 @@ use opentelemetry::{KeyValue, global};
 
 use crate::lease_outcome::LeaseOutcome;
 
-/// The bounds of the job histograms, in seconds.
+/// Bucket bounds for the job histograms, in seconds.
 const JOB_SECONDS: &[f64] =
     &[0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3_600.0, 7_200.0];
 
 instruments! { Instruments METRICS
     jobs_leased: counter() "everytab.jobs.leased" "{job}" ["kind"]
         "Jobs that this worker leased";
-    jobs_ended: counter() "everytab.jobs.ended" "{job}" ["kind" "end"]
-        "Leases that ended: recorded, already_recorded, lost, retry, discarded, released, expired, \
-         stalled, or unknown where Postgres did not answer";
+    jobs_ended: counter() "everytab.jobs.ended" "{job}" ["kind" "result"]
+        "Ended leases: recorded, already_recorded, lost, retry, discarded, released, expired, \
+         stalled, or unknown if Postgres did not respond";
     jobs_running: gauge() "everytab.jobs.running" "{job}" ["kind"]
-        "Jobs that this worker has under way";
+        "Jobs that this worker is running";
     job_duration: histogram(JOB_SECONDS) "everytab.job.duration" "s" ["kind"]
-        "From the lease to the end of a job, its completion included";
+        "From the lease to the end of a job, including its completion";
     items: counter() "everytab.items" "{item}" ["kind" "outcome"]
-        "Inputs of completed jobs (rows, pages, icons, tabs) by how they ended";
+        "Inputs of completed jobs (rows, pages, icons, tabs) by outcome";
     database_duration: histogram(LATENCY_SECONDS) "everytab.database.call.duration" "s" ["call"]
-        "Calls of the coordinator in Postgres, waiting for a connection included";
+        "Coordinator calls to Postgres, including the wait for a connection";
     database_errors: counter() "everytab.database.errors" "{error}" ["call"]
-        "Calls of the coordinator that failed";
+        "Coordinator calls that failed";
     fleet_workers: gauge() "everytab.fleet.workers" "{worker}" []
-        "Workers that hold leases, as the last renewal told this one";
-    icons_resting: gauge() "everytab.icons.resting" "{worker}" []
-        "1 while this worker takes no icon jobs, because its own network is in trouble";
-    stores_resting: gauge() "everytab.stores.resting" "{worker}" ["store"]
-        "1 while this worker takes no jobs that need a store, because the store cannot be reached \
-         or refuses";
+        "Workers that hold leases, as of the last renewal";
+    icons_paused: gauge() "everytab.icons.paused" "{worker}" []
+        "1 while this worker takes no icon jobs, because its network or resolver fails";
+    stores_paused: gauge() "everytab.stores.paused" "{worker}" ["store"]
+        "1 while this worker takes no jobs that need a store, because the store is unreachable or \
+         rejects requests";
 }
 
 /// The coordinator's calls that are timed.
@@ -55,8 +55,8 @@ pub(crate) fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
 
-/// Adds 0 to every series of the counters for jobs of these kinds. If a series does not exist
-/// before its first event, queries for its rate miss this event.
+/// Adds 0 to every counter series for jobs of these kinds. Queries for a series' rate miss its
+/// first event if the series does not exist before this event.
 pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
     let instruments = instruments();
     for kind in kinds {
@@ -64,7 +64,7 @@ pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
         instruments.jobs_leased.add(0, std::slice::from_ref(&kind));
         instruments.jobs_running.record(0, std::slice::from_ref(&kind));
         for outcome in LeaseOutcome::ALL {
-            instruments.jobs_ended.add(0, &[kind.clone(), label("end", outcome.as_str())]);
+            instruments.jobs_ended.add(0, &[kind.clone(), label("result", outcome.as_str())]);
         }
     }
     for call in CALLS {
@@ -72,15 +72,15 @@ pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
     }
     if kinds.contains(&JobKind::Icon) {
         everytab_fetcher::metrics::begin_at_zero(&[PurposeKind::Icon]);
-        instruments.icons_resting.record(0, &[]);
+        instruments.icons_paused.record(0, &[]);
     }
     for store in ScanStore::ALL {
-        instruments.stores_resting.record(0, &[label("store", store.as_str())]);
+        instruments.stores_paused.record(0, &[label("store", store.as_str())]);
     }
     instruments.fleet_workers.record(0, &[]);
 }
 
-/// Times a call of the coordinator, one of [`CALLS`].
+/// Times a coordinator call, one of [`CALLS`].
 pub(crate) async fn call<T, E>(
     name: &'static str,
     call: impl Future<Output = Result<T, E>>,
@@ -99,13 +99,13 @@ pub(crate) async fn call<T, E>(
 pub(crate) fn job_ended(kind: JobKind, outcome: LeaseOutcome, took: Duration) {
     let kind = label("kind", kind.as_str());
     instruments().job_duration.record(took.as_secs_f64(), std::slice::from_ref(&kind));
-    instruments().jobs_ended.add(1, &[kind, label("end", outcome.as_str())]);
+    instruments().jobs_ended.add(1, &[kind, label("result", outcome.as_str())]);
 }
 
 /// Records the outcomes of a job's inputs, after its completion is committed.
 pub(crate) fn items_recorded<'a>(kind: JobKind, outcomes: impl Iterator<Item = (&'a str, u64)>) {
     for (outcome, amount) in outcomes {
-        // From a closed list of the job's kind.
+        // The job's kind has a closed list of outcomes.
         let labels = [label("kind", kind.as_str()), KeyValue::new("outcome", outcome.to_owned())];
         instruments().items.add(amount, &labels);
     }

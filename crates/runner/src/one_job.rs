@@ -1,6 +1,6 @@
 //! One lease: its job is loaded and performed, and then one call to Postgres ends it.
 //!
-//! Invariant: whatever a job does, its lease is ended by exactly one call or expires.
+//! Invariant: every lease expires or is ended by exactly one call, even if its job panics or hangs.
 //!
 //! Does not depend on which jobs run concurrently.
 
@@ -24,24 +24,24 @@ use crate::{
 /// How long a job that is aborted may take to stop.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The result of a job, for the loop of the worker.
+/// A job's result, for the worker's loop.
 pub(crate) enum JobEnd {
     /// The job failed or its lease ended, and the worker continues normally.
-    Over,
+    Ended,
     /// The job was completed.
     Completed,
-    /// A store does not serve the job, which was released. The duration is that of the job's lease.
+    /// A store does not serve the job, which was released. The duration is the lease's.
     Outage { outage: Box<StoreOutage>, lease: Duration },
     /// This host, its network or its resolver failed during the job.
-    Trouble,
+    LocalFailure,
     /// The job was released for a reason that this worker cannot change: there is no room for it,
     /// Postgres is slow or locked, or the database has another schema version.
-    GivenBack,
+    Released,
     /// The job made no progress, and may be stuck permanently.
     Stalled,
 }
 
-/// Creates the span of a job, which identifies it on each of its log lines and in its trace.
+/// Creates a job's span, which identifies it on each log line and in its trace.
 fn span_of(lease: &Lease) -> Span {
     let has_shard = lease.kind.works_on_a_shard();
     let is_of_crawl = JobKind::OF_CRAWLS.contains(&lease.kind);
@@ -66,13 +66,13 @@ async fn load(
     trusted: LeaseTrust,
     heartbeat: Heartbeat,
 ) -> Result<Assignment, JobError> {
-    let isolation = match lease.uses_isolation {
-        true => {
-            let (fence, beating) = (lease.fence, heartbeat.clone());
-            let journal = PostgresJournal::load(coordinator, fence, trusted, beating).await?;
-            ItemIsolation::by(Arc::new(journal))
-        }
-        false => ItemIsolation::default(),
+    let isolation = if lease.uses_isolation {
+        let fence = lease.fence;
+        let beating = heartbeat.clone();
+        let journal = PostgresJournal::load(coordinator, fence, trusted, beating).await?;
+        ItemIsolation::by(Arc::new(journal))
+    } else {
+        ItemIsolation::default()
     };
     Assignment::load(coordinator, lease, heartbeat, isolation).await
 }
@@ -89,7 +89,8 @@ pub(crate) async fn perform_lease(
     let span = span_of(&lease);
     let started = Instant::now();
     let work = {
-        let (coordinator, context) = (coordinator.clone(), context.clone());
+        let coordinator = coordinator.clone();
+        let context = context.clone();
         let loading = load(&coordinator, &lease, trusted.clone(), heartbeat).await;
         async move { perform_job(&coordinator, &context, &loading?).await }
     };
@@ -107,14 +108,14 @@ pub(crate) async fn perform_lease(
             let reason = end.as_str();
             let outcome = end.outcome();
             span.record("end", outcome.as_str());
-            span.in_scope(|| tracing::warn!(reason, "the job was ended"));
+            span.in_scope(|| tracing::warn!(reason, "the job was aborted"));
             if end == LeaseEnd::Released && !is_stuck {
                 let given = coordinator.release(lease, reason, trusted.until());
                 let _ = metrics::call("release", given).await;
             }
             metrics::job_ended(kind, outcome, started.elapsed());
             let has_stalled = is_stuck || end == LeaseEnd::Stalled;
-            return if has_stalled { JobEnd::Stalled } else { JobEnd::Over };
+            return if has_stalled { JobEnd::Stalled } else { JobEnd::Ended };
         }
     };
     let ending = span.in_scope(|| tracing::info_span!("complete"));
@@ -129,21 +130,22 @@ pub(crate) async fn perform_lease(
     let verb = call;
     span.in_scope(|| match result {
         Ok(outcome) => {
-            let (outcome, seconds) = (outcome.as_str(), started.elapsed().as_secs_f32());
+            let outcome = outcome.as_str();
+            let seconds = started.elapsed().as_secs_f32();
             tracing::info!(verb, outcome, seconds);
         }
-        Err(error) => tracing::error!(verb, %error, "the lease will run out by itself"),
+        Err(error) => tracing::error!(verb, %error, "the lease will expire by itself"),
     });
     job_end
 }
 
-/// The end of a lease whose job has finished.
+/// How a finished job's lease ended.
 struct EndedLease {
     /// The coordinator's call that ended it.
     call: &'static str,
     /// The outcome of the lease, or why Postgres did not report it.
     result: Result<LeaseOutcome, Error>,
-    /// The result of the job, for the loop of the worker.
+    /// The job's result, for the worker's loop.
     job_end: JobEnd,
 }
 
@@ -168,40 +170,42 @@ async fn end_lease(
         }
         Err(error @ (JobError::Retry(_) | JobError::Store(_))) => {
             let reason = error.to_string();
-            span.in_scope(|| tracing::warn!(reason, "the job failed; it will be tried again"));
-            let asked = coordinator.retry(lease, &reason, until);
-            let outcome = metrics::call("retry", asked).await.map(outcome_of);
+            span.in_scope(|| tracing::warn!(reason, "the job failed; it will be retried"));
+            let call = coordinator.retry(lease, &reason, until);
+            let outcome = metrics::call("retry", call).await.map(outcome_of);
             if matches!(outcome, Ok(LeaseOutcome::Discarded)) {
-                span.in_scope(|| tracing::error!(reason, "the job failed too often: discarded"));
+                span.in_scope(|| {
+                    tracing::error!(reason, "the job failed too often; discarding it")
+                });
             }
-            ("retry", outcome, JobEnd::Over)
+            ("retry", outcome, JobEnd::Ended)
         }
         Err(JobError::Discard(reason)) => {
-            span.in_scope(|| tracing::error!(reason, "the job is discarded"));
-            let asked = coordinator.discard(lease, &reason, until);
-            ("discard", metrics::call("discard", asked).await.map(outcome_of), JobEnd::Over)
+            span.in_scope(|| tracing::error!(reason, "discarding the job"));
+            let call = coordinator.discard(lease, &reason, until);
+            ("discard", metrics::call("discard", call).await.map(outcome_of), JobEnd::Ended)
         }
         Err(JobError::StoreAway(reason)) => {
             span.in_scope(|| tracing::warn!(reason, "cannot reach the store; releasing the job"));
-            ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::Released)
         }
         Err(JobError::NoRoom(reason)) => {
-            span.in_scope(|| tracing::error!(reason, "no room; releasing the job"));
-            ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
+            span.in_scope(|| tracing::error!(reason, "not enough resources; releasing the job"));
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::Released)
         }
         Err(JobError::DatabaseAway(reason)) => {
             // `scan_status.sql` searches for this phrase.
             let reason = format!("waiting for the database: {reason}");
             span.in_scope(|| tracing::warn!(reason, "cannot reach Postgres; releasing the job"));
-            ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::Released)
         }
         Err(JobError::OtherSchema(reason)) => {
-            span.in_scope(|| tracing::error!(reason, "another schema; releasing the job"));
-            ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
+            span.in_scope(|| tracing::error!(reason, "wrong schema version; releasing the job"));
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::Released)
         }
-        Err(JobError::Trouble(reason)) => {
+        Err(JobError::LocalFailure(reason)) => {
             span.in_scope(|| tracing::warn!(reason, "local failure; releasing the job"));
-            ("release", release(coordinator, lease, &reason, until).await, JobEnd::Trouble)
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::LocalFailure)
         }
     };
     EndedLease { call, result, job_end }
@@ -229,8 +233,8 @@ async fn complete(
     let kind = lease.kind;
     let stats = serde_json::to_value(&job.stats)
         .map_err(|error| Error::Unexpected(format!("statistics without JSON: {error}")))?;
-    let asked = coordinator.complete(lease, &job.output, &stats, trusted.until());
-    let outcome = match metrics::call("complete", asked).await? {
+    let call = coordinator.complete(lease, &job.output, &stats, trusted.until());
+    let outcome = match metrics::call("complete", call).await? {
         Completion::Recorded => LeaseOutcome::Recorded,
         Completion::AlreadyRecorded => LeaseOutcome::AlreadyRecorded,
         Completion::Lost => LeaseOutcome::Lost,

@@ -16,7 +16,7 @@ impl WithheldLog {
             Ok(runs) if runs == self.logged => return,
             Ok(runs) => runs,
             Err(error) => {
-                tracing::warn!(%error, "which jobs are withheld from this worker is not known");
+                tracing::warn!(%error, "cannot load which jobs are withheld from this worker");
                 return;
             }
         };

@@ -1,7 +1,7 @@
-//! The loop of a worker: it leases jobs, performs each in a task, and waits while there are none.
+//! A worker's loop: it leases jobs, performs each in a task, and waits while there are none.
 //!
-//! It knows the kinds of jobs, and how many of each may run concurrently. Does not depend on the
-//! work of jobs.
+//! It knows the kinds of jobs, and how many of each may run concurrently. Does not depend on how
+//! jobs work.
 
 use std::{
     collections::HashMap,
@@ -22,19 +22,20 @@ use tokio::{
 use uuid::Uuid;
 
 use crate::{
-    exclusion_poll::keep_up_to_date,
+    exclusion_poll::poll_exclusions,
     fleet_limits::FleetLimits,
     leases::Leases,
     metrics::{self, instruments},
     one_job::{JobEnd, perform_lease},
-    store_rests::{StoreRests, jittered},
+    store_backoff::{StoreBackoff, jittered},
     withheld::WithheldLog,
 };
 
-/// Maximum time of a drain, unless the settings set another: a spot notice gives two minutes.
+/// Maximum time for a drain, unless the settings specify another one. A spot notice gives two
+/// minutes.
 pub const DRAIN: Duration = Duration::from_secs(90);
 /// How long a job may make no progress before its lease is no longer renewed. This exceeds any
-/// single wait in a job. The longest is a server's Retry-After of a minute.
+/// single wait in a job. The longest is a server's Retry-After, up to a minute.
 pub const STALL_LIMIT: Duration = Duration::from_secs(5 * 60);
 const _: () = assert!(STALL_LIMIT.as_secs() >= 3 * 60);
 
@@ -52,9 +53,9 @@ const MAX_IDLE: Duration = Duration::from_secs(8);
 const _: () = assert!(MIN_IDLE.as_millis() <= MAX_IDLE.as_millis());
 /// Interval at which a worker with all its requests in flight checks whether some have finished.
 const CAPACITY_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a worker leases no jobs of a kind after it released one, for lack of room or because of
-/// the database: its schema, its locks or its silence.
-const GIVEN_BACK_PAUSE: Duration = Duration::from_secs(5);
+/// How long a worker does not lease a kind after it released such a job, for lack of resources or
+/// because the database has another schema, is locked or does not respond.
+const RELEASE_PAUSE: Duration = Duration::from_secs(5);
 /// How long a worker leases no icon jobs after its network or its resolver failed, before it checks
 /// them.
 const NETWORK_PAUSE: Duration = Duration::from_secs(3);
@@ -72,23 +73,23 @@ pub fn worker_id() -> String {
     NAME.get_or_init(make).clone()
 }
 
-/// Settings of a worker.
+/// A worker's settings.
 #[derive(Debug, Clone)]
 pub struct WorkerSettings {
     /// Its name in leases.
     pub worker_id: String,
     /// The kinds that it leases.
     pub kinds: Vec<JobKind>,
-    /// Digests of its code, on which the output of its jobs depends in addition to the input.
+    /// Digests of its code. Its jobs' output depends on them in addition to the input.
     pub digests: Digests,
     /// Whether it exits when the scan has finished.
     pub exit_when_done: bool,
-    /// Maximum time of a drain.
+    /// Maximum time for a drain.
     pub drain: Duration,
     /// How long a job may make no progress before its lease is no longer renewed.
     pub stall_limit: Duration,
-    /// Whether another loop of this process is working, so that a lack of jobs is not a lack of
-    /// work.
+    /// Whether another loop in this process is working. Without jobs, this loop is then not
+    /// considered idle.
     pub is_working_elsewhere: Arc<AtomicBool>,
     /// Maximum concurrent bundle-shard jobs: one per core.
     pub bundle_jobs: usize,
@@ -119,14 +120,15 @@ pub async fn run(
     mut stop: watch::Receiver<bool>,
 ) -> Result<WorkerEnd, Error> {
     let fleet_limits = FleetLimits::new(context.clone());
-    let (worker_id, stall_limit) = (settings.worker_id.clone(), settings.stall_limit);
+    let worker_id = settings.worker_id.clone();
+    let stall_limit = settings.stall_limit;
     let leases = Arc::new(Leases::new(coordinator.clone(), worker_id, stall_limit, fleet_limits));
     metrics::begin_at_zero(&settings.kinds);
-    let exclusions = keep_up_to_date(coordinator.clone(), context.clone());
+    let exclusions = poll_exclusions(coordinator.clone(), context.clone());
     let keeping_exclusions = tokio::spawn(exclusions);
     let renewing = tokio::spawn(Arc::clone(&leases).renew_repeatedly());
     let mut worker = Worker {
-        store_rests: StoreRests::new(context.clone()),
+        store_backoff: StoreBackoff::new(context.clone()),
         coordinator,
         context,
         settings,
@@ -160,7 +162,7 @@ struct Worker {
     /// The kinds that are not leased before the given time, because this worker released a job of
     /// this kind.
     paused: HashMap<JobKind, Instant>,
-    store_rests: StoreRests,
+    store_backoff: StoreBackoff,
     has_logged_idle: bool,
     withheld: WithheldLog,
     cursors: LeaseCursors,
@@ -181,7 +183,7 @@ impl Worker {
             }
             // A drain interrupts the check, because an unresponsive resolver delays it.
             tokio::select! {
-                () = self.try_network() => {}
+                () = self.recheck_network() => {}
                 _ = stop.wait_for(|stop| *stop) => continue,
             }
             let kinds = self.free_kinds();
@@ -201,19 +203,19 @@ impl Worker {
                     }
                 }
                 Err(error) if error.is_transient() => {
-                    tracing::warn!(%error, "Postgres cannot be asked; trying again");
+                    tracing::warn!(%error, "cannot reach Postgres; retrying");
                 }
                 Err(error) => return Err(error),
             }
             let room = room_for_requests(self.context.fetcher.clone());
-            let store_answered = self.store_rests.store_answered();
+            let store_available = self.store_backoff.store_available();
             tokio::select! {
                 Some(ended) = self.running.join_next_with_id() => {
-                    self.note(ended);
+                    self.handle_end(ended);
                     pause = MIN_IDLE;
                 }
                 () = room => pause = MIN_IDLE,
-                () = store_answered => pause = MIN_IDLE,
+                () = store_available => pause = MIN_IDLE,
                 () = tokio::time::sleep(jittered(pause)) => {
                     pause = (pause * 2).min(MAX_IDLE);
                 }
@@ -222,7 +224,7 @@ impl Worker {
         }
     }
 
-    /// Returns the kinds of which another job can be leased now.
+    /// Returns the kinds with room for another job.
     fn free_kinds(&self) -> Vec<JobKind> {
         let icons_paused = self.icons_paused_until.is_some();
         let in_flight = self.context.fetcher.in_flight().limit;
@@ -242,7 +244,7 @@ impl Worker {
         let busy = |kind| self.busy.values().filter(|(busy, _)| *busy == kind).count();
         let now = Instant::now();
         let is_paused = |kind| self.paused.get(&kind).is_some_and(|until| *until > now);
-        let most = |kind| most(kind).min(self.store_rests.most(kind));
+        let most = |kind| most(kind).min(self.store_backoff.most(kind));
         let free = |kind: &JobKind| !is_paused(*kind) && busy(*kind) < most(*kind);
         self.settings.kinds.iter().copied().filter(free).collect()
     }
@@ -259,27 +261,26 @@ impl Worker {
     async fn lease(&mut self, kinds: &[JobKind]) -> Result<Vec<Lease>, Error> {
         let WorkerSettings { worker_id, digests, .. } = &self.settings;
         let is_full_scan = self.scans_before_full == 0;
-        let cursors = match is_full_scan {
-            true => LeaseCursors::default(),
-            false => self.cursors.clone(),
-        };
-        let asked = self.coordinator.lease(worker_id, kinds, LEASES_PER_CALL, digests, &cursors);
-        let leases = metrics::call("lease", asked).await?;
+        let cursors = if is_full_scan { LeaseCursors::default() } else { self.cursors.clone() };
+        let call = self.coordinator.lease(worker_id, kinds, LEASES_PER_CALL, digests, &cursors);
+        let leases = metrics::call("lease", call).await?;
         self.cursors.note(&leases);
-        self.scans_before_full = match leases.is_empty() {
-            true => 0,
-            false if is_full_scan => INCREMENTAL_SCANS,
-            false => self.scans_before_full - 1,
+        self.scans_before_full = if leases.is_empty() {
+            0
+        } else if is_full_scan {
+            INCREMENTAL_SCANS
+        } else {
+            self.scans_before_full - 1
         };
         Ok(leases)
     }
 
-    /// Returns the end of the work if there is nothing left to wait for. This is decided by the
-    /// scans' counters, never by an empty reply to a lease call: other workers may finish a scan
-    /// while this one may not lease (`asked` is false).
-    async fn has_finished(&mut self, asked: bool) -> Result<Option<WorkerEnd>, Error> {
+    /// Returns how the work ended if there is nothing left to wait for. The scans' counters decide
+    /// this, never an empty reply to a lease call, because other workers may finish a scan while
+    /// this one may not lease (`may_lease` is false).
+    async fn has_finished(&mut self, may_lease: bool) -> Result<Option<WorkerEnd>, Error> {
         let works_elsewhere = self.settings.is_working_elsewhere.load(Ordering::Relaxed);
-        let is_idle = asked && !self.has_logged_idle && !works_elsewhere;
+        let is_idle = may_lease && !self.has_logged_idle && !works_elsewhere;
         let wants_to_know = self.settings.exit_when_done || is_idle;
         if !self.running.is_empty() || !wants_to_know {
             return Ok(None);
@@ -323,7 +324,8 @@ impl Worker {
         let heartbeat = Heartbeat::default();
         let trusted = self.leases.add(&lease, heartbeat.clone());
         let beating = heartbeat.clone();
-        let (coordinator, context) = (self.coordinator.clone(), self.context.clone());
+        let coordinator = self.coordinator.clone();
+        let context = self.context.clone();
         let leases = Arc::clone(&self.leases);
         let task = self.running.spawn(async move {
             let fence = lease.fence;
@@ -341,51 +343,51 @@ impl Worker {
         instruments().jobs_running.record(running as u64, &[metrics::label("kind", kind.as_str())]);
     }
 
-    fn note(&mut self, ended: Result<(Id, JobEnd), JoinError>) {
+    fn handle_end(&mut self, ended: Result<(Id, JobEnd), JoinError>) {
         let (id, ended) = ended.unwrap_or_else(|error| {
             // The job's lease will expire.
-            tracing::error!(%error, "a job's task ended early");
-            (error.id(), JobEnd::Over)
+            tracing::error!(%error, "a job's task panicked");
+            (error.id(), JobEnd::Ended)
         });
         let busy = self.busy.remove(&id);
         if let Some((kind, _)) = &busy {
             self.show_running(*kind);
         }
         match ended {
-            JobEnd::Over => {}
+            JobEnd::Ended => {}
             JobEnd::Completed => {
                 if let Some((kind, _)) = busy {
-                    self.store_rests.completed(kind);
+                    self.store_backoff.completed(kind);
                 }
             }
-            JobEnd::Outage { outage, lease } => self.store_rests.begin(*outage, lease),
+            JobEnd::Outage { outage, lease } => self.store_backoff.begin(*outage, lease),
             JobEnd::Stalled => self.has_stalled = true,
-            JobEnd::GivenBack => {
-                let until = Instant::now() + GIVEN_BACK_PAUSE;
+            JobEnd::Released => {
+                let until = Instant::now() + RELEASE_PAUSE;
                 self.paused.extend(busy.map(|(kind, _)| (kind, until)));
             }
-            JobEnd::Trouble => {
+            JobEnd::LocalFailure => {
                 self.icons_paused_until = Some(Instant::now() + NETWORK_PAUSE);
-                instruments().icons_resting.record(1, &[]);
+                instruments().icons_paused.record(1, &[]);
             }
         }
     }
 
     /// After a failure of this host's network or resolver, leases no icon jobs until a check shows
     /// that both work.
-    async fn try_network(&mut self) {
+    async fn recheck_network(&mut self) {
         if self.icons_paused_until.is_none_or(|until| Instant::now() < until) {
             return;
         }
         match self.context.fetcher.check_network().await {
             Ok(()) => {
-                tracing::info!("the network answers again; taking icon jobs");
+                tracing::info!("the network works again; leasing icon jobs");
                 self.icons_paused_until = None;
-                instruments().icons_resting.record(0, &[]);
+                instruments().icons_paused.record(0, &[]);
             }
-            Err(trouble) => {
-                let reason = self.context.fetcher.describe(trouble);
-                tracing::warn!(reason, "still no icon jobs");
+            Err(failure) => {
+                let reason = self.context.fetcher.describe(failure);
+                tracing::warn!(reason, "the network still fails; no icon jobs");
                 self.icons_paused_until = Some(Instant::now() + NETWORK_PAUSE);
             }
         }
@@ -396,18 +398,18 @@ impl Worker {
         if self.running.is_empty() {
             return;
         }
-        tracing::info!(jobs = self.running.len(), "draining: finishing what is leased");
+        tracing::info!(jobs = self.running.len(), "draining: finishing leased jobs");
         let all = async { while self.running.join_next().await.is_some() {} };
         if tokio::time::timeout(self.settings.drain, all).await.is_err() {
-            tracing::info!(jobs = self.running.len(), "giving back what is not finished");
+            tracing::info!(jobs = self.running.len(), "releasing unfinished jobs");
             self.leases.release_all();
             while self.running.join_next().await.is_some() {}
         }
     }
 }
 
-/// Waits until the requests in flight leave room for another shard's. Without this, permits that
-/// become free would stay unused for the length of a pause.
+/// Waits until the requests in flight leave room for another shard. Without this, free permits
+/// would remain unused for the length of a pause.
 async fn room_for_requests(fetcher: Fetcher) {
     if fetcher.has_room() {
         return std::future::pending().await;

@@ -18,13 +18,13 @@ use crate::{
 /// Buffer size for replies that are written together.
 const ANSWER_BYTES: usize = 256 << 10;
 
-/// Resource limits of a process.
+/// Resource limits for a process.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessLimits {
     /// Maximum bytes of address space. An allocation beyond it ends the process, which counts
     /// against the item.
     pub address_space: u64,
-    /// Maximum CPU time of a batch, in whole seconds. It is far above the cost of its items, and
+    /// Maximum CPU time for a batch, in whole seconds. It is far above the cost of its items, and
     /// ends endless loops.
     pub processor_time: Duration,
 }
@@ -33,13 +33,13 @@ pub struct ProcessLimits {
 /// to standard output until the input ends. Call this before starting another thread.
 pub fn serve(limits: ProcessLimits, perform: impl FnMut(&[u8]) -> Vec<u8>) -> ExitCode {
     // If nothing can be written, the parent process has exited.
-    match answer_all(limits, perform, io::stdin().lock(), io::stdout().lock()) {
+    match reply_to_all(limits, perform, io::stdin().lock(), io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn answer_all(
+fn reply_to_all(
     limits: ProcessLimits,
     mut perform: impl FnMut(&[u8]) -> Vec<u8>,
     input: impl Read,

@@ -1,8 +1,8 @@
 //! Sandboxes the current process.
 //!
-//! Landlock, which needs a file descriptor, comes first: it denies paths and ports even if a system
-//! call should reach the kernel after all. Then follow resource limits, then seccomp: a call that
-//! is not on its list ends the process.
+//! Landlock is first, because it needs a file descriptor. It denies paths and ports even if a
+//! system call should reach the kernel after all. Resource limits are second. Last, seccomp ends
+//! the process at any system call that is not on its list.
 
 use std::{collections::BTreeMap, env::consts::ARCH, io};
 
@@ -82,10 +82,7 @@ pub(crate) fn confine(address_space: u64) -> Result<Confinement, String> {
         setrlimit(resource, limit).map_err(|error| format!("a limit of resources: {error}"))?;
     }
     seccomp().map_err(|error| format!("seccomp: {error}"))?;
-    Ok(match has_landlock {
-        true => Confinement::SeccompAndLandlock,
-        false => Confinement::SeccompAlone,
-    })
+    Ok(if has_landlock { Confinement::SeccompAndLandlock } else { Confinement::SeccompAlone })
 }
 
 /// Denies every path, port and foreign signal, if the kernel supports this.

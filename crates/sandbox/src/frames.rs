@@ -8,13 +8,13 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use crate::confine::Confinement;
 
-/// Maximum bytes of an item.
+/// Maximum bytes in an item.
 pub(crate) const MAX_ITEM_BYTES: usize = 16 << 20;
 /// Maximum bytes of a batch with several items, which a process holds in memory.
 pub(crate) const MAX_BATCH_BYTES: usize = 8 << 20;
-/// Maximum bytes of a reply.
+/// Maximum bytes in a reply.
 pub(crate) const MAX_ANSWER_BYTES: usize = 1 << 20;
-/// Maximum items of a batch.
+/// Maximum items in a batch.
 pub(crate) const MAX_BATCH_ITEMS: usize = 1 << 12;
 
 /// The first message of a process: how it is sandboxed, or why it is not.
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_and_greetings_are_read_as_they_were_written() {
+    fn batches_and_greetings_round_trip() {
         let mut wire = Vec::new();
         write_batch(&mut wire, &[b"one", b"", b"three"]).unwrap();
         write_batch(&mut wire, &[]).unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_above_the_limit_is_refused_before_memory_is_taken() {
+    fn a_length_above_the_limit_is_rejected_before_allocating() {
         let mut wire = (MAX_ANSWER_BYTES as u32 + 1).to_le_bytes().to_vec();
         wire.extend(b"few");
         let error = read_bytes(&mut &wire[..], MAX_ANSWER_BYTES).unwrap_err();

@@ -63,7 +63,8 @@ impl Process {
         // A whole batch fits into the pipe. If pipes may not be so large, it takes several writes.
         let _ = fcntl_setpipe_size(&input, PIPE_BYTES);
         let _ = fcntl_setpipe_size(&output, PIPE_BYTES);
-        let (input, mut output) = (BufWriter::new(input), BufReader::new(output));
+        let input = BufWriter::new(input);
+        let mut output = BufReader::new(output);
         let confinement = match read_greeting(&mut output) {
             Ok(Ok(confinement)) => confinement,
             greeting => {
@@ -85,21 +86,21 @@ impl Process {
     }
 
     /// Reads the reply to the next item. An error means that the process died, or must be ended.
-    pub(crate) fn answer(&mut self) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_reply(&mut self) -> io::Result<Vec<u8>> {
         read_bytes(&mut self.output, MAX_ANSWER_BYTES)
     }
 
     /// Ends a process without a valid reply, and returns who caused this.
     pub(crate) fn death(mut self, error: &io::Error) -> Death {
         if error.kind() == io::ErrorKind::InvalidData {
-            return Death::Own("an answer that is none".to_owned());
+            return Death::Own("a malformed reply".to_owned());
         }
         let until = Instant::now() + ENDS_WITHIN;
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return whose(status),
+                Ok(Some(status)) => return cause_of(status),
                 Ok(None) if Instant::now() < until => thread::sleep(LOOK_INTERVAL),
-                Ok(None) => return Death::Own("no more answers".to_owned()),
+                Ok(None) => return Death::Own("no reply".to_owned()),
                 Err(error) => return Death::Other(error.to_string()),
             }
         }
@@ -114,7 +115,7 @@ impl Drop for Process {
     }
 }
 
-fn whose(status: ExitStatus) -> Death {
+fn cause_of(status: ExitStatus) -> Death {
     let by_others = [Signal::KILL, Signal::XCPU, Signal::TERM, Signal::INT, Signal::HUP];
     match status.signal() {
         Some(signal) if by_others.iter().any(|one| one.as_raw() == signal) => {

@@ -12,31 +12,31 @@ use crate::{
     process::{Death, Process},
 };
 
-/// Deaths by its own doing after which an item counts as crashed, and deaths by other causes after
-/// which they count as a local failure.
+/// An item counts as crashed after it has caused this many deaths. After as many deaths with other
+/// causes, the sandbox returns a local failure.
 const DEATHS: usize = 2;
-/// Items after which a process is replaced, which takes 3 ms. A decoder may leak 250 KB of memory
-/// with each item: together half of the address space for icons.
+/// A process is replaced after this many items, which takes 3 ms. A decoder may leak 250 KB of
+/// memory with each item: together half of the address space for icons.
 const MAX_PROCESS_ITEMS: usize = 1_024;
 
-/// An item by whose own doing two processes died.
+/// An item that caused the deaths of two processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// How the second one died, such as by which signal.
+    /// How the second process died, for example by which signal.
     pub how: String,
 }
 
-/// Why items could not be performed, which says nothing about the items.
+/// Why items could not be performed. The items are not at fault.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// No process could be started or sandboxed.
-    #[error("no process for decoders: {0}")]
+    #[error("cannot start a decoder process: {0}")]
     Start(io::Error),
     /// Processes were ended from outside while they performed one item.
-    #[error("processes of decoders were ended from outside, the last one by {0}")]
+    #[error("decoder processes were killed from outside, the last one by {0}")]
     Ended(String),
     /// An item exceeds the maximum size.
-    #[error("an item of {0} bytes")]
+    #[error("an item has {0} bytes, which is too large")]
     TooLarge(usize),
 }
 
@@ -49,8 +49,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Creates a sandbox whose processes run `program` with these arguments, which must call
-    /// [`crate::serve`].
+    /// Creates a sandbox with processes that run `program` with these arguments. The program must
+    /// call [`crate::serve`].
     pub fn new(program: impl Into<OsString>, arguments: Vec<String>) -> Self {
         Self { program: program.into(), arguments, idle: Mutex::default() }
     }
@@ -66,7 +66,7 @@ impl Sandbox {
         Ok(confinement)
     }
 
-    /// Performs items, and passes the number and reply of each to `answered` as it arrives, in
+    /// Performs items, and passes the number and reply of each to `on_reply` as it arrives, in
     /// their order. Blocks the thread.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Sandbox {
     pub fn perform(
         &self,
         items: &[&[u8]],
-        mut answered: impl FnMut(usize, Result<Vec<u8>, Crash>),
+        mut on_reply: impl FnMut(usize, Result<Vec<u8>, Crash>),
     ) -> Result<(), SandboxError> {
         if let Some(large) = items.iter().find(|item| item.len() > MAX_ITEM_BYTES) {
             return Err(SandboxError::TooLarge(large.len()));
@@ -84,14 +84,14 @@ impl Sandbox {
             let mut process = self.take()?;
             let most = MAX_PROCESS_ITEMS.saturating_sub(process.items);
             let batch = rest.get(..batch_length(rest, most)).unwrap_or(rest);
-            match answers(&mut process, batch, |i, answer| answered(first + i, Ok(answer))) {
+            match replies(&mut process, batch, |i, reply| on_reply(first + i, Ok(reply))) {
                 Ok(()) => {
                     self.keep(process);
                     first += batch.len();
                 }
                 Err(Failure { number, item, error }) => {
-                    let answer = self.perform_alone(item, process.death(&error))?;
-                    answered(first + number, answer);
+                    let reply = self.perform_alone(item, process.death(&error))?;
+                    on_reply(first + number, reply);
                     first += number + 1;
                 }
             }
@@ -120,11 +120,11 @@ impl Sandbox {
                 Death::Own(_) | Death::Other(_) => {}
             }
             let mut process = self.start()?;
-            let mut answer = Vec::new();
-            match answers(&mut process, &[item], |_, bytes| answer = bytes) {
+            let mut reply = Vec::new();
+            match replies(&mut process, &[item], |_, bytes| reply = bytes) {
                 Ok(()) => {
                     self.keep(process);
-                    return Ok(Ok(answer));
+                    return Ok(Ok(reply));
                 }
                 Err(failure) => death = process.death(&failure.error),
             }
@@ -157,16 +157,16 @@ struct Failure<'a> {
 
 /// Sends a batch to a process and reads the replies. If sending fails, the process has died at the
 /// first item.
-fn answers<'a>(
+fn replies<'a>(
     process: &mut Process,
     batch: &[&'a [u8]],
-    mut answered: impl FnMut(usize, Vec<u8>),
+    mut on_reply: impl FnMut(usize, Vec<u8>),
 ) -> Result<(), Failure<'a>> {
     let mut sent = process.send(batch);
     for (number, item) in batch.iter().enumerate() {
-        let answer = std::mem::replace(&mut sent, Ok(())).and_then(|()| process.answer());
-        match answer {
-            Ok(answer) => answered(number, answer),
+        let reply = std::mem::replace(&mut sent, Ok(())).and_then(|()| process.read_reply());
+        match reply {
+            Ok(reply) => on_reply(number, reply),
             Err(error) => return Err(Failure { number, item, error }),
         }
     }
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_has_an_item_at_least_and_no_more_bytes_than_it_may() {
+    fn a_batch_has_at_least_one_item_and_at_most_its_maximum_bytes() {
         let half = vec![0; MAX_BATCH_BYTES / 2];
         assert_eq!(batch_length(&[&half, &half, &half], 3), 2);
         let large = vec![0; MAX_BATCH_BYTES + 1];

@@ -1,19 +1,20 @@
-//! Items that crash, hang, allocate or reach for something cost themselves alone.
-// A test ends where what must be there is not.
+//! Items that crash, hang, allocate too much, or try forbidden calls only affect themselves.
+// Tests may panic if something is missing.
 #![allow(clippy::unwrap_used)]
 
 use std::{process::Command, sync::Mutex, thread};
 
 use everytab_sandbox::{Confinement, Crash, Sandbox, SandboxError};
 
-/// Held by the test that kills all processes of this one, and by those that such a death disturbs.
+/// Locked by the test that kills all child processes of this process, and by the tests that this
+/// would disturb.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_everytab-sandbox-misbehaves"), Vec::new())
 }
 
-/// The answers to items, in their order.
+/// Returns the results of items, in their order.
 fn answers(sandbox: &Sandbox, items: &[&str]) -> Result<Vec<Result<String, Crash>>, SandboxError> {
     let bytes: Vec<&[u8]> = items.iter().map(|item| item.as_bytes()).collect();
     let mut answers = Vec::new();
@@ -25,7 +26,7 @@ fn answers(sandbox: &Sandbox, items: &[&str]) -> Result<Vec<Result<String, Crash
 }
 
 #[test]
-fn items_are_answered_in_order_by_processes_that_are_kept() {
+fn replies_are_in_order_and_processes_are_kept() {
     let sandbox = sandbox();
     let many: Vec<String> = (0..500).map(|number| format!("item {number}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
@@ -40,10 +41,10 @@ fn items_are_answered_in_order_by_processes_that_are_kept() {
 }
 
 #[test]
-fn a_process_ends_after_1024_items_and_another_one_goes_on() {
+fn a_process_is_replaced_after_1024_items() {
     let _alone = ALONE.lock().unwrap();
     let sandbox = sandbox();
-    // Each answer is how many items its process has had.
+    // Each result is the number of items that its process has had.
     let last = |count: usize| {
         let answers = answers(&sandbox, &vec!["items"; count]).unwrap();
         answers.last().unwrap().clone().unwrap()
@@ -51,12 +52,12 @@ fn a_process_ends_after_1024_items_and_another_one_goes_on() {
     assert_eq!(last(1_023), "1023");
     assert_eq!(last(1), "1024", "the same process");
     assert_eq!(last(1), "1", "another one");
-    // The process that has had one gets 1,023, the next one 1,024, and a third one 6.
+    // The process that has had one item gets 1,023 more, the next one 1,024, and a third one 6.
     assert_eq!(last(1_024 * 2 + 5), "6");
 }
 
 #[test]
-fn what_an_item_does_to_its_process_crashes_that_item_alone() {
+fn an_item_that_kills_its_process_is_the_only_one_that_crashes() {
     let sandbox = sandbox();
     for (does, how) in [
         ("abort", "SIGABRT"),
@@ -71,7 +72,7 @@ fn what_an_item_does_to_its_process_crashes_that_item_alone() {
         ("program", "SIGSYS"),
         ("kill", "SIGSYS"),
         ("code", "SIGSYS"),
-        ("long", "an answer that is none"),
+        ("long", "a malformed reply"),
     ] {
         let answers = answers(&sandbox, &["before", does, "between", does, "after"]).unwrap();
         let others: Vec<&str> =
@@ -93,11 +94,11 @@ fn what_takes_too_much_processor_time_says_nothing_about_the_item() {
 }
 
 #[test]
-fn a_process_that_is_killed_from_outside_costs_no_item() {
+fn a_process_that_is_killed_from_outside_crashes_no_item() {
     let _alone = ALONE.lock().unwrap();
     let sandbox = sandbox();
     answers(&sandbox, &["first"]).unwrap();
-    // The processes of this test alone: those of its own process, by their parent.
+    // Only the child processes of this test's process.
     let own = std::process::id().to_string();
     let killed = Command::new("pkill").args(["-KILL", "-P", &own, "everytab-sandbo"]).status();
     assert!(killed.unwrap().success());
@@ -125,7 +126,7 @@ fn threads_have_items_performed_at_once() {
 }
 
 #[test]
-fn a_program_that_serves_nothing_is_no_sandbox() {
+fn a_program_that_does_not_serve_is_an_error() {
     for program in ["/bin/true", "/no/such/program"] {
         let sandbox = Sandbox::new(program, Vec::new());
         assert!(matches!(sandbox.confinement(), Err(SandboxError::Start(_))), "{program}");
@@ -134,7 +135,7 @@ fn a_program_that_serves_nothing_is_no_sandbox() {
 }
 
 #[test]
-fn a_process_says_how_it_is_confined() {
+fn a_process_reports_how_it_is_sandboxed() {
     let confinement = sandbox().confinement().unwrap();
     let is_listed = std::fs::read_to_string("/sys/kernel/security/lsm")
         .is_ok_and(|modules| modules.contains("landlock"));

@@ -1,8 +1,8 @@
-//! Finds the AWS account of the credentials, and how many cores it may run.
+//! Finds the credentials' AWS account, and how many cores it may run.
 //!
-//! Makes two calls: `GetCallerIdentity` of STS and `GetServiceQuota` of Service Quotas. A new
-//! account has quotas of a few cores, and an Auto Scaling group that may not start an instance
-//! reports this only in its activities.
+//! Makes two calls: STS `GetCallerIdentity` and Service Quotas `GetServiceQuota`. A new account has
+//! quotas for a few cores, and an Auto Scaling group that may not start an instance reports this
+//! only in its activities.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ const SERVICE_QUOTAS: AwsService = AwsService {
 pub struct Caller {
     /// The account's number, 12 digits.
     pub account: String,
-    /// The region whose endpoint was called.
+    /// The region that was called.
     pub region: String,
 }
 
@@ -42,7 +42,7 @@ pub struct Caller {
 /// Returns an error if there are no credentials or no region, or STS denies access or cannot be
 /// reached.
 pub async fn caller(settings: &AwsSettings) -> Result<Caller, StorageError> {
-    const ACTION: &str = "ask";
+    const ACTION: &str = "query";
     const PLACE: &str = "STS for the account";
     let api = AwsApi::load(&STS, settings, ACTION, PLACE).await?;
     let request = AwsRequest {
@@ -60,12 +60,12 @@ pub async fn caller(settings: &AwsSettings) -> Result<Caller, StorageError> {
         }
         None => {
             let part = |name| element(&xml, name).unwrap_or_default();
-            Err(refusal(ACTION, PLACE, part("Code"), status, part("Message")))
+            Err(rejection(ACTION, PLACE, part("Code"), status, part("Message")))
         }
     }
 }
 
-/// Returns the value of a quota, such as `L-34B43A08` of `ec2`.
+/// Returns the value of a quota, such as `L-34B43A08` for `ec2`.
 ///
 /// # Errors
 /// Returns an error if there are no credentials or no region, or Service Quotas denies access or
@@ -96,11 +96,11 @@ pub async fn quota(
         let kind = answer["__type"].as_str().unwrap_or_default();
         let kind = kind.rsplit('#').next().unwrap_or_default();
         let message = answer["message"].as_str().or(answer["Message"].as_str());
-        refusal(ACTION, &place, kind, status, message.unwrap_or_default())
+        rejection(ACTION, &place, kind, status, message.unwrap_or_default())
     })
 }
 
-fn refusal(
+fn rejection(
     action: &'static str,
     place: &str,
     code: &str,
@@ -112,7 +112,7 @@ fn refusal(
         "ExpiredTokenException" => "ExpiredToken",
         "InvalidClientTokenId" | "UnrecognizedClientException" => "InvalidAccessKeyId",
         code if status.is_success() && code.is_empty() => {
-            let cause = "the answer is none of this API; check the endpoint";
+            let cause = "the response is not from this API; check the endpoint";
             return StorageError::new(StorageErrorKind::Invalid, action, place, cause);
         }
         code => code,

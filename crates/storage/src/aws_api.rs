@@ -1,8 +1,7 @@
-//! Signed requests to AWS APIs whose SDKs are not compiled in: credentials, endpoint, signature and
-//! retries.
+//! Signed requests to AWS APIs without their SDKs: credentials, endpoint, signature and retries.
 //!
-//! Credentials, profile and endpoint come from the SDK's usual chain (`aws-config`), unless
-//! [`AwsSettings`] sets them. Does not depend on the meaning of responses.
+//! Credentials, profile and endpoint are from the SDK's usual chain (`aws-config`), unless
+//! [`AwsSettings`] sets them. Does not depend on what responses mean.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,11 +20,11 @@ use crate::{
     settings::AwsSettings,
 };
 
-/// Maximum attempts of one request. With their waits of up to 3 s they outlast a short overload.
+/// Maximum attempts per request. With their waits of up to 3 s they outlast a short overload.
 const MAX_TRIES: u32 = 5;
 /// Time limit for connecting to an API.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit of one attempt, including the response.
+/// Time limit for one attempt, including the response.
 const TRY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An AWS service.
@@ -34,7 +33,7 @@ pub(crate) struct AwsService {
     pub(crate) id: &'static str,
     /// Its name in signatures.
     pub(crate) signed_as: &'static str,
-    /// The only region of a global service.
+    /// A global service's only region.
     pub(crate) region: Option<&'static str>,
     /// Its endpoint, with `{region}` as a placeholder.
     pub(crate) endpoint: &'static str,
@@ -44,7 +43,7 @@ pub(crate) struct AwsService {
 pub(crate) struct AwsRequest<'a> {
     /// The path, which starts with a slash.
     pub(crate) path: &'a str,
-    /// Header fields, all of which are signed.
+    /// Header fields. All of them are signed.
     pub(crate) headers: &'a [(&'static str, &'static str)],
     pub(crate) body: String,
     /// The action and its object, for errors.
@@ -92,7 +91,7 @@ impl AwsApi {
         Ok(Self { credentials, endpoint, region, signed_as: service.signed_as })
     }
 
-    /// Returns the region whose endpoint is called.
+    /// Returns the region that is called.
     pub(crate) fn region(&self) -> &str {
         &self.region
     }
@@ -116,14 +115,14 @@ impl AwsApi {
         loop {
             let signed = self.signed(&client, request);
             let signed = signed.map_err(|cause| error(StorageErrorKind::Invalid, cause))?;
-            let answer = answer(signed).await;
-            let is_transient = answer.as_ref().map_or(true, |(status, _)| {
+            let reply = read_response(signed).await;
+            let is_transient = reply.as_ref().map_or(true, |(status, _)| {
                 *status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
             });
             if !is_transient || tries >= MAX_TRIES {
-                return answer.map_err(|cause| error(StorageErrorKind::Unreachable, cause));
+                return reply.map_err(|cause| error(StorageErrorKind::Unreachable, cause));
             }
-            tracing::debug!(place = request.place, ?answer, tries, "asking AWS again");
+            tracing::debug!(place = request.place, ?reply, tries, "retrying the AWS request");
             tokio::time::sleep(backoff::jittered(tries)).await;
             tries += 1;
         }
@@ -170,10 +169,13 @@ fn client() -> reqwest::Result<Client> {
         .build()
 }
 
-async fn answer(sending: RequestBuilder) -> Result<(StatusCode, String), String> {
-    let broken = |error: &reqwest::Error| match error.is_timeout() {
-        true => "no answer in time; try again".to_owned(),
-        false => format!("{}; check the endpoint and the network", describe(error)),
+async fn read_response(sending: RequestBuilder) -> Result<(StatusCode, String), String> {
+    let broken = |error: &reqwest::Error| {
+        if error.is_timeout() {
+            "no response in time; try again".to_owned()
+        } else {
+            format!("{}; check the endpoint and the network", describe(error))
+        }
     };
     let response = sending.send().await.map_err(|error| broken(&error))?;
     let status = response.status();

@@ -35,7 +35,7 @@ pub(crate) fn from_code(
         "ExpiredToken" | "TokenRefreshRequired" => {
             (Kind::Denied, "; the session has expired, sign in again")
         }
-        "RequestTimeTooSkewed" => (Kind::Denied, "; set this machine's clock"),
+        "RequestTimeTooSkewed" => (Kind::Denied, "; correct this host's clock"),
         ACCESS_DENIED | "AllAccessDisabled" => (
             Kind::Denied,
             "; grant this key the right (S3 says the same of a missing object to one who may \
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_refusal_has_its_kind_and_its_remedy() {
+    fn each_error_code_has_its_kind_and_remedy() {
         use StorageErrorKind as Kind;
         for (code, status, kind, remedy) in [
             ("NoSuchKey", 404, Kind::NotFound, ""),

@@ -13,7 +13,7 @@ use crate::{
     error::{StorageError, StorageErrorKind},
 };
 
-/// A global service, whose requests are signed for this region.
+/// A global service. Its requests are signed for this region.
 const CLOUDFRONT: AwsService = AwsService {
     id: "CloudFront",
     signed_as: "cloudfront",
@@ -55,17 +55,16 @@ pub async fn invalidate(
         place: &place,
     };
     let (status, xml) = api.post(&request).await?;
-    match status.is_success() {
-        true => Ok(element(&xml, "Id").unwrap_or_default().to_owned()),
-        false => Err(refusal(&place, status, &xml)),
+    if status.is_success() {
+        Ok(element(&xml, "Id").unwrap_or_default().to_owned())
+    } else {
+        Err(rejection(&place, status, &xml))
     }
 }
 
-fn refusal(place: &str, status: StatusCode, xml: &str) -> StorageError {
+fn rejection(place: &str, status: StatusCode, xml: &str) -> StorageError {
     let (kind, remedy) = match element(xml, "Code").unwrap_or_default() {
-        "NoSuchDistribution" => {
-            (StorageErrorKind::Invalid, "there is no such distribution; correct its id")
-        }
+        "NoSuchDistribution" => (StorageErrorKind::Invalid, "no such distribution; correct its ID"),
         "TooManyInvalidationsInProgress" => (
             StorageErrorKind::Unreachable,
             "too many invalidations are in progress; try again in some minutes",
@@ -78,7 +77,7 @@ fn refusal(place: &str, status: StatusCode, xml: &str) -> StorageError {
     StorageError::new(kind, ACTION, place, remedy)
 }
 
-/// Returns the XML of an invalidation.
+/// Returns an invalidation's XML.
 fn invalidation_batch(paths: &[String], caller_reference: &str) -> String {
     let items: String =
         paths.iter().map(|path| format!("<Path>{}</Path>", escaped(path))).collect();

@@ -2,9 +2,9 @@
 //!
 //! Invariants: a file appears under its key only when it is complete (`staging`); no key and no
 //! symbolic link leads outside the root; every change of a key holds that key's lock, so that a
-//! conditional write is atomic for all other writers of this crate, in any process. The version of
-//! an object up to 1 MiB is a hash of its bytes; for larger ones it is a hash of size, time and
-//! inode. Does not depend on other stores.
+//! conditional write is atomic for all other writers that use this crate, in any process. Up to 1
+//! MiB, an object's version is a hash of its bytes; for larger objects it is a hash of size, time
+//! and inode. Does not depend on other stores.
 
 mod commit;
 mod io_error;
@@ -69,7 +69,8 @@ impl Directory {
         work: impl FnOnce(&Root, &str) -> Result<T, StorageError> + Send + 'static,
     ) -> Result<T, StorageError> {
         check_key(&self.url, key)?;
-        let (root, key) = (Arc::clone(&self.root), key.to_owned());
+        let root = Arc::clone(&self.root);
+        let key = key.to_owned();
         let place = self.root.path.join(&key);
         tokio::task::spawn_blocking(move || work(&root, &key)).await.map_err(|error| {
             let place = place.display().to_string();

@@ -1,6 +1,6 @@
-//! The only error type of this crate: its kind, whether a retry may help, and one line for people.
+//! The only error type in this crate: its kind, whether a retry may help, and one line for people.
 //!
-//! Invariants: kinds are stable strings; the line names the object or store and what to do.
+//! Invariants: kinds are stable strings; the line names the object or store, and a remedy.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ impl fmt::Display for StorageErrorKind {
     }
 }
 
-/// Why a store request failed: one line that names the object and what to do.
+/// Why a store request failed: one line that names the object, and a remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {place}: {cause}")]
 pub struct StorageError {
@@ -60,7 +60,7 @@ pub struct StorageError {
     demand: Demand,
 }
 
-/// Demand of a server for later requests.
+/// What a server demands for later requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
     Nothing,
@@ -120,7 +120,7 @@ impl StorageError {
         &self.place
     }
 
-    /// Returns the kind of error.
+    /// Returns the error's kind.
     pub fn kind(&self) -> StorageErrorKind {
         self.kind
     }
@@ -143,7 +143,7 @@ impl StorageError {
 }
 
 /// Returns the error for a store that cannot be opened because its URL or a setting is invalid.
-pub(crate) fn refused(url: &str, cause: impl fmt::Display) -> StorageError {
+pub(crate) fn invalid_setting(url: &str, cause: impl fmt::Display) -> StorageError {
     StorageError::new(StorageErrorKind::Invalid, "open", url, cause)
 }
 

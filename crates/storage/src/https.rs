@@ -3,11 +3,11 @@
 //! Invariants: a request is retried on 5xx, 429, timeouts and broken connections, with back-off and
 //! jitter, and no sooner than `Retry-After` says (up to 30 s). At most 50 requests of this process
 //! are in flight to all such stores together. Common Crawl allows fewer than ten requests per
-//! second to its mirror, and responds with 403 to faster clients. If the settings have a pace,
-//! every attempt needs its permit, and a 403 pauses all of them (`pace`). Must not be used for URLs
-//! from a page, because it does not check addresses.
+//! second to its mirror, and responds with 403 to faster clients. If the settings have an adaptive
+//! rate, every attempt needs its permit, and a 403 pauses all of them (`adaptive_rate`). Must not
+//! be used for URLs from a page, because it does not check addresses.
 
-mod answer;
+mod response;
 
 use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 
@@ -26,17 +26,17 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::{
+    adaptive_rate::{AdaptiveRate, Attempts},
     backoff,
-    error::{StorageError, StorageErrorKind, describe, refused},
+    error::{StorageError, StorageErrorKind, describe, invalid_setting},
     key::check_key,
-    pace::{Attempts, Pace},
     settings::StoreSettings,
     store::{
         Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged, none_if_missing, range_length,
         starts_past_the_end,
     },
 };
-use answer::{ObjectAnswer, Wanted};
+use response::{ObjectResponse, Wanted};
 
 /// Limits requests in flight to all HTTPS stores of this process; each has a connection.
 static REQUESTS_IN_FLIGHT: Semaphore = Semaphore::const_new(50);
@@ -53,7 +53,7 @@ pub(crate) struct HttpsStore {
     url: String,
     max_attempts: u32,
     max_get_bytes: u64,
-    pace: Option<Arc<Pace>>,
+    rate: Option<Arc<AdaptiveRate>>,
 }
 
 /// A failed attempt, with the wait that the server demands.
@@ -86,17 +86,18 @@ impl HttpsStore {
             }));
         if let Some(pem) = &settings.extra_certificates_pem {
             let certificates = reqwest::Certificate::from_pem_bundle(pem)
-                .map_err(|error| refused(base.as_str(), describe(&error)))?;
+                .map_err(|error| invalid_setting(base.as_str(), describe(&error)))?;
             builder = builder.tls_certs_merge(certificates);
         }
-        let client = builder.build().map_err(|error| refused(base.as_str(), describe(&error)))?;
+        let client =
+            builder.build().map_err(|error| invalid_setting(base.as_str(), describe(&error)))?;
         Ok(Self {
             client,
             url: base.as_str().trim_end_matches('/').to_owned(),
             base,
             max_attempts: settings.max_attempts.max(1),
             max_get_bytes: settings.max_get_bytes,
-            pace: settings.pace.clone(),
+            rate: settings.rate.clone(),
         })
     }
 
@@ -105,36 +106,36 @@ impl HttpsStore {
         let mut address = self.base.clone();
         address
             .path_segments_mut()
-            .map_err(|()| refused(&self.url, "it cannot be a base"))?
+            .map_err(|()| invalid_setting(&self.url, "it cannot be a base"))?
             .pop_if_empty()
             .extend(key.split('/'));
         Ok(address)
     }
 
     /// Sends requests until one response is complete, or all attempts are used.
-    async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<ObjectAnswer, StorageError> {
+    async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<ObjectResponse, StorageError> {
         let address = self.address(key)?;
         let place = self.place(key);
-        let mut attempts = Attempts::new(self.pace.as_deref(), self.max_attempts);
+        let mut attempts = Attempts::new(self.rate.as_deref(), self.max_attempts);
         loop {
             let attempt = attempts.begin().await;
             let result = {
                 let _slot = REQUESTS_IN_FLIGHT.acquire().await.map_err(|closed| {
                     StorageError::new(StorageErrorKind::Other, "read", address.as_str(), closed)
                 })?;
-                match self.ask(&address, wanted).await {
+                match self.send(&address, wanted).await {
                     Ok(response) => {
-                        answer::read(&place, response, wanted).await.map_err(FailedTry::from)
+                        response::read(&place, response, wanted).await.map_err(FailedTry::from)
                     }
                     Err(failure) => Err(failure),
                 }
             };
             let goes_on = attempts.goes_on(result.as_ref().err().map(|failure| &failure.error));
             match result {
-                Ok(answer) => return Ok(answer),
+                Ok(reply) => return Ok(reply),
                 Err(failure) if goes_on => {
                     let asked = failure.wait.unwrap_or_default().min(MAX_RETRY_AFTER);
-                    tracing::debug!(error = %failure.error, attempt, "reading again");
+                    tracing::debug!(error = %failure.error, attempt, "retrying the read");
                     tokio::time::sleep(asked.max(backoff::jittered(attempt))).await;
                 }
                 Err(failure) => return Err(failure.error),
@@ -142,7 +143,7 @@ impl HttpsStore {
         }
     }
 
-    async fn ask(&self, address: &Url, wanted: &Wanted) -> Result<Response, FailedTry> {
+    async fn send(&self, address: &Url, wanted: &Wanted) -> Result<Response, FailedTry> {
         let method = if *wanted == Wanted::Head { Method::HEAD } else { Method::GET };
         // Ranges count stored bytes, so the transfer must not be compressed.
         let mut request =
@@ -157,7 +158,7 @@ impl HttpsStore {
             (StatusCode::RANGE_NOT_SATISFIABLE, Wanted::Range(range)) => {
                 Err(starts_past_the_end(address.as_str(), range).into())
             }
-            _ => Err(refusal(address, &response)),
+            _ => Err(rejection(address, &response)),
         }
     }
 
@@ -182,11 +183,11 @@ impl Store for HttpsStore {
     }
 
     async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
-        let answer = none_if_missing(self.fetch(key, &Wanted::Head).await)?;
-        Ok(answer.map(|answer| ObjectInfo {
+        let reply = none_if_missing(self.fetch(key, &Wanted::Head).await)?;
+        Ok(reply.map(|reply| ObjectInfo {
             key: key.to_owned(),
-            size: answer.size,
-            etag: answer.etag,
+            size: reply.size,
+            etag: reply.etag,
         }))
     }
 
@@ -195,10 +196,9 @@ impl Store for HttpsStore {
     }
 
     async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError> {
-        let answer =
+        let reply =
             none_if_missing(self.fetch(key, &Wanted::Whole { most: self.max_get_bytes }).await)?;
-        Ok(answer
-            .map(|answer| Tagged { bytes: answer.bytes, etag: answer.etag.unwrap_or_default() }))
+        Ok(reply.map(|reply| Tagged { bytes: reply.bytes, etag: reply.etag.unwrap_or_default() }))
     }
 
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError> {
@@ -239,14 +239,14 @@ impl Store for HttpsStore {
 
 fn network(address: &Url, error: &reqwest::Error) -> FailedTry {
     let cause = if error.is_timeout() {
-        "no answer in time; try again".to_owned()
+        "no response in time; try again".to_owned()
     } else {
         format!("{}; check the address and the network", describe(error))
     };
     StorageError::new(StorageErrorKind::Unreachable, "read", address.as_str(), cause).into()
 }
 
-fn refusal(address: &Url, response: &Response) -> FailedTry {
+fn rejection(address: &Url, response: &Response) -> FailedTry {
     let status = response.status();
     let (kind, remedy) = match status.as_u16() {
         404 | 410 => (StorageErrorKind::NotFound, ""),
@@ -259,7 +259,7 @@ fn refusal(address: &Url, response: &Response) -> FailedTry {
         429 | 500 | 502..=504 | 506..=599 => (StorageErrorKind::Unreachable, "; try again later"),
         _ => (StorageErrorKind::Other, ""),
     };
-    let cause = format!("the server answered {status}{remedy}");
+    let cause = format!("the server responded with {status}{remedy}");
     let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
     let error = StorageError::new(kind, "read", address.as_str(), cause);
     FailedTry {

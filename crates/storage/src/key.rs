@@ -5,7 +5,7 @@ use crate::error::{StorageError, StorageErrorKind};
 /// S3's limit on a whole key in bytes. Our prefix also counts, so a store checks the sum.
 const MAX_KEY_BYTES: usize = 1024;
 
-/// The directory in which a directory store keeps its locks and unfinished files.
+/// The directory for a directory store's locks and unfinished files.
 pub(crate) const RESERVED_FOLDER: &str = ".everytab-store";
 
 /// Returns an error if a key is empty, absolute, too long, or has a control character or a segment
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_lead_elsewhere_are_refused() {
+    fn keys_that_lead_outside_are_rejected() {
         for key in
             ["", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "a/./b", "../a", "a\0b", "a\nb"]
         {

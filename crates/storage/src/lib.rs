@@ -1,7 +1,7 @@
 //! Objects by name in a directory, in S3 or over HTTPS, through one small trait.
 //!
 //! Contains the [`Store`] trait and its three implementations, the errors of a store, the rate of
-//! requests to a source ([`Pace`]), the only loop that reads, changes and writes an object
+//! requests to a source ([`AdaptiveRate`]), the only loop that reads, changes and writes an object
 //! ([`Store::update`](trait.Store.html)), the call that invalidates paths of a CDN ([`cdn`]), and
 //! the calls for an account and its quotas ([`account`]). Invariants: an object is visible
 //! completely or not at all, even if a writer is killed; a key never leads outside its store;
@@ -49,6 +49,7 @@ pub mod cdn;
 #[path = "no_cdn.rs"]
 pub mod cdn;
 
+mod adaptive_rate;
 #[cfg(feature = "cdn")]
 mod aws_api;
 #[cfg(any(feature = "s3", feature = "cdn"))]
@@ -60,16 +61,15 @@ mod error;
 mod https;
 mod key;
 mod open;
-mod pace;
 #[cfg(feature = "s3")]
 mod s3;
 mod settings;
 mod store;
 mod update;
 
+pub use adaptive_rate::{AdaptiveRate, REJECTION_PAUSE};
 pub use error::{StorageError, StorageErrorKind};
 pub use open::open;
-pub use pace::{Pace, REFUSAL_PAUSE};
 pub use settings::{AccessKey, AwsSettings, PRODUCT, StoreSettings};
 pub use store::{Condition, ObjectInfo, OldVersion, PutIf, PutOptions, Store, Tagged};
 pub use update::ObjectChange;

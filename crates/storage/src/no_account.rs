@@ -10,7 +10,7 @@ use crate::{
 pub struct Caller {
     /// The account's number, 12 digits.
     pub account: String,
-    /// The region whose endpoint was called.
+    /// The region that was called.
     pub region: String,
 }
 
@@ -19,7 +19,7 @@ pub struct Caller {
 /// # Errors
 /// Always returns an error, because this program cannot call STS.
 pub async fn caller(_settings: &AwsSettings) -> Result<Caller, StorageError> {
-    Err(refusal("STS for the account"))
+    Err(rejection("STS for the account"))
 }
 
 /// Fails.
@@ -31,10 +31,10 @@ pub async fn quota(
     quota: &str,
     _settings: &AwsSettings,
 ) -> Result<f64, StorageError> {
-    Err(refusal(&format!("quota {quota} of {service}")))
+    Err(rejection(&format!("quota {quota} of {service}")))
 }
 
-fn refusal(place: &str) -> StorageError {
+fn rejection(place: &str) -> StorageError {
     let cause = "this program was built without the feature `cdn`";
-    StorageError::new(StorageErrorKind::Invalid, "ask", place, cause)
+    StorageError::new(StorageErrorKind::Invalid, "query", place, cause)
 }

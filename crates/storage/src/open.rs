@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::{
     directory::Directory,
-    error::{StorageError, refused},
+    error::{StorageError, invalid_setting},
     settings::StoreSettings,
     store::Store,
 };
@@ -21,31 +21,37 @@ use crate::{
 pub async fn open(url: &str, settings: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
     let Some((scheme, _)) = url.split_once("://") else {
         if url.is_empty() {
-            return Err(refused(url, "it is empty; give a path or a URL"));
+            return Err(invalid_setting(url, "it is empty; give a path or a URL"));
         }
         return Ok(Arc::new(Directory::open(PathBuf::from(url), settings)?));
     };
-    let parsed = Url::parse(url).map_err(|error| refused(&without_secrets(url), error))?;
+    let parsed = Url::parse(url).map_err(|error| invalid_setting(&without_secrets(url), error))?;
     if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(refused(
+        return Err(invalid_setting(
             &without_secrets(url),
             "it has a user name or password in it; remove them, and set AWS_ACCESS_KEY_ID and \
              AWS_SECRET_ACCESS_KEY for S3",
         ));
     }
     if parsed.query().is_some() || parsed.fragment().is_some() {
-        return Err(refused(url, "it has a query or fragment; give scheme, host and path alone"));
+        return Err(invalid_setting(
+            url,
+            "it has a query or fragment; give scheme, host and path alone",
+        ));
     }
     match scheme.to_ascii_lowercase().as_str() {
         "file" => {
             let path = parsed.to_file_path().map_err(|()| {
-                refused(url, "it names a host; write file:///path with three slashes")
+                invalid_setting(url, "it names a host; write file:///path with three slashes")
             })?;
             Ok(Arc::new(Directory::open(path, settings)?))
         }
         "s3" => open_s3(&parsed, settings).await,
         "https" | "http" => open_https(parsed, settings),
-        _ => Err(refused(url, "the scheme is unknown; use file://, s3://, https:// or a path")),
+        _ => Err(invalid_setting(
+            url,
+            "the scheme is unknown; use file://, s3://, https:// or a path",
+        )),
     }
 }
 
@@ -56,7 +62,10 @@ async fn open_s3(url: &Url, settings: &StoreSettings) -> Result<Arc<dyn Store>, 
 
 #[cfg(not(feature = "s3"))]
 async fn open_s3(url: &Url, _: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
-    Err(refused(url.as_str(), "this program is built without S3; build it with the feature `s3`"))
+    Err(invalid_setting(
+        url.as_str(),
+        "this program is built without S3; build it with the feature `s3`",
+    ))
 }
 
 #[cfg(feature = "https")]
@@ -67,7 +76,7 @@ fn open_https(url: Url, settings: &StoreSettings) -> Result<Arc<dyn Store>, Stor
 #[cfg(not(feature = "https"))]
 fn open_https(url: Url, _: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
     let cause = "this program is built without HTTPS stores; build it with the feature `https`";
-    Err(refused(url.as_str(), cause))
+    Err(invalid_setting(url.as_str(), cause))
 }
 
 /// Returns the URL without the part before an `@`, which may be a password.
@@ -83,7 +92,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_url_that_names_no_store_is_refused_without_its_password() {
+    async fn an_invalid_url_is_rejected_without_its_password() {
         for (url, cause) in [
             ("", "it is empty"),
             ("ftp://h/x", "the scheme is unknown"),
@@ -98,7 +107,7 @@ mod tests {
 
     #[cfg(not(all(feature = "s3", feature = "https")))]
     #[tokio::test]
-    async fn a_store_that_was_left_out_of_the_build_is_refused_with_the_feature() {
+    async fn a_store_without_its_feature_is_rejected_with_the_features_name() {
         for (url, feature, is_there) in [
             ("s3://bucket", "feature `s3`", cfg!(feature = "s3")),
             ("https://h.example/", "feature `https`", cfg!(feature = "https")),

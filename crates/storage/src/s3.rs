@@ -5,8 +5,8 @@
 //! `If-Match`). Requests are retried on 5xx, 429, timeouts and broken connections: by the SDK's
 //! standard retry with jitter and its quota over all requests (`client`), or here (`read`) for a
 //! truncated body. A range is first requested without the SDK (`ranges`), which is one additional
-//! attempt. If the settings have a pace, each attempt of a read needs its permit, so that attempts
-//! are counted here and the SDK makes one per call.
+//! attempt. If the settings have an adaptive rate, each attempt of a read needs its permit, so that
+//! attempts are counted here and the SDK makes one per call.
 
 mod bucket;
 mod client;
@@ -26,10 +26,10 @@ use futures_util::stream::BoxStream;
 use url::Url;
 
 use crate::{
+    adaptive_rate::{AdaptiveRate, Attempts},
     backoff,
-    error::{StorageError, StorageErrorKind, refused},
+    error::{StorageError, StorageErrorKind, invalid_setting},
     key::{check_key, check_prefix},
-    pace::{Attempts, Pace},
     settings::StoreSettings,
     store::{
         Condition, ObjectInfo, OldVersion, PutIf, PutOptions, Store, Tagged, none_if_missing,
@@ -46,8 +46,8 @@ pub(crate) struct S3Store {
     bucket: Bucket,
     /// Reads ranges without the SDK. `None` if only the SDK can sign for the bucket.
     ranges: Option<Ranges>,
-    pace: Option<Arc<Pace>>,
-    /// Maximum attempts of a read with a pace.
+    rate: Option<Arc<AdaptiveRate>>,
+    /// Maximum attempts of a read with an adaptive rate.
     max_attempts: u32,
 }
 
@@ -56,7 +56,9 @@ impl S3Store {
         let name = url
             .host_str()
             .filter(|name| !name.is_empty())
-            .ok_or_else(|| refused(url.as_str(), "it names no bucket; write s3://bucket/prefix"))?
+            .ok_or_else(|| {
+                invalid_setting(url.as_str(), "it names no bucket; write s3://bucket/prefix")
+            })?
             .to_owned();
         let folder = url.path().trim_matches('/').to_owned();
         if !folder.is_empty() {
@@ -71,24 +73,27 @@ impl S3Store {
             name,
             prefix,
             url,
-            max_attempts: if settings.pace.is_some() { 1 } else { settings.max_attempts.max(1) },
+            max_attempts: if settings.rate.is_some() { 1 } else { settings.max_attempts.max(1) },
             max_get_bytes: settings.max_get_bytes,
         };
-        let (pace, max_attempts) = (settings.pace.clone(), settings.max_attempts.max(1));
-        Ok(Self { bucket, ranges, pace, max_attempts })
+        let rate = settings.rate.clone();
+        let max_attempts = settings.max_attempts.max(1);
+        Ok(Self { bucket, ranges, rate, max_attempts })
     }
 
     /// Returns the whole object, or a range of it.
     async fn fetch(&self, key: &str, range: Option<&Range<u64>>) -> Result<Tagged, StorageError> {
-        if let (Some(range), Some(ranges), None) = (range, &self.ranges, &self.pace) {
+        if let (Some(range), Some(ranges), None) = (range, &self.ranges, &self.rate) {
             match ranges.read(&self.bucket.full(key)?, range).await {
                 Ok(bytes) => return Ok(Tagged { bytes, etag: String::new() }),
-                Err(SdkRetry::Now) => tracing::debug!(key, "not the range: the SDK asks again"),
+                Err(SdkRetry::Now) => {
+                    tracing::debug!(key, "the response is not the range; retrying with the SDK")
+                }
                 Err(_) => tokio::time::sleep(backoff::jittered(1)).await,
             }
         }
-        let Some(pace) = &self.pace else { return self.bucket.fetch(key, range).await };
-        let mut attempts = Attempts::new(Some(pace), self.max_attempts);
+        let Some(rate) = &self.rate else { return self.bucket.fetch(key, range).await };
+        let mut attempts = Attempts::new(Some(rate), self.max_attempts);
         loop {
             let attempt = attempts.begin().await;
             let result = match (range, &self.ranges) {
@@ -96,7 +101,7 @@ impl S3Store {
                     match ranges.read(&self.bucket.full(key)?, range).await {
                         Ok(bytes) => Ok(Tagged { bytes, etag: String::new() }),
                         Err(SdkRetry::Now) => {
-                            // The SDK's response explains the refusal.
+                            // The SDK's response explains the rejection.
                             attempts.begin().await;
                             self.bucket.fetch(key, Some(range)).await
                         }
@@ -126,8 +131,8 @@ impl Store for S3Store {
     }
 
     async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
-        let Some(pace) = &self.pace else { return self.bucket.head(key).await };
-        let mut attempts = Attempts::new(Some(pace), self.max_attempts);
+        let Some(rate) = &self.rate else { return self.bucket.head(key).await };
+        let mut attempts = Attempts::new(Some(rate), self.max_attempts);
         loop {
             let attempt = attempts.begin().await;
             let result = self.bucket.head(key).await;

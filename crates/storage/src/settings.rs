@@ -1,8 +1,8 @@
-//! Settings of a store: limits, timeouts, credentials.
+//! A store's settings: limits, timeouts, credentials.
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use crate::pace::Pace;
+use crate::adaptive_rate::AdaptiveRate;
 
 /// The program's name and version, as in the User-Agent.
 pub const PRODUCT: &str = concat!("everytab/", env!("CARGO_PKG_VERSION"));
@@ -26,7 +26,7 @@ impl fmt::Debug for AccessKey {
 /// (`AWS_ENDPOINT_URL_CLOUDFRONT`, `AWS_ENDPOINT_URL`, keys), the profile, the instance.
 #[derive(Clone, Debug, Default)]
 pub struct AwsSettings {
-    /// Endpoint of the API, instead of Amazon's.
+    /// The API's endpoint, instead of Amazon's.
     pub endpoint: Option<String>,
     /// Region, instead of the chain's. Ignored for a service without regions.
     pub region: Option<String>,
@@ -34,7 +34,7 @@ pub struct AwsSettings {
     pub access_key: Option<AccessKey>,
 }
 
-/// Settings of a store. The default suits production.
+/// A store's settings. The default suits production.
 #[derive(Clone, Debug)]
 pub struct StoreSettings {
     /// Whether requests to S3 are unsigned, for public buckets.
@@ -49,10 +49,10 @@ pub struct StoreSettings {
     pub extra_certificates_pem: Option<Vec<u8>>,
     /// The User-Agent of every request: the program and a contact.
     pub user_agent: String,
-    /// The pace that every request to a remote store waits for, including retries. `None` to send
+    /// The rate that every request to a remote store waits for, including retries. `None` to send
     /// requests immediately.
-    pub pace: Option<Arc<Pace>>,
-    /// Maximum attempts of one request, including the first; a range of S3 gets one more.
+    pub rate: Option<Arc<AdaptiveRate>>,
+    /// Maximum attempts per request, including the first; a range from S3 gets one more.
     pub max_attempts: u32,
     /// Maximum time for connecting.
     pub connect_timeout: Duration,
@@ -76,7 +76,7 @@ impl Default for StoreSettings {
             region: None,
             extra_certificates_pem: None,
             user_agent: PRODUCT.to_owned(),
-            pace: None,
+            rate: None,
             max_attempts: 6,
             connect_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(30),

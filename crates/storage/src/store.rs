@@ -55,7 +55,7 @@ pub struct PutOptions {
 }
 
 impl PutOptions {
-    /// Returns the headers of an object whose bytes are not compressed.
+    /// Returns the headers for an object without compression.
     pub fn new(content_type: &'static str, cache_control: &'static str) -> Self {
         Self {
             content_type: Some(content_type),
@@ -83,7 +83,7 @@ pub enum PutIf {
         /// The new version.
         etag: String,
     },
-    /// The condition did not hold and nothing was written. Over a network, the store may also say
+    /// The condition did not hold and nothing was written. Over a network, a store may also return
     /// this after it wrote the object, if its first response was lost. To find out, read the
     /// object.
     PreconditionFailed,
@@ -106,8 +106,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Returns the whole object with its version. `None` if it does not exist.
     async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError>;
 
-    /// Returns the bytes `range.start..range.end`, cut at the end of the object. An empty range
-    /// yields no bytes and sends no request; a start at or past the end is an error of the kind
+    /// Returns the bytes `range.start..range.end`, cut at the object's end. An empty range yields
+    /// no bytes and sends no request; a start at or past the end is an error with the kind
     /// `Invalid`.
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError>;
 
@@ -138,21 +138,21 @@ pub trait Store: fmt::Debug + Send + Sync {
         options: PutOptions,
     ) -> Result<PutIf, StorageError>;
 
-    /// Lists all objects whose keys start with `prefix` (plain text, so `scans/1` includes
+    /// Lists all objects with keys that start with `prefix` (a plain string, so `scans/1` includes
     /// `scans/12/a`; end it with `/` for a directory), in byte order of their keys.
     fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StorageError>>;
 
     /// Removes objects; missing ones are ignored.
     async fn delete(&self, keys: &[String]) -> Result<(), StorageError>;
 
-    /// Returns the old versions of all objects whose keys start with `prefix`, including deleted
-    /// ones. Takes about 200 bytes of memory per version. Empty if a store keeps none.
+    /// Returns the old versions of all objects with keys that start with `prefix`, including
+    /// deleted ones. Takes about 200 bytes of memory per version. Empty if a store keeps none.
     async fn old_versions(&self, prefix: &str) -> Result<Vec<OldVersion>, StorageError> {
         let _ = prefix;
         Ok(Vec::new())
     }
 
-    /// Returns the bytes of an old version, up to the limit of [`Store::get`].
+    /// Returns an old version's bytes, up to the limit for [`Store::get`].
     async fn get_version(&self, old: &OldVersion) -> Result<Bytes, StorageError> {
         Err(keeps_no_versions(self.url(), &old.key))
     }

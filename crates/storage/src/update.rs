@@ -10,8 +10,8 @@ use crate::{
     store::{Condition, PutIf, PutOptions, Store, Tagged},
 };
 
-/// Maximum attempts of one update. Each failed attempt means that another writer succeeded, so that
-/// two concurrent writers need two attempts. Eight in a row, with their waits of up to 25 s, mean
+/// Maximum attempts per update. Each failed attempt means that another writer succeeded, so that
+/// two concurrent writers need two attempts. Eight failures in a row, with waits up to 25 s, mean
 /// that something rewrites the object endlessly.
 const MAX_UPDATE_TRIES: u32 = 8;
 
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_update_makes_an_object_changes_it_and_may_keep_it() {
+    async fn an_update_creates_changes_or_keeps_an_object() {
         let folder = tempfile::TempDir::new().unwrap();
         let store = open(folder.path().to_str().unwrap(), &StoreSettings::default()).await.unwrap();
         let options = PutOptions::default();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_whose_name_is_a_folder_is_an_error_at_once() {
+    async fn an_object_with_the_name_of_a_directory_is_an_error_without_retries() {
         let folder = tempfile::TempDir::new().unwrap();
         let store = open(folder.path().to_str().unwrap(), &StoreSettings::default()).await.unwrap();
         store.put("k/object", Bytes::new(), PutOptions::default()).await.unwrap();
@@ -112,13 +112,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_that_others_keep_replacing_is_an_error_after_some_tries() {
+    async fn an_object_that_others_keep_replacing_is_an_error_after_the_last_attempt() {
         let folder = tempfile::TempDir::new().unwrap();
         let store = open(folder.path().to_str().unwrap(), &StoreSettings::default()).await.unwrap();
         let tries = std::cell::Cell::new(0);
         let change = |before| {
             tries.set(tries.get() + 1);
-            let (store, other) = (&store, Bytes::from(format!("other {}", tries.get())));
+            let store = &store;
+            let other = Bytes::from(format!("other {}", tries.get()));
             async move {
                 store.put("k", other, PutOptions::default()).await?;
                 appended(before)

@@ -1,5 +1,5 @@
-//! CDN invalidation, account and quotas: what goes over the wire, and, where moto is installed,
-//! its answer.
+//! CDN invalidation, account and quotas: the requests on the wire, and the responses of moto where
+//! it is installed.
 
 #![allow(clippy::panic)] // Failing loudly is what tests are for.
 
@@ -60,7 +60,7 @@ async fn the_request_is_signed_and_names_paths_and_reference() {
 #[tokio::test]
 async fn refusals_say_what_to_do() {
     for (status, code, kind, remedy) in [
-        (404, "NoSuchDistribution", StorageErrorKind::Invalid, "correct its id"),
+        (404, "NoSuchDistribution", StorageErrorKind::Invalid, "correct its ID"),
         (403, "AccessDenied", StorageErrorKind::Denied, "grant"),
         (400, "InvalidArgument", StorageErrorKind::Invalid, "InvalidArgument"),
         (400, "TooManyInvalidationsInProgress", StorageErrorKind::Unreachable, "minutes"),
@@ -79,7 +79,7 @@ async fn refusals_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn bad_arguments_are_refused_before_a_request_is_sent() {
+async fn invalid_arguments_are_rejected_before_a_request_is_sent() {
     let settings = settings("http://127.0.0.1:1".to_owned());
     for (id, path) in [("", "/*"), ("E1/../x", "/*"), ("E1", "index.html")] {
         let error = invalidate(id, &[path.to_owned()], "r", &settings).await.expect_err("refused");
@@ -88,9 +88,9 @@ async fn bad_arguments_are_refused_before_a_request_is_sent() {
     invalidate("E1", &[], "r", &settings).await.expect_err("no path");
 }
 
-/// Against moto's CloudFront, if `moto_server` is in `EVERYTAB_MOTO_SERVER` or on the path.
+/// Runs against moto's CloudFront, if `moto_server` is in `EVERYTAB_MOTO_SERVER` or on the path.
 #[tokio::test]
-async fn moto_accepts_an_invalidation_and_knows_no_other_distribution() {
+async fn moto_accepts_an_invalidation_and_rejects_another_distribution() {
     let program = std::env::var("EVERYTAB_MOTO_SERVER").unwrap_or("moto_server".to_owned());
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
     let port = free.local_addr().expect("a bound socket has an address").port().to_string();
@@ -119,7 +119,8 @@ async fn moto_accepts_an_invalidation_and_knows_no_other_distribution() {
     assert!(error.to_string().contains("no such distribution"), "{error}");
 }
 
-/// The id of a new distribution, when moto has come up; `None` if it ended instead.
+/// Waits until moto responds, and returns the ID of a new distribution. `None` if moto exited
+/// instead.
 async fn make_distribution(endpoint: &str, moto: &mut tokio::process::Child) -> Option<String> {
     let config = "<DistributionConfig><CallerReference>r</CallerReference><Origins><Quantity>1\
         </Quantity><Items><Origin><Id>o</Id><DomainName>b.s3.amazonaws.com</DomainName>\
@@ -149,7 +150,7 @@ async fn make_distribution(endpoint: &str, moto: &mut tokio::process::Child) -> 
 }
 
 #[tokio::test]
-async fn an_account_and_its_quotas_are_asked_for() {
+async fn an_account_and_its_quotas_are_requested() {
     let server = Scripted::start(|_, request| match request.headers.get("x-amz-target") {
         Some(_) => Reply::new(200, r#"{"Quota":{"QuotaCode":"L-34B43A08","Value":64.0}}"#),
         None => Reply::new(
@@ -172,12 +173,12 @@ async fn an_account_and_its_quotas_are_asked_for() {
     }
     let body: serde_json::Value = serde_json::from_slice(&seen[0].body).expect("JSON");
     assert_eq!(body["QuotaCode"], "L-34B43A08");
-    // Service Quotas takes signed fields alone.
+    // Service Quotas only accepts signed fields.
     assert!(seen[0].headers["authorization"].contains("x-amz-target"));
 }
 
 #[tokio::test]
-async fn refusals_of_an_account_say_what_to_do() {
+async fn account_errors_contain_a_remedy() {
     for (status, body, remedy) in [
         (400, r#"{"__type":"AccessDeniedException","Message":"no"}"#, "grant this key"),
         (400, r#"{"__type":"com.amazonaws#NoSuchResourceException","message":"?"}"#, "NoSuch"),

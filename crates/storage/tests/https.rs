@@ -1,4 +1,4 @@
-//! The read-only store against a scripted web server.
+//! The read-only store, tested with a scripted web server.
 
 mod scripted;
 
@@ -19,9 +19,10 @@ async fn store(server: &Scripted) -> Arc<dyn Store> {
 }
 
 #[tokio::test]
-async fn objects_and_ranges_come_as_from_any_store() {
+async fn objects_and_ranges_are_read_like_from_any_store() {
     let server = Scripted::start(|_, request| Reply::ranged(request, &body())).await;
-    let (store, body) = (store(&server).await, body());
+    let store = store(&server).await;
+    let body = body();
     assert_eq!(store.get("a/b c.gz").await.expect("get"), body);
     assert_eq!(server.seen()[0].path, "/crawl-data/a/b%20c.gz");
     for (start, end) in [(0, 1), (500, 70_000), (99_999, 100_000)] {
@@ -39,7 +40,7 @@ async fn objects_and_ranges_come_as_from_any_store() {
 }
 
 #[tokio::test]
-async fn a_missing_object_is_not_found_and_asked_for_once() {
+async fn a_missing_object_is_not_found_and_requested_once() {
     let server = Scripted::start(|_, _| Reply::new(404, "no")).await;
     let store = store(&server).await;
     assert!(store.get("k").await.expect_err("missing").is_not_found());
@@ -49,7 +50,7 @@ async fn a_missing_object_is_not_found_and_asked_for_once() {
 }
 
 #[tokio::test]
-async fn overload_is_tried_again_and_refusal_is_not() {
+async fn overload_is_retried_and_denied_access_is_not() {
     for status in [503, 500, 429, 520] {
         let server = Scripted::start(move |before, request| {
             if before < 2 { Reply::new(status, "busy") } else { Reply::ranged(request, &body()) }
@@ -77,12 +78,12 @@ async fn retry_after_is_waited_for() {
     .await;
     let began = std::time::Instant::now();
     store(&server).await.get("k").await.expect("the second try");
-    // A lower bound only: nothing here depends on the machine being fast.
+    // This is only a lower bound, so the test does not depend on a fast host.
     assert!(began.elapsed() >= Duration::from_secs(1));
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_read_again() {
+async fn a_truncated_response_is_read_again() {
     let server = Scripted::start(|before, request| {
         let mut reply = Reply::ranged(request, &body());
         reply.cut_after = (before < 2).then_some(before * 400);
@@ -96,7 +97,7 @@ async fn an_answer_that_breaks_off_is_read_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_ignores_ranges_serves_small_offsets_only() {
+async fn a_server_that_ignores_ranges_works_for_small_offsets_only() {
     let server = Scripted::start(|_, _| Reply::new(200, body())).await;
     let store = store(&server).await;
     let part = store.get_range("k", 30_000..60_000).await.expect("cut out of the whole");
@@ -109,7 +110,7 @@ async fn a_server_that_ignores_ranges_serves_small_offsets_only() {
 }
 
 #[tokio::test]
-async fn a_wrong_range_is_never_taken_for_the_right_one() {
+async fn a_wrong_range_is_never_accepted() {
     let server = Scripted::start(|_, request| {
         let reply = Reply::new(206, vec![0; 10]);
         match request.path.as_str() {

@@ -1,6 +1,6 @@
-//! How the S3 store meets an endpoint that falters: a scripted one.
+//! The S3 store's retries, tested with a scripted endpoint that fails.
 
-mod pace;
+mod adaptive_rate;
 mod scripted;
 
 use std::sync::Arc;
@@ -52,7 +52,7 @@ async fn overload_and_broken_answers_are_tried_again() {
 }
 
 #[tokio::test]
-async fn an_outage_for_all_costs_no_more_tries_than_the_sdk_has_a_budget_for() {
+async fn retries_in_an_outage_stay_within_the_sdks_budget() {
     let server = Scripted::start(|_, _| fault(500, "InternalError")).await;
     let store = store(&server).await;
     let puts = (0..200).map(|number| {
@@ -62,13 +62,13 @@ async fn an_outage_for_all_costs_no_more_tries_than_the_sdk_has_a_budget_for() {
     for put in futures_util::future::join_all(puts).await {
         assert_eq!(put.expect_err("an outage").kind(), StorageErrorKind::Unreachable);
     }
-    // 200 first tries, and 100 more; without a budget it would be 800.
+    // 200 first attempts and 100 retries. Without a budget there would be 800.
     let sent = server.seen().len();
     assert!((200..=310).contains(&sent), "{sent}");
 }
 
 #[tokio::test]
-async fn tries_end_and_the_last_answer_is_told() {
+async fn retries_are_limited_and_the_last_error_is_returned() {
     let server = Scripted::start(|_, _| fault(503, "SlowDown")).await;
     let store = store(&server).await;
     let error = store.put("k", "x".into(), PutOptions::default()).await.expect_err("always busy");
@@ -91,7 +91,7 @@ async fn refusals_are_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_bucket_that_may_not_be_listed_is_there_and_wrong_credentials_are_told() {
+async fn a_bucket_without_list_permission_exists_and_wrong_credentials_are_reported() {
     let checked = async |status: u16, code: &'static str| {
         let server = Scripted::start(move |_, _| fault(status, code)).await;
         store(&server).await.check("crawl-data/any").await.map_err(|error| error.kind())
@@ -105,7 +105,7 @@ async fn a_bucket_that_may_not_be_listed_is_there_and_wrong_credentials_are_told
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_read_again() {
+async fn a_truncated_body_is_read_again() {
     let body: Vec<u8> = (0..200_000_u32).map(|at| at as u8).collect();
     let expected = body.clone();
     let server = Scripted::start(move |before, request| {
@@ -118,7 +118,8 @@ async fn a_body_that_breaks_off_is_read_again() {
     assert_eq!(store.get("whole").await.expect("the third try is whole"), expected);
     let part = store.get_range("part", 1_000..150_000).await.expect("the third try is whole");
     assert_eq!(part, &expected[1_000..150_000]);
-    // Three times the whole; the part once without the SDK, whose address has a query, then by it.
+    // Three requests for the whole object. For the range, one without the SDK and three with it,
+    // because its URL has a query and so counts as another path.
     assert_eq!(server.seen().len(), 7);
 }
 
@@ -131,7 +132,7 @@ async fn a_server_that_ignores_ranges_is_named() {
 }
 
 #[tokio::test]
-async fn a_conditional_put_sends_its_condition_and_knows_every_way_to_lose() {
+async fn a_conditional_put_sends_its_condition_and_detects_each_conflict() {
     for (status, code) in
         [(412, "PreconditionFailed"), (409, "ConditionalRequestConflict"), (404, "NoSuchKey")]
     {
@@ -141,7 +142,7 @@ async fn a_conditional_put_sends_its_condition_and_knows_every_way_to_lose() {
         let put = store.put_if("k", "x".into(), condition, PutOptions::default()).await;
         assert_eq!(put.expect("an answer"), PutIf::PreconditionFailed, "{code}");
         assert_eq!(server.seen()[0].headers["if-match"], "\"abc\"");
-        // Only the conflict may have another end.
+        // Only a conflict may be retried.
         assert_eq!(server.seen().len(), if status == 409 { 4 } else { 1 }, "{code}");
     }
     let server = Scripted::start(|before, request| {
@@ -177,7 +178,7 @@ async fn headers_are_stored_and_requests_are_signed_unless_anonymous() {
 }
 
 #[tokio::test]
-async fn an_upload_that_fails_is_aborted_and_errors_of_deletions_are_told() {
+async fn a_failed_upload_is_aborted_and_deletion_errors_are_returned() {
     let server = Scripted::start(|_, request| match request.method.as_str() {
         "POST" if request.path.contains("delete") => Reply::new(
             200,
@@ -205,7 +206,7 @@ async fn an_upload_that_fails_is_aborted_and_errors_of_deletions_are_told() {
 }
 
 #[tokio::test]
-async fn a_range_is_one_signed_request_where_all_is_well() {
+async fn a_range_is_one_signed_request() {
     let body: Vec<u8> = (0..10_000_u32).map(|at| at as u8).collect();
     let expected = body.clone();
     let server = Scripted::start(move |_, request| Reply::ranged(request, &body)).await;
@@ -232,12 +233,15 @@ async fn a_range_is_one_signed_request_where_all_is_well() {
 }
 
 #[tokio::test]
-async fn a_range_that_does_not_come_is_the_sdks_to_try_again() {
+async fn the_sdk_retries_a_failed_range() {
     let faults = [(503, "SlowDown"), (429, ""), (500, "InternalError"), (403, "ExpiredToken")];
     for (status, code) in faults {
-        let server = Scripted::start(move |_, request| match request.path.contains("x-id=") {
-            true => Reply::ranged(request, &[7; 100]),
-            false => fault(status, code),
+        let server = Scripted::start(move |_, request| {
+            if request.path.contains("x-id=") {
+                Reply::ranged(request, &[7; 100])
+            } else {
+                fault(status, code)
+            }
         })
         .await;
         let bytes = store(&server).await.get_range("k", 10..20).await;

@@ -261,8 +261,8 @@ fn worker_exit(end: WorkerEnd) -> CliResult {
         WorkerEnd::FinishedWithDiscards => Ok(Exit::Discards),
         WorkerEnd::Drained => Ok(Exit::Drained),
         WorkerEnd::Stalled => Err(CliError::new(
-            "a job got nowhere (its lines above say which); start this worker again, the job's \
-             lease runs out by itself",
+            "a job made no progress (see the log above); restart this worker. The job's lease \
+             will expire by itself",
         )),
     }
 }
@@ -283,7 +283,7 @@ pub fn context(
     for room in capacity::capacities() {
         let in_flight = fetch.in_flight.min(room.requests());
         if in_flight < fetch.in_flight {
-            let said = room.said(fetch.in_flight);
+            let said = room.describe(fetch.in_flight);
             tracing::warn!("too little for --in-flight: {}: {said}; using {in_flight}", room.name);
             fetch.in_flight = in_flight;
         }

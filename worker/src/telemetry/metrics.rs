@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use everytab_coordinator::{CrawlStatus, ScanState, ScanStatus};
 use everytab_fetcher::{
     instruments,
-    metrics::{MetricKind, SLOTS},
+    metrics::{MetricKind, PERMITS},
 };
 use opentelemetry::{global, metrics::Meter};
 use serde_json::Value;
@@ -63,7 +63,7 @@ pub(super) const FILES: Metric = Metric {
     meaning: "Files and sockets that this process has open",
 };
 /// The metrics that are read at each export.
-const OBSERVED: [Metric; 4] = [SLOTS, CPU, MEMORY, FILES];
+const OBSERVED: [Metric; 4] = [PERMITS, CPU, MEMORY, FILES];
 
 /// Returns all metrics, in the documentation's order.
 pub fn table() -> impl Iterator<Item = &'static Metric> {

@@ -45,7 +45,7 @@ fn a_password_that_is_missing_or_wrong_is_named_with_its_place() {
         let running = Running::start(command);
         let line = wait_for("a line about the password", || {
             let said = running.stderr_text();
-            said.lines().find(|line| line.contains("trying again")).map(str::to_owned)
+            said.lines().find(|line| line.contains("retrying")).map(str::to_owned)
         });
         let file = home.join(".pgpass");
         for part in [

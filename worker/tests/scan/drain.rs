@@ -163,9 +163,7 @@ fn the_first_signal_after_a_notice_still_lets_the_drain_finish() {
 fn a_worker_that_waits_for_its_database_stops_at_a_signal() {
     let url = format!("postgres://nobody@{}/none", unused_address());
     let running = Running::start(worker(["run", "--database-url", &url]));
-    wait_for("its first complaint", || {
-        running.stderr_text().contains("trying again").then_some(())
-    });
+    wait_for("its first warning", || running.stderr_text().contains("retrying").then_some(()));
     running.terminate();
     running.finish().expect_code(4);
 }

@@ -100,9 +100,9 @@ fn a_stalled_job_is_released_and_its_worker_ends() {
     let internet = internet(150, Mix::none());
     let (proxy, database) = internet.held_scan();
     let ended = run(database.worker(&["--exit-when-done", "--stall-limit", "1s"])).expect_code(1);
-    assert!(ended.stderr.contains("it got nowhere for too long"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the job made no progress for too long"), "{}", ended.stderr);
     let last = ended.stderr.lines().last().unwrap_or_default();
-    assert!(last.starts_with("error: a job got nowhere"), "{last}");
+    assert!(last.starts_with("error: a job made no progress"), "{last}");
     proxy.release();
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let status = database.status();

@@ -111,7 +111,7 @@ fn a_worker_frozen_past_its_lease_in_an_upload_changes_nothing() {
     let frozen = test.start_worker();
     let (ended, _) = test.finish_without(frozen, &test.to_s3);
     // It learns about this from a renewal or from reporting the job's end, whichever is first.
-    let told = ["the job was ended", "outcome=\"lost\""];
+    let told = ["the job was aborted", "outcome=\"lost\""];
     assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
     // An upload that the worker had sent before it froze may have arrived; no row refers to it.
     consistency::assert_garbage_collected(&test.database, &test.store());
@@ -124,7 +124,7 @@ fn a_worker_frozen_past_its_lease_before_it_records_is_refused_and_its_archive_c
     let frozen = test.start_worker();
     let (ended, stored) = test.finish_without(frozen, &test.to_postgres);
     // Postgres refuses the report, or has closed its transaction before, on a busy machine.
-    let told = ["outcome=\"lost\"", "the lease will run out by itself"];
+    let told = ["outcome=\"lost\"", "the lease will expire by itself"];
     assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
     test.assert_stored_objects_collected(&stored);
 }

@@ -153,8 +153,7 @@ fn a_key_whose_file_is_lost_is_revoked_and_another_one_made() {
 #[test]
 fn the_commands_that_it_prints_read_a_page_and_a_process_that_dies_is_told() {
     let (_folder, dir) = data();
-    for (dies, told) in [("--role", "a crawl worker has ended"), ("postgres", "Postgres has ended")]
-    {
+    for (dies, told) in [("--role", "a crawl worker exited"), ("postgres", "Postgres exited")] {
         let service = Service::start(&dir);
         for command in &service.commands {
             let mut shell = Command::new("bash");

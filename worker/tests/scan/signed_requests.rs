@@ -197,7 +197,7 @@ fn an_independent_verifier_accepts_the_requests_of_a_shard_and_the_directory() {
             let fetcher = Fetcher::new(settings).unwrap();
             fetch_shard(&fetcher, hosts, spool, options).await.unwrap()
         });
-        let outcomes = shard.results.iter().map(|result| result.url_result.outcome);
+        let outcomes = shard.results.iter().map(|result| result.url_fetch.outcome);
         outcomes.collect::<Vec<_>>()
     };
     assert_eq!(fetch(true), [Outcome::Ok; 3]);

@@ -74,7 +74,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     // The worker's counters change a moment after the database.
     let series = wait_for("the last job's end in the metrics", || {
         let series = scrape(&internet, &address);
-        let labels = ["kind=\"publish\"", "end=\"recorded\""];
+        let labels = ["kind=\"publish\"", "result=\"recorded\""];
         (sum(&series, "everytab_jobs_ended_total", &labels) > 0.0).then_some(series)
     });
     // The metrics agree with the rows in Postgres.
@@ -85,7 +85,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
         let counted = database.psql(&sql);
         let (jobs, items) = counted.trim().split_once(' ').unwrap();
         let label = format!("kind=\"{kind}\"");
-        let ended = sum(&series, "everytab_jobs_ended_total", &[&label, "end=\"recorded\""]);
+        let ended = sum(&series, "everytab_jobs_ended_total", &[&label, "result=\"recorded\""]);
         assert_eq!(ended.to_string(), jobs, "{kind}");
         assert_eq!(sum(&series, "everytab_items_total", &[&label]).to_string(), items, "{kind}");
         assert!(sum(&series, "everytab_job_duration_seconds_count", &[&label]) >= ended);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::SlotFence;
-use everytab_fetcher::{PageFetched, Passing};
+use everytab_fetcher::{PageFetchResult, Passing};
 use everytab_frontier::{Origin, Turn};
 
 use crate::{
@@ -37,7 +37,7 @@ impl Holder {
         &mut self,
         (host_hash, crawl): (u64, &Crawl),
         origin: Origin,
-        fetched: &PageFetched,
+        fetched: &PageFetchResult,
     ) {
         let delay = self.delay_of(host_hash, crawl);
         let (robot, first_pause) =
@@ -133,7 +133,7 @@ impl Holder {
         &mut self,
         (host_hash, crawl): (u64, &Crawl),
         origin: Origin,
-        fetched: &PageFetched,
+        fetched: &PageFetchResult,
     ) {
         let (delay, first_pause) = (self.delay_of(host_hash, crawl), self.settings.origin_pause);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
@@ -151,7 +151,7 @@ impl Holder {
         &self,
         (host_hash, crawl): (u64, &Crawl),
         turn: &Turn,
-        fetched: &PageFetched,
+        fetched: &PageFetchResult,
     ) -> Option<PageFailure> {
         let passing = fetched.outcome.passing(fetched.status);
         if passing == Passing::No {
@@ -174,7 +174,7 @@ impl Holder {
 }
 
 /// Pauses an origin for as long as its `Retry-After` asks, if that is longer than the delay.
-fn obey_retry_after(host: &mut Host, origin: Origin, fetched: &PageFetched, delay: Duration) {
+fn obey_retry_after(host: &mut Host, origin: Origin, fetched: &PageFetchResult, delay: Duration) {
     if let Some(pause) = fetched.retry_after.filter(|pause| *pause > delay) {
         host.origins.asked_for_pause(origin, fetched.outcome, pause, Utc::now());
     }

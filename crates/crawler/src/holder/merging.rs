@@ -11,7 +11,7 @@ use std::{
 };
 
 use everytab_coordinator::{LinkCursors, SlotFence};
-use everytab_fetcher::{HostDelay, HostTurns};
+use everytab_fetcher::{HostClient, HostDelay};
 use everytab_frontier::{HostState, Link, Merged, never_paused, site_hash};
 
 use crate::{
@@ -307,7 +307,7 @@ impl Holder {
             return;
         }
         let options = Arc::clone(&self.options);
-        let turns = HostTurns::new(&self.context.fetcher, options, HostDelay::default());
+        let turns = HostClient::new(&self.context.fetcher, options, HostDelay::default());
         let is_own = self.settings.own.contain(name);
         self.state.hosts.insert(host_hash, Host::new(slot, site_hash, name, is_own, turns));
         if let Some(slot) = self.state.slots.get_mut(&slot) {

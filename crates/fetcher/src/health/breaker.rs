@@ -26,7 +26,7 @@ pub(crate) struct Breaker {
     hasher: RandomState,
 }
 
-/// Distinct origins, as hashes, in the order in which they finished, and whether each failed.
+/// Distinct origins, as hashes, in the order they finished, and whether each failed.
 #[derive(Default)]
 struct RecentOrigins {
     origins: VecDeque<(u64, bool)>,

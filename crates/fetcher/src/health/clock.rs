@@ -1,6 +1,4 @@
 //! The time limit of a fetch: a deadline that moves while the fetch waits for permits.
-//!
-//! Does not depend on what is done in that time.
 
 use std::{future::Future, time::Duration};
 
@@ -77,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_step_that_is_late_before_the_deadline_has_its_own_outcome() {
+    async fn a_step_that_times_out_before_the_deadline_has_its_outcome() {
         let clock = Clock::start(Duration::from_secs(10));
         let late = clock
             .within(Duration::from_secs(5), Outcome::FirstByteTimeout, std::future::pending::<()>())

@@ -1,10 +1,10 @@
 //! Checks whether the local link works: a connection was made in the last second, or can be made
 //! now to an address that accepted one before.
 //!
-//! A link that drops packets looks like a silent peer. If a fetch times out while no known address
-//! can be reached, that is a local failure and not an outcome. While too few good addresses are
-//! known, nothing can be concluded and the peer is assumed to be the cause. Does not depend on what
-//! timed out, or on names.
+//! A link that drops packets looks like a silent peer. If a fetch times out and no known address
+//! can be reached, this is a local failure instead of an outcome. While too few good addresses are
+//! known, the check cannot decide, and assumes that the peer is the cause. Does not depend on which
+//! request timed out, or on names.
 
 use std::{
     collections::VecDeque,
@@ -16,7 +16,7 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use parking_lot::Mutex;
 use tokio::{net::TcpStream, time::timeout};
 
-use crate::trouble::Trouble;
+use crate::local_failure::LocalFailure;
 
 /// Maximum age of a connection that shows that the link works.
 const FRESH: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ struct GoodAddresses {
     endpoints: VecDeque<SocketAddr>,
 }
 
-/// What one fetcher knows about the local link.
+/// The state of the local link, as seen by one fetcher.
 #[derive(Default)]
 pub(crate) struct Connectivity {
     good: Mutex<GoodAddresses>,
@@ -61,7 +61,7 @@ impl Connectivity {
     /// Checks whether anything can be reached. Concurrent calls share one check.
     ///
     /// Returns an error if no good address can be reached although enough are known.
-    pub(crate) async fn check(&self) -> Result<(), Trouble> {
+    pub(crate) async fn check(&self) -> Result<(), LocalFailure> {
         let asked = Instant::now();
         if self.has_connected_since(asked.checked_sub(FRESH)) {
             return Ok(());
@@ -87,11 +87,11 @@ impl Connectivity {
                 return Ok(());
             }
         }
-        Err(Trouble::NetworkUnreachable)
+        Err(LocalFailure::NetworkUnreachable)
     }
 
     /// Returns whether the link may have been down at any time after `began`: there was a second
-    /// without a connection, and enough addresses are known to tell.
+    /// without a connection, although enough addresses are known to judge this.
     pub(crate) fn was_quiet_since(&self, began: Instant) -> bool {
         let good = self.good.lock();
         let is_known = good.endpoints.len() >= MIN_GOOD_ADDRESSES;
@@ -124,7 +124,7 @@ mod tests {
     #[tokio::test]
     async fn a_link_is_dead_when_no_good_address_can_be_reached_any_more() {
         let connectivity = Connectivity::default();
-        assert_eq!(connectivity.check().await, Ok(()), "nothing is known");
+        assert_eq!(connectivity.check().await, Ok(()), "before the first connection");
         for last in 1..=3 {
             let mut endpoint = closed();
             endpoint.set_ip([127, 0, 0, last].into());
@@ -132,7 +132,7 @@ mod tests {
             connectivity.connected(endpoint);
             age(&connectivity);
         }
-        assert_eq!(connectivity.check().await, Err(Trouble::NetworkUnreachable));
+        assert_eq!(connectivity.check().await, Err(LocalFailure::NetworkUnreachable));
         connectivity.connected(closed());
         assert_eq!(connectivity.check().await, Ok(()), "a connection was just made");
     }
@@ -144,7 +144,7 @@ mod tests {
         let quiet = || connectivity.good.lock().last_connected = began.checked_sub(FRESH * 2);
         for last in 1..=3 {
             quiet();
-            assert!(!connectivity.was_quiet_since(began), "{last}: too little is known");
+            assert!(!connectivity.was_quiet_since(began), "{last}: fewer origins than the minimum");
             let mut endpoint = closed();
             endpoint.set_ip([127, 0, 0, last].into());
             connectivity.connected(endpoint);

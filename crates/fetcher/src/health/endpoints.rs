@@ -1,10 +1,10 @@
-//! Remembers dead endpoints (address and port), so that other hosts there cost no timeout.
+//! Remembers dead endpoints (address and port), so that other hosts on them do not cost a timeout.
 //!
 //! An endpoint is dead once it refused or did not accept connections for two different hosts, and
-//! only for ten minutes. Skipping it then has the same result as trying it, because the outcome is
-//! the one of that attempt. The first later pass that needs a silent endpoint tries it once more,
-//! on behalf of all. Memory is bounded. Forgetting an endpoint costs requests, but never changes an
-//! outcome. Does not depend on URLs; of names it only needs whether two are equal.
+//! only for ten minutes. Skipping it then has the same result as trying it, because the recorded
+//! outcome is used. The first later pass that needs a silent endpoint tries it once more, on behalf
+//! of all. Memory is bounded. Forgetting an endpoint costs requests, but never changes an outcome.
+//! Does not depend on URLs, and only compares names.
 
 use std::{
     future::Future,
@@ -19,8 +19,8 @@ use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 use crate::{
+    local_failure::LocalFailure,
     outcome::{Dead, Outcome},
-    trouble::Trouble,
 };
 
 /// Maximum number of endpoints that are remembered, at about 200 bytes each.
@@ -60,8 +60,8 @@ impl DeadEndpoints {
         failure.by_two_hosts.then_some(failure.outcome)
     }
 
-    /// Records a failure to dial `endpoint` for `host`. Outcomes that say nothing about the
-    /// endpoint itself are ignored.
+    /// Records a failure to dial `endpoint` for `host`. Ignores outcomes that do not depend on the
+    /// endpoint itself.
     pub(crate) fn failed(&self, endpoint: SocketAddr, host: &str, outcome: Outcome) {
         if outcome.dead() != Dead::Endpoint || !self.remembers {
             return;
@@ -93,8 +93,8 @@ impl DeadEndpoints {
     pub(crate) async fn try_again(
         &self,
         endpoint: SocketAddr,
-        attempt: impl Future<Output = Result<bool, Trouble>>,
-    ) -> Result<(bool, bool), Trouble> {
+        attempt: impl Future<Output = Result<bool, LocalFailure>>,
+    ) -> Result<(bool, bool), LocalFailure> {
         let tried_again = match self.failures.lock().get(&endpoint) {
             None => return Ok((true, false)),
             Some(failure) if failure.outcome != Outcome::ConnectTimeout => {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_silent_endpoint_is_tried_once_more_for_all_and_one_that_refuses_is_not() {
+    async fn a_silent_endpoint_is_retried_once_for_all_and_a_refusing_one_is_not() {
         let endpoints = DeadEndpoints::new(true);
         let silent: SocketAddr = "192.0.2.1:443".parse().expect("an address");
         let refusing: SocketAddr = "192.0.2.2:443".parse().expect("an address");
@@ -163,16 +163,16 @@ mod tests {
         for host in ["a.example", "b.example"] {
             endpoints.failed(silent, host, Outcome::ConnectTimeout);
         }
-        let ours = std::future::ready(Err(Trouble::FileDescriptors));
+        let ours = std::future::ready(Err(LocalFailure::FileDescriptors));
         let tried = endpoints.try_again(silent, ours).await;
-        assert_eq!(tried, Err(Trouble::FileDescriptors), "and nothing is learnt by it");
+        assert_eq!(tried, Err(LocalFailure::FileDescriptors), "a local failure teaches nothing");
         let alive = endpoints.try_again(silent, std::future::ready(Ok(true))).await;
         assert_eq!(alive, Ok((true, true)));
         assert_eq!(endpoints.verdict(silent), None);
     }
 
     #[test]
-    fn outcomes_that_are_not_about_the_endpoint_are_not_remembered() {
+    fn outcomes_that_do_not_depend_on_the_endpoint_are_ignored() {
         let endpoints = DeadEndpoints::new(true);
         let endpoint: SocketAddr = "192.0.2.1:443".parse().expect("an address");
         for host in ["a.example", "b.example"] {

@@ -1,7 +1,8 @@
 //! Detects stalls of this process by a timer that fires late.
 //!
-//! In a process that was frozen, starved or asleep, deadlines pass that no peer missed. Fetches
-//! that were in flight then are void and run again. Does not depend on what was in flight.
+//! In a process that was frozen, starved or asleep, deadlines pass although no peer missed them.
+//! Fetches that were in flight are then void and run again. Does not depend on which fetches they
+//! were.
 
 use std::{
     sync::Arc,
@@ -13,8 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// Interval between two ticks.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
-/// Minimum delay of a tick that counts as a stall: far above scheduling noise, far below the
-/// shortest deadline.
+/// Minimum delay of a tick that counts as a stall: far above scheduling noise, far below every
+/// deadline.
 const STALL_MIN: Duration = Duration::from_millis(1_000);
 
 #[derive(Clone, Copy)]
@@ -38,7 +39,7 @@ impl Ticks {
     }
 }
 
-/// Watches the runtime in which it was created, for as long as it lives.
+/// Watches the current runtime while this value lives.
 pub(crate) struct StallWatch {
     ticks: Arc<Mutex<Ticks>>,
     _ticker: AbortOnDropHandle<()>,

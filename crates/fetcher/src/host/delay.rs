@@ -28,13 +28,13 @@ const SMOOTHING: u32 = 3;
 /// Delay settings of the crawl and the operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DelaySettings {
-    /// The delay of the crawl.
+    /// The crawl's delay.
     pub delay: Duration,
     /// The delay is at least this many times the response time.
     pub factor: f64,
     /// Maximum delay that the multiple of the response time causes.
     pub max_delay: Duration,
-    /// An additional delay for the host or site. Zero for none.
+    /// An additional delay for the host or site, if not zero.
     pub override_delay: Duration,
 }
 
@@ -52,11 +52,11 @@ impl Default for DelaySettings {
 /// The state of a host's delay that is stored, as plain numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SavedDelay {
-    /// Milliseconds to which 429 and 503 responses raised the delay. 0 if there were none.
+    /// The delay in milliseconds after 429 and 503 responses raised it. 0 if it was not raised.
     pub delay_ms: u32,
     /// Smoothed response time in milliseconds. 0 if unknown.
     pub response_ms: u32,
-    /// `Crawl-delay` of robots.txt in milliseconds. 0 if there is none.
+    /// The `Crawl-delay` in robots.txt, in milliseconds. 0 if it has no such line.
     pub crawl_delay_ms: u32,
     /// Milliseconds from the time of saving until the next request may start. This is the column
     /// `free_at`, in the caller's clock.
@@ -65,28 +65,28 @@ pub struct SavedDelay {
 
 /// The result of a request to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostAnswer {
+pub enum HostResult {
     /// The host responded.
-    Answered {
+    Responded {
         /// How long the server took.
         took: Duration,
         /// Whether the status was 429 or 503.
-        is_complaint: bool,
-        /// The `Retry-After` of such a response.
+        is_rate_limited: bool,
+        /// The `Retry-After` of this response.
         retry_after: Option<Duration>,
     },
     /// There was no response, or the request was cancelled.
-    Void,
+    NoResponse,
 }
 
 /// The delay of one host. The default is for a host that was never requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostDelay {
-    /// The delay to which 429 and 503 responses raised it.
+    /// The delay after 429 and 503 responses raised it.
     raised: Duration,
     response: Duration,
     crawl_delay: Duration,
-    /// When the last request ended, and the settings with which it was made.
+    /// When the last request ended, and its settings.
     last: Option<(Instant, DelaySettings)>,
     /// Earliest time of the next request, from the restored state.
     not_before: Option<Instant>,
@@ -120,18 +120,19 @@ impl HostDelay {
         }
     }
 
-    /// Sets the `Crawl-delay` of robots.txt. `None` if it has none.
+    /// Sets the `Crawl-delay` from robots.txt. `None` if it has no such line.
     pub fn set_crawl_delay(&mut self, crawl_delay: Option<Duration>) {
         self.crawl_delay = crawl_delay.unwrap_or_default();
     }
 
-    /// Delays the next request until `at`. A new holder of the host calls this, because it does not
-    /// know the last requests of one that died.
+    /// Delays the next request until `at`. A new holder calls this, because it does not know when
+    /// its dead predecessor sent the last requests.
     pub fn wait_until(&mut self, at: Instant) {
         self.not_before = self.not_before.max(Some(at));
     }
 
-    /// Returns when the last request ended. `None` if none was made since the state was restored.
+    /// Returns when the last request ended. `None` if no request was made since the state was
+    /// restored.
     pub fn ended_at(&self) -> Option<Instant> {
         self.last.map(|(ended_at, _)| ended_at)
     }
@@ -144,13 +145,12 @@ impl HostDelay {
 
     /// Returns the delay between two requests with these settings.
     pub fn delay(&self, settings: &DelaySettings) -> Duration {
-        self.delay_without_complaints(settings).max(self.raised)
+        self.base_delay(settings).max(self.raised)
     }
 
-    /// Returns when the next request may start, if it is made with these settings. `None` for
-    /// immediately. If the crawl of the last request has a longer delay, the shorter of both delays
-    /// counts. A crawl's long delay therefore only affects its own requests, for which its caller
-    /// enforces it.
+    /// Returns when a request with these settings may start. `None` for immediately. If the last
+    /// request was for a crawl with a longer delay, the shorter delay counts. This way, a crawl's
+    /// long delay only affects its own requests, and its caller enforces it.
     pub fn free_at(&self, settings: &DelaySettings) -> Option<Instant> {
         let after_last = self.last.map(|(ended_at, before)| {
             let delay = settings.delay.min(before.delay);
@@ -160,22 +160,22 @@ impl HostDelay {
     }
 
     /// Records the end of a request that was made with these settings.
-    pub fn ended(&mut self, answer: HostAnswer, settings: &DelaySettings, now: Instant) {
+    pub fn ended(&mut self, answer: HostResult, settings: &DelaySettings, now: Instant) {
         match answer {
-            HostAnswer::Answered { took, is_complaint, retry_after } => {
+            HostResult::Responded { took, is_rate_limited, retry_after } => {
                 self.learn(took);
-                if is_complaint {
-                    self.complained(retry_after, settings);
+                if is_rate_limited {
+                    self.raise(retry_after, settings);
                 } else {
-                    self.relent(settings);
+                    self.lower(settings);
                 }
             }
-            HostAnswer::Void => {}
+            HostResult::NoResponse => {}
         }
         self.last = Some((now, *settings));
     }
 
-    fn delay_without_complaints(&self, settings: &DelaySettings) -> Duration {
+    fn base_delay(&self, settings: &DelaySettings) -> Duration {
         let multiple_ms = self.response.as_millis() as f64 * settings.factor;
         let max_ms = settings.max_delay.as_millis() as f64;
         // The conversion maps NaN and negative numbers to 0.
@@ -194,7 +194,7 @@ impl HostDelay {
     }
 
     /// Doubles the delay, unless `Retry-After` specifies a longer pause, which the caller keeps.
-    fn complained(&mut self, retry_after: Option<Duration>, settings: &DelaySettings) {
+    fn raise(&mut self, retry_after: Option<Duration>, settings: &DelaySettings) {
         let delay = self.delay(settings);
         if retry_after.is_none_or(|wait| wait <= delay) {
             self.raised = (delay * 2).clamp(RAISED_DELAY_MIN, RAISED_DELAY_MAX);
@@ -202,9 +202,9 @@ impl HostDelay {
     }
 
     /// Halves the raised delay, and resets it once the settings require as much.
-    fn relent(&mut self, settings: &DelaySettings) {
+    fn lower(&mut self, settings: &DelaySettings) {
         self.raised /= 2;
-        if self.raised < self.delay_without_complaints(settings).max(RAISED_DELAY_MIN) {
+        if self.raised < self.base_delay(settings).max(RAISED_DELAY_MIN) {
             self.raised = Duration::ZERO;
         }
     }

@@ -1,12 +1,12 @@
 //! Makes redirects to other hosts obey the delay of a host that this process also crawls.
 //!
-//! A chain whose redirects are followed, such as that of a robots.txt, may lead to any host. This
-//! host may have its own [`HostTurns`](crate::HostTurns) in this process, which do not know about
-//! the chain. Each request of a crawl therefore passes the gate of its host: one at a time, a guest
-//! only after the host's delay, and the host's own next request only after another delay.
+//! A chain with followed redirects, such as for a robots.txt, may lead to any host. This process
+//! may also have a [`HostClient`](crate::HostClient) for that host, which does not know about the
+//! chain. Each crawl request therefore passes its host's gate: one at a time, a guest only after
+//! the host's delay, and the host's own next request only after another delay.
 //!
-//! Invariant: a chain is in at most one gate, so that no two chains wait for each other. Does not
-//! depend on the order of a host's requests, or on other processes.
+//! Invariant: a chain is in at most one gate, so that two chains never wait for each other. Does
+//! not depend on the order of a host's requests, or on other processes.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -24,14 +24,14 @@ const MIN_GATES_DROPPED: usize = 1_024;
 
 /// The source of a request to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Visitor {
-    /// The host's own requests, with this delay. They wait after their last request themselves.
+pub(crate) enum RequestSource {
+    /// The host's own client, with this delay. It keeps the delay after its own requests itself.
     Own(Duration),
     /// A chain that started on another host, with this delay.
     Guest(Duration),
 }
 
-/// The gates of all hosts that crawls of this process have requested recently.
+/// The gates of all hosts that this process's crawls have requested recently.
 #[derive(Default)]
 pub(crate) struct HostGates(Mutex<Gates>);
 
@@ -48,16 +48,16 @@ type Gate = tokio::sync::Mutex<Ends>;
 struct Ends {
     /// The host's own last request, with its delay.
     own: Option<(Instant, Duration)>,
-    /// The last request of a guest.
+    /// The last guest's request.
     guest: Option<Instant>,
 }
 
 impl Ends {
-    /// Returns when a visitor may send a request. `None` if now.
-    fn free_at(&self, visitor: Visitor) -> Option<Instant> {
-        match visitor {
-            Visitor::Own(delay) => self.guest.map(|at| at + delay),
-            Visitor::Guest(delay) => {
+    /// Returns when a request from this source may start. `None` for immediately.
+    fn free_at(&self, source: RequestSource) -> Option<Instant> {
+        match source {
+            RequestSource::Own(delay) => self.guest.map(|at| at + delay),
+            RequestSource::Guest(delay) => {
                 let own = self.own.map(|(at, own)| at + own.max(delay));
                 own.max(self.guest.map(|at| at + delay))
             }
@@ -71,31 +71,31 @@ impl Ends {
 }
 
 /// A request that has passed a gate. Dropping it marks the end of the request.
-pub(crate) struct Passage {
+pub(crate) struct GatePass {
     ends: OwnedMutexGuard<Ends>,
-    visitor: Visitor,
+    source: RequestSource,
 }
 
-impl Drop for Passage {
+impl Drop for GatePass {
     fn drop(&mut self) {
         let now = Instant::now();
-        match self.visitor {
-            Visitor::Own(delay) => self.ends.own = Some((now, delay)),
-            Visitor::Guest(_) => self.ends.guest = Some(now),
+        match self.source {
+            RequestSource::Own(delay) => self.ends.own = Some((now, delay)),
+            RequestSource::Guest(_) => self.ends.guest = Some(now),
         }
     }
 }
 
 impl HostGates {
-    /// Waits until a visitor may send a request to a host.
-    pub(crate) async fn enter(&self, host: &str, visitor: Visitor) -> Passage {
+    /// Waits until a request from this source to a host may start.
+    pub(crate) async fn enter(&self, host: &str, source: RequestSource) -> GatePass {
         let ends = self.gate(host).lock_owned().await;
-        // Create the passage after the wait: a visitor that is dropped while it waits has sent
+        // Create the pass after the wait: a task that is cancelled while it waits has sent
         // nothing.
-        if let Some(at) = ends.free_at(visitor) {
+        if let Some(at) = ends.free_at(source) {
             sleep_until(at).await;
         }
-        Passage { ends, visitor }
+        GatePass { ends, source }
     }
 
     fn gate(&self, host: &str) -> Arc<Gate> {
@@ -119,15 +119,15 @@ impl HostGates {
 mod tests {
     use super::*;
 
-    const OWN: Visitor = Visitor::Own(Duration::from_secs(10));
-    const GUEST: Visitor = Visitor::Guest(Duration::from_secs(1));
+    const OWN: RequestSource = RequestSource::Own(Duration::from_secs(10));
+    const GUEST: RequestSource = RequestSource::Guest(Duration::from_secs(1));
 
-    /// Returns the seconds for which each visitor waits, in order.
-    async fn waits(gates: &HostGates, visitors: &[Visitor]) -> Vec<u64> {
+    /// Returns how many seconds each request waits, in order.
+    async fn waits(gates: &HostGates, sources: &[RequestSource]) -> Vec<u64> {
         let mut waits = Vec::new();
-        for visitor in visitors {
+        for source in sources {
             let began = Instant::now();
-            drop(gates.enter("a.example", *visitor).await);
+            drop(gates.enter("a.example", *source).await);
             waits.push(began.elapsed().as_secs());
         }
         waits
@@ -136,7 +136,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_guest_keeps_the_hosts_delay_and_so_does_the_host_after_it() {
         let gates = HostGates::default();
-        // Between two of its own requests the host waits itself, not the gate.
+        // The host, not the gate, keeps the delay between two requests by the host itself.
         assert_eq!(waits(&gates, &[GUEST, GUEST, OWN, OWN, GUEST]).await, [0, 1, 10, 0, 10]);
         drop(gates.enter("b.example", GUEST).await);
         let began = Instant::now();
@@ -147,12 +147,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_passes_at_a_time() {
         let gates = HostGates::default();
-        let passage = gates.enter("a.example", OWN).await;
+        let pass = gates.enter("a.example", OWN).await;
         let other = gates.enter("a.example", GUEST);
         tokio::pin!(other);
         let early = tokio::time::timeout(Duration::from_secs(60), other.as_mut()).await;
-        assert!(early.is_err(), "the first one has not ended");
-        drop(passage);
+        assert!(early.is_err(), "the first request is still in flight");
+        drop(pass);
         let began = Instant::now();
         drop(other.await);
         assert_eq!(began.elapsed().as_secs(), 10);

@@ -69,7 +69,7 @@ impl DnsClient {
 
     /// Sends a query once and waits for the response, without a deadline. Returns socket errors,
     /// except that a server without a listening process counts as silent.
-    pub(crate) async fn ask(&self, name: &Name, record_type: RecordType) -> io::Result<Message> {
+    pub(crate) async fn query(&self, name: &Name, record_type: RecordType) -> io::Result<Message> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let socket = &self.sockets[number % SOCKETS];
         let Socket { socket, pending, .. } = socket.get_or_try_init(|| self.open()).await?;
@@ -98,7 +98,7 @@ impl DnsClient {
         let bytes = message.to_vec().map_err(io::Error::other)?;
         match socket.send(&bytes).await {
             Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => return Err(error),
-            // The refusal is about an earlier query, and this one was not sent.
+            // This error is about an earlier query, and the new query was not sent.
             Err(_) => drop(socket.send(&bytes).await),
             Ok(_) => {}
         }
@@ -129,7 +129,7 @@ async fn read(socket: Arc<UdpSocket>, pending: Pending) {
         let Ok(message) = Message::from_vec(&buffer[..length]) else { continue };
         let mut pending = pending.lock();
         let question = pending.get(&message.metadata.id);
-        if question.is_some_and(|(query, _)| is_answer_to(&message, query))
+        if question.is_some_and(|(query, _)| is_response_to(&message, query))
             && let Some((_, sender)) = pending.remove(&message.metadata.id)
         {
             // Sending only fails if the caller has just given up.
@@ -139,7 +139,7 @@ async fn read(socket: Arc<UdpSocket>, pending: Pending) {
 }
 
 /// Returns whether a message is the response to exactly this query. Case does not matter.
-fn is_answer_to(message: &Message, query: &Query) -> bool {
+fn is_response_to(message: &Message, query: &Query) -> bool {
     let [answered] = message.queries.as_slice() else { return false };
     answered.query_type() == query.query_type()
         && answered.name() == query.name()
@@ -180,13 +180,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_questions_over_few_sockets_each_get_their_own_answer() {
+    async fn queries_that_share_sockets_get_their_own_responses() {
         let (address, _serving) = server(|question| vec![question]).await;
         let client = DnsClient::new(address);
         let asked = (0..300).map(|number| {
-            let (client, name) = (&client, name(&format!("h{number}.test.")));
+            let client = &client;
+            let name = name(&format!("h{number}.test."));
             async move {
-                let answer = client.ask(&name, RecordType::A).await.expect("an answer");
+                let answer = client.query(&name, RecordType::A).await.expect("an answer");
                 assert_eq!(answer.queries[0].name(), &name);
             }
         });
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_message_that_does_not_match_the_question_is_no_answer() {
+    async fn a_message_that_does_not_match_the_query_is_ignored() {
         let (address, _serving) = server(|question| {
             let mut other_id = question.clone();
             other_id.metadata.id = question.metadata.id.wrapping_add(1);
@@ -211,16 +212,16 @@ mod tests {
         })
         .await;
         let client = DnsClient::new(address);
-        let answer = client.ask(&name("a.test."), RecordType::A).await.expect("an answer");
+        let answer = client.query(&name("a.test."), RecordType::A).await.expect("an answer");
         assert_eq!(answer.metadata.response_code, ResponseCode::NXDomain);
     }
 
     #[tokio::test]
-    async fn a_question_whose_caller_gave_up_is_removed() {
+    async fn a_query_is_removed_when_its_caller_gives_up() {
         let (address, _serving) = server(|_| Vec::new()).await;
         let client = DnsClient::new(address);
         let name = name("a.test.");
-        let asked = client.ask(&name, RecordType::A);
+        let asked = client.query(&name, RecordType::A);
         timeout(Duration::from_millis(50), asked).await.expect_err("silence");
         let socket = client.sockets[0].get().expect("opened");
         assert!(socket.pending.lock().is_empty());

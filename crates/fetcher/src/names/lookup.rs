@@ -1,8 +1,8 @@
-//! Sends DNS questions to the operator's choice of resolver.
+//! Sends DNS queries to the operator's choice of resolver.
 //!
-//! Each question has two attempts with a deadline each. The first uses the few sockets of the DNS
+//! Each query has two attempts with a deadline each. The first uses the few sockets of the DNS
 //! client, and falls back to the resolver library if the response is incomplete; the second uses
-//! the library. Does not cache, and does not depend on what the addresses are for.
+//! the library. Does not cache, and does not depend on why a name is looked up.
 
 use std::{
     io,
@@ -23,14 +23,14 @@ use hickory_resolver::{
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-use crate::{names::dns_client::DnsClient, settings::FetchSettings, trouble::Trouble};
+use crate::{local_failure::LocalFailure, names::dns_client::DnsClient, settings::FetchSettings};
 
-/// Minimum time to cache an answer: the icons of one shard look up a name within it.
+/// Minimum time to cache a result, because the icons of one shard look up a name within it.
 pub(crate) const TTL_MIN: Duration = Duration::from_secs(60);
-/// Maximum time to cache an answer, whatever its TTL.
+/// Maximum time to cache a result with any TTL.
 pub(crate) const TTL_MAX: Duration = Duration::from_secs(3_600);
 
-/// Sends questions to one resolver.
+/// Sends queries to one resolver.
 pub(crate) struct DnsLookup {
     hickory: TokioResolver,
     /// The client for the first name server. `None` if the system's settings have no server.
@@ -39,8 +39,8 @@ pub(crate) struct DnsLookup {
     last_answer_at: Mutex<Option<Instant>>,
 }
 
-/// The result of one DNS question.
-pub(crate) enum DnsAnswer {
+/// The result of one DNS query.
+pub(crate) enum DnsResult {
     /// Addresses, and until when they may be cached.
     Addresses(Vec<IpAddr>, Instant),
     NoSuchName,
@@ -50,7 +50,7 @@ pub(crate) enum DnsAnswer {
     /// No response arrived in time.
     Silence,
     /// A local failure prevented the query.
-    Trouble(Trouble),
+    LocalFailure(LocalFailure),
 }
 
 impl DnsLookup {
@@ -63,7 +63,7 @@ impl DnsLookup {
                 TokioRuntimeProvider::default(),
             ),
             None => TokioResolver::builder_tokio()
-                .map_err(|e| format!("the machine's resolver settings: {e} (set --dns)"))?,
+                .map_err(|e| format!("the system's resolver settings: {e} (set --dns)"))?,
         };
         set_options(builder.options_mut(), settings.dns_timeout);
         let server = settings.dns.or_else(first_server_of_the_machine);
@@ -76,35 +76,35 @@ impl DnsLookup {
         })
     }
 
-    /// Returns whether the resolver has answered any question since then.
-    pub(crate) fn has_answered_since(&self, since: Instant) -> bool {
+    /// Returns whether the resolver has responded to any query since then.
+    pub(crate) fn has_responded_since(&self, since: Instant) -> bool {
         self.last_answer_at.lock().is_some_and(|seen| seen >= since)
     }
 
     /// Returns the IPv4 addresses of a name, or its IPv6 addresses if it has none.
-    pub(crate) async fn addresses(&self, host: &str) -> DnsAnswer {
-        match self.ask(host, RecordType::A).await {
-            DnsAnswer::NoSuchRecord => self.ask(host, RecordType::AAAA).await,
+    pub(crate) async fn addresses(&self, host: &str) -> DnsResult {
+        match self.query(host, RecordType::A).await {
+            DnsResult::NoSuchRecord => self.query(host, RecordType::AAAA).await,
             answer => answer,
         }
     }
 
-    /// Sends one question, and retries it if there was no response.
-    async fn ask(&self, host: &str, record_type: RecordType) -> DnsAnswer {
+    /// Sends one query, and retries it if there was no response.
+    async fn query(&self, host: &str, record_type: RecordType) -> DnsResult {
         let Ok(name) = Name::from_ascii(format!("{host}.")) else {
-            return DnsAnswer::NoSuchName;
+            return DnsResult::NoSuchName;
         };
-        let mut last = DnsAnswer::Silence;
+        let mut last = DnsResult::Silence;
         for attempt in 0..2 {
             let by_client = match &self.client {
-                Some(client) if attempt == 0 => self.ask_client(client, &name, record_type).await,
+                Some(client) if attempt == 0 => self.query_client(client, &name, record_type).await,
                 _ => None,
             };
             last = match by_client {
                 Some(answer) => answer,
-                None => self.ask_hickory(&name, record_type).await,
+                None => self.query_hickory(&name, record_type).await,
             };
-            if !matches!(last, DnsAnswer::Silence | DnsAnswer::Trouble(_)) {
+            if !matches!(last, DnsResult::Silence | DnsResult::LocalFailure(_)) {
                 *self.last_answer_at.lock() = Some(Instant::now());
                 break;
             }
@@ -113,14 +113,14 @@ impl DnsLookup {
     }
 
     /// Queries through the few sockets of the DNS client. `None` if the response is incomplete.
-    async fn ask_client(
+    async fn query_client(
         &self,
         client: &DnsClient,
         name: &Name,
         record_type: RecordType,
-    ) -> Option<DnsAnswer> {
-        let message = match timeout(self.attempt_timeout, client.ask(name, record_type)).await {
-            Err(_elapsed) => return Some(DnsAnswer::Silence),
+    ) -> Option<DnsResult> {
+        let message = match timeout(self.attempt_timeout, client.query(name, record_type)).await {
+            Err(_elapsed) => return Some(DnsResult::Silence),
             Ok(Err(error)) => return Some(of_io_error(&error)),
             Ok(Ok(message)) => message,
         };
@@ -134,18 +134,18 @@ impl DnsLookup {
                 let answer = of_records(&message.answers, Instant::now() + left);
                 // Incomplete: an alias (CNAME) whose target is not in the response.
                 let is_whole =
-                    message.answers.is_empty() || matches!(answer, DnsAnswer::Addresses(..));
+                    message.answers.is_empty() || matches!(answer, DnsResult::Addresses(..));
                 is_whole.then_some(answer)
             }
-            ResponseCode::NXDomain => Some(DnsAnswer::NoSuchName),
-            _ => Some(DnsAnswer::Failure),
+            ResponseCode::NXDomain => Some(DnsResult::NoSuchName),
+            _ => Some(DnsResult::Failure),
         }
     }
 
-    async fn ask_hickory(&self, name: &Name, record_type: RecordType) -> DnsAnswer {
+    async fn query_hickory(&self, name: &Name, record_type: RecordType) -> DnsResult {
         let lookup = self.hickory.lookup(name.clone(), record_type);
         match timeout(self.attempt_timeout, lookup).await {
-            Err(_elapsed) => DnsAnswer::Silence,
+            Err(_elapsed) => DnsResult::Silence,
             Ok(Ok(lookup)) => of_records(lookup.answers(), lookup.valid_until()),
             Ok(Err(error)) => of_error(&error),
         }
@@ -153,7 +153,7 @@ impl DnsLookup {
 }
 
 /// Returns the addresses in the records of a response, under any alias.
-fn of_records(records: &[Record], valid_until: Instant) -> DnsAnswer {
+fn of_records(records: &[Record], valid_until: Instant) -> DnsResult {
     let addresses = records.iter().filter_map(|record| match &record.data {
         RData::A(a) => Some(IpAddr::V4(a.0)),
         RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
@@ -161,15 +161,15 @@ fn of_records(records: &[Record], valid_until: Instant) -> DnsAnswer {
     });
     let addresses: Vec<IpAddr> = addresses.collect();
     if addresses.is_empty() {
-        return DnsAnswer::NoSuchRecord;
+        return DnsResult::NoSuchRecord;
     }
     let now = Instant::now();
     let left = valid_until.saturating_duration_since(now);
-    DnsAnswer::Addresses(addresses, now + left.clamp(TTL_MIN, TTL_MAX))
+    DnsResult::Addresses(addresses, now + left.clamp(TTL_MIN, TTL_MAX))
 }
 
-fn of_io_error(error: &io::Error) -> DnsAnswer {
-    Trouble::of_io(error).map_or(DnsAnswer::Silence, DnsAnswer::Trouble)
+fn of_io_error(error: &io::Error) -> DnsResult {
+    LocalFailure::of_io(error).map_or(DnsResult::Silence, DnsResult::LocalFailure)
 }
 
 fn first_server_of_the_machine() -> Option<SocketAddr> {
@@ -179,16 +179,16 @@ fn first_server_of_the_machine() -> Option<SocketAddr> {
     Some(SocketAddr::new(server.ip, port))
 }
 
-fn of_error(error: &NetError) -> DnsAnswer {
+fn of_error(error: &NetError) -> DnsResult {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
-            ResponseCode::NXDomain => DnsAnswer::NoSuchName,
-            ResponseCode::NoError => DnsAnswer::NoSuchRecord,
-            _ => DnsAnswer::Failure,
+            ResponseCode::NXDomain => DnsResult::NoSuchName,
+            ResponseCode::NoError => DnsResult::NoSuchRecord,
+            _ => DnsResult::Failure,
         },
         NetError::Io(error) => of_io_error(error),
-        NetError::Timeout | NetError::NoConnections | NetError::Busy => DnsAnswer::Silence,
-        _ => DnsAnswer::Failure,
+        NetError::Timeout | NetError::NoConnections | NetError::Busy => DnsResult::Silence,
+        _ => DnsResult::Failure,
     }
 }
 

@@ -1,9 +1,9 @@
-//! Names whose answers are known in advance, by which a false resolver is recognised.
+//! Recognises a false resolver by names with results that are known in advance.
 //!
 //! The known names must have public addresses. A made-up name must not exist. A resolver that fails
 //! either check is wrong about site names too, so its results are discarded. This is the pure part:
-//! names, findings, and the window of recent answers that makes the resolver check again. Does not
-//! depend on how a question is sent.
+//! names, findings, and the window of recent results that triggers another check. Does not depend
+//! on how a query is sent.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,20 +14,20 @@ use std::{
 
 use crate::{names::resolved::Resolved, outcome::Outcome};
 
-/// Number of recent names by which a resolver is suspected.
+/// Number of recent names that are checked for suspicious results.
 const WINDOW: usize = 100;
-/// A resolver is suspected if more of the recent names than this have no address, or have the same
-/// one: most of them.
+/// A resolver is suspected if more than this many recent names have no address, or have the same
+/// one.
 const MAX_ALIKE: usize = WINDOW / 2;
-/// A resolver is suspected if it failed for more of the recent names than this. On the web it fails
-/// for a few of a hundred names.
+/// A resolver is suspected if it failed for more than this many recent names. On the web it fails
+/// for a few names in a hundred.
 const MAX_FAILED: usize = WINDOW / 4;
 
-/// Maximum number of rounds of questions of one check, if an answer of the first is missing.
+/// Maximum rounds of queries in one check, if the first round has missing responses.
 pub(crate) const CHECK_ROUNDS: usize = 5;
-/// Maximum number of questions of all rounds without an answer, as single packets are lost. A
-/// resolver that fails for half of its questions exceeds it. The questions for one known name are
-/// not included, because the name servers of that name may be down.
+/// Maximum queries without a response over all rounds, because single packets get lost. A resolver
+/// that fails for half of its queries exceeds this. Queries for one known name are not included,
+/// because this name's servers may be down.
 const MAX_UNANSWERED: usize = 2;
 
 /// The result of checking a resolver.
@@ -35,15 +35,15 @@ const MAX_UNANSWERED: usize = 2;
 pub(crate) enum NameCheck {
     /// The known names have public addresses, and the made-up name does not exist.
     Right,
-    /// An answer is false.
-    False(FalseAnswer),
-    /// Too many questions had no answer.
+    /// A result is false.
+    False(FalseResult),
+    /// Too many queries had no response.
     Silent,
 }
 
-/// A false answer of a resolver.
+/// A false result from a resolver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FalseAnswer {
+pub(crate) enum FalseResult {
     /// NXDOMAIN for a known name.
     NoSuchName(String),
     /// No address for a known name.
@@ -54,7 +54,7 @@ pub(crate) enum FalseAnswer {
     Invented(String, IpAddr),
 }
 
-impl fmt::Display for FalseAnswer {
+impl fmt::Display for FalseResult {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuchName(name) => {
@@ -71,7 +71,7 @@ impl fmt::Display for FalseAnswer {
     }
 }
 
-/// The questions of a check that had no answer.
+/// The queries in a check that had no response.
 #[derive(Debug)]
 pub(crate) struct Unanswered {
     /// By name: the known names, then the made-up one.
@@ -85,8 +85,8 @@ impl Unanswered {
         Self { by_name: vec![0; known_names + 1], rounds: 0 }
     }
 
-    /// Adds the missing answers of a round without false answers. Returns the result of the
-    /// check if another round would not change it.
+    /// Adds the missing responses of a round without false results. Returns the check's result if
+    /// another round would not change it.
     pub(crate) fn add_round(&mut self, missing: &[bool]) -> Option<NameCheck> {
         self.rounds += 1;
         for (count, is_missing) in self.by_name.iter_mut().zip(missing) {
@@ -110,33 +110,33 @@ impl Unanswered {
 
 /// Returns a hostname that does not exist: a random one of 2^64 below `com`.
 pub(crate) fn made_up_name() -> String {
-    // Each state has random keys of its own.
+    // Each state has its own random keys.
     format!("everytab-{:016x}.com", RandomState::new().hash_one(()))
 }
 
-/// An answer in the window.
+/// A result in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum RecentAnswer {
+enum RecentResult {
     NoAddress,
     Failed,
     Address(IpAddr),
 }
 
-/// The answers for the most recent names. Most sites exist, and they have different addresses.
+/// The results for the most recent names. Most sites exist, and they have different addresses.
 #[derive(Debug, Default)]
-pub(crate) struct RecentAnswers(VecDeque<RecentAnswer>);
+pub(crate) struct RecentResults(VecDeque<RecentResult>);
 
-impl RecentAnswers {
-    /// Adds the answer for a name. Returns true if the last hundred are suspect, and then forgets
-    /// them, so that the resolver is checked once in a hundred names.
+impl RecentResults {
+    /// Adds the result for a name. Returns true if the last hundred results are suspicious, and
+    /// then forgets them, so that the resolver is checked at most once in a hundred names.
     pub(crate) fn add(&mut self, resolved: &Resolved) -> bool {
         let answer = match resolved {
             Resolved::Addresses(addresses) => match addresses.first() {
-                Some(first) => RecentAnswer::Address(*first),
-                None => RecentAnswer::NoAddress,
+                Some(first) => RecentResult::Address(*first),
+                None => RecentResult::NoAddress,
             },
-            Resolved::Failed(Outcome::DnsServfail | Outcome::DnsTimeout) => RecentAnswer::Failed,
-            Resolved::Failed(_) => RecentAnswer::NoAddress,
+            Resolved::Failed(Outcome::DnsServfail | Outcome::DnsTimeout) => RecentResult::Failed,
+            Resolved::Failed(_) => RecentResult::NoAddress,
         };
         if self.0.len() == WINDOW {
             self.0.pop_front();
@@ -150,11 +150,11 @@ impl RecentAnswers {
     }
 
     fn is_suspect(&self) -> bool {
-        let mut counts: HashMap<RecentAnswer, usize> = HashMap::new();
+        let mut counts: HashMap<RecentResult, usize> = HashMap::new();
         for answer in &self.0 {
             *counts.entry(*answer).or_default() += 1;
         }
-        let failed = counts.remove(&RecentAnswer::Failed).unwrap_or_default();
+        let failed = counts.remove(&RecentResult::Failed).unwrap_or_default();
         failed > MAX_FAILED || counts.values().any(|count| *count > MAX_ALIKE)
     }
 }
@@ -170,15 +170,14 @@ mod tests {
         Resolved::Addresses([IpAddr::V4(Ipv4Addr::from_bits(number))].into())
     }
 
-    /// Whether a resolver is suspected after a hundred answers, `alike` of which are `answer`.
+    /// Returns whether a resolver is suspected after a hundred results, if `alike` results are
+    /// equal to `answer`.
     fn is_suspected(alike: usize, answer: &Resolved) -> bool {
-        let mut recent = RecentAnswers::default();
-        let answers = (0..WINDOW).map(|number| match number < alike {
-            true => answer.clone(),
-            false => address(1_000 + number),
-        });
+        let mut recent = RecentResults::default();
+        let answers = (0..WINDOW)
+            .map(|number| if number < alike { answer.clone() } else { address(1_000 + number) });
         let suspected: Vec<bool> = answers.map(|answer| recent.add(&answer)).collect();
-        assert!(!suspected[..WINDOW - 1].contains(&true), "fewer than a hundred say nothing");
+        assert!(!suspected[..WINDOW - 1].contains(&true), "fewer than 100 names are not judged");
         suspected[WINDOW - 1]
     }
 
@@ -198,13 +197,13 @@ mod tests {
 
     #[test]
     fn a_suspicion_takes_a_hundred_new_names() {
-        let mut recent = RecentAnswers::default();
+        let mut recent = RecentResults::default();
         let nxdomain = Resolved::Failed(Outcome::DnsNxdomain);
         let suspicions = (0..WINDOW * 3).filter(|_| recent.add(&nxdomain)).count();
         assert_eq!(suspicions, 3);
     }
 
-    /// Checks three known names and a made-up one. Those in `missing` have no answer in any round.
+    /// Checks three known names and a made-up one. The names in `missing` never get a response.
     /// Returns the result and the number of rounds.
     fn check_without(missing: [bool; 4]) -> (NameCheck, usize) {
         let mut unanswered = Unanswered::new(3);
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn one_known_name_may_have_no_answer_and_no_other_names_may() {
+    fn only_one_known_name_may_lack_a_response() {
         use NameCheck::{Right, Silent};
         for (missing, expected) in [
             ([false, false, false, false], (Right, 1)),
@@ -226,7 +225,7 @@ mod tests {
         ] {
             assert_eq!(check_without(missing), expected, "{missing:?}");
         }
-        // One of two questions is half of all.
+        // One missing response to two queries is half.
         let mut unanswered = Unanswered::new(1);
         let rounds: Vec<_> = (0..3).map(|_| unanswered.add_round(&[true, false])).collect();
         assert_eq!(rounds, [None, None, Some(Silent)]);

@@ -6,11 +6,11 @@ use std::{net::IpAddr, sync::Arc};
 
 use crate::outcome::Outcome;
 
-/// The result of a lookup.
+/// A lookup's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resolved {
     /// At least one address. All of them are allowed.
     Addresses(Arc<[IpAddr]>),
-    /// The reason why there is no address to dial.
+    /// Why there is no address to dial.
     Failed(Outcome),
 }

@@ -1,9 +1,9 @@
-//! Resolves hostnames, and keeps the answers.
+//! Resolves hostnames, and caches the results.
 //!
-//! Concurrent lookups of one name share a flight (single flight). Clear answers are kept in a
-//! bounded cache. If any address of a name is not allowed, the whole name is rejected, because
-//! mixed answers are how DNS rebinding starts. Names are looked up only while the resolver gives
-//! right answers for known names; a false one voids all earlier answers. Does not depend on URLs,
+//! Concurrent lookups of one name share a flight (single flight). Definite results are kept in a
+//! bounded cache. If any address of a name is not allowed, the whole name is rejected, because DNS
+//! rebinding starts with mixed results. Names are looked up only while the resolver gives right
+//! results for the known names. A false one voids all earlier results. Does not depend on URLs,
 //! connections or robots.txt.
 
 use std::{
@@ -21,15 +21,15 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OnceCell, Semaphore};
 
 use crate::{
+    local_failure::LocalFailure,
     names::{
-        lookup::{DnsAnswer, DnsLookup, TTL_MAX, TTL_MIN},
-        name_check::{NameCheck, RecentAnswers},
+        lookup::{DnsLookup, DnsResult, TTL_MAX, TTL_MIN},
+        name_check::{NameCheck, RecentResults},
         resolved::Resolved,
         trust::ResolverTrust,
     },
     outcome::Outcome,
     settings::FetchSettings,
-    trouble::Trouble,
 };
 
 /// Maximum number of lookups on the wire. Each may take one socket.
@@ -39,25 +39,25 @@ const MAX_CACHED_NAMES: usize = 16_384;
 /// Maximum number of addresses kept per name. Only these are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// The answer for a name.
+/// The result for a name.
 #[derive(Clone)]
-struct Answer {
+struct LookupResult {
     resolved: Resolved,
     /// Until when it may be cached.
     until: Instant,
-    /// Number of checks that had found a false answer when the lookup began.
+    /// Number of checks that had found a false result when the lookup started.
     false_checks: u64,
 }
 
-type Flight = Arc<OnceCell<Result<Answer, Trouble>>>;
+type Flight = Arc<OnceCell<Result<LookupResult, LocalFailure>>>;
 
 struct LookupCache {
-    answers: LruCache<String, Answer>,
+    answers: LruCache<String, LookupResult>,
     flights: HashMap<String, Flight>,
-    recent: RecentAnswers,
+    recent: RecentResults,
 }
 
-/// The resolver of one fetcher.
+/// A fetcher's resolver.
 pub(crate) struct Resolver {
     lookup: DnsLookup,
     trust: ResolverTrust,
@@ -83,14 +83,14 @@ impl Resolver {
             cache: Mutex::new(LookupCache {
                 answers: LruCache::new(cached),
                 flights: HashMap::new(),
-                recent: RecentAnswers::default(),
+                recent: RecentResults::default(),
             }),
         })
     }
 
     /// Returns the addresses of `host` (as in the URL, a trailing dot is allowed), and whether this
     /// call looked them up.
-    pub(crate) async fn resolve(&self, host: &str) -> Result<(Resolved, bool), Trouble> {
+    pub(crate) async fn resolve(&self, host: &str) -> Result<(Resolved, bool), LocalFailure> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         // This host must not be looked up (RFC 6761, 6.3).
         if host == "localhost" || host.ends_with(".localhost") {
@@ -124,19 +124,20 @@ impl Resolver {
         }
         drop(cache);
         let answer = looked_up?;
-        match answer.false_checks == self.false_checks() {
-            true => Ok((answer.resolved, was_asked)),
-            false => Err(Trouble::ResolverFalse),
+        if answer.false_checks == self.false_checks() {
+            Ok((answer.resolved, was_asked))
+        } else {
+            Err(LocalFailure::ResolverFalse)
         }
     }
 
-    /// Returns whether a cached answer still counts.
-    fn is_valid(&self, answer: &Answer) -> bool {
+    /// Returns whether a cached result is still valid.
+    fn is_valid(&self, answer: &LookupResult) -> bool {
         Instant::now() < answer.until && answer.false_checks == self.false_checks()
     }
 
-    /// Caches the addresses of a name that another worker looked up, for `left` but at most an
-    /// hour. They are checked like the resolver's answers. An existing entry is kept.
+    /// Caches a name's addresses that another worker looked up, for `left` but at most an hour.
+    /// They are checked like the resolver's results. An existing entry is kept.
     pub(crate) fn learn(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let resolved = self.check_addresses(addresses);
@@ -144,7 +145,7 @@ impl Resolver {
             return;
         }
         let until = Instant::now() + left.min(TTL_MAX);
-        let answer = Answer { resolved, until, false_checks: self.false_checks() };
+        let answer = LookupResult { resolved, until, false_checks: self.false_checks() };
         let mut cache = self.cache();
         if cache.answers.peek(&host).is_none_or(|known| !self.is_valid(known)) {
             cache.answers.put(host, answer);
@@ -164,47 +165,44 @@ impl Resolver {
         }
     }
 
-    /// Checks the resolver with names whose answers are known. Concurrent calls share a check, but
-    /// none shares one that began before it was called.
+    /// Checks the resolver with the known names. Concurrent calls share a check, but a call never
+    /// shares a check that started before it.
     ///
-    /// Returns an error if the resolver gives a false answer or too few answers.
-    pub(crate) async fn check(&self) -> Result<(), Trouble> {
+    /// Returns an error if the resolver gives a false result or too few responses.
+    pub(crate) async fn check(&self) -> Result<(), LocalFailure> {
         judge(&self.trust.check(&self.lookup).await?)
     }
 
-    /// As [`check`](Self::check), for an answer by which a URL of a crawl fails for good. Calls
-    /// within a quarter of a second share a check. `false_checks` is the number of
-    /// [`false_checks`](Self::false_checks) before the lookup: none may be added since.
-    pub(crate) async fn confirm(&self, false_checks: u64) -> Result<(), Trouble> {
+    /// Works like [`check`](Self::check), for a result that would fail a crawl's URL permanently.
+    /// Calls within a quarter of a second share a check. `false_checks` is the number of
+    /// [`false_checks`](Self::false_checks) before the lookup, and must not have changed since.
+    pub(crate) async fn confirm(&self, false_checks: u64) -> Result<(), LocalFailure> {
         judge(&self.trust.confirm(&self.lookup).await?)?;
-        match false_checks == self.false_checks() {
-            true => Ok(()),
-            false => Err(Trouble::ResolverFalse),
-        }
+        if false_checks == self.false_checks() { Ok(()) } else { Err(LocalFailure::ResolverFalse) }
     }
 
-    /// Returns the number of checks that found a false answer. Answers from before a change are
-    /// void.
+    /// Returns the number of checks that found a false result. When it changes, all earlier results
+    /// are void.
     pub(crate) fn false_checks(&self) -> u64 {
         self.trust.false_checks()
     }
 
-    /// Returns what the last check found wrong. `None` if it was right.
+    /// Describes the fault that the last check found. `None` if it found none.
     pub(crate) fn fault(&self) -> Option<String> {
         self.trust.fault()
     }
 
     /// Looks up whether `name` has an address now, without the cache.
-    pub(crate) async fn has_address(&self, name: &str) -> Result<bool, Trouble> {
+    pub(crate) async fn has_address(&self, name: &str) -> Result<bool, LocalFailure> {
         match self.lookup.addresses(name).await {
-            DnsAnswer::Addresses(..) => Ok(true),
-            DnsAnswer::Trouble(trouble) => Err(trouble),
+            DnsResult::Addresses(..) => Ok(true),
+            DnsResult::LocalFailure(failure) => Err(failure),
             _ => Ok(false),
         }
     }
 
     /// Looks up a name, if the resolver was right for the known ones lately.
-    fn look_up<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Answer, Trouble>> {
+    fn look_up<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<LookupResult, LocalFailure>> {
         // Boxed, because a fetch of a cached name needs no room for it.
         Box::pin(async move {
             judge(&self.trust.current(&self.lookup).await?)?;
@@ -214,25 +212,26 @@ impl Resolver {
             if is_suspect {
                 self.check().await?;
             }
-            Ok(Answer { resolved, until, false_checks })
+            Ok(LookupResult { resolved, until, false_checks })
         })
     }
 
-    async fn addresses_of(&self, host: &str) -> Result<(Resolved, Instant), Trouble> {
+    async fn addresses_of(&self, host: &str) -> Result<(Resolved, Instant), LocalFailure> {
         let started = Instant::now();
         // The semaphore is never closed. Waiting here does not count in the fetch's clock.
-        let _permit = self.lookups.acquire().await.map_err(|_| Trouble::ResolverUnreachable)?;
+        let _permit =
+            self.lookups.acquire().await.map_err(|_| LocalFailure::ResolverUnreachable)?;
         let answer = self.lookup.addresses(host).await;
         let clear_until = Instant::now() + TTL_MIN;
         let uncached = Instant::now();
         Ok(match answer {
-            DnsAnswer::Addresses(addresses, until) => (self.check_addresses(addresses), until),
-            DnsAnswer::NoSuchName => (Resolved::Failed(Outcome::DnsNxdomain), clear_until),
-            DnsAnswer::NoSuchRecord => (Resolved::Failed(Outcome::DnsNoAddress), clear_until),
-            DnsAnswer::Failure => (Resolved::Failed(Outcome::DnsServfail), uncached),
-            DnsAnswer::Trouble(trouble) => return Err(trouble),
-            DnsAnswer::Silence => {
-                if !self.lookup.has_answered_since(started) {
+            DnsResult::Addresses(addresses, until) => (self.check_addresses(addresses), until),
+            DnsResult::NoSuchName => (Resolved::Failed(Outcome::DnsNxdomain), clear_until),
+            DnsResult::NoSuchRecord => (Resolved::Failed(Outcome::DnsNoAddress), clear_until),
+            DnsResult::Failure => (Resolved::Failed(Outcome::DnsServfail), uncached),
+            DnsResult::LocalFailure(failure) => return Err(failure),
+            DnsResult::Silence => {
+                if !self.lookup.has_responded_since(started) {
                     self.check().await?;
                 }
                 (Resolved::Failed(Outcome::DnsTimeout), uncached)
@@ -257,10 +256,10 @@ impl Resolver {
 }
 
 /// Returns an error unless a check found the resolver right.
-fn judge(check: &NameCheck) -> Result<(), Trouble> {
+fn judge(check: &NameCheck) -> Result<(), LocalFailure> {
     match check {
         NameCheck::Right => Ok(()),
-        NameCheck::Silent => Err(Trouble::ResolverUnreachable),
-        NameCheck::False(_) => Err(Trouble::ResolverFalse),
+        NameCheck::Silent => Err(LocalFailure::ResolverUnreachable),
+        NameCheck::False(_) => Err(LocalFailure::ResolverFalse),
     }
 }

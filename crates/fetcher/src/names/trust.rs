@@ -1,8 +1,8 @@
-//! Whether the resolver's answers count, as it was last checked with names whose answers are known.
+//! Decides whether the resolver's results are trusted, by checking it with known names.
 //!
-//! A check sends one question for each known name and one for a made-up name, all at once. If an
-//! answer is missing, it sends them again a few times, because single packets are lost. Concurrent
-//! calls share a check. Does not depend on the cache, or on what the answers are for.
+//! A check concurrently queries each known name and a made-up name. If a response is missing, it
+//! repeats the queries a few times, because single packets get lost. Concurrent calls share a
+//! check. Does not depend on the cache, or on why names are looked up.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -14,20 +14,21 @@ use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 
 use crate::{
+    local_failure::LocalFailure,
     names::{
-        lookup::{DnsAnswer, DnsLookup},
-        name_check::{CHECK_ROUNDS, FalseAnswer, NameCheck, Unanswered, made_up_name},
+        lookup::{DnsLookup, DnsResult},
+        name_check::{CHECK_ROUNDS, FalseResult, NameCheck, Unanswered, made_up_name},
     },
-    trouble::Trouble,
 };
 
-/// How long a right answer allows further lookups. A crawl has no end at which to check.
+/// How long a right result allows further lookups. Shards are checked at their end, but a crawl has
+/// no end.
 const RIGHT_FOR: Duration = Duration::from_secs(60);
 /// How long a check that failed forbids lookups without another one.
 const WRONG_FOR: Duration = Duration::from_secs(1);
-/// Minimum interval between the checks that confirm single answers.
+/// Minimum interval between the checks that confirm single results.
 const CONFIRM_INTERVAL: Duration = Duration::from_millis(250);
-/// Pause between two rounds of questions.
+/// Pause between two rounds of queries.
 const ROUND_PAUSE: Duration = Duration::from_millis(250);
 
 /// A finished check, and when it began.
@@ -37,7 +38,7 @@ struct LastCheck {
     check: NameCheck,
 }
 
-/// The checks of one resolver.
+/// Checks one resolver.
 pub(crate) struct ResolverTrust {
     known_names: Vec<String>,
     /// Knows which addresses are public.
@@ -59,12 +60,12 @@ impl ResolverTrust {
         }
     }
 
-    /// Returns the number of checks that found a false answer.
+    /// Returns the number of checks that found a false result.
     pub(crate) fn false_checks(&self) -> u64 {
         self.false_checks.load(Ordering::SeqCst)
     }
 
-    /// Returns what the last check found wrong. `None` if it was right.
+    /// Describes the fault that the last check found. `None` if it found none.
     pub(crate) fn fault(&self) -> Option<String> {
         match self.last.lock().as_ref()?.check.clone() {
             NameCheck::Right => None,
@@ -76,14 +77,15 @@ impl ResolverTrust {
         }
     }
 
-    /// Returns the result of a check that begins now or later. Fails if a local failure prevented
+    /// Returns the result of a check that starts now or later. Fails if a local failure prevents
     /// it.
-    pub(crate) async fn check(&self, lookup: &DnsLookup) -> Result<NameCheck, Trouble> {
+    pub(crate) async fn check(&self, lookup: &DnsLookup) -> Result<NameCheck, LocalFailure> {
         self.check_unless(lookup, Instant::now()).await
     }
 
-    /// As [`check`](Self::check), but begins [`CONFIRM_INTERVAL`] or more after the last check did.
-    pub(crate) async fn confirm(&self, lookup: &DnsLookup) -> Result<NameCheck, Trouble> {
+    /// Works like [`check`](Self::check), but starts at least [`CONFIRM_INTERVAL`] after the last
+    /// check.
+    pub(crate) async fn confirm(&self, lookup: &DnsLookup) -> Result<NameCheck, LocalFailure> {
         let asked = Instant::now();
         let last = self.last.lock().as_ref().map(|last| last.began);
         if let Some(began) = last {
@@ -93,7 +95,7 @@ impl ResolverTrust {
     }
 
     /// Returns the result of the last check, or of a new one if that is too old.
-    pub(crate) async fn current(&self, lookup: &DnsLookup) -> Result<NameCheck, Trouble> {
+    pub(crate) async fn current(&self, lookup: &DnsLookup) -> Result<NameCheck, LocalFailure> {
         let last = self.last.lock().clone();
         if let Some(LastCheck { began, check }) = last {
             let lasts = if check == NameCheck::Right { RIGHT_FOR } else { WRONG_FOR };
@@ -109,7 +111,7 @@ impl ResolverTrust {
         &'a self,
         lookup: &'a DnsLookup,
         since: Instant,
-    ) -> BoxFuture<'a, Result<NameCheck, Trouble>> {
+    ) -> BoxFuture<'a, Result<NameCheck, LocalFailure>> {
         // Boxed, because few lookups check, and all of them would have room for it.
         Box::pin(async move {
             let _checking = self.checking.lock().await;
@@ -119,7 +121,7 @@ impl ResolverTrust {
                 return Ok(last.check.clone());
             }
             let began = Instant::now();
-            let check = self.ask_in_rounds(lookup).await?;
+            let check = self.query_in_rounds(lookup).await?;
             self.note(LastCheck { began, check: check.clone() });
             Ok(check)
         })
@@ -136,7 +138,7 @@ impl ResolverTrust {
             }
             (Some(NameCheck::False(_)), NameCheck::False(_)) => {}
             (_, NameCheck::False(answer)) => tracing::warn!(
-                "the resolver returns false results: {answer}. All of its answers are ignored. \
+                "the resolver returns false results: {answer}. All of its results are ignored. \
                  Use one that does not filter (--dns ADDR:PORT, or /etc/resolv.conf), or set other \
                  names that must exist (--known-names)"
             ),
@@ -144,7 +146,7 @@ impl ResolverTrust {
         }
     }
 
-    async fn ask_in_rounds(&self, lookup: &DnsLookup) -> Result<NameCheck, Trouble> {
+    async fn query_in_rounds(&self, lookup: &DnsLookup) -> Result<NameCheck, LocalFailure> {
         let mut unanswered = Unanswered::new(self.known_names.len());
         for round in 0..CHECK_ROUNDS {
             if round > 0 {
@@ -163,7 +165,7 @@ impl ResolverTrust {
                     Finding::Right => missing.push(false),
                     Finding::Unanswered => missing.push(true),
                     Finding::False(answer) => return Ok(NameCheck::False(answer)),
-                    Finding::Trouble(trouble) => return Err(trouble),
+                    Finding::LocalFailure(failure) => return Err(failure),
                 }
             }
             if let Some(check) = unanswered.add_round(&missing) {
@@ -173,38 +175,38 @@ impl ResolverTrust {
         Ok(NameCheck::Right)
     }
 
-    fn of_known_name(&self, name: &str, answer: DnsAnswer) -> Finding {
+    fn of_known_name(&self, name: &str, answer: DnsResult) -> Finding {
         let name = name.to_owned();
         match answer {
-            DnsAnswer::Addresses(addresses, _) => {
+            DnsResult::Addresses(addresses, _) => {
                 let not_public = addresses.into_iter().find(|one| !self.guard.allows(*one));
-                let lie = not_public.map(|address| FalseAnswer::NotPublic(name, address));
-                lie.map_or(Finding::Right, Finding::False)
+                let fault = not_public.map(|address| FalseResult::NotPublic(name, address));
+                fault.map_or(Finding::Right, Finding::False)
             }
-            DnsAnswer::NoSuchName => Finding::False(FalseAnswer::NoSuchName(name)),
-            DnsAnswer::NoSuchRecord => Finding::False(FalseAnswer::NoAddress(name)),
-            DnsAnswer::Failure | DnsAnswer::Silence => Finding::Unanswered,
-            DnsAnswer::Trouble(trouble) => Finding::Trouble(trouble),
+            DnsResult::NoSuchName => Finding::False(FalseResult::NoSuchName(name)),
+            DnsResult::NoSuchRecord => Finding::False(FalseResult::NoAddress(name)),
+            DnsResult::Failure | DnsResult::Silence => Finding::Unanswered,
+            DnsResult::LocalFailure(failure) => Finding::LocalFailure(failure),
         }
     }
 }
 
-/// What the answer for one name of a check shows.
+/// The finding from the response for one name in a check.
 enum Finding {
     Right,
     Unanswered,
-    False(FalseAnswer),
-    Trouble(Trouble),
+    False(FalseResult),
+    LocalFailure(LocalFailure),
 }
 
-fn of_made_up_name(name: &str, answer: DnsAnswer) -> Finding {
+fn of_made_up_name(name: &str, answer: DnsResult) -> Finding {
     match answer {
-        DnsAnswer::Addresses(addresses, _) => match addresses.first() {
-            Some(first) => Finding::False(FalseAnswer::Invented(name.to_owned(), *first)),
+        DnsResult::Addresses(addresses, _) => match addresses.first() {
+            Some(first) => Finding::False(FalseResult::Invented(name.to_owned(), *first)),
             None => Finding::Right,
         },
-        DnsAnswer::NoSuchName | DnsAnswer::NoSuchRecord => Finding::Right,
-        DnsAnswer::Failure | DnsAnswer::Silence => Finding::Unanswered,
-        DnsAnswer::Trouble(trouble) => Finding::Trouble(trouble),
+        DnsResult::NoSuchName | DnsResult::NoSuchRecord => Finding::Right,
+        DnsResult::Failure | DnsResult::Silence => Finding::Unanswered,
+        DnsResult::LocalFailure(failure) => Finding::LocalFailure(failure),
     }
 }

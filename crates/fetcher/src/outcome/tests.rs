@@ -1,32 +1,33 @@
-//! Pins the list of outcomes, which is a contract: names, counters and retries.
+//! Pins the list of outcomes: names, counters and retries are a contract.
 
 use std::collections::HashSet;
 
 use super::*;
 
-/// Name, counter, later pass, robots.txt, what is dead, local fault, after a stall, complaint.
+/// Name, counter, retry in the later pass, effect as robots.txt, dead scope, local fault, effect of
+/// a stall, rate-limit signal.
 const PINNED: &str = "\
-dns_nxdomain failed_dns never NoAnswer Origin No Counts No
-dns_servfail failed_dns later NoAnswer Origin Network Counts No
-dns_timeout failed_dns later NoAnswer Origin Network Void No
-dns_no_address failed_dns never NoAnswer Origin No Counts No
-ip_blocked failed_other never NoAnswer Origin No Counts No
-endpoint_dead failed_other never NoAnswer Nothing No Counts No
-connect_refused failed_other never NoAnswer Endpoint No Counts No
-connect_unreachable failed_other later NoAnswer Origin Network Counts No
-connect_timeout failed_timeout later NoAnswer Endpoint Network Void No
-connect_reset failed_other later NoAnswer Nothing No Void Yes
-tls_handshake failed_other never NoAnswer Origin No Void No
-tls_unsupported failed_other never NoAnswer Origin No Counts No
-tls_timeout failed_timeout later NoAnswer Origin Silence Void No
-h1_parse failed_other never NoAnswer Nothing No Counts No
-h2_protocol failed_other never NoAnswer Nothing No Void No
-header_too_large failed_other never NoAnswer Nothing No Counts No
-first_byte_timeout failed_timeout later NoAnswer Origin Silence Void No
-total_timeout failed_timeout later NoAnswer Origin Silence Void No
+dns_nxdomain failed_dns never NoResponse Origin No Counts No
+dns_servfail failed_dns later NoResponse Origin Network Counts No
+dns_timeout failed_dns later NoResponse Origin Network Void No
+dns_no_address failed_dns never NoResponse Origin No Counts No
+ip_blocked failed_other never NoResponse Origin No Counts No
+endpoint_dead failed_other never NoResponse Nothing No Counts No
+connect_refused failed_other never NoResponse Endpoint No Counts No
+connect_unreachable failed_other later NoResponse Origin Network Counts No
+connect_timeout failed_timeout later NoResponse Endpoint Network Void No
+connect_reset failed_other later NoResponse Nothing No Void Yes
+tls_handshake failed_other never NoResponse Origin No Void No
+tls_unsupported failed_other never NoResponse Origin No Counts No
+tls_timeout failed_timeout later NoResponse Origin Silence Void No
+h1_parse failed_other never NoResponse Nothing No Counts No
+h2_protocol failed_other never NoResponse Nothing No Void No
+header_too_large failed_other never NoResponse Nothing No Counts No
+first_byte_timeout failed_timeout later NoResponse Origin Silence Void No
+total_timeout failed_timeout later NoResponse Origin Silence Void No
 body_reset failed_other later Forbidden Nothing No Void Yes
 body_truncated failed_other never Forbidden Nothing No Void No
-body_too_large failed_too_large never NoAnswer Nothing No Counts No
+body_too_large failed_too_large never NoResponse Nothing No Counts No
 content_decode failed_other never Forbidden Nothing No Counts No
 redirect_loop failed_http_error never Allowed Nothing No Counts No
 redirect_limit failed_http_error never Allowed Nothing No Counts No
@@ -39,22 +40,22 @@ http_429 failed_http_error after Forbidden Nothing No Counts Yes
 http_4xx failed_http_error never Allowed Nothing No Counts No
 http_5xx failed_http_error after Forbidden Nothing No Counts If503
 empty_body failed_invalid_image never NoRules Nothing No Counts No
-not_image_html failed_invalid_image never NoAnswer Nothing No Counts No
-not_image_other failed_invalid_image never NoAnswer Nothing No Counts No
-image_corrupt failed_invalid_image never NoAnswer Nothing No Counts No
-image_too_big failed_too_large never NoAnswer Nothing No Counts No
-svg_rejected failed_invalid_image never NoAnswer Nothing No Counts No
-type_refused failed_other never NoAnswer Nothing No Counts No
+not_image_html failed_invalid_image never NoResponse Nothing No Counts No
+not_image_other failed_invalid_image never NoResponse Nothing No Counts No
+image_corrupt failed_invalid_image never NoResponse Nothing No Counts No
+image_too_big failed_too_large never NoResponse Nothing No Counts No
+svg_rejected failed_invalid_image never NoResponse Nothing No Counts No
+type_refused failed_other never NoResponse Nothing No Counts No
 redirected failed_http_error never Allowed Nothing No Counts No
 not_modified failed_http_error never Allowed Nothing No Counts No
-url_unparsable failed_other never NoAnswer Nothing No Counts No
-url_too_long failed_other never NoAnswer Nothing No Counts No
-url_scheme failed_other never NoAnswer Nothing No Counts No
-url_port failed_other never NoAnswer Nothing No Counts No
-url_credentials failed_other never NoAnswer Nothing No Counts No
-robots_disallowed failed_other never NoAnswer Nothing No Counts No
-opted_out failed_other never NoAnswer Nothing No Counts No
-crashed failed_other never NoAnswer Nothing No Counts No
+url_unparsable failed_other never NoResponse Nothing No Counts No
+url_too_long failed_other never NoResponse Nothing No Counts No
+url_scheme failed_other never NoResponse Nothing No Counts No
+url_port failed_other never NoResponse Nothing No Counts No
+url_credentials failed_other never NoResponse Nothing No Counts No
+robots_disallowed failed_other never NoResponse Nothing No Counts No
+opted_out failed_other never NoResponse Nothing No Counts No
+crashed failed_other never NoResponse Nothing No Counts No
 ok completed never Rules Nothing No Counts No
 ";
 
@@ -70,11 +71,11 @@ fn the_list_is_pinned() {
         list += &format!(
             "{outcome} {} {retry} {:?} {:?} {:?} {:?} {:?}\n",
             outcome.stats_counter().as_str(),
-            outcome.robots_answer(),
+            outcome.robots_effect(),
             outcome.dead(),
             outcome.local_fault(),
             outcome.after_stall(),
-            outcome.complaint(),
+            outcome.rate_limit_signal(),
         );
     }
     assert_eq!(list, PINNED);
@@ -97,8 +98,9 @@ fn every_counter_has_outcomes() {
 }
 
 #[test]
-fn a_host_is_spared_where_the_outcome_is_known_before() {
-    let spared = Outcome::ALL.iter().filter(|outcome| outcome.host_was_asked() == HostWas::Spared);
+fn outcomes_known_before_a_request_contact_no_host() {
+    let spared =
+        Outcome::ALL.iter().filter(|outcome| outcome.host_contact() == HostContact::Spared);
     let names: Vec<&str> = spared.map(|outcome| outcome.as_str()).collect();
     assert_eq!(
         names,

@@ -1,9 +1,9 @@
 //! A request on the wire and its response, in the form that an archive's records need.
 //!
-//! Heads are text of HTTP/1.1, whichever version was used, because archive readers expect that. A
-//! body is stored decoded, so the response fields for codings and length get the prefix
-//! `X-Crawler-`, as in Common Crawl's archives. A body that cannot be decoded keeps
-//! `Content-Encoding`. Does not depend on archives.
+//! Heads have the HTTP/1.1 form for every HTTP version, because archive readers expect that. A body
+//! is stored decoded, so the response fields for codings and length get the prefix `X-Crawler-`, as
+//! in Common Crawl's archives. A body that cannot be decoded keeps `Content-Encoding`. Does not
+//! depend on archives.
 
 use std::{
     net::SocketAddr,
@@ -20,8 +20,8 @@ closed_list! {
     /// Why a body is incomplete.
     CutReason: "The value of `WARC-Truncated`."
 
-    /// The body exceeded the read limit, which is none for redirects and rejected types, small for
-    /// error pages, and otherwise set by the purpose.
+    /// The body exceeded the read limit. The limit is zero for redirects and rejected types, small
+    /// for error pages, and otherwise set by the purpose.
     Length = "length",
     /// The body did not arrive within the purpose's time limit.
     Time = "time",
@@ -38,14 +38,14 @@ pub struct Exchange {
     pub asked_at: DateTime<Utc>,
     /// Time from the request to the end of the response, up to the part that was read.
     pub duration: Duration,
-    /// The address to which the request was sent.
+    /// The requested address.
     pub address: SocketAddr,
     /// The request line and the fields as sent, including the empty line.
     pub request_head: Vec<u8>,
-    /// The status of the response. `None` if there was none.
+    /// The response status. `None` without a response.
     pub status: Option<u16>,
-    /// The head of the response for the archive, including the empty line, with the length of the
-    /// stored body. Empty if there was no response.
+    /// The response head for the archive, including the empty line, with the length of the stored
+    /// body. Empty without a response.
     pub response_head: Vec<u8>,
     began: Instant,
     is_over: bool,

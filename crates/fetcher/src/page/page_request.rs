@@ -1,4 +1,4 @@
-//! A request of a crawl.
+//! One crawl request.
 //!
 //! Does not depend on its reason.
 
@@ -6,26 +6,27 @@ use everytab_webpage::PortList;
 
 use crate::{page::validators::Validators, purpose::Purpose, request::cookies::Cookies};
 
-/// One request of a crawl.
+/// One crawl request.
 #[derive(Clone, Debug)]
 pub struct PageRequest<'a> {
     /// The URL to request.
     pub url: &'a str,
-    /// The purpose of the request.
+    /// The request's purpose.
     pub purpose: &'a Purpose,
     /// The validators of an earlier copy. If there are any, the outcome may be
     /// `Outcome::NotModified`. They are only sent to the URL itself, not to redirect targets.
     pub validators: Validators,
     /// The cookies of the redirect chain that led here. Empty at its start.
     pub cookies: Cookies,
-    /// The ports that may be requested. `None` for those of the fetcher's settings.
+    /// The ports that may be requested. `None` for the ports in the fetcher's settings.
     pub ports: Option<&'a PortList>,
 }
 
 impl<'a> PageRequest<'a> {
     /// Creates a request without validators and cookies, for the ports of the settings.
     pub fn new(url: &'a str, purpose: &'a Purpose) -> Self {
-        let (validators, cookies) = (Validators::default(), Cookies::default());
+        let validators = Validators::default();
+        let cookies = Cookies::default();
         Self { url, purpose, validators, cookies, ports: None }
     }
 }

@@ -42,7 +42,8 @@ mod tests {
 
     #[test]
     fn requests_to_one_address_keep_their_distance_and_others_do_not_wait() {
-        let (spacing, now) = (AddressSpacing::default(), Instant::now());
+        let spacing = AddressSpacing::default();
+        let now = Instant::now();
         let address = |text: &str| text.parse().expect("an address");
         let (one, other) = (address("192.0.2.1"), address("192.0.2.2"));
         let distance = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! A keyed semaphore: a limited number of permits per key, with a queue for each.
 //!
-//! A key has an entry only while a permit of it is held or waited for. The limit of a key may
-//! change at any time. Does not depend on what the keys are.
+//! A key has an entry only while tasks hold or wait for its permits. A key's limit may change at
+//! any time. Does not depend on the kind of keys.
 
 use std::{
     collections::HashMap,
@@ -47,7 +47,7 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
         }
     }
 
-    /// Waits for one of at most `limit()` permits of a key.
+    /// Waits until fewer than `limit()` permits for a key are held, and acquires one.
     pub(crate) async fn acquire(
         self: &Arc<Self>,
         key: &K,
@@ -59,7 +59,8 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
         if permit.try_acquire(limit()) {
             return permit;
         }
-        // This clone is dropped before the permit, whose drop counts the references to the entry.
+        // Drop this clone before the permit, because dropping the permit counts the references to
+        // the entry.
         let queue = Arc::clone(&permit.entry);
         loop {
             let released = queue.released.notified();
@@ -124,7 +125,8 @@ mod tests {
     #[tokio::test]
     async fn a_key_never_has_more_permits_out_than_its_limit_and_idle_keys_are_forgotten() {
         let semaphore: Arc<KeyedSemaphore<&'static str>> = KeyedSemaphore::new();
-        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let now = Arc::new(AtomicUsize::new(0));
+        let most = Arc::new(AtomicUsize::new(0));
         let mut tasks = tokio::task::JoinSet::new();
         for task in 0..40 {
             let (semaphore, now, most) = (semaphore.clone(), now.clone(), most.clone());

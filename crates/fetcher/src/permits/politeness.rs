@@ -2,8 +2,8 @@
 //!
 //! A request acquires its permits in a fixed order (hostname, address, wire, rate, body memory),
 //! and never waits for an earlier one while it holds a later one, so that requests cannot deadlock.
-//! Permits only delay requests, and never decide an outcome. Does not depend on what is fetched,
-//! how, or with what result.
+//! Permits only delay requests, and never decide an outcome. Does not depend on which URLs are
+//! fetched, or on the results.
 
 use std::{
     net::IpAddr,
@@ -21,6 +21,7 @@ use tokio::{
 };
 
 use crate::{
+    local_failure::LocalFailure,
     permits::{
         address_spacing::AddressSpacing,
         keyed_semaphore::{KeyedPermit, KeyedSemaphore},
@@ -28,23 +29,22 @@ use crate::{
         slowdown::Slowdown,
     },
     settings::FetchSettings,
-    trouble::Trouble,
 };
 
-/// Bytes per permit of body memory: small compared with a body, but large enough to keep the number
-/// of permits low.
+/// Bytes per permit for body memory: small compared with a body, but large enough to keep the
+/// number of permits low.
 const MEMORY_UNIT_BYTES: usize = 1_024;
 
-/// The number of requests on the wire.
+/// Requests on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InFlight {
-    /// Number of requests that are on the wire now.
+    /// Requests that are on the wire now.
     pub requests: usize,
-    /// Maximum number of requests on the wire.
+    /// Maximum requests on the wire.
     pub limit: usize,
 }
 
-/// All permits of one fetcher.
+/// A fetcher's permits.
 pub(crate) struct Politeness {
     hosts: Arc<KeyedSemaphore<String>>,
     per_host: usize,
@@ -111,7 +111,7 @@ impl Politeness {
     }
 
     /// Waits until a crawl request to an address may start. The distance applies to all live
-    /// workers together, so each worker multiplies it by their number. Addresses of CDNs serve any
+    /// workers together, so each worker multiplies it by their number. CDN addresses serve any
     /// number of sites and are not spaced.
     pub(crate) async fn space_out(&self, address: IpAddr) {
         let workers = self.live_workers.load(Ordering::SeqCst).max(1);
@@ -135,12 +135,12 @@ impl Politeness {
         move || (fleet / self.live_workers.load(Ordering::SeqCst).max(1)).max(1)
     }
 
-    /// Waits for the permit to have one request on the wire. The permit is held while waiting for
+    /// Waits for the permit to put one request on the wire. The permit is held while waiting for
     /// the rate limit, so that a throttled worker appears busy and does not lease more jobs than it
     /// can handle.
-    pub(crate) async fn acquire_wire(&self) -> Result<OwnedSemaphorePermit, Trouble> {
+    pub(crate) async fn acquire_wire(&self) -> Result<OwnedSemaphorePermit, LocalFailure> {
         let wire = Arc::clone(&self.wire);
-        let permit = wire.acquire_owned().await.map_err(|_closed| Trouble::Memory)?;
+        let permit = wire.acquire_owned().await.map_err(|_closed| LocalFailure::Memory)?;
         self.rate_limiter.acquire().await;
         Ok(permit)
     }
@@ -151,15 +151,18 @@ impl Politeness {
         InFlight { requests: limit.saturating_sub(self.wire.available_permits()), limit }
     }
 
-    /// Waits for the memory of a body of at most `bytes`. A larger amount than the whole budget
-    /// gets the whole budget.
+    /// Waits for memory for a body up to `bytes`. If this exceeds the whole budget, waits for the
+    /// whole budget.
     pub(crate) async fn acquire_memory(
         &self,
         bytes: usize,
-    ) -> Result<OwnedSemaphorePermit, Trouble> {
+    ) -> Result<OwnedSemaphorePermit, LocalFailure> {
         let units = bytes.div_ceil(MEMORY_UNIT_BYTES).clamp(1, self.memory_units);
         let units = u32::try_from(units).unwrap_or(u32::MAX >> 3);
-        Arc::clone(&self.memory).acquire_many_owned(units).await.map_err(|_closed| Trouble::Memory)
+        Arc::clone(&self.memory)
+            .acquire_many_owned(units)
+            .await
+            .map_err(|_closed| LocalFailure::Memory)
     }
 
     /// Releases the memory that a body of `bytes` did not need.
@@ -180,16 +183,17 @@ impl Politeness {
 mod tests {
     use super::*;
 
-    /// Returns how long some requests to an address take to start.
+    /// Returns how long it takes until this many requests to an address have started.
     async fn time_to_begin(politeness: &Politeness, address: &str, requests: usize) -> Duration {
-        let (address, began) = (address.parse().expect("an address"), Instant::now());
+        let address = address.parse().expect("an address");
+        let began = Instant::now();
         let waiting = (0..requests).map(|_| politeness.space_out(address));
         futures_util::future::join_all(waiting).await;
         began.elapsed()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_address_is_asked_by_all_workers_together_ten_times_a_second() {
+    async fn all_workers_together_send_ten_requests_per_second_to_an_address() {
         let politeness = Politeness::new(&FetchSettings::default());
         let of = |milliseconds| Duration::from_millis(milliseconds);
         assert_eq!(time_to_begin(&politeness, "93.184.216.34", 11).await, of(1_000));

@@ -122,7 +122,8 @@ mod tests {
     fn crowd(limiter: &Arc<RateLimiter>, waiters: usize) -> Arc<AtomicUsize> {
         let served: Arc<AtomicUsize> = Arc::default();
         for _ in 0..waiters {
-            let (limiter, served) = (Arc::clone(limiter), Arc::clone(&served));
+            let limiter = Arc::clone(limiter);
+            let served = Arc::clone(&served);
             tokio::spawn(async move {
                 limiter.acquire().await;
                 served.fetch_add(1, Ordering::SeqCst);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn permits_come_evenly_and_never_more_than_the_rate_allows() {
+    async fn permits_are_evenly_spaced_and_within_the_rate() {
         let limiter = Arc::new(RateLimiter::default());
         limiter.set(Some(50.0));
         let served = crowd(&limiter, 1_000);
@@ -143,7 +144,7 @@ mod tests {
             let now = served.load(Ordering::SeqCst);
             let due = began.elapsed().as_secs_f64() * 50.0;
             assert!((due - 1.0..=due + 2.0).contains(&(now as f64)), "{now} of {due}");
-            assert!(now > seen, "it stands still");
+            assert!(now > seen, "no new permits");
             seen = now;
         }
     }

@@ -8,9 +8,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     health::clock::Clock,
+    local_failure::LocalFailure,
     meter::FetchMeter,
     permits::{keyed_semaphore::KeyedPermit, politeness::Politeness},
-    trouble::Trouble,
 };
 
 /// A request's permits for its address and for the wire. Dropping them releases them.
@@ -26,7 +26,7 @@ impl WirePermits {
         meter: &FetchMeter,
         address: IpAddr,
         clock: &mut Clock,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, LocalFailure> {
         let address = clock.wait(politeness.acquire_address(address)).await;
         meter.concurrent_per_address(address.concurrent());
         let wire = clock.wait(politeness.acquire_wire()).await?;

@@ -3,7 +3,7 @@
 //!
 //! Signals within one second count as one. Memory is bounded: if an address is forgotten, it gets
 //! its full share again. Slowing down only delays requests, and never decides an outcome. Does not
-//! depend on what counts as a signal.
+//! depend on which responses are signals.
 
 use std::{
     net::IpAddr,
@@ -16,21 +16,21 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Maximum number of slowed addresses that are remembered: far more than send signals in ten
-/// minutes of a scan.
+/// Maximum slowed addresses that are remembered: far more than send signals during ten minutes of a
+/// scan.
 const MAX_ADDRESSES: usize = 16_384;
 /// Time without a signal after which an address gets one more concurrent request.
 const RECOVERY_INTERVAL: Duration = Duration::from_secs(60);
 /// Time within which signals count as one, because responses to concurrent requests arrive
 /// together.
-const COMPLAINT_WINDOW: Duration = Duration::from_secs(1);
+const SIGNAL_WINDOW: Duration = Duration::from_secs(1);
 
 struct Reduction {
     limit: usize,
     since: Instant,
 }
 
-/// The slowed addresses of one fetcher.
+/// A fetcher's slowed addresses.
 pub(crate) struct Slowdown {
     reductions: Mutex<LruCache<IpAddr, Reduction>>,
     /// False until the first signal, which avoids the lock.
@@ -65,7 +65,7 @@ impl Slowdown {
         self.any.store(true, Ordering::Relaxed);
         let mut reductions = self.reductions.lock();
         let before = match reductions.get(&address) {
-            Some(cut) if now.saturating_duration_since(cut.since) < COMPLAINT_WINDOW => return,
+            Some(cut) if now.saturating_duration_since(cut.since) < SIGNAL_WINDOW => return,
             Some(cut) => cut.limit_at(now).min(full),
             None => full,
         };
@@ -86,15 +86,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_complaint_halves_and_every_minute_without_one_gives_one_back() {
+    fn a_signal_halves_the_limit_and_each_minute_without_one_adds_one() {
         let slowdown = Slowdown::default();
         let address: IpAddr = "192.0.2.1".parse().expect("an address");
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(slowdown.limit(address, 64, start), 64);
         slowdown.halve(address, 64, start);
-        slowdown.halve(address, 64, start + COMPLAINT_WINDOW / 2);
-        assert_eq!(slowdown.limit(address, 64, start), 32, "one second, one complaint");
+        slowdown.halve(address, 64, start + SIGNAL_WINDOW / 2);
+        assert_eq!(slowdown.limit(address, 64, start), 32, "signals within a second count as one");
         assert_eq!(slowdown.limit(address, 64, after(59)), 32);
         assert_eq!(slowdown.limit(address, 64, after(120)), 34);
         slowdown.halve(address, 64, after(121));

@@ -1,9 +1,9 @@
 //! Reads bodies piece by piece, decodes them on the way, and enforces the limit.
 //!
 //! The limit applies to decoded bytes and to wire bytes, so it stops a decompression bomb as well
-//! as a coding that carries nothing. Of a body that ends early, or with corrupt coding, the decoded
-//! part is kept. A body that cannot be decoded at all is kept as received. Does not depend on what
-//! the bytes mean.
+//! as a coding without content. If a body ends early, or its coding is corrupt, the decoded part is
+//! kept. A body that cannot be decoded at all is kept as received. Does not depend on what the
+//! bytes mean.
 
 use std::{error::Error, io};
 
@@ -17,8 +17,8 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use crate::{
-    health::clock::Clock, outcome::Outcome, page::exchange::CutReason, purpose::AtLimit,
-    trouble::Trouble,
+    health::clock::Clock, local_failure::LocalFailure, outcome::Outcome, page::exchange::CutReason,
+    purpose::AtLimit,
 };
 
 /// Maximum codings with a window of several MiB that are decoded.
@@ -28,7 +28,7 @@ const MAX_LARGE_WINDOWS: usize = 3;
 /// with a dictionary (`dcb`, `dcz`).
 const UNSUPPORTED: [&[u8]; 3] = [b"\x1f\x9d", b"\xff\x44\x43\x42", b"\x5e\x2a\x4d\x18"];
 
-/// The content codings of a body.
+/// A body's content codings.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Codings {
     /// Outermost first.
@@ -91,7 +91,7 @@ pub(crate) async fn read(
     max_bytes: usize,
     at_limit: AtLimit,
     clock: &Clock,
-) -> Result<ReadBody, Trouble> {
+) -> Result<ReadBody, LocalFailure> {
     let mut gathered = Gathered::new(codings, max_bytes);
     let stopped = loop {
         match clock.until_deadline(incoming.frame()).await {
@@ -109,8 +109,8 @@ pub(crate) async fn read(
     Ok(gathered.end(stopped, at_limit))
 }
 
-/// Reads and drops a body of at most `max_bytes`, so that its connection can be reused. Returns
-/// whether it was read to its end, which does not affect the outcome of the fetch.
+/// Reads and drops a body up to `max_bytes`, so that its connection can be reused. Returns whether
+/// it was read to its end, which does not affect the fetch's outcome.
 pub(crate) async fn drain(mut incoming: Incoming, max_bytes: usize) -> bool {
     let mut seen = 0_usize;
     while let Some(frame) = incoming.frame().await {
@@ -123,12 +123,12 @@ pub(crate) async fn drain(mut incoming: Incoming, max_bytes: usize) -> bool {
     true
 }
 
-fn of_body_error(error: &hyper::Error) -> Result<Outcome, Trouble> {
+fn of_body_error(error: &hyper::Error) -> Result<Outcome, LocalFailure> {
     let mut source: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(cause) = source {
         if let Some(error) = cause.downcast_ref::<io::Error>() {
-            if let Some(trouble) = Trouble::of_io(error) {
-                return Err(trouble);
+            if let Some(failure) = LocalFailure::of_io(error) {
+                return Err(failure);
             }
             if error.kind() == io::ErrorKind::UnexpectedEof {
                 return Ok(Outcome::BodyTruncated);
@@ -251,7 +251,7 @@ impl Gathered {
     }
 }
 
-/// Decodes bytes with each decoder in turn.
+/// Decodes bytes with one decoder after the other.
 fn decode(decoders: &mut [Decoder], bytes: Vec<u8>) -> Vec<u8> {
     decoders.iter_mut().fold(bytes, |bytes, decoder| {
         decoder.push(&bytes);

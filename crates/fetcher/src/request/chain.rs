@@ -12,12 +12,13 @@ use std::{
 use futures_util::future::BoxFuture;
 
 use crate::{
-    fetched::{Fetched, Hop},
+    fetch_result::{FetchResult, Hop},
     health::{clock::Clock, dead_origins::DeadOrigins},
-    host::gates::{Passage, Visitor},
+    host::gates::{GatePass, RequestSource},
+    local_failure::{LocalFailure, Stop},
     metrics::{instruments, label},
-    outcome::{AfterStall, Complaint, Outcome},
-    page::{page_fetched::PageFetched, page_request::PageRequest},
+    outcome::{AfterStall, Outcome, RateLimitSignal},
+    page::{page_fetch_result::PageFetchResult, page_request::PageRequest},
     purpose::{Purpose, Redirects},
     request::{
         chain_requests::ChainRequests, cookies::Cookies, head::NextStep, hop::RequestChain,
@@ -25,7 +26,6 @@ use crate::{
         target::Target,
     },
     request_log::{CurrentRequest, RequestEnd},
-    trouble::{Stop, Trouble},
 };
 
 /// Maximum attempts at a fetch that local failures void. With their pauses they take 15 seconds;
@@ -41,12 +41,12 @@ pub(crate) async fn fetch(
     robots: Option<&RobotsCache>,
     scope: FetchScope<'_>,
     url: &str,
-) -> Result<Fetched, Trouble> {
+) -> Result<FetchResult, LocalFailure> {
     let mut attempt = 1;
     loop {
         match follow(shared, robots, scope, &shared.icon, url).await {
-            Err(trouble) if attempt < MAX_FETCH_ATTEMPTS && trouble.may_pass() => {
-                pause_after(trouble, url, attempt, scope).await;
+            Err(failure) if attempt < MAX_FETCH_ATTEMPTS && failure.may_pass() => {
+                pause_after(failure, url, attempt, scope).await;
                 attempt += 1;
             }
             done => return done,
@@ -61,7 +61,7 @@ pub(crate) async fn fetch_page(
     scope: FetchScope<'_>,
     request: &PageRequest<'_>,
     pause: Duration,
-) -> Result<PageFetched, Trouble> {
+) -> Result<PageFetchResult, LocalFailure> {
     let mut attempt = 1;
     loop {
         let page = PageChain::new(request.validators.clone(), pause);
@@ -72,20 +72,20 @@ pub(crate) async fn fetch_page(
             ..start(shared, scope, request.purpose, request.url)
         };
         match end(&mut chain, None).await {
-            Ok(()) => return Ok(page_fetched(chain)),
-            Err(trouble) if attempt < MAX_FETCH_ATTEMPTS => {
-                pause_after(trouble, request.url, attempt, scope).await;
+            Ok(()) => return Ok(page_fetch_result(chain)),
+            Err(failure) if attempt < MAX_FETCH_ATTEMPTS => {
+                pause_after(failure, request.url, attempt, scope).await;
                 tokio::time::sleep(pause).await;
                 attempt += 1;
             }
-            Err(trouble) => return Err(trouble),
+            Err(failure) => return Err(failure),
         }
     }
 }
 
-async fn pause_after(trouble: Trouble, url: &str, attempt: u32, scope: FetchScope<'_>) {
-    instruments().troubles.add(1, &[label("trouble", trouble.as_str())]);
-    tracing::debug!(url, trouble = trouble.as_str(), attempt, "void fetch runs again");
+async fn pause_after(failure: LocalFailure, url: &str, attempt: u32, scope: FetchScope<'_>) {
+    instruments().local_failures.add(1, &[label("failure", failure.as_str())]);
+    tracing::debug!(url, failure = failure.as_str(), attempt, "void fetch runs again");
     scope.pool.release_permits();
     tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << attempt)).await;
 }
@@ -97,7 +97,7 @@ async fn follow(
     scope: FetchScope<'_>,
     purpose: &Purpose,
     url: &str,
-) -> Result<Fetched, Trouble> {
+) -> Result<FetchResult, LocalFailure> {
     let mut chain = start(shared, scope, purpose, url);
     end(&mut chain, robots).await?;
     Ok(chain.fetched)
@@ -117,15 +117,19 @@ fn start<'a>(
         ports: &shared.settings.ports,
         clock: Clock::start(purpose.times.total),
         cookies: Cookies::default(),
-        fetched: Fetched::new(url),
+        fetched: FetchResult::new(url),
         current: CurrentRequest::none(scope.requests),
     }
 }
 
 /// Runs a chain to its outcome.
-async fn end(chain: &mut RequestChain<'_>, robots: Option<&RobotsCache>) -> Result<(), Trouble> {
+async fn end(
+    chain: &mut RequestChain<'_>,
+    robots: Option<&RobotsCache>,
+) -> Result<(), LocalFailure> {
     let began = Instant::now();
-    let (shared, scope) = (chain.shared, chain.scope);
+    let shared = chain.shared;
+    let scope = chain.scope;
     let ended = follow_redirects(chain, robots).await;
     chain.fetched.timings.sum();
     let outcome = outcome_of(shared, began, ended, &chain.fetched).await?;
@@ -133,7 +137,7 @@ async fn end(chain: &mut RequestChain<'_>, robots: Option<&RobotsCache>) -> Resu
     chain.end_request(RequestEnd::Outcome(outcome), chain.fetched.body.len());
     let fetched = &chain.fetched;
     if let Some(address) = fetched.hops.last().and_then(|hop| hop.address)
-        && is_complaint(fetched)
+        && is_rate_limit_signal(fetched)
     {
         shared.politeness.slow_down(address.ip());
         scope.meter.slowed_down();
@@ -143,10 +147,10 @@ async fn end(chain: &mut RequestChain<'_>, robots: Option<&RobotsCache>) -> Resu
 }
 
 /// Creates the result of a crawl's request from a finished chain.
-fn page_fetched(chain: RequestChain<'_>) -> PageFetched {
+fn page_fetch_result(chain: RequestChain<'_>) -> PageFetchResult {
     let RequestChain { fetched, cookies, page, .. } = chain;
     let page = page.map_or_else(PageChain::default, |page| *page);
-    PageFetched {
+    PageFetchResult {
         outcome: fetched.outcome,
         exchanges: page.exchanges,
         status: fetched.status,
@@ -168,16 +172,16 @@ async fn outcome_of(
     shared: &Shared,
     began: Instant,
     ended: Result<(), Stop>,
-    fetched: &Fetched,
-) -> Result<Outcome, Trouble> {
+    fetched: &FetchResult,
+) -> Result<Outcome, LocalFailure> {
     let outcome = match ended {
         Ok(()) if fetched.body.is_empty() => return Ok(Outcome::EmptyBody),
         Ok(()) => return Ok(Outcome::Ok),
-        Err(Stop::Trouble(trouble)) => return Err(trouble),
+        Err(Stop::LocalFailure(failure)) => return Err(failure),
         Err(Stop::Outcome(outcome)) => outcome,
     };
     if outcome.after_stall() == AfterStall::Void && shared.stalls.since(began) {
-        return Err(Trouble::Stalled);
+        return Err(LocalFailure::Stalled);
     }
     if outcome.is_silence() {
         shared.connectivity.check().await?;
@@ -186,11 +190,11 @@ async fn outcome_of(
 }
 
 /// Returns whether a response is a sign that an address gets too many requests.
-fn is_complaint(fetched: &Fetched) -> bool {
-    match fetched.outcome.complaint() {
-        Complaint::No => false,
-        Complaint::Yes => true,
-        Complaint::If503 => fetched.status == Some(503),
+fn is_rate_limit_signal(fetched: &FetchResult) -> bool {
+    match fetched.outcome.rate_limit_signal() {
+        RateLimitSignal::No => false,
+        RateLimitSignal::Yes => true,
+        RateLimitSignal::If503 => fetched.status == Some(503),
     }
 }
 
@@ -214,9 +218,9 @@ async fn follow_redirects(
         target.url.as_str().clone_into(&mut chain.fetched.final_url);
         let hop = Hop { url: target.url.to_string(), address: None, status: None };
         chain.fetched.hops.push(hop);
-        let passage = enter_gate(chain, &target, &own_host).await;
+        let pass = enter_gate(chain, &target, &own_host).await;
         let taken = take_hop(chain, robots, &target).await;
-        drop(passage);
+        drop(pass);
         let next_step = match taken {
             Err(Stop::Outcome(Outcome::IpBlocked)) if redirects > 0 => {
                 return Err(Outcome::RedirectBlocked.into());
@@ -251,10 +255,14 @@ async fn enter_gate(
     chain: &mut RequestChain<'_>,
     target: &Target,
     own_host: &str,
-) -> Option<Passage> {
+) -> Option<GatePass> {
     let pause = chain.page.as_ref()?.pause;
-    let visitor = if target.host == own_host { Visitor::Own(pause) } else { Visitor::Guest(pause) };
-    let entering = chain.shared.gates.enter(&target.host, visitor);
+    let source = if target.host == own_host {
+        RequestSource::Own(pause)
+    } else {
+        RequestSource::Guest(pause)
+    };
+    let entering = chain.shared.gates.enter(&target.host, source);
     Some(chain.clock.wait(Box::pin(entering)).await)
 }
 
@@ -308,8 +316,9 @@ async fn check_robots(
     chain: &mut RequestChain<'_>,
     robots: &RobotsCache,
     target: &Target,
-) -> Result<Result<(), Outcome>, Trouble> {
-    let (shared, scope) = (chain.shared, chain.scope);
+) -> Result<Result<(), Outcome>, LocalFailure> {
+    let shared = chain.shared;
+    let scope = chain.scope;
     if !robots.knows(&target.origin) {
         // Another fetch may be fetching the file, and waiting for these permits.
         scope.pool.release_permits();
@@ -324,7 +333,7 @@ fn fetch_robots<'a>(
     shared: &'a Shared,
     scope: FetchScope<'a>,
     url: String,
-) -> BoxFuture<'a, Result<Fetched, Trouble>> {
+) -> BoxFuture<'a, Result<FetchResult, LocalFailure>> {
     Box::pin(async move {
         let none_known = DeadOrigins::default();
         let scope = FetchScope { dead_origins: &none_known, ..scope };

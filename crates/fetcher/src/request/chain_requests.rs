@@ -32,10 +32,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_may_come_again_with_other_cookies_only() {
+    fn a_url_may_be_requested_again_only_with_other_cookies() {
         let url = Url::parse("https://a.example/wall").expect("a URL");
         let other = Url::parse("https://b.example/").expect("a URL");
-        let (mut requests, mut cookies) = (ChainRequests::default(), Cookies::default());
+        let mut requests = ChainRequests::default();
+        let mut cookies = Cookies::default();
         let mut set = |of: &Url, cookie: &'static str| {
             let headers = HeaderMap::from_iter([(SET_COOKIE, HeaderValue::from_static(cookie))]);
             cookies.take(of, &headers);

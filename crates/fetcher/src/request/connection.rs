@@ -1,8 +1,8 @@
-//! An open HTTP connection with its tasks, on which requests are sent.
+//! An open HTTP connection with its tasks, for sending requests.
 //!
-//! A connection and its tasks end when its last owner drops it, whatever the peer does. Heads are
-//! bounded (64 KiB, and 256 fields over HTTP/1.1), and so are HTTP/2 windows. Does not depend on
-//! how it was dialled, or on what is requested.
+//! A connection and its tasks end when the last owner drops it, even if the peer does not close it.
+//! Heads are bounded (64 KiB, and 256 fields over HTTP/1.1), and so are HTTP/2 windows. Does not
+//! depend on how it was dialled, or on what is requested.
 
 use std::{
     future::Future,

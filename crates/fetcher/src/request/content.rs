@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_no_image_have_an_outcome() {
+    fn bytes_that_are_not_an_image_have_an_outcome() {
         assert_eq!(judge(b"").0, Outcome::EmptyBody);
         assert_eq!(judge(b"<!doctype html><title>Not found</title>").0, Outcome::NotImageHtml);
         assert_eq!(judge(b"not found").0, Outcome::NotImageOther);

@@ -11,10 +11,10 @@ use url::Url;
 
 /// Maximum number of cookies in a chain. A site that checks for cookies sets one or two.
 const MAX_COOKIES: usize = 10;
-/// Maximum bytes of all names and values in a chain: the limit of browsers for one cookie.
+/// Maximum total bytes of names and values in a chain: the browsers' limit for one cookie.
 const MAX_BYTES: usize = 4_096;
 
-/// The cookies of one redirect chain: at most ten, of 4 KiB together, each for the host that set
+/// The cookies of one redirect chain: at most ten with 4 KiB in total, each for the host that set
 /// it. A caller that follows a redirect itself passes them to the next request, and drops them at
 /// the end of the chain.
 #[derive(Clone, Debug, Default)]
@@ -87,8 +87,8 @@ impl Cookies {
     }
 }
 
-/// Parses the time of an `Expires` attribute. Like browsers, ignores the day of the week. Servers
-/// separate the parts of the date by hyphens, too. `None` if it is not a date.
+/// Parses the time in an `Expires` attribute. Like browsers, ignores the weekday. Some servers
+/// separate the parts of the date by hyphens. `None` if it is not a date.
 fn expiry(value: &str) -> Option<DateTime<Utc>> {
     let date = value.split_once(',').map_or(value, |(_, date)| date);
     let date = date.trim().replace('-', " ");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_ten_cookies_and_four_kilobytes_are_kept() {
+    fn at_most_ten_cookies_with_four_kilobytes_are_kept() {
         let url = Url::parse("https://a.example/").expect("a URL");
         let lines: Vec<String> = (0..40).map(|n| format!("n{n}=v")).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();

@@ -1,9 +1,9 @@
-//! Sends a body by POST to a URL that a user named, for webhooks.
+//! Sends a body by POST to a URL that a user specified, for webhooks.
 //!
 //! Invariants: only addresses that the guard allows are dialled, and the name is resolved once. The
-//! peer proves its name by a certificate that is verified. Plain http is only used for addresses
-//! that the operator allows although they are not public. No redirect is followed, and the body of
-//! the response is not read. Does not depend on what is sent, or to whom.
+//! peer proves its name by a certificate that is verified. Plain http is only used for private
+//! addresses that the operator allows. No redirect is followed, and the response body is not read.
+//! Does not depend on the body's meaning or its receiver.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -23,6 +23,7 @@ use url::Position;
 
 use crate::{
     health::clock::Clock,
+    local_failure::{LocalFailure, Stop},
     meter::FetchMeter,
     names::resolved::Resolved,
     outcome::{AfterStall, Outcome},
@@ -39,7 +40,6 @@ use crate::{
         shared::Shared,
         target::Target,
     },
-    trouble::{Stop, Trouble},
 };
 
 /// A body to deliver.
@@ -47,7 +47,7 @@ use crate::{
 pub struct Delivery<'a> {
     /// The URL. Its port must be one of the fetcher's.
     pub url: &'a str,
-    /// Content type of the body.
+    /// The body's content type.
     pub content_type: &'a str,
     /// Additional header fields.
     pub fields: &'a [(&'static str, String)],
@@ -57,14 +57,14 @@ pub struct Delivery<'a> {
     pub times: TimeLimits,
 }
 
-/// The result of a delivery.
+/// A delivery's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
     /// [`Outcome::Ok`] for a success status, [`Outcome::Redirected`] for any redirect.
     pub outcome: Outcome,
     /// The status. `None` if there was no response.
     pub status: Option<u16>,
-    /// How long the receiver asked the client to wait, if it did.
+    /// The receiver's `Retry-After`, if it sent one.
     pub retry_after: Option<Duration>,
 }
 
@@ -72,19 +72,20 @@ impl Fetcher {
     /// Sends a body to a URL, unless the options block or exclude it.
     ///
     /// # Errors
-    /// Returns the [`Trouble`] that voided the attempt.
+    /// Returns the [`LocalFailure`] that voided the attempt.
     pub async fn deliver(
         &self,
         options: &PageOptions,
         delivery: &Delivery<'_>,
-    ) -> Result<Delivered, Trouble> {
-        let (began, shared) = (Instant::now(), &self.shared);
+    ) -> Result<Delivered, LocalFailure> {
+        let began = Instant::now();
+        let shared = &self.shared;
         match Box::pin(self.send_once(options, delivery)).await {
             Ok(delivered) => Ok(delivered),
-            Err(Stop::Trouble(trouble)) => Err(trouble),
+            Err(Stop::LocalFailure(failure)) => Err(failure),
             Err(Stop::Outcome(outcome)) => {
                 if outcome.after_stall() == AfterStall::Void && shared.stalls.since(began) {
-                    return Err(Trouble::Stalled);
+                    return Err(LocalFailure::Stalled);
                 }
                 if outcome.is_silence() {
                     shared.connectivity.check().await?;
@@ -143,7 +144,7 @@ fn outcome_of(status: StatusCode) -> Outcome {
     }
 }
 
-/// Returns the addresses of the target. All of them are allowed.
+/// Returns the target's addresses, all of which are allowed.
 async fn addresses_of(
     shared: &Shared,
     target: &Target,
@@ -191,7 +192,8 @@ async fn dial(
         let endpoint = SocketAddr::new(*address, port);
         let permits = WirePermits::acquire(&shared.politeness, &meter, *address, clock).await?;
         let to_try = u32::try_from(addresses.len() - index).unwrap_or(1).max(1);
-        let (began, connecting) = (Instant::now(), TcpStream::connect(endpoint));
+        let began = Instant::now();
+        let connecting = TcpStream::connect(endpoint);
         let connected = clock.within(time_left / to_try, Outcome::ConnectTimeout, connecting).await;
         time_left = time_left.saturating_sub(began.elapsed());
         let stopped = match connected {

@@ -15,8 +15,9 @@ use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 
 use crate::{
-    fetched::{Timings, add_ms},
+    fetch_result::{Timings, add_ms},
     health::{clock::Clock, connectivity::CHECK_TIMEOUT},
+    local_failure::{LocalFailure, Stop},
     outcome::Outcome,
     permits::request_permits::WirePermits,
     request::{
@@ -26,7 +27,6 @@ use crate::{
         shared::Shared,
         target::Target,
     },
-    trouble::{Stop, Trouble},
 };
 
 /// Maximum number of addresses to try per name. More would leave too little time for each.
@@ -76,7 +76,7 @@ impl DialRequest<'_> {
                 }
                 Err(Stop::Outcome(outcome)) if outcome != Outcome::TotalTimeout => {
                     if shared.stalls.since(began) {
-                        return Err(Trouble::Stalled.into());
+                        return Err(LocalFailure::Stalled.into());
                     }
                     // Check this before other fetches learn that the endpoint is dead.
                     if outcome.is_silence() {
@@ -94,8 +94,9 @@ impl DialRequest<'_> {
         Err(failure.unwrap_or(Outcome::DnsNoAddress).into())
     }
 
-    async fn acquire(&mut self, address: IpAddr) -> Result<WirePermits, Trouble> {
-        let (politeness, meter) = (&self.shared.politeness, self.scope.meter);
+    async fn acquire(&mut self, address: IpAddr) -> Result<WirePermits, LocalFailure> {
+        let politeness = &self.shared.politeness;
+        let meter = self.scope.meter;
         if self.scope.is_spaced {
             self.clock.wait(Box::pin(politeness.space_out(address))).await;
         }
@@ -118,8 +119,8 @@ impl DialRequest<'_> {
         if !is_timeout && *outcome != Outcome::ConnectUnreachable {
             return (began, connected);
         }
-        if let Err(trouble) = self.clock.wait(self.shared.connectivity.check()).await {
-            return (began, Err(trouble.into()));
+        if let Err(failure) = self.clock.wait(self.shared.connectivity.check()).await {
+            return (began, Err(failure.into()));
         }
         if is_timeout && !self.shared.connectivity.was_quiet_since(began) {
             return (began, connected);
@@ -143,19 +144,21 @@ impl DialRequest<'_> {
 
     /// Returns whether an endpoint that was silent accepts a connection now. It is tried once for
     /// all fetches in all later passes, until it is forgotten.
-    async fn is_alive_again(&mut self, endpoint: SocketAddr) -> Result<bool, Trouble> {
-        let (shared, scope) = (self.shared, self.scope);
+    async fn is_alive_again(&mut self, endpoint: SocketAddr) -> Result<bool, LocalFailure> {
+        let shared = self.shared;
+        let scope = self.scope;
         let began = Instant::now();
         let attempt = async {
             let mut clock = Clock::start(shared.settings.total_timeout);
-            let (politeness, address) = (&shared.politeness, endpoint.ip());
+            let politeness = &shared.politeness;
+            let address = endpoint.ip();
             let _permits =
                 WirePermits::acquire(politeness, scope.meter, address, &mut clock).await?;
             scope.meter.dialled();
             let connected = timeout(shared.settings.connect_timeout, TcpStream::connect(endpoint));
             match connected.await {
                 Ok(Ok(_)) => Ok(true),
-                Ok(Err(error)) => Trouble::of_io(&error).map_or(Ok(false), Err),
+                Ok(Err(error)) => LocalFailure::of_io(&error).map_or(Ok(false), Err),
                 Err(_elapsed) => Ok(false),
             }
         };

@@ -7,16 +7,16 @@ use std::{io, net::SocketAddr};
 use rustls::{AlertDescription, Error as TlsError};
 
 use crate::{
+    local_failure::{LocalFailure, Stop},
     outcome::Outcome,
-    trouble::{Stop, Trouble},
 };
 
 /// Outcomes of connecting, ordered by how much a retry is worth. Others are worth less than these.
 const BY_WORTH_OF_A_RETRY: [Outcome; 3] =
     [Outcome::ConnectTimeout, Outcome::ConnectReset, Outcome::ConnectUnreachable];
 
-/// Combines the outcomes of two failed addresses, whatever their order: the one that is most worth
-/// a retry.
+/// Combines the outcomes for two failed addresses, independently of their order: returns the one
+/// that is most worth a retry.
 pub(crate) fn most_retryable(before: Option<Outcome>, now: Outcome) -> Outcome {
     let rank = |outcome: Outcome| {
         let rank = BY_WORTH_OF_A_RETRY.iter().position(|ranked| *ranked == outcome);
@@ -28,13 +28,13 @@ pub(crate) fn most_retryable(before: Option<Outcome>, now: Outcome) -> Outcome {
 /// Classifies an error of `connect`. On a host without IPv6, a missing route to an IPv6 address is
 /// not a local failure, because the name only has such an address.
 pub(crate) fn of_connect_error(error: &io::Error, endpoint: SocketAddr, has_ipv6: bool) -> Stop {
-    match Trouble::of_io(error) {
-        Some(Trouble::NetworkUnreachable | Trouble::LocalPorts)
+    match LocalFailure::of_io(error) {
+        Some(LocalFailure::NetworkUnreachable | LocalFailure::LocalPorts)
             if endpoint.is_ipv6() && !has_ipv6 =>
         {
             Outcome::ConnectUnreachable.into()
         }
-        Some(trouble) => trouble.into(),
+        Some(failure) => failure.into(),
         None => match error.kind() {
             io::ErrorKind::ConnectionRefused => Outcome::ConnectRefused.into(),
             io::ErrorKind::TimedOut => Outcome::ConnectTimeout.into(),
@@ -46,11 +46,11 @@ pub(crate) fn of_connect_error(error: &io::Error, endpoint: SocketAddr, has_ipv6
     }
 }
 
-/// Classifies an error of a TLS handshake. A peer that hangs up always gives the same outcome,
-/// because timing decides whether that is a reset or the end of the stream.
+/// Classifies a failed TLS handshake. A peer that hangs up always causes the same outcome, although
+/// timing decides whether this is a reset or the end of the stream.
 pub(crate) fn of_tls_error(error: &io::Error) -> Stop {
-    if let Some(trouble) = Trouble::of_io(error) {
-        return trouble.into();
+    if let Some(failure) = LocalFailure::of_io(error) {
+        return failure.into();
     }
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
     match tls {
@@ -72,24 +72,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_of_this_machine_are_trouble_and_those_of_the_peer_are_outcomes() {
+    fn local_errors_are_local_failures_and_the_peers_are_outcomes() {
         let v4: SocketAddr = "192.0.2.1:80".parse().expect("an address");
         let v6: SocketAddr = "[2001:db8::1]:80".parse().expect("an address");
         let of = |errno, endpoint, has_ipv6| {
             of_connect_error(&io::Error::from_raw_os_error(errno), endpoint, has_ipv6)
         };
-        for (errno, trouble) in [
-            (libc::EMFILE, Trouble::FileDescriptors),
-            (libc::ENFILE, Trouble::FileDescriptors),
-            (libc::ENOBUFS, Trouble::Memory),
-            (libc::ENETUNREACH, Trouble::NetworkUnreachable),
-            (libc::EADDRNOTAVAIL, Trouble::LocalPorts),
+        for (errno, failure) in [
+            (libc::EMFILE, LocalFailure::FileDescriptors),
+            (libc::ENFILE, LocalFailure::FileDescriptors),
+            (libc::ENOBUFS, LocalFailure::Memory),
+            (libc::ENETUNREACH, LocalFailure::NetworkUnreachable),
+            (libc::EADDRNOTAVAIL, LocalFailure::LocalPorts),
         ] {
-            assert_eq!(of(errno, v4, false), trouble.into());
-            assert_eq!(of(errno, v6, true), trouble.into());
+            assert_eq!(of(errno, v4, false), failure.into());
+            assert_eq!(of(errno, v6, true), failure.into());
         }
         assert_eq!(of(libc::ENETUNREACH, v6, false), Outcome::ConnectUnreachable.into());
-        assert_eq!(of(libc::EMFILE, v6, false), Trouble::FileDescriptors.into());
+        assert_eq!(of(libc::EMFILE, v6, false), LocalFailure::FileDescriptors.into());
         for (errno, outcome) in [
             (libc::ECONNREFUSED, Outcome::ConnectRefused),
             (libc::ETIMEDOUT, Outcome::ConnectTimeout),

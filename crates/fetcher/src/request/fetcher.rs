@@ -9,11 +9,12 @@ use everytab_webpage::PortList;
 use crate::{
     blocklist::Blocklist,
     exclusions::Exclusions,
-    fetched::Fetched,
+    fetch_result::FetchResult,
     health::dead_origins::DeadOrigins,
+    local_failure::LocalFailure,
     meter::FetchMeter,
     outcome::Outcome,
-    page::{options::PageOptions, page_fetched::PageFetched, page_request::PageRequest},
+    page::{options::PageOptions, page_fetch_result::PageFetchResult, page_request::PageRequest},
     permits::politeness::InFlight,
     request::{
         chain, pool::ConnectionPool, robots::RobotsCache, scope::FetchScope, shared::Shared,
@@ -23,7 +24,6 @@ use crate::{
     robot::Robot,
     settings::{FetchSettings, RobotsPolicy, SettingsError},
     signing::{RequestSigner, SigningKey},
-    trouble::Trouble,
 };
 
 /// Fetches URLs from the web. Clones share all state, and a worker needs one.
@@ -42,7 +42,7 @@ impl Fetcher {
         Ok(Self { shared: Arc::new(Shared::new(settings)?) })
     }
 
-    /// Returns the User-Agent of requests.
+    /// Returns the User-Agent for requests.
     pub fn user_agent(&self) -> &str {
         &self.shared.settings.user_agent
     }
@@ -62,8 +62,8 @@ impl Fetcher {
         &self.shared.settings.ports
     }
 
-    /// Returns the outcome of a crawl's URL for which no request is ever sent, because of its
-    /// scheme, port, user name or literal address. `None` if the URL itself allows a request.
+    /// Returns the outcome for a crawl's URL that must never be requested, because of its scheme,
+    /// port, user name or literal address. `None` if the URL itself allows a request.
     pub fn refusal(&self, url: &str, ports: &PortList) -> Option<Outcome> {
         let target = match Target::submitted(url, ports) {
             Ok(target) => target,
@@ -74,27 +74,34 @@ impl Fetcher {
     }
 
     /// Fetches one URL outside of any shard: its redirects, and each origin's robots.txt if the
-    /// policy says so. The requests are not signed.
+    /// policy requires it. The requests are not signed.
     ///
     /// # Errors
-    /// Returns a [`Trouble`] that lasted for more than 15 seconds.
-    pub async fn fetch_one(&self, url: &str, robots: RobotsPolicy) -> Result<Fetched, Trouble> {
+    /// Returns a [`LocalFailure`] that lasted for more than 15 seconds.
+    pub async fn fetch_one(
+        &self,
+        url: &str,
+        robots: RobotsPolicy,
+    ) -> Result<FetchResult, LocalFailure> {
         self.fetch_one_as(url, robots, None).await
     }
 
     /// As [`fetch_one`](Self::fetch_one), but `signer` signs the requests, if given.
     ///
     /// # Errors
-    /// Returns a [`Trouble`] that lasted for more than 15 seconds.
+    /// Returns a [`LocalFailure`] that lasted for more than 15 seconds.
     pub async fn fetch_one_as(
         &self,
         url: &str,
         robots: RobotsPolicy,
         signer: Option<&RequestSigner>,
-    ) -> Result<Fetched, Trouble> {
-        let (rules, pool) = (RobotsCache::new(), ConnectionPool::default());
-        let (dead_origins, meter) = (DeadOrigins::default(), FetchMeter::default());
-        let (blocklist, exclusions) = (Blocklist::default(), Exclusions::default());
+    ) -> Result<FetchResult, LocalFailure> {
+        let rules = RobotsCache::new();
+        let pool = ConnectionPool::default();
+        let dead_origins = DeadOrigins::default();
+        let meter = FetchMeter::default();
+        let blocklist = Blocklist::default();
+        let exclusions = Exclusions::default();
         let scope = FetchScope {
             pool: &pool,
             dead_origins: &dead_origins,
@@ -112,16 +119,16 @@ impl Fetcher {
         chain::fetch(&self.shared, rules, scope, url).await
     }
 
-    /// Sends one request of a crawl, without the delay of its host, to check a single URL. A
-    /// redirect on the same host is followed immediately.
+    /// Sends one crawl request, without its host's delay, to check a single URL. A redirect on the
+    /// same host is followed immediately.
     ///
     /// # Errors
-    /// Returns a [`Trouble`] that lasted for more than 15 seconds.
+    /// Returns a [`LocalFailure`] that lasted for more than 15 seconds.
     pub async fn fetch_page(
         &self,
         options: &PageOptions,
         request: &PageRequest<'_>,
-    ) -> Result<PageFetched, Trouble> {
+    ) -> Result<PageFetchResult, LocalFailure> {
         self.fetch_page_in(options, &ConnectionPool::default(), request, Duration::ZERO).await
     }
 
@@ -133,7 +140,7 @@ impl Fetcher {
         pool: &ConnectionPool,
         request: &PageRequest<'_>,
         pause: Duration,
-    ) -> Result<PageFetched, Trouble> {
+    ) -> Result<PageFetchResult, LocalFailure> {
         let scope = FetchScope {
             pool,
             dead_origins: &DeadOrigins::default(),
@@ -157,9 +164,9 @@ impl Fetcher {
         self.shared.politeness.share_with(live_workers);
     }
 
-    /// Caches the addresses of a name that another worker looked up, for `left` but at most an
-    /// hour, so that no lookup is needed. They are checked like the resolver's answers. If one of
-    /// them may not be dialled, the whole name is ignored.
+    /// Caches a name's addresses that another worker looked up, for `left` but at most an hour, so
+    /// that no lookup is needed. They are checked like the resolver's results. If one of them may
+    /// not be dialled, the whole name is ignored.
     pub fn learn_addresses(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
         self.shared.resolver.learn(host, addresses, left);
     }
@@ -200,18 +207,18 @@ impl Fetcher {
     ///
     /// # Errors
     /// Returns the failure that remains.
-    pub async fn check_network(&self) -> Result<(), Trouble> {
+    pub async fn check_network(&self) -> Result<(), LocalFailure> {
         self.shared.resolver.check().await?;
         self.shared.connectivity.check().await?;
         self.shared.breaker.reset();
         Ok(())
     }
 
-    /// Returns whether the resolver has an address for `name`. Its last answer is not used.
+    /// Queries whether the resolver has an address for `name`. Does not use the cache.
     ///
     /// # Errors
-    /// Returns the local failure that prevented the question.
-    pub async fn has_address(&self, name: &str) -> Result<bool, Trouble> {
+    /// Returns the local failure that prevented the query.
+    pub async fn has_address(&self, name: &str) -> Result<bool, LocalFailure> {
         self.shared.resolver.has_address(name).await
     }
 
@@ -220,19 +227,19 @@ impl Fetcher {
         &self.shared.settings.known_names
     }
 
-    /// Returns what the last check of the resolver found wrong, in one line. `None` if it was
-    /// right.
+    /// Describes the resolver's fault that the last check found, in one line. `None` if it found
+    /// none.
     pub fn resolver_fault(&self) -> Option<String> {
         self.shared.resolver.fault()
     }
 
     /// Returns a message of one line about a local failure. If the resolver is at fault, the
     /// message contains its response.
-    pub fn describe(&self, trouble: Trouble) -> String {
-        match self.resolver_fault().filter(|_| trouble.is_of_resolver()) {
+    pub fn describe(&self, failure: LocalFailure) -> String {
+        match self.resolver_fault().filter(|_| failure.is_of_resolver()) {
             // `scan_status.sql` searches for this phrase.
             Some(fault) => format!("waiting for the resolver: {fault}"),
-            None => trouble.to_string(),
+            None => failure.to_string(),
         }
     }
 }

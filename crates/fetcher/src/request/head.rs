@@ -12,9 +12,9 @@ use http::{
 
 use crate::{
     caching,
+    local_failure::{LocalFailure, Stop},
     outcome::Outcome,
     request::message,
-    trouble::{Stop, Trouble},
 };
 
 /// The next step after the head of a response.
@@ -25,7 +25,7 @@ pub(crate) enum NextStep {
     Redirect(String),
 }
 
-/// Decides by status and fields. Returns the outcome if the response is a refusal.
+/// Decides by status and fields. Returns the outcome if the response is not a success.
 pub(crate) fn judge_head(status: StatusCode, headers: &HeaderMap) -> Result<NextStep, Outcome> {
     let mitigated = headers.get("cf-mitigated").and_then(|value| value.to_str().ok());
     if mitigated.is_some_and(|what| what.trim().eq_ignore_ascii_case("challenge")) {
@@ -55,8 +55,8 @@ pub(crate) fn retry_after(headers: &HeaderMap, date: Option<&str>) -> Option<Dur
 pub(crate) fn of_head_error(error: &hyper::Error, speaks_http2: bool) -> Stop {
     let mut source: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(cause) = source {
-        if let Some(trouble) = cause.downcast_ref::<io::Error>().and_then(Trouble::of_io) {
-            return trouble.into();
+        if let Some(failure) = cause.downcast_ref::<io::Error>().and_then(LocalFailure::of_io) {
+            return failure.into();
         }
         source = cause.source();
     }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_seconds_or_a_date_against_that_of_the_answer() {
+    fn retry_after_is_seconds_or_a_date_relative_to_the_responses_date() {
         let date = Some("Wed, 21 Oct 2015 07:28:00 GMT");
         let of = |value: &'static str| retry_after(&headers(&[("retry-after", value)]), date);
         assert_eq!(of("30"), Some(Duration::from_secs(30)));
@@ -153,14 +153,14 @@ mod tests {
         }
 
         #[test]
-        fn a_retry_after_is_as_long_as_it_says(seconds: u64, space in " {0,3}") {
+        fn retry_after_in_seconds_is_that_long(seconds: u64, space in " {0,3}") {
             let value = format!("{space}{seconds}{space}");
             let waited = of_values(value.as_bytes(), None);
             prop_assert_eq!(waited, Some(Duration::from_secs(seconds)));
         }
 
         #[test]
-        fn a_date_is_as_far_away_as_it_is_from_that_of_the_answer(
+        fn retry_after_as_a_date_is_relative_to_the_responses_date(
             now in 0_i64..4_000_000_000, wait in -2_000_000_000_i64..4_000_000_000,
         ) {
             let waited = of_values(http_date(now + wait).as_bytes(), Some(&http_date(now)));
@@ -169,7 +169,7 @@ mod tests {
         }
 
         #[test]
-        fn a_date_of_an_answer_without_one_is_as_far_away_as_it_is_from_now(
+        fn retry_after_is_relative_to_now_without_a_date(
             wait in 0_i64..4_000_000_000, date in proptest::option::of("[a-z]{0,9}"),
         ) {
             let before = Utc::now().timestamp();

@@ -1,7 +1,7 @@
 //! Sends one request: permits, connection, and the head of its response.
 //!
-//! An error on a reused connection says nothing about the peer, which may just have closed it. The
-//! request is sent again on a fresh connection, whose outcome counts. Does not depend on
+//! An error on a reused connection does not count, because the peer may just have closed it. The
+//! request is sent again on a fresh connection, and that outcome counts. Does not depend on
 //! robots.txt. Recognises redirects, but does not follow them.
 
 use std::{
@@ -15,8 +15,9 @@ use http::Response;
 use hyper::body::Incoming;
 
 use crate::{
-    fetched::{Fetched, add_ms},
+    fetch_result::{FetchResult, add_ms},
     health::clock::Clock,
+    local_failure::Stop,
     names::resolved::Resolved,
     outcome::{Outcome, Passing},
     permits::request_permits::{RequestPermits, WirePermits},
@@ -33,7 +34,6 @@ use crate::{
         target::Target,
     },
     request_log::{CurrentRequest, RequestEnd},
-    trouble::Stop,
 };
 
 /// The shared state of the requests for one URL and its redirects.
@@ -47,7 +47,7 @@ pub(crate) struct RequestChain<'a> {
     pub(crate) ports: &'a PortList,
     pub(crate) clock: Clock,
     pub(crate) cookies: Cookies,
-    pub(crate) fetched: Fetched,
+    pub(crate) fetched: FetchResult,
     pub(crate) current: CurrentRequest<'a>,
 }
 
@@ -88,7 +88,7 @@ impl RequestChain<'_> {
             match self.send(target, connection).await {
                 Ok((connection, head)) => {
                     let permits = RequestPermits { host, wire };
-                    return self.answer(target, connection, head, permits).await;
+                    return self.handle_response(target, connection, head, permits).await;
                 }
                 // Any failure on a reused connection, except a timeout, is retried on a fresh one.
                 Err(Stop::Outcome(outcome)) if !is_late(outcome) => {
@@ -104,7 +104,7 @@ impl RequestChain<'_> {
         }
         let (connection, wire) = self.dial(target, addresses).await?;
         let (connection, head) = self.send(target, connection).await?;
-        self.answer(target, connection, head, RequestPermits { host, wire }).await
+        self.handle_response(target, connection, head, RequestPermits { host, wire }).await
     }
 
     /// Returns the permits for a request over an open connection. Permits that were handed on only
@@ -121,7 +121,8 @@ impl RequestChain<'_> {
                 Ok(wire)
             }
             None => {
-                let (meter, address) = (self.scope.meter, connection.endpoint.ip());
+                let meter = self.scope.meter;
+                let address = connection.endpoint.ip();
                 if self.scope.is_spaced {
                     self.clock.wait(Box::pin(politeness.space_out(address))).await;
                 }
@@ -135,8 +136,10 @@ impl RequestChain<'_> {
         target: &Target,
         addresses: &[IpAddr],
     ) -> Result<(Connection, WirePermits), Stop> {
-        let (shared, scope) = (self.shared, self.scope);
-        let (clock, timings) = (&mut self.clock, &mut self.fetched.timings);
+        let shared = self.shared;
+        let scope = self.scope;
+        let clock = &mut self.clock;
+        let timings = &mut self.fetched.timings;
         let connect_timeout = self.purpose.times.connect;
         let tried = None;
         let mut request =
@@ -152,13 +155,14 @@ impl RequestChain<'_> {
         dialled
     }
 
-    /// Returns the addresses of the target. All of them are allowed.
+    /// Returns the target's addresses, all of which are allowed.
     async fn addresses(&mut self, target: &Target) -> Result<Vec<IpAddr>, Stop> {
         let addresses = self.look_up(target).await?;
-        let may_ask = |address| self.scope.robot.may_ask(&self.shared.guard, address);
-        match addresses.iter().all(|address| may_ask(*address)) {
-            true => Ok(addresses),
-            false => Err(Outcome::IpBlocked.into()),
+        let may_dial = |address| self.scope.robot.may_dial(&self.shared.guard, address);
+        if addresses.iter().all(|address| may_dial(*address)) {
+            Ok(addresses)
+        } else {
+            Err(Outcome::IpBlocked.into())
         }
     }
 
@@ -216,7 +220,7 @@ impl RequestChain<'_> {
             page.send(&target.url, &mut request, connection.endpoint);
         }
         self.current.send(target.url.as_str());
-        let too_many_interim = message::watch_interim_answers(&mut request);
+        let too_many_interim = message::watch_interim_responses(&mut request);
         let began = Instant::now();
         let step = self.purpose.times.first_byte;
         let sending = async {
@@ -236,8 +240,8 @@ impl RequestChain<'_> {
         Ok((connection, head))
     }
 
-    /// Waits for the delay between two requests to the host; does nothing for icons. Meanwhile it
-    /// only holds the permit for the hostname, if the request goes to it again.
+    /// Waits for the delay between two requests to the host; does nothing for icons. Until then it
+    /// only holds the permit for the hostname, if the next request is for the same hostname.
     pub(crate) async fn pause(&mut self) {
         let pause = self.page.as_ref().map_or(Duration::ZERO, |page| page.pause);
         if pause > Duration::ZERO {
@@ -245,7 +249,7 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Records the end of a request whose response has been read as far as needed.
+    /// Records the end of a request, when the needed part of the response has been read.
     pub(crate) fn end_request(&mut self, end: RequestEnd, body_bytes: usize) {
         self.current.end(end, body_bytes);
         if let Some(page) = &mut self.page {

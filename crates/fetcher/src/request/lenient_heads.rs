@@ -28,11 +28,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Maximum size of a head in bytes. Browsers accept more, real servers send a few KiB.
 pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Bytes that are read at once while a head is incomplete. Most heads are shorter.
+/// Bytes per read while a head is incomplete. Most heads are shorter.
 const PIECE_BYTES: usize = 4 * 1024;
 /// The start of every response head over HTTP/1.
 const HEAD_START: &[u8] = b"HTTP/1.";
-/// The transfer coding of a response with chunks, whatever else its head says.
+/// The transfer coding for a response with chunks, with any other fields.
 const CHUNKED_LINE: &[u8] = b"transfer-encoding: chunked\r\n";
 
 /// The heads on one connection.
@@ -73,7 +73,7 @@ pub(crate) struct LenientHeads<S> {
     bytes: Vec<u8>,
     given: usize,
     ready: usize,
-    /// Start of the last line that is incomplete, and end of its part that has no line feed.
+    /// Start of the incomplete last line, and end of its part without a line feed.
     line: usize,
     scanned: usize,
 }
@@ -85,7 +85,7 @@ impl<S> LenientHeads<S> {
         Self { stream, heads, is_in_head: false, bytes, given, ready, line, scanned }
     }
 
-    /// Adds bytes of a head. No bytes are the end of the stream.
+    /// Adds bytes to a head. An empty slice marks the end of the stream.
     fn push(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         while self.is_in_head {
@@ -233,8 +233,8 @@ fn is_interim(head: &[u8]) -> bool {
     matches!(head.get(8..12), Some([b' ', b'1', tens, ones]) if (*tens, *ones) != (b'0', b'1'))
 }
 
-/// Returns a head that hyper reads like browsers, and the removed fields. `None` if the head can
-/// stay.
+/// Returns a head that hyper reads like browsers, and the removed fields. `None` if no change is
+/// needed.
 fn edited(head: &[u8]) -> Option<(Vec<u8>, HeaderMap)> {
     let codings = fields(head, &TRANSFER_ENCODING);
     let lengths = fields(head, &CONTENT_LENGTH);
@@ -282,14 +282,14 @@ fn tokens(fields: &[Field]) -> impl Iterator<Item = String> {
     coding::tokens(fields.iter().map(|field| field.value.as_slice()))
 }
 
-/// A field of a head.
+/// A head field.
 struct Field {
     /// Its position in the head, with its continuation lines.
     lines: Range<usize>,
     value: Vec<u8>,
 }
 
-/// Returns the fields `name` of a head.
+/// Returns a head's fields with this name.
 fn fields(head: &[u8], name: &HeaderName) -> Vec<Field> {
     let mut found: Vec<Field> = Vec::new();
     let (mut end, mut is_found) = (0, false);

@@ -21,9 +21,9 @@ use url::Url;
 
 use crate::{outcome::Outcome, purpose::Purpose};
 
-/// Builds a GET without referrer and credentials, and only with the cookies of its own redirect
-/// chain. Returns `IpBlocked` for a URL that cannot be a request target, which does not happen with
-/// a checked one.
+/// Builds a GET without referrer and credentials, and only with the cookies of its redirect chain.
+/// Returns `IpBlocked` for a URL that cannot be a request target, which does not happen for a
+/// checked URL.
 pub(crate) fn build(
     url: &Url,
     purpose: &Purpose,
@@ -61,9 +61,10 @@ const MAX_INTERIM_ANSWERS: u32 = 8;
 
 /// Notifies when the peer has sent more interim responses than allowed, because it could send them
 /// forever. Over HTTP/2 the library itself counts the heads of a stream.
-pub(crate) fn watch_interim_answers<B>(request: &mut Request<B>) -> Arc<Notify> {
+pub(crate) fn watch_interim_responses<B>(request: &mut Request<B>) -> Arc<Notify> {
     let too_many = Arc::new(Notify::new());
-    let (notify, seen) = (Arc::clone(&too_many), AtomicU32::new(0));
+    let notify = Arc::clone(&too_many);
+    let seen = AtomicU32::new(0);
     hyper::ext::on_informational(request, move |_| {
         if seen.fetch_add(1, Ordering::Relaxed) >= MAX_INTERIM_ANSWERS {
             notify.notify_one();
@@ -72,8 +73,8 @@ pub(crate) fn watch_interim_answers<B>(request: &mut Request<B>) -> Arc<Notify> 
     too_many
 }
 
-/// Formats the head of a response whose body, of `body_bytes`, is archived. With `is_coded` the
-/// body still has its content codings.
+/// Formats a response head for an archived body with `body_bytes`. With `is_coded` the body still
+/// has its content codings.
 pub(crate) fn archived_head(
     status: StatusCode,
     headers: &HeaderMap,
@@ -99,8 +100,8 @@ fn describes_the_wire(name: &HeaderName) -> bool {
     [CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
 }
 
-/// Returns a `Location` as browsers read it: each non-ASCII byte is percent-encoded, whatever
-/// encoding the server used.
+/// Returns a `Location` as browsers read it: each non-ASCII byte is percent-encoded, independently
+/// of the server's encoding.
 pub(crate) fn location(value: &HeaderValue) -> String {
     percent_encode(value.as_bytes(), &AsciiSet::EMPTY).to_string()
 }

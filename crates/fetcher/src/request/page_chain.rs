@@ -15,7 +15,7 @@ use crate::{
     request::body::{self, ReadBody},
 };
 
-/// The additional state of a crawl's request.
+/// Additional state for a crawl request.
 #[derive(Default)]
 pub(crate) struct PageChain {
     validators: Validators,
@@ -23,7 +23,7 @@ pub(crate) struct PageChain {
     pub(crate) pause: Duration,
     /// The requests that were sent. The last one may be in flight.
     pub(crate) exchanges: Vec<Exchange>,
-    /// The fields of the last response.
+    /// The last response's fields.
     pub(crate) headers: HeaderMap,
     pub(crate) truncated: Option<CutReason>,
     /// Whether the body still has the codings of the head.
@@ -48,8 +48,8 @@ impl PageChain {
         self.exchanges.push(Exchange::begin(url, request, address));
     }
 
-    /// Records the head of the response.
-    pub(crate) fn answered(&mut self, status: StatusCode, headers: HeaderMap) {
+    /// Records a response head.
+    pub(crate) fn record_head(&mut self, status: StatusCode, headers: HeaderMap) {
         let has_no_body = status == StatusCode::NO_CONTENT
             || status == StatusCode::NOT_MODIFIED
             || body::declared_bytes(&headers) == Some(0);

@@ -1,7 +1,7 @@
 //! The connection pool for one origin's URLs: idle connections, and the permits of its last
 //! request.
 //!
-//! Both are dropped with the pool when the URLs of the origin are done. Does not depend on what was
+//! Both are dropped with the pool once the origin's URLs are done. Does not depend on what was
 //! requested.
 
 use parking_lot::Mutex;

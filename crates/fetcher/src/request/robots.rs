@@ -1,9 +1,9 @@
 //! The robots.txt files of a shard's origins: each is read once, over the connection for the icons.
 //!
 //! If an origin does not respond at all, its icons get the same outcome, so a dead endpoint costs
-//! one attempt. The effect of each outcome of fetching the file is a column in the table of
-//! outcomes (RFC 9309, 2.3.1). Memory for rules is bounded; forgetting them costs a request. Does
-//! not depend on icons, or on how the file is fetched.
+//! one attempt. The outcome table has a column for the effect of each robots.txt outcome (RFC 9309,
+//! 2.3.1). Memory for rules is bounded; forgetting them costs a request. Does not depend on icons,
+//! or on how the file is fetched.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::{
-    fetched::Fetched,
-    outcome::{Outcome, Retry, RobotsAnswer},
+    fetch_result::FetchResult,
+    local_failure::LocalFailure,
+    outcome::{Outcome, Retry, RobotsEffect},
     request::target::Target,
-    trouble::Trouble,
 };
 
 /// Maximum bytes of all rules in a shard, counted by [`RobotsCache::weigh`].
@@ -28,7 +28,7 @@ const ENTRY_BYTES: usize = 512;
 /// thread, so that they do not delay sockets.
 const INLINE_PARSE_MAX_BYTES: usize = 16 * 1024;
 
-/// The rules of an origin.
+/// An origin's rules.
 #[derive(Clone)]
 enum Rules {
     AllowAll,
@@ -45,7 +45,7 @@ struct CachedRules {
     bytes: usize,
 }
 
-/// The cached rules of one shard.
+/// A shard's cached rules.
 pub(crate) struct RobotsCache {
     entries: Mutex<LruCache<String, CachedRules>>,
 }
@@ -57,12 +57,12 @@ impl RobotsCache {
 
     /// Checks whether `agent` may request `target`. If not, returns the outcome. If the rules of
     /// the origin are not cached, `fetch` fetches the file. Concurrent calls share one fetch.
-    pub(crate) async fn check<F: Future<Output = Result<Fetched, Trouble>>>(
+    pub(crate) async fn check<F: Future<Output = Result<FetchResult, LocalFailure>>>(
         &self,
         agent: &str,
         target: &Target,
         fetch: impl FnOnce() -> F,
-    ) -> Result<Result<(), Outcome>, Trouble> {
+    ) -> Result<Result<(), Outcome>, LocalFailure> {
         let cell = self.cell(&target.origin);
         let rules = cell.get_or_try_init(|| self.read(target, fetch())).await?;
         Ok(match rules {
@@ -82,7 +82,7 @@ impl RobotsCache {
         self.entries.lock().peek(origin).is_some_and(|entry| entry.cell.initialized())
     }
 
-    /// Forgets the origins whose failure may have been temporary, before a later pass.
+    /// Forgets the origins with a failure that may have been temporary, before a later pass.
     pub(crate) fn forget_passing_failures(&self) {
         let mut entries = self.entries.lock();
         let passing: Vec<String> = entries
@@ -101,13 +101,13 @@ impl RobotsCache {
     async fn read(
         &self,
         target: &Target,
-        fetching: impl Future<Output = Result<Fetched, Trouble>>,
-    ) -> Result<Rules, Trouble> {
+        fetching: impl Future<Output = Result<FetchResult, LocalFailure>>,
+    ) -> Result<Rules, LocalFailure> {
         let fetched = fetching.await?;
         let rules = understand(target, &fetched).await;
         let bytes = fetched.body.len();
         self.weigh(&target.origin, bytes);
-        if let Some(other) = also_answered_for(&fetched) {
+        if let Some(other) = redirected_origin(&fetched) {
             self.learn(&other, rules.clone(), bytes);
         }
         Ok(rules)
@@ -130,7 +130,7 @@ impl RobotsCache {
         self.weigh(origin, bytes);
     }
 
-    /// Records the size of an entry, and drops the least recently used ones until all fit. Parsed
+    /// Records an entry's size, and drops the least recently used entries until all fit. Parsed
     /// rules take about twice the bytes of their file.
     fn weigh(&self, origin: &str, bytes: usize) {
         let mut entries = self.entries.lock();
@@ -145,12 +145,12 @@ impl RobotsCache {
     }
 }
 
-/// Returns the other origin to whose own robots.txt a redirect led, if the response is for that
-/// file.
-fn also_answered_for(fetched: &Fetched) -> Option<String> {
-    let is_an_answer = match fetched.outcome.robots_answer() {
-        RobotsAnswer::Rules | RobotsAnswer::NoRules => true,
-        RobotsAnswer::Allowed | RobotsAnswer::Forbidden | RobotsAnswer::NoAnswer => false,
+/// Returns the other origin if a redirect led to that origin's robots.txt, and the response is for
+/// that file.
+fn redirected_origin(fetched: &FetchResult) -> Option<String> {
+    let is_an_answer = match fetched.outcome.robots_effect() {
+        RobotsEffect::Rules | RobotsEffect::NoRules => true,
+        RobotsEffect::Allowed | RobotsEffect::Forbidden | RobotsEffect::NoResponse => false,
     };
     let url = Url::parse(&fetched.final_url).ok()?;
     let is_robots_file = url.path() == "/robots.txt" && url.query().is_none();
@@ -158,9 +158,9 @@ fn also_answered_for(fetched: &Fetched) -> Option<String> {
         .then(|| url.origin().ascii_serialization())
 }
 
-async fn understand(target: &Target, fetched: &Fetched) -> Rules {
-    match fetched.outcome.robots_answer() {
-        RobotsAnswer::Rules => {
+async fn understand(target: &Target, fetched: &FetchResult) -> Rules {
+    match fetched.outcome.robots_effect() {
+        RobotsEffect::Rules => {
             let body = fetched.body.clone();
             if body.len() <= INLINE_PARSE_MAX_BYTES {
                 return Rules::Read(Arc::new(RobotsTxt::parse(&body)));
@@ -169,17 +169,17 @@ async fn understand(target: &Target, fetched: &Fetched) -> Rules {
             // This fails only if the parser panics, which it does not.
             tokio::task::spawn_blocking(parse).await.unwrap_or(Rules::ForbidAll)
         }
-        RobotsAnswer::NoRules | RobotsAnswer::Allowed => Rules::AllowAll,
-        RobotsAnswer::Forbidden => Rules::ForbidAll,
-        RobotsAnswer::NoAnswer if fetched.hops.len() <= 1 || is_at(fetched, target) => {
+        RobotsEffect::NoRules | RobotsEffect::Allowed => Rules::AllowAll,
+        RobotsEffect::Forbidden => Rules::ForbidAll,
+        RobotsEffect::NoResponse if fetched.hops.len() <= 1 || is_at(fetched, target) => {
             Rules::Dead(fetched.outcome)
         }
         // The origin responded with a redirect, and the redirect's origin did not respond.
-        RobotsAnswer::NoAnswer => Rules::ForbidAll,
+        RobotsEffect::NoResponse => Rules::ForbidAll,
     }
 }
 
-fn is_at(fetched: &Fetched, target: &Target) -> bool {
+fn is_at(fetched: &FetchResult, target: &Target) -> bool {
     Url::parse(&fetched.final_url)
         .is_ok_and(|url| url.origin().ascii_serialization() == target.origin)
 }

@@ -1,6 +1,4 @@
 //! Checks whether this host has a route for IPv6.
-//!
-//! Does not depend on what is dialled.
 
 use std::net::{Ipv6Addr, UdpSocket};
 

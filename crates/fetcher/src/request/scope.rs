@@ -1,6 +1,6 @@
-//! State shared by the fetches of one origin's URLs, in one pass over a shard.
+//! State that fetches of one origin's URLs share, in one pass over a shard.
 //!
-//! Does not depend on how one of them proceeds.
+//! Does not depend on how each fetch proceeds.
 
 use crate::{
     blocklist::Blocklist, exclusions::Exclusions, health::dead_origins::DeadOrigins,
@@ -23,7 +23,7 @@ pub(crate) struct FetchScope<'a> {
     pub(crate) robot: &'a Robot,
     pub(crate) meter: &'a FetchMeter,
     pub(crate) requests: &'a RequestLog,
-    /// Whether this is the later pass, in which silent endpoints are tried once more.
+    /// Whether this is the later pass, which tries silent endpoints once more.
     pub(crate) is_later_pass: bool,
     /// Whether requests to an address are spaced, unless it is a CDN's.
     pub(crate) is_spaced: bool,

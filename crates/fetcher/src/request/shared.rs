@@ -1,6 +1,6 @@
-//! State shared by all fetches of a worker.
+//! State that all fetches of a worker share.
 //!
-//! Does not depend on how one of them proceeds.
+//! Does not depend on how each fetch proceeds.
 
 use std::sync::Arc;
 
@@ -39,9 +39,9 @@ pub(crate) struct Shared {
     pub(crate) breaker: Breaker,
     pub(crate) connectivity: Connectivity,
     pub(crate) has_ipv6: bool,
-    /// The purpose of icon requests.
+    /// The purpose for icon requests.
     pub(crate) icon: Purpose,
-    /// The purpose of requests for the robots.txt of an icon's origin.
+    /// The purpose for requesting the robots.txt of an icon's origin.
     pub(crate) robots_of_icon: Purpose,
     /// The robot of fetches that name no other.
     pub(crate) robot: Robot,

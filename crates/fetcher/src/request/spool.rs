@@ -1,14 +1,14 @@
 //! Stores the icon bodies of one shard on disk, until the archive is written in canonical order.
 //!
-//! A spool is an unnamed temporary file, which the kernel removes however the process ends. It has
-//! each distinct body once, and its size is bounded. Added bytes remain in memory until there are
-//! enough for one write. Does not depend on what the bytes are, or on archives.
+//! A spool is an unnamed temporary file, which the kernel removes even if the process is killed. It
+//! stores each distinct body once, and its size is bounded. Added bytes remain in memory until
+//! there are enough for one write. Does not depend on the content of the bytes, or on archives.
 
 use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt, path::Path};
 
 use parking_lot::Mutex;
 
-/// A range of bytes in a spool.
+/// A byte range in a spool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     offset: u64,
@@ -25,7 +25,8 @@ impl Span {
 /// An icon in a spool: the head of the HTTP response and the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// The head, as in [`Fetched::http_head`](crate::Fetched::http_head). Empty for `data:` icons.
+    /// The head, as in [`FetchResult::http_head`](crate::FetchResult::http_head). Empty for `data:`
+    /// icons.
     pub head: Span,
     /// The decoded body.
     pub body: Span,
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_spool_says_so_and_keeps_what_it_has() {
+    fn a_full_spool_returns_an_error_and_keeps_its_content() {
         let folder = tempfile::tempdir().expect("a folder");
         let spool = Spool::create(folder.path(), 10).expect("a spool");
         let kept = spool.add(b"", b"12345678", [1; 32]).expect("room");

@@ -1,6 +1,6 @@
 //! A checked URL, and the parts of it that a request needs.
 //!
-//! Does not depend on the addresses of names.
+//! Does not depend on resolved addresses.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::outcome::Outcome;
 
-/// The target of a request.
+/// A request's target.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) url: Url,
@@ -48,7 +48,7 @@ impl Target {
         Self::of_checked(vetted)
     }
 
-    /// Returns the URL of a `Location` field in this target's response, whatever its port.
+    /// Returns the URL from a `Location` field in this target's response, with any port.
     pub(crate) fn redirect_url(&self, location: &str) -> Result<Url, Outcome> {
         vet_url_on_any_port(self.joined(location)?.as_str()).map_err(|_| Outcome::RedirectBadScheme)
     }
@@ -67,7 +67,7 @@ impl Target {
         self.url.join(&with_two_slashes(location)).map_err(|_| Outcome::RedirectBadScheme)
     }
 
-    /// Returns the URL of this origin's robots.txt.
+    /// Returns the robots.txt URL for this origin.
     pub(crate) fn robots_url(&self) -> String {
         format!("{}/robots.txt", self.origin)
     }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_submitted_url_is_refused_by_a_word() {
+    fn each_rejected_url_has_its_outcome() {
         let ports = PortList::default();
         let of = |url: &str| Target::submitted(url, &ports).map(|target| target.url.to_string());
         assert_eq!(of("HTTP://A.example:80#x"), Ok("http://a.example/".to_owned()));

@@ -19,7 +19,7 @@ use rustls::{
 
 use crate::{certificate::Certificate, settings::SettingsError};
 
-/// The client configuration of all connections, and the verifier of their certificates.
+/// The client configuration for all connections, and the verifier for their certificates.
 pub(crate) struct Trust {
     pub(crate) config: Arc<ClientConfig>,
     verifier: Option<Arc<WebPkiServerVerifier>>,
@@ -28,8 +28,8 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
-    /// Loads the system's roots and those of `ca_file` (PEM). A system without roots is not an
-    /// error: certificates are then recorded as of an unknown issuer.
+    /// Loads the system's roots and the roots in `ca_file` (PEM). A system without roots is not an
+    /// error: all certificates then have an unknown issuer.
     pub(crate) fn new(ca_file: Option<&Path>) -> Result<Self, SettingsError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -127,7 +127,7 @@ fn issuer_and_subject(certificate: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((issuer, subject))
 }
 
-/// Returns the first DER element of `bytes`: its tag, its content, and what follows it.
+/// Returns the first DER element of `bytes`: its tag, its content, and the rest after it.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -224,7 +224,7 @@ mod tests {
         leaf.not_before = rcgen::date_time_ymd(2000, 1, 1);
         let old = leaf.signed_by(&key, &issuer).expect("signed");
         assert_eq!(examine("a.test", old.der()), Certificate::Expired);
-        let without_our_root = Trust::new(None).expect("the machine's roots");
+        let without_our_root = Trust::new(None).expect("the system's roots");
         assert_eq!(
             without_our_root.examine(&named("a.test"), Some(std::slice::from_ref(good.der()))),
             Certificate::UnknownIssuer

@@ -17,6 +17,7 @@ use crate::{
     exclusions::Exclusions,
     heartbeat::Heartbeat,
     isolation::ItemIsolation,
+    local_failure::LocalFailure,
     meter::FetchMeter,
     outcome::Outcome,
     request::{content::data_bytes, fetcher::Fetcher, robots::RobotsCache, spool::Spool},
@@ -28,11 +29,10 @@ use crate::{
         inspect_body::inspect_and_keep,
         origin_group::OriginGroup,
         plan::UrlPlan,
-        url_result::UrlResult,
+        url_fetch::UrlFetch,
         work::{ShardWork, item},
     },
     signing::RequestSigner,
-    trouble::Trouble,
 };
 
 /// Options for fetching a shard.
@@ -44,7 +44,7 @@ pub struct ShardOptions {
     pub robots: RobotsPolicy,
     /// Whether failures that may be temporary are retried once at the end.
     pub later_pass: bool,
-    /// Hosts that must not be requested, whichever host names them.
+    /// Hosts that must not be requested, even if other hosts name them.
     pub blocklist: Arc<Blocklist>,
     /// Signs every request, including robots.txt and redirects. `None` to sign none.
     pub signer: Option<Arc<RequestSigner>>,
@@ -78,22 +78,22 @@ impl Default for ShardOptions {
 
 /// A candidate with the result of its URL.
 #[derive(Clone, Debug)]
-pub struct IconResult {
-    /// Number of the host in its shard.
+pub struct CandidateFetch {
+    /// The host's number in its shard.
     pub host_no: u32,
     /// Number of the candidate: its index in the host's canonical order.
     pub candidate_no: u32,
     /// The candidate as given.
     pub candidate: Candidate,
-    /// The result of the URL.
-    pub url_result: Arc<UrlResult>,
+    /// The URL's fetch.
+    pub url_fetch: Arc<UrlFetch>,
 }
 
-/// The results of a shard.
+/// A shard's results.
 #[derive(Clone, Debug, Default)]
 pub struct ShardResult {
     /// One result per candidate, in canonical order.
-    pub results: Vec<IconResult>,
+    pub results: Vec<CandidateFetch>,
     /// Number of distinct URLs, including `data:` URLs.
     pub distinct_urls: usize,
     /// Number of candidates that needed no fetch because another one had the same URL.
@@ -113,15 +113,15 @@ pub struct ShardResult {
 /// The resolver is checked before the first request and after the last one.
 ///
 /// # Errors
-/// Returns a [`Trouble`], in which case the shard is void and has to be fetched again as a whole.
+/// Returns a [`LocalFailure`]. The shard is then void and has to be fetched again as a whole.
 pub async fn fetch_shard(
     fetcher: &Fetcher,
     hosts: Vec<HostCandidates>,
     spool: Arc<Spool>,
     options: ShardOptions,
-) -> Result<ShardResult, Trouble> {
+) -> Result<ShardResult, LocalFailure> {
     let plan = UrlPlan::new(&hosts, &fetcher.shared.settings.ports);
-    let mut results: Vec<Option<UrlResult>> = plan.urls.iter().map(|_| None).collect();
+    let mut results: Vec<Option<UrlFetch>> = plan.urls.iter().map(|_| None).collect();
     let work = Arc::new(ShardWork {
         shared: Arc::clone(&fetcher.shared),
         robots_policy: options.robots,
@@ -141,7 +141,7 @@ pub async fn fetch_shard(
     });
     for (url_no, outcome) in plan.settled {
         results[url_no] = Some(match outcome {
-            Some(outcome) => UrlResult::untried(outcome),
+            Some(outcome) => UrlFetch::untried(outcome),
             None => decode_data_url(&work, url_no).await?,
         });
     }
@@ -177,36 +177,36 @@ pub async fn fetch_shard(
 fn by_candidate(
     hosts: Vec<HostCandidates>,
     url_no_of_candidate: &[usize],
-    results: Vec<Option<UrlResult>>,
-) -> Vec<IconResult> {
-    let results: Vec<Arc<UrlResult>> = results
+    results: Vec<Option<UrlFetch>>,
+) -> Vec<CandidateFetch> {
+    let results: Vec<Arc<UrlFetch>> = results
         .into_iter()
         // Every URL is settled or in a group that ran, so the fallback is never used.
-        .map(|end| Arc::new(end.unwrap_or_else(|| UrlResult::untried(Outcome::Crashed))))
+        .map(|end| Arc::new(end.unwrap_or_else(|| UrlFetch::untried(Outcome::Crashed))))
         .collect();
     let mut url_nos = url_no_of_candidate.iter();
     let mut by_candidate = Vec::with_capacity(url_no_of_candidate.len());
     for host in hosts {
         for ((candidate_no, candidate), url_no) in (0..).zip(host.candidates).zip(&mut url_nos) {
-            let url_result = Arc::clone(&results[*url_no]);
+            let url_fetch = Arc::clone(&results[*url_no]);
             let host_no = host.host_no;
-            by_candidate.push(IconResult { host_no, candidate_no, candidate, url_result });
+            by_candidate.push(CandidateFetch { host_no, candidate_no, candidate, url_fetch });
         }
     }
     by_candidate
 }
 
-async fn decode_data_url(work: &Arc<ShardWork>, url_no: usize) -> Result<UrlResult, Trouble> {
+async fn decode_data_url(work: &Arc<ShardWork>, url_no: usize) -> Result<UrlFetch, LocalFailure> {
     if work.isolation.has_crashed(item(url_no)) {
-        return Ok(UrlResult::untried(Outcome::Crashed));
+        return Ok(UrlFetch::untried(Outcome::Crashed));
     }
     work.isolation.checkpoint_item(item(url_no)).await;
     match data_bytes(&work.urls[url_no]) {
         Ok(bytes) => {
-            let result = UrlResult::untried(Outcome::Ok);
+            let result = UrlFetch::untried(Outcome::Ok);
             inspect_and_keep(work, result, Vec::new(), bytes.into()).await
         }
-        Err(outcome) => Ok(UrlResult::untried(outcome)),
+        Err(outcome) => Ok(UrlFetch::untried(outcome)),
     }
 }
 
@@ -215,8 +215,8 @@ async fn decode_data_url(work: &Arc<ShardWork>, url_no: usize) -> Result<UrlResu
 async fn run(
     work: &Arc<ShardWork>,
     groups: Vec<OriginGroup>,
-    results: &mut [Option<UrlResult>],
-) -> Result<(), Trouble> {
+    results: &mut [Option<UrlFetch>],
+) -> Result<(), LocalFailure> {
     let in_flight = work.shared.settings.in_flight.max(1);
     let max_running = if work.isolation.is_on() { 1 } else { in_flight };
     let (suspect, others): (Vec<OriginGroup>, Vec<OriginGroup>) =
@@ -228,7 +228,7 @@ async fn run(
         let done = tokio::select! {
             biased;
             permit = Arc::clone(&work.shared.origins).acquire_owned(), if has_more => {
-                let permit = permit.map_err(|_closed| Trouble::Memory)?;
+                let permit = permit.map_err(|_closed| LocalFailure::Memory)?;
                 if let Some(group) = waiting.next() {
                     let work = Arc::clone(work);
                     running.spawn(async move {
@@ -249,11 +249,11 @@ async fn run(
             }
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // The runtime is shutting down.
-            Err(_) => return Err(Trouble::Stalled),
+            Err(_) => return Err(LocalFailure::Stalled),
         }
         work.check_names_since_begin()?;
         if work.shared.breaker.is_open() {
-            return Err(Trouble::MostOriginsFail);
+            return Err(LocalFailure::MostOriginsFail);
         }
     }
 }

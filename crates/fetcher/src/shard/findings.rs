@@ -1,25 +1,26 @@
-//! The findings of an origin's earlier candidates that a later one may use.
+//! Findings from an origin's earlier candidates that a later one may use.
 //!
-//! This is a pure value. Candidate n uses the findings of candidate 0 and of candidates 1 to n -
-//! `window`. Later ones may still be in flight, so that using them would make the outcome depend on
+//! This is a pure value. Candidate n uses the findings from candidate 0 and from candidates 1 to
+//! `n - window`. Later ones may still be in flight, so using them would make the outcome depend on
 //! timing. Does not depend on requests.
 
 use std::collections::VecDeque;
 
-use crate::{health::dead_origins::DeadOrigins, outcome::Outcome, shard::url_result::UrlResult};
+use crate::{health::dead_origins::DeadOrigins, outcome::Outcome, shard::url_fetch::UrlFetch};
 
 /// The findings that a candidate may use before it is fetched.
 #[derive(Clone, Default)]
-pub(crate) struct KnownBefore {
+pub(crate) struct PriorFindings {
     pub(crate) dead_origins: DeadOrigins,
-    /// The result of an earlier candidate whose server sent `Retry-After`. `None` if none did.
-    pub(crate) asked_to_wait: Option<UrlResult>,
+    /// The result of an earlier candidate with a `Retry-After` from its server. `None` if there is
+    /// no such result.
+    pub(crate) asked_to_wait: Option<UrlFetch>,
 }
 
 /// The findings of an origin's candidates so far.
 #[derive(Default)]
 pub(crate) struct Findings {
-    known: KnownBefore,
+    known: PriorFindings,
     /// Findings that the next candidate may not use yet, in canonical order.
     fresh: VecDeque<Finding>,
 }
@@ -28,13 +29,13 @@ pub(crate) struct Findings {
 struct Finding {
     position: usize,
     dead_origin: Option<(String, Outcome)>,
-    asked_to_wait: Option<UrlResult>,
+    asked_to_wait: Option<UrlFetch>,
 }
 
 impl Findings {
     /// Adds the findings of the candidate at `position`. `defers` is true if its origin sent
     /// `Retry-After`.
-    pub(crate) fn add(&mut self, position: usize, result: &UrlResult, defers: bool) {
+    pub(crate) fn add(&mut self, position: usize, result: &UrlFetch, defers: bool) {
         let asked_to_wait = defers.then(|| result.clone());
         let dead_origin = result.dead_origin.clone();
         self.fresh.push_back(Finding { position, dead_origin, asked_to_wait });
@@ -42,7 +43,7 @@ impl Findings {
 
     /// Returns the findings that the candidate at `position` may use, if `window` candidates are in
     /// flight at a time. Must be called with ascending positions.
-    pub(crate) fn known_at(&mut self, position: usize, window: usize) -> KnownBefore {
+    pub(crate) fn known_at(&mut self, position: usize, window: usize) -> PriorFindings {
         let visible = (position + 1).saturating_sub(window).max(1);
         while self.fresh.front().is_some_and(|finding| finding.position < visible) {
             let Some(finding) = self.fresh.pop_front() else { break };
@@ -60,9 +61,9 @@ impl Findings {
 mod tests {
     use super::*;
 
-    fn dead(origin: &str) -> UrlResult {
+    fn dead(origin: &str) -> UrlFetch {
         let dead_origin = Some((origin.to_owned(), Outcome::ConnectTimeout));
-        UrlResult { dead_origin, ..UrlResult::untried(Outcome::ConnectTimeout) }
+        UrlFetch { dead_origin, ..UrlFetch::untried(Outcome::ConnectTimeout) }
     }
 
     #[test]
@@ -74,9 +75,13 @@ mod tests {
         };
         assert_eq!(known(&mut findings, 0), [false; 3]);
         findings.add(0, &dead("a"), false);
-        assert_eq!(known(&mut findings, 1), [true, false, false], "the first ends alone");
+        assert_eq!(
+            known(&mut findings, 1),
+            [true, false, false],
+            "the first candidate is fetched alone"
+        );
         findings.add(1, &dead("b"), false);
-        assert_eq!(known(&mut findings, 2), [true, false, false], "1 may be under way");
+        assert_eq!(known(&mut findings, 2), [true, false, false], "candidate 1 may be in flight");
         findings.add(2, &dead("c"), true);
         assert_eq!(known(&mut findings, 3), [true, true, false]);
         assert!(findings.known_at(3, 2).asked_to_wait.is_none());

@@ -10,13 +10,13 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::{
+    local_failure::LocalFailure,
     outcome::Outcome,
     request::{
         content::{ImageFacts, judge},
         spool::{Payload, Spool},
     },
-    shard::{url_result::UrlResult, work::ShardWork},
-    trouble::Trouble,
+    shard::{url_fetch::UrlFetch, work::ShardWork},
 };
 
 /// Maximum size in bytes of a head and body that are inspected in place. Hashing and measuring them
@@ -26,10 +26,10 @@ const INLINE_HASH_MAX_BYTES: usize = 32 * 1024;
 /// Inspects a body, and adds it to the spool if it is an image.
 pub(crate) async fn inspect_and_keep(
     work: &Arc<ShardWork>,
-    mut result: UrlResult,
+    mut result: UrlFetch,
     head: Vec<u8>,
     body: Bytes,
-) -> Result<UrlResult, Trouble> {
+) -> Result<UrlFetch, LocalFailure> {
     result.bytes = u32::try_from(body.len()).unwrap_or(u32::MAX);
     let spool = Arc::clone(&work.spool);
     let is_small = head.len() + body.len() <= INLINE_HASH_MAX_BYTES;
@@ -38,7 +38,7 @@ pub(crate) async fn inspect_and_keep(
         std::panic::catch_unwind(AssertUnwindSafe(inspect)).ok()
     } else {
         let permit = work.shared.inspections.acquire().await;
-        let _permit = permit.map_err(|_closed| Trouble::Memory)?;
+        let _permit = permit.map_err(|_closed| LocalFailure::Memory)?;
         tokio::task::spawn_blocking(inspect).await.ok()
     };
     match verdict {
@@ -55,7 +55,7 @@ pub(crate) async fn inspect_and_keep(
     if work.spool.wants_to_write() {
         let spool = Arc::clone(&work.spool);
         let written = tokio::task::spawn_blocking(move || spool.write_pending()).await;
-        written.map_err(|_| Trouble::Spool)?.map_err(|error| of_spool_error(&error))?;
+        written.map_err(|_| LocalFailure::Spool)?.map_err(|error| of_spool_error(&error))?;
     }
     Ok(result)
 }
@@ -77,7 +77,7 @@ fn inspect_body(spool: &Spool, head: &[u8], body: &[u8]) -> io::Result<BodyVerdi
     Ok(BodyVerdict { outcome, facts, kept: Some((sha256, payload)) })
 }
 
-fn of_spool_error(error: &io::Error) -> Trouble {
+fn of_spool_error(error: &io::Error) -> LocalFailure {
     tracing::warn!(%error, "the spool of icon bodies");
-    Trouble::Spool
+    LocalFailure::Spool
 }

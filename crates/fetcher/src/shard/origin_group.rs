@@ -11,15 +11,15 @@ use futures_util::{FutureExt, StreamExt, stream::FuturesOrdered};
 use tokio::time::Instant;
 
 use crate::{
+    local_failure::LocalFailure,
     outcome::Outcome,
     request::{chain, pool::ConnectionPool, scope::FetchScope, target::Target},
     shard::{
-        findings::{Findings, KnownBefore},
+        findings::{Findings, PriorFindings},
         inspect_body::inspect_and_keep,
-        url_result::UrlResult,
+        url_fetch::UrlFetch,
         work::{ShardWork, item},
     },
-    trouble::Trouble,
 };
 
 /// Maximum number of an origin's URLs that are fetched one by one. A second connection would cost
@@ -46,14 +46,14 @@ impl OriginGroup {
 
     /// Groups the URLs that are worth a second attempt. If an origin seemed dead, a URL that was
     /// not tried itself goes first, as a second opinion. An origin that sent `Retry-After` is not
-    /// requested before the longest of these times is over.
-    pub(crate) fn for_later_pass(work: &ShardWork, results: &[Option<UrlResult>]) -> Vec<Self> {
+    /// requested before the maximum of these times is over.
+    pub(crate) fn for_later_pass(work: &ShardWork, results: &[Option<UrlFetch>]) -> Vec<Self> {
         let settings = &work.shared.settings;
         let longest = settings.retry_after_max;
         let mut groups: Vec<Self> = Vec::new();
         let mut group_nos: HashMap<String, usize> = HashMap::new();
         for (url_no, result) in results.iter().enumerate() {
-            let worth_it = |result: &&UrlResult| result.is_worth_a_retry(longest);
+            let worth_it = |result: &&UrlFetch| result.is_worth_a_retry(longest);
             let Some(result) = result.as_ref().filter(worth_it) else { continue };
             let target = Target::first(&work.urls[url_no], &settings.ports);
             let Ok(target) = target else { continue };
@@ -84,7 +84,7 @@ impl OriginGroup {
     pub(crate) async fn run(
         self,
         work: Arc<ShardWork>,
-    ) -> Result<Vec<(usize, UrlResult)>, Trouble> {
+    ) -> Result<Vec<(usize, UrlFetch)>, LocalFailure> {
         if let Some(not_before) = self.not_before {
             tokio::time::sleep_until(not_before).await;
         }
@@ -129,12 +129,12 @@ struct OriginRun<'a> {
     group: &'a OriginGroup,
     work: &'a ShardWork,
     findings: Findings,
-    results: Vec<(usize, UrlResult)>,
+    results: Vec<(usize, UrlFetch)>,
 }
 
 impl OriginRun<'_> {
     /// Records the next result in canonical order.
-    fn note(&mut self, (url_no, result): (usize, UrlResult)) {
+    fn note(&mut self, (url_no, result): (usize, UrlFetch)) {
         self.work.heartbeat.beat();
         let may_defer = self.work.has_later_pass && !self.group.is_later_pass;
         let longest = self.work.shared.settings.retry_after_max;
@@ -166,15 +166,15 @@ impl UrlContext<'_> {
     async fn settle(
         self,
         url_no: usize,
-        known: KnownBefore,
-    ) -> Result<(usize, UrlResult), Trouble> {
+        known: PriorFindings,
+    ) -> Result<(usize, UrlFetch), LocalFailure> {
         let work = self.work;
         if let Some(answer) = known.asked_to_wait {
-            let result = UrlResult { was_tried: false, bytes: 0, ..answer };
+            let result = UrlFetch { was_tried: false, bytes: 0, ..answer };
             return Ok((url_no, result));
         }
         if work.isolation.has_crashed(item(url_no)) {
-            return Ok((url_no, UrlResult::untried(Outcome::Crashed)));
+            return Ok((url_no, UrlFetch::untried(Outcome::Crashed)));
         }
         work.isolation.checkpoint_item(item(url_no)).await;
         let scope = FetchScope {
@@ -195,10 +195,10 @@ impl UrlContext<'_> {
         // A response that makes the fetcher panic does so on every worker, so only its URL is lost.
         let Ok(fetched) = AssertUnwindSafe(fetch).catch_unwind().await else {
             tracing::error!(url, "fetching it panicked");
-            return Ok((url_no, UrlResult::untried(Outcome::Crashed)));
+            return Ok((url_no, UrlFetch::untried(Outcome::Crashed)));
         };
         let mut fetched = fetched?;
-        let result = UrlResult::of_fetched(&mut fetched);
+        let result = UrlFetch::of_fetched(&mut fetched);
         if result.outcome != Outcome::Ok {
             return Ok((url_no, result));
         }

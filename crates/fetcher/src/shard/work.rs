@@ -9,16 +9,16 @@ use crate::{
     exclusions::Exclusions,
     heartbeat::Heartbeat,
     isolation::ItemIsolation,
+    local_failure::LocalFailure,
     meter::FetchMeter,
     request::{robots::RobotsCache, shared::Shared, spool::Spool},
     request_log::RequestLog,
     robot::Robot,
     settings::RobotsPolicy,
     signing::RequestSigner,
-    trouble::Trouble,
 };
 
-/// State shared by the fetches of one shard. An item of the shard is a URL, by its index in `urls`.
+/// State that fetches of one shard share. A shard's items are its URLs, by their index in `urls`.
 pub(crate) struct ShardWork {
     pub(crate) shared: Arc<Shared>,
     pub(crate) robots_policy: RobotsPolicy,
@@ -34,17 +34,18 @@ pub(crate) struct ShardWork {
     pub(crate) isolation: ItemIsolation,
     pub(crate) meter: FetchMeter,
     pub(crate) requests: RequestLog,
-    /// Number of checks that had found a false answer of the resolver when the shard began.
+    /// Number of checks with a false result from the resolver, when the shard started.
     pub(crate) false_checks: u64,
 }
 
 impl ShardWork {
-    /// Returns an error if the resolver gave a false answer since the shard began. Earlier answers
-    /// for its names may have been false, too.
-    pub(crate) fn check_names_since_begin(&self) -> Result<(), Trouble> {
-        match self.shared.resolver.false_checks() == self.false_checks {
-            true => Ok(()),
-            false => Err(Trouble::ResolverFalse),
+    /// Returns an error if the resolver gave a false result since the shard started. Earlier
+    /// results for its names may have been false, too.
+    pub(crate) fn check_names_since_begin(&self) -> Result<(), LocalFailure> {
+        if self.shared.resolver.false_checks() == self.false_checks {
+            Ok(())
+        } else {
+            Err(LocalFailure::ResolverFalse)
         }
     }
 

@@ -1,7 +1,7 @@
-//! The three header fields of a signed request, and those of a signed key directory.
+//! The three header fields of a signed request, and the fields of a signed key directory.
 //!
 //! A request's signature covers the requested authority and the address of our key directory, and
-//! is valid for minutes. It covers nothing else, so all requests of a connection have the same
+//! is valid for minutes. It covers nothing else, so all requests on a connection have the same
 //! signature, which is made once (docs/decisions/0042-signed-requests.md).
 
 use std::{
@@ -21,8 +21,8 @@ use super::signing_key::SigningKey;
 const LIFETIME: Duration = Duration::from_secs(5 * 60);
 /// Age at which a connection gets a new signature, so that each is used with four minutes left.
 const RENEWED_AFTER: Duration = Duration::from_secs(60);
-/// How long the signature of a key directory is valid, so that the directory of a site that is
-/// published once a month remains valid.
+/// How long a key directory's signature is valid. A site that is published once a month must remain
+/// valid.
 const DIRECTORY_LIFETIME: Duration = Duration::from_secs(62 * 24 * 3600);
 
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
@@ -33,7 +33,7 @@ const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 #[derive(Debug, thiserror::Error)]
 pub enum SignerError {
     /// A verifier would not fetch keys from the site's address.
-    #[error("{0:?} is not an https address, under which sites find our key")]
+    #[error("{0:?} is not an https address where sites can find our key")]
     NotHttps(String),
 }
 
@@ -41,7 +41,7 @@ pub enum SignerError {
 #[derive(Debug)]
 pub struct RequestSigner {
     key: Arc<SigningKey>,
-    /// Origin of the site that publishes the key, as a string of structured fields.
+    /// Origin of the site that publishes the key, as a structured-field string.
     agent: String,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct RequestSignature {
 }
 
 impl RequestSigner {
-    /// Creates a signer whose key is published at the origin of `site_url`.
+    /// Creates a signer for a key that is published at the origin of `site_url`.
     ///
     /// # Errors
     /// Returns an error if this is not an https address.
@@ -90,8 +90,8 @@ impl RequestSigner {
         })
     }
 
-    /// Returns the header fields with which a server of the key directory proves that it has the
-    /// key: the name and value of each, for the directory's bytes at an authority.
+    /// Returns the header fields that prove that a key directory's server has the key: name and
+    /// value of each, for the directory's bytes at an authority.
     #[must_use]
     pub fn directory_headers(
         &self,

@@ -1,6 +1,6 @@
 //! An Ed25519 key: reading it from a file, writing it to a file, and the ID of its public half.
 //!
-//! Does not depend on what is signed.
+//! Does not depend on the signed messages.
 
 use std::fmt;
 
@@ -35,10 +35,10 @@ pub enum SigningKeyError {
     )]
     NoPem,
     /// The key is not an Ed25519 key.
-    #[error("holds a private key that is not Ed25519; `everytab-worker signing-key new` makes one")]
+    #[error("the private key is not Ed25519; create one with `everytab-worker signing-key new`")]
     NotEd25519,
     /// The system returned no random bytes.
-    #[error("no key can be made: the system gives no random bytes")]
+    #[error("cannot create a key: the system returns no random bytes")]
     NoRandomBytes,
 }
 
@@ -60,10 +60,10 @@ impl SigningKey {
         Ok((Self::of(pair)?, pem))
     }
 
-    /// Reads a key from the content of its file.
+    /// Reads a key from its file's content.
     ///
     /// # Errors
-    /// Returns an error if it has no private key, or none of Ed25519.
+    /// Returns an error if there is no private key, or only keys that are not Ed25519.
     pub fn from_pem(text: &[u8]) -> Result<Self, SigningKeyError> {
         let der = PrivatePkcs8KeyDer::from_pem_slice(text).map_err(|_| SigningKeyError::NoPem)?;
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der());
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_comes_back_from_its_file_and_shows_itself_nowhere() {
+    fn a_key_is_read_back_from_its_file_and_never_printed() {
         let (key, pem) = SigningKey::generate().expect("random bytes");
         let read = SigningKey::from_pem(pem.as_bytes()).expect("a key");
         assert_eq!((read.key_id(), read.public_key()), (key.key_id(), key.public_key()));

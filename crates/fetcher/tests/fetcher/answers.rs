@@ -1,13 +1,13 @@
-//! One URL: the outcome of each kind of peer.
+//! Fetching one URL: the outcome for each kind of peer.
 
 use std::{io::Write, sync::atomic::Ordering, time::Duration};
 
-use everytab_fetcher::{Fetched, Outcome, RobotsPolicy, Trouble};
+use everytab_fetcher::{FetchResult, LocalFailure, Outcome, RobotsPolicy};
 use everytab_patience::SILENCE;
 
 use super::support::*;
 
-async fn fetch(net: &Net, url: &str) -> Fetched {
+async fn fetch(net: &Net, url: &str) -> FetchResult {
     fetch_one(&net.fetcher(), url).await
 }
 
@@ -18,7 +18,7 @@ async fn outcome_of(reply: impl Fn() -> Reply + Send + Sync + 'static) -> Outcom
 }
 
 #[tokio::test]
-async fn an_icon_comes_with_its_way_and_its_head() {
+async fn an_icon_has_its_redirects_and_its_head() {
     let icon = png(16, 0);
     let served = icon.clone();
     let net = Net::start(move |asked| match asked.path.as_str() {
@@ -59,7 +59,7 @@ async fn a_status_is_an_outcome() {
 }
 
 #[tokio::test]
-async fn where_a_peer_breaks_off_decides_the_outcome() {
+async fn the_outcome_depends_on_where_the_connection_breaks() {
     let reset = |bytes: &'static [u8]| move || Reply::SendAndReset(bytes.to_vec());
     assert_eq!(outcome_of(reset(b"")).await, Outcome::ConnectReset);
     let part = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart";
@@ -73,7 +73,7 @@ async fn where_a_peer_breaks_off_decides_the_outcome() {
 }
 
 #[tokio::test]
-async fn where_a_peer_stops_answering_decides_the_outcome() {
+async fn the_outcome_depends_on_where_the_peer_goes_silent() {
     let hang = |bytes: &'static [u8]| move || Reply::SendAndHang(bytes.to_vec());
     assert_eq!(outcome_of(hang(b"")).await, Outcome::FirstByteTimeout);
     assert_eq!(outcome_of(hang(b"HTTP/1.1 200 OK\r\nx: y")).await, Outcome::FirstByteTimeout);
@@ -95,9 +95,9 @@ async fn endless_heads_end() {
     assert_eq!(outcome_of(long).await, Outcome::HeaderTooLarge);
 }
 
-/// The bytes decide, and not whether the last head arrives together with the others.
+/// The bytes decide, not whether the last head arrives together with the others.
 #[tokio::test]
-async fn too_many_interim_heads_are_refused_even_if_a_response_follows() {
+async fn too_many_interim_responses_are_rejected_even_if_a_final_one_follows() {
     let after = |interim: usize| {
         move || {
             let heads = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(interim);
@@ -111,7 +111,7 @@ async fn too_many_interim_heads_are_refused_even_if_a_response_follows() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused_with_and_without_a_length() {
+async fn a_body_over_the_limit_is_rejected_with_and_without_a_length() {
     let declared =
         || Reply::SendAndHang(b"HTTP/1.1 200 OK\r\ncontent-length: 600000\r\n\r\n".into());
     assert_eq!(outcome_of(declared).await, Outcome::BodyTooLarge);
@@ -151,14 +151,14 @@ async fn a_gzip_body_is_decoded_and_a_bomb_is_not() {
 }
 
 #[tokio::test]
-async fn success_without_a_byte_is_empty() {
+async fn a_success_without_a_body_is_empty() {
     assert_eq!(outcome_of(|| ok(b"")).await, Outcome::EmptyBody);
     let none = || Reply::Send(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec());
     assert_eq!(outcome_of(none).await, Outcome::EmptyBody);
 }
 
 #[tokio::test]
-async fn redirects_are_followed_so_far_and_no_further() {
+async fn redirects_are_followed_up_to_a_limit() {
     let net = Net::start(|asked| {
         let number: usize = asked.path.trim_start_matches("/n").parse().unwrap_or(0);
         match asked.path.as_str() {
@@ -186,7 +186,7 @@ async fn redirects_are_followed_so_far_and_no_further() {
 }
 
 #[tokio::test]
-async fn a_cookie_wall_is_passed_and_its_cookie_stays_with_its_host() {
+async fn a_redirect_with_a_cookie_is_followed_and_the_cookie_is_sent_to_its_host_only() {
     let net =
         Net::start(|asked| match (asked.host.as_str(), header(&asked.head, "cookie").as_deref()) {
             ("a.test", None) => {
@@ -203,7 +203,7 @@ async fn a_cookie_wall_is_passed_and_its_cookie_stays_with_its_host() {
 }
 
 #[tokio::test]
-async fn names_fail_by_their_class_and_addresses_too() {
+async fn each_dns_failure_has_its_outcome() {
     let mut net = Net::start(|_| ok(b"icon")).await;
     net.settings.dns_timeout = SILENCE;
     net.dns.set("fails.test", Name::Fails);
@@ -224,7 +224,7 @@ async fn names_fail_by_their_class_and_addresses_too() {
     let questions = net.dns.questions.lock().expect("unpoisoned").clone();
     let aaaa = questions.iter().filter(|(_, record)| record.to_string() == "AAAA");
     let aaaa: Vec<_> = aaaa.map(|(name, _)| name.as_str()).collect();
-    assert_eq!(aaaa, ["empty.test"], "AAAA is asked only where there is no A");
+    assert_eq!(aaaa, ["empty.test"], "AAAA is queried only if there is no A record");
 }
 
 #[tokio::test]
@@ -237,22 +237,28 @@ async fn a_connection_that_is_not_accepted_times_out() {
 }
 
 #[tokio::test]
-async fn a_resolver_that_answers_nothing_is_trouble_of_this_machine() {
+async fn a_silent_resolver_is_a_local_failure() {
     let mut net = Net::start(|_| ok(b"icon")).await;
     let deaf = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     net.settings.dns = Some(deaf.local_addr().expect("an address"));
     net.settings.dns_timeout = SILENCE;
-    let trouble =
-        net.fetcher().fetch_one("http://a.test/", RobotsPolicy::Ignore).await.expect_err("trouble");
-    assert_eq!(trouble, Trouble::ResolverUnreachable);
+    let failure = net
+        .fetcher()
+        .fetch_one("http://a.test/", RobotsPolicy::Ignore)
+        .await
+        .expect_err("a local failure");
+    assert_eq!(failure, LocalFailure::ResolverUnreachable);
     net.settings.dns = Some("127.0.0.1:9".parse().expect("an address"));
-    let trouble =
-        net.fetcher().fetch_one("http://a.test/", RobotsPolicy::Ignore).await.expect_err("trouble");
-    assert_eq!(trouble, Trouble::ResolverUnreachable);
+    let failure = net
+        .fetcher()
+        .fetch_one("http://a.test/", RobotsPolicy::Ignore)
+        .await
+        .expect_err("a local failure");
+    assert_eq!(failure, LocalFailure::ResolverUnreachable);
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_and_one_that_closed_meanwhile_is_replaced() {
+async fn a_connection_is_reused_and_a_closed_one_is_replaced() {
     let net = Net::start(|asked| match asked.path.as_str() {
         "/1" => redirect("/2"),
         "/2" => Reply::SendAndClose(answer_with("302 Found", &["location: /3"], b"")),

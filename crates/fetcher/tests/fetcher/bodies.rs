@@ -1,10 +1,10 @@
-//! Bodies that end early, and codings of all kinds that servers send: what came is kept, of pages
-//! and icons alike, and of a page also what cannot be decoded.
+//! Bodies that end early, and the content codings that servers send. Pages and icons keep the part
+//! that arrived, and pages also keep a body that cannot be decoded.
 
 use std::{io::Write, time::Duration};
 
 use everytab_fetcher::{
-    CutReason, DEFAULT_PAGE_BYTES, Outcome, PageFetched, PageRequest, Purpose, TimeLimits,
+    CutReason, DEFAULT_PAGE_BYTES, Outcome, PageFetchResult, PageRequest, Purpose, TimeLimits,
 };
 use flate2::{
     Compression,
@@ -34,7 +34,7 @@ fn deflate(bytes: &[u8]) -> Vec<u8> {
     packed.finish().expect("memory")
 }
 
-/// A frame of Zstandard with one block that is stored.
+/// Returns a Zstandard frame with one stored block.
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     let length = u32::try_from(bytes.len()).expect("a block");
     let size = u16::try_from(length - 256).expect("a block");
@@ -42,7 +42,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     [&b"\x28\xb5\x2f\xfd\x60"[..], &size.to_le_bytes(), &block[..3], bytes].concat()
 }
 
-/// A page that no coding packs into a few bytes.
+/// Returns a page that does not compress to a few bytes.
 fn long_page() -> Vec<u8> {
     let mut state = 1_u32;
     let mut letter = || {
@@ -53,21 +53,21 @@ fn long_page() -> Vec<u8> {
     [b"<title>A page</title><p>", text.as_slice(), b"<p>the end"].concat()
 }
 
-/// What becomes of a body.
+/// The expected treatment of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Becomes {
-    /// It is decoded.
+    /// The whole body is decoded.
     Whole,
-    /// It is decoded as far as it goes.
+    /// The body is decoded up to its first error.
     Start,
-    /// It stays as it came.
+    /// The body is kept as received.
     Coded,
 }
 
 const TEN_TIMES: &str = "gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip";
 const ELEVEN_TIMES: &str = "gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip";
 
-/// Codings as servers send them: the header, the body, what becomes of it.
+/// Codings as servers send them: the header, the body, and its expected treatment.
 fn codings(page: &[u8]) -> Vec<(&'static str, Vec<u8>, Becomes)> {
     let whole = gzip(page);
     let data = whole.len() - 8;
@@ -101,7 +101,7 @@ fn codings(page: &[u8]) -> Vec<(&'static str, Vec<u8>, Becomes)> {
         ("deflate", zlib(page)[..zlib(page).len() - 4].to_vec(), Becomes::Whole),
         ("deflate", deflate(page), Becomes::Whole),
         ("zstd", zstd.clone(), Becomes::Whole),
-        // With a name that is unknown Chromium decodes nothing.
+        // Chromium does not decode anything if a name is unknown.
         ("none", page.to_vec(), Becomes::Whole),
         ("", page.to_vec(), Becomes::Whole),
         ("identity", page.to_vec(), Becomes::Whole),
@@ -126,7 +126,7 @@ fn codings(page: &[u8]) -> Vec<(&'static str, Vec<u8>, Becomes)> {
 }
 
 #[tokio::test]
-async fn a_coding_is_undone_as_far_as_it_goes_for_pages_and_icons() {
+async fn a_body_is_decoded_up_to_its_first_error_for_pages_and_icons() {
     let whole_page = long_page();
     let served = codings(&whole_page);
     let net = Net::start(move |asked| {
@@ -162,12 +162,13 @@ async fn a_coding_is_undone_as_far_as_it_goes_for_pages_and_icons() {
     }
 }
 
-/// The answer of a server that sends a head and some of the body, and then does this.
+/// Fetches a page from a server that sends a head and a part of the body, and then behaves as in
+/// `then`.
 async fn broken_off(
     fields: &'static str,
     sent: Vec<u8>,
     then: fn(Vec<u8>) -> Reply,
-) -> PageFetched {
+) -> PageFetchResult {
     let net = Net::start(move |_| {
         let head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n{fields}\r\n");
         then([head.as_bytes(), &sent].concat())
@@ -182,7 +183,7 @@ async fn broken_off(
 }
 
 #[tokio::test]
-async fn of_a_body_that_ends_early_a_page_keeps_what_came() {
+async fn a_page_keeps_the_part_of_a_body_that_arrived() {
     let whole_page = long_page();
     let chunk = |bytes: &[u8]| [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes].concat();
     let packed = gzip(&whole_page);
@@ -216,28 +217,28 @@ async fn of_a_body_that_ends_early_a_page_keeps_what_came() {
         assert!(fetched.body.len() == whole_page.len() || !is_whole, "{fields}");
         assert!(fetched.body.len() > 20_000, "{fields}");
     }
-    // Of a reset connection it depends on the system how much that is.
+    // How much arrives before a reset depends on the operating system.
     let fetched = broken_off(length, whole_page.clone(), Reply::SendAndReset).await;
     assert_eq!((fetched.outcome, fetched.truncated), (Outcome::BodyReset, Some(Disconnect)));
     assert!(whole_page.starts_with(&fetched.body));
-    // What cannot be decoded is kept as it came.
+    // A body that cannot be decoded is kept as received.
     let fetched = broken_off(coded_length, packed[..10].to_vec(), Reply::SendAndClose).await;
     assert_eq!((fetched.outcome, fetched.is_coded), (BodyTruncated, true));
     assert_eq!(fetched.body, packed[..10]);
-    // Nothing came.
+    // No bytes of the body arrived.
     let fetched = broken_off(length, Vec::new(), Reply::SendAndClose).await;
     assert!(fetched.has_lost_body() && !fetched.has_body());
 }
 
 #[tokio::test]
-async fn the_limit_holds_for_what_comes_and_for_what_is_decoded() {
+async fn the_limit_applies_to_received_and_to_decoded_bytes() {
     let served = |path: &str| {
         let bytes = vec![b'x'; 3 * DEFAULT_PAGE_BYTES];
         match path {
             "/gzip" => ("gzip", gzip(&bytes)),
             "/twice" => ("gzip, gzip", gzip(&gzip(&bytes))),
             "/deflate" => ("deflate", zlib(&bytes)),
-            // Members that carry nothing.
+            // Gzip members without content.
             "/nothing" => ("gzip", gzip(b"").repeat(200_000)),
             _ => ("compress", bytes),
         }
@@ -266,7 +267,7 @@ async fn the_limit_holds_for_what_comes_and_for_what_is_decoded() {
     }
 }
 
-/// Values of `Location`, and the URLs that Chromium 156 requested for them: bytes beyond ASCII are
+/// Values of `Location`, with the URLs that Chromium 156 requested for them. Bytes beyond ASCII are
 /// percent-encoded as they are.
 const LOCATIONS: [(&[u8], &str); 25] = [
     (b"/caf\xe9.png?\xe9", "http://a.test/caf%E9.png?%E9"),
@@ -297,7 +298,7 @@ const LOCATIONS: [(&[u8], &str); 25] = [
 ];
 
 #[tokio::test]
-async fn a_location_is_followed_byte_by_byte() {
+async fn a_location_is_encoded_as_chromium_encodes_it() {
     let net = Net::start(|asked| {
         let number = asked.path.strip_prefix("/from/").and_then(|number| number.parse().ok());
         let Some(number) = number.filter(|number: &usize| *number < LOCATIONS.len()) else {
@@ -325,7 +326,7 @@ async fn a_location_is_followed_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn an_absolute_hostname_is_the_hostname() {
+async fn a_trailing_dot_does_not_change_the_hostname() {
     let net = Net::start(|asked| {
         assert_eq!(header(&asked.head, "host").as_deref(), Some("a.test"));
         ok(b"icon")

@@ -1,4 +1,5 @@
-//! Webhooks reach nothing but the public internet, and receivers that prove their name.
+//! Webhooks are delivered only to the public internet, and only to receivers with a valid
+//! certificate.
 
 use std::{
     net::IpAddr,
@@ -25,7 +26,7 @@ fn delivery(url: &str) -> Delivery<'_> {
 
 async fn deliver(fetcher: &Fetcher, url: &str) -> Delivered {
     let delivered = fetcher.deliver(&PageOptions::default(), &delivery(url)).await;
-    delivered.expect("no trouble of this machine")
+    delivered.expect("no local failure")
 }
 
 #[tokio::test]
@@ -62,9 +63,9 @@ async fn nothing_is_delivered_to_a_name_with_a_special_address() {
 }
 
 #[tokio::test]
-async fn a_name_that_moves_to_a_special_address_gets_nothing_more() {
+async fn nothing_is_delivered_once_a_name_has_a_special_address() {
     let mut net = Net::start(|_| ok(b"ok")).await;
-    // The receiver is at 127.0.0.1, which alone is allowed. No answer of the resolver is kept.
+    // Only the receiver's address, 127.0.0.1, is allowed. DNS results are not cached.
     net.settings.allow_ranges = vec!["127.0.0.1/32".parse().expect("a range")];
     net.settings.remembers = false;
     let port = net.server.address.port();
@@ -79,7 +80,7 @@ async fn a_name_that_moves_to_a_special_address_gets_nothing_more() {
 }
 
 #[tokio::test]
-async fn a_redirect_of_a_receiver_is_a_failure_and_not_followed() {
+async fn a_receivers_redirect_is_a_failure_and_not_followed() {
     let net = Net::start(|asked| {
         let target = asked.path.trim_start_matches("/to/").replace('~', "%");
         redirect(&format!("http://{target}/"))
@@ -96,7 +97,7 @@ async fn a_redirect_of_a_receiver_is_a_failure_and_not_followed() {
         assert_eq!((delivered.outcome, delivered.status), expected, "{host}");
         sent += 1;
     }
-    assert_eq!(connections(&net), sent, "one each, to the receiver itself");
+    assert_eq!(connections(&net), sent, "one request each, to the receiver");
     assert!(net.server.seen.paths().iter().all(|path| path.starts_with("a.test/to/")));
     let knocked = tokio::time::timeout(Duration::ZERO, other.accept()).await;
     assert!(knocked.is_err(), "nothing was dialled");
@@ -133,7 +134,7 @@ async fn a_body_is_sent_with_its_fields_and_each_status_is_an_outcome() {
     }
     let fields = [("webhook-id", "msg_1".to_owned()), ("webhook-timestamp", "12".to_owned())];
     let whole = Delivery { fields: &fields, ..delivery("http://a.test/200?x=y#part") };
-    fetcher.deliver(&PageOptions::default(), &whole).await.expect("no trouble");
+    fetcher.deliver(&PageOptions::default(), &whole).await.expect("no local failure");
     let heads = heads.lock().expect("unpoisoned");
     let head = heads.last().expect("a request");
     assert!(head.starts_with("POST /200?x=y HTTP/1.1\r\n"), "{head}");
@@ -153,8 +154,9 @@ async fn a_body_is_sent_with_its_fields_and_each_status_is_an_outcome() {
 }
 
 #[tokio::test]
-async fn a_receiver_must_prove_its_name() {
-    let (authority, dns) = (authority(), TestDns::start().await);
+async fn a_receiver_needs_a_valid_certificate() {
+    let authority = authority();
+    let dns = TestDns::start().await;
     let folder = tempfile::tempdir().expect("a folder");
     let ca_file = folder.path().join("root.pem");
     std::fs::write(&ca_file, &authority.pem).expect("written");
@@ -169,7 +171,7 @@ async fn a_receiver_must_prove_its_name() {
     let unknown = Fetcher::new(unknown).expect("settings");
     let known = Fetcher::new(known).expect("settings");
     assert_eq!(deliver(&known, "https://a.test/hook").await.outcome, Outcome::Ok);
-    // Another name than the certificate's, and an authority that is not trusted.
+    // A name that the certificate does not have, and an authority that is not trusted.
     let outcome = deliver(&known, "https://b.test/hook").await.outcome;
     assert_eq!(outcome, Outcome::TlsHandshake);
     let outcome = deliver(&unknown, "https://a.test/hook").await.outcome;
@@ -177,7 +179,7 @@ async fn a_receiver_must_prove_its_name() {
 }
 
 #[tokio::test]
-async fn http_is_for_the_operators_own_addresses_and_what_is_wrong_or_excluded_gets_nothing() {
+async fn http_is_only_for_allowed_addresses_and_invalid_or_excluded_urls_get_no_request() {
     let mut net = Net::start(|_| ok(b"ok")).await;
     net.settings.ports = "80,443".parse().expect("ports");
     net.dns.point("public.test", "93.184.216.34");
@@ -205,19 +207,19 @@ async fn http_is_for_the_operators_own_addresses_and_what_is_wrong_or_excluded_g
     excluded.exclusions.add([Exclusion::Network("127.0.0.0/8".parse().expect("a range"))], 1);
     for options in [blocked, excluded] {
         let delivered = fetcher.deliver(&options, &delivery("http://b.test/")).await;
-        assert_eq!(delivered.expect("no trouble").outcome, Outcome::OptedOut);
+        assert_eq!(delivered.expect("no local failure").outcome, Outcome::OptedOut);
     }
     assert_eq!(connections(&net), sent);
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_away_or_silent_is_given_up_in_time() {
+async fn an_unreachable_or_silent_receiver_fails_in_time() {
     let net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
     let times = TimeLimits { connect: LIMIT, first_byte: SILENCE, total: LIMIT };
     let silent = Delivery { times, ..delivery("http://a.test/") };
     let delivered = net.fetcher().deliver(&PageOptions::default(), &silent).await;
     let expected = (Outcome::FirstByteTimeout, None);
-    let delivered = delivered.expect("no trouble");
+    let delivered = delivered.expect("no local failure");
     assert_eq!((delivered.outcome, delivered.status), expected);
     let mut away = net.settings.clone();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -225,7 +227,7 @@ async fn a_receiver_that_is_away_or_silent_is_given_up_in_time() {
     drop(listener);
     away.dial_ports = [(80, port)].into();
     let away = Fetcher::new(away).expect("settings");
-    // Whatever other fetches found out about the address, each attempt dials it.
+    // Each attempt dials the address, even if other fetches found it dead.
     for host in ["a.test", "b.test", "a.test"] {
         let delivered = deliver(&away, &format!("http://{host}/")).await;
         assert_eq!(delivered.outcome, Outcome::ConnectRefused);

@@ -1,4 +1,4 @@
-//! What is excluded while a shard is fetched: nothing is asked of it afterwards.
+//! Exclusions that are added while a shard is fetched: excluded hosts get no further requests.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use super::{
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// Fetches `urls` one origin after the other, and excludes when the server is asked for `/slow`,
-/// which it never answers.
+/// Fetches `urls` one origin after the other, and adds the exclusion while the server leaves a
+/// request for `/slow` without a response.
 async fn excluded_meanwhile(
     urls: &[&str],
     exclusion: Exclusion,
@@ -42,12 +42,12 @@ async fn excluded_meanwhile(
     };
     // Without the exclusion the fetch would take ten minutes.
     let both = async { tokio::join!(fetch, exclude) };
-    let (shard, ()) = in_time("the end of the shard", both).await;
-    (outcomes(&shard.expect("no trouble of this machine")), net.server.seen.paths())
+    let (shard, ()) = in_time("the shard to finish", both).await;
+    (outcomes(&shard.expect("no local failure")), net.server.seen.paths())
 }
 
 #[tokio::test]
-async fn a_request_under_way_ends_and_no_other_follows() {
+async fn a_request_in_flight_is_cancelled_and_no_other_follows() {
     let urls = ["http://a.test/slow", "http://a.test/icon", "http://a.test/other"];
     let network = "127.0.0.1/32".parse().expect("a network");
     for exclusion in [
@@ -78,7 +78,7 @@ async fn a_redirect_and_a_robots_file_are_requests_too() {
 }
 
 #[tokio::test]
-async fn what_was_excluded_before_is_not_even_looked_up() {
+async fn an_excluded_host_is_not_resolved() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let exclusions = Exclusions::default();
     exclusions.add([Exclusion::Suffix("b.test".to_owned())], 7);
@@ -86,14 +86,14 @@ async fn what_was_excluded_before_is_not_even_looked_up() {
     let options = ShardOptions { exclusions, ..net.options() };
     let urls = ["http://www.B.test/icon", "http://a.test/icon"];
     let ended = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
-    let shard = ended.expect("no trouble of this machine");
+    let shard = ended.expect("no local failure");
     assert_eq!(outcomes(&shard), [Outcome::OptedOut, Outcome::Ok]);
     let questions = net.dns.questions.lock().expect("unpoisoned").clone();
     assert!(questions.iter().all(|(name, _)| name == "a.test"), "{questions:?}");
 }
 
 #[tokio::test]
-async fn requests_that_are_held_back_are_sent_when_they_may_go() {
+async fn held_requests_are_sent_when_they_are_allowed() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let fetcher = net.fetcher();
     fetcher.hold_back(true);
@@ -107,5 +107,5 @@ async fn requests_that_are_held_back_are_sent_when_they_may_go() {
         fetcher.hold_back(false);
     };
     let (shard, ()) = tokio::join!(fetch, release);
-    assert_eq!(outcomes(&shard.expect("no trouble of this machine")), [Outcome::Ok]);
+    assert_eq!(outcomes(&shard.expect("no local failure")), [Outcome::Ok]);
 }

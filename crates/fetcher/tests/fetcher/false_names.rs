@@ -1,11 +1,11 @@
-//! Resolvers that deny names that exist or have addresses for names that do not, from the start and
-//! in the middle of the work.
+//! Resolvers that deny names that exist, or have addresses for names that do not, from the start or
+//! in the middle of a shard.
 
 use std::sync::{Arc, OnceLock};
 
 use everytab_fetcher::{
-    FetchSettings, Fetcher, KNOWN_NAMES, Outcome, PageOptions, PageRequest, RobotsPolicy, Trouble,
-    fetch_shard,
+    FetchSettings, Fetcher, KNOWN_NAMES, LocalFailure, Outcome, PageOptions, PageRequest,
+    RobotsPolicy, fetch_shard,
 };
 use everytab_patience::until;
 use everytab_testbed::{GraphSettings, Mix, Settings, SmallInternet};
@@ -16,7 +16,7 @@ use super::{
     support::*,
 };
 
-/// Names of the window of recent answers.
+/// Number of names in the window of recent lookups.
 const WINDOW: usize = 100;
 
 fn deny(dns: &TestDns) {
@@ -31,7 +31,7 @@ fn tell_the_truth(dns: &TestDns) {
 }
 
 #[tokio::test]
-async fn each_false_answer_is_named_and_no_url_gets_an_outcome_by_it() {
+async fn each_false_answer_is_named_and_causes_no_outcome() {
     let net = Net::start(|_| ok(b"icon")).await;
     let fetcher = net.fetcher();
     let is = |address: &str| Name::Is(vec![address.parse().expect("an address")]);
@@ -44,14 +44,14 @@ async fn each_false_answer_is_named_and_no_url_gets_an_outcome_by_it() {
         (OTHERS, is("2606:4700::1"), "which is made up, has the address 2606:4700::1"),
     ] {
         net.dns.set(name, answer);
-        assert_eq!(fetcher.check_network().await, Err(Trouble::ResolverFalse), "{named}");
+        assert_eq!(fetcher.check_network().await, Err(LocalFailure::ResolverFalse), "{named}");
         let fault = fetcher.resolver_fault().expect("a fault");
         assert!(fault.contains(named), "{fault}: {named}");
-        let described = fetcher.describe(Trouble::ResolverFalse);
+        let described = fetcher.describe(LocalFailure::ResolverFalse);
         assert_eq!(described, format!("waiting for the resolver: {fault}"));
         for url in ["http://a.test/", "http://missing.test/"] {
             let fetched = fetcher.fetch_one(url, RobotsPolicy::Ignore).await;
-            assert_eq!(fetched.err(), Some(Trouble::ResolverFalse), "{named}");
+            assert_eq!(fetched.err(), Some(LocalFailure::ResolverFalse), "{named}");
         }
         tell_the_truth(&net.dns);
         assert_eq!(fetcher.check_network().await, Ok(()), "{named}");
@@ -63,7 +63,7 @@ async fn each_false_answer_is_named_and_no_url_gets_an_outcome_by_it() {
 }
 
 #[tokio::test]
-async fn a_missing_answer_is_asked_for_again_and_more_than_one_name_without_one_are_a_fault() {
+async fn a_missing_answer_is_retried_and_two_names_without_one_are_a_fault() {
     let net = Net::start(|_| ok(b"icon")).await;
     let fetcher = net.fetcher();
     net.dns.set("iana.org", Name::FailsOnce);
@@ -72,32 +72,32 @@ async fn a_missing_answer_is_asked_for_again_and_more_than_one_name_without_one_
     net.dns.set("iana.org", Name::Fails);
     assert_eq!(fetcher.check_network().await, Ok(()));
     net.dns.set("wikipedia.org", Name::Fails);
-    assert_eq!(fetcher.check_network().await, Err(Trouble::ResolverUnreachable));
+    assert_eq!(fetcher.check_network().await, Err(LocalFailure::ResolverUnreachable));
     let fault = fetcher.resolver_fault().expect("a fault");
     assert!(fault.contains("no response for names that exist"), "{fault}");
-    // A denial among missing answers is a denial.
+    // One denial among missing responses is enough.
     net.dns.set("example.com", Name::Missing);
-    assert_eq!(fetcher.check_network().await, Err(Trouble::ResolverFalse));
+    assert_eq!(fetcher.check_network().await, Err(LocalFailure::ResolverFalse));
 }
 
 #[tokio::test]
-async fn a_shard_at_whose_end_the_resolver_lies_is_void_and_all_answers_are_forgotten() {
+async fn a_resolver_that_is_false_at_the_end_voids_the_shard_and_clears_the_cache() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let urls = ["http://a.test/icon", "http://missing.test/icon"];
     let fetcher = net.fetcher();
     let fetch = async || fetch_shard(&fetcher, vec![host(0, &urls)], spool(), net.options()).await;
-    let shard = fetch().await.expect("a resolver that is right");
+    let shard = fetch().await.expect("a working resolver");
     assert_eq!(outcomes(&shard), [Outcome::Ok, Outcome::DnsNxdomain]);
     assert!(fetcher.known_addresses("a.test").is_some());
     deny(&net.dns);
-    assert_eq!(fetch().await.err(), Some(Trouble::ResolverFalse));
+    assert_eq!(fetch().await.err(), Some(LocalFailure::ResolverFalse));
     assert_eq!(fetcher.known_addresses("a.test"), None);
     let asked = net.server.seen.count("/icon");
-    assert_eq!(asked, 1, "no request before the resolver is right");
+    assert_eq!(asked, 1, "no request while the resolver is false");
 }
 
 #[tokio::test]
-async fn a_resolver_that_begins_to_lie_in_the_middle_of_a_shard_voids_it() {
+async fn a_resolver_that_becomes_false_during_a_shard_voids_it() {
     // The first request makes the resolver deny names.
     let lying: Arc<OnceLock<TestDns>> = Arc::default();
     let told = Arc::clone(&lying);
@@ -112,12 +112,12 @@ async fn a_resolver_that_begins_to_lie_in_the_middle_of_a_shard_voids_it() {
     assert!(lying.set(dns).is_ok());
     let hosts = vec![host(0, &["http://a.test/icon"])];
     let ended = fetch_shard(&net.fetcher(), hosts, spool(), net.options()).await;
-    assert_eq!(ended.err(), Some(Trouble::ResolverFalse));
+    assert_eq!(ended.err(), Some(LocalFailure::ResolverFalse));
     assert_eq!(net.server.seen.count("/icon"), 1);
 }
 
 #[tokio::test]
-async fn most_of_a_hundred_names_without_an_address_or_with_the_same_have_it_checked() {
+async fn the_resolver_is_checked_if_most_of_100_names_have_no_address_or_the_same() {
     let net = Net::start(|_| ok(b"icon")).await;
     for (answer, outcome) in [
         (Name::Missing, Outcome::DnsNxdomain),
@@ -128,7 +128,7 @@ async fn most_of_a_hundred_names_without_an_address_or_with_the_same_have_it_che
     ] {
         tell_the_truth(&net.dns);
         let fetcher = net.fetcher();
-        // Checked now, the resolver is believed for a while.
+        // This fetch checks the resolver, which is then trusted for a while.
         assert_eq!(fetch_one(&fetcher, "http://a.test/").await.outcome, Outcome::Ok);
         net.dns.set(OTHERS, answer);
         deny(&net.dns);
@@ -137,12 +137,12 @@ async fn most_of_a_hundred_names_without_an_address_or_with_the_same_have_it_che
             assert_eq!(fetch_one(&fetcher, &url).await.outcome, outcome, "{number}");
         }
         let last = fetcher.fetch_one("http://n100.test/", RobotsPolicy::Ignore).await;
-        assert_eq!(last.err(), Some(Trouble::ResolverFalse), "{outcome}");
+        assert_eq!(last.err(), Some(LocalFailure::ResolverFalse), "{outcome}");
     }
 }
 
 #[tokio::test]
-async fn a_url_of_a_crawl_fails_for_good_only_if_the_resolver_is_right_afterwards() {
+async fn a_page_gets_nxdomain_only_if_the_resolver_is_right_afterwards() {
     let net = Net::start(|_| html(b"page")).await;
     let (fetcher, options, purpose) = (net.fetcher(), PageOptions::default(), page());
     let fetch = async |url: &str| {
@@ -152,14 +152,14 @@ async fn a_url_of_a_crawl_fails_for_good_only_if_the_resolver_is_right_afterward
     assert_eq!(fetch("http://a.test/").await, Ok(Outcome::Ok));
     assert_eq!(fetch("http://missing.test/").await, Ok(Outcome::DnsNxdomain));
     deny(&net.dns);
-    assert_eq!(fetch("http://missing.test/").await, Err(Trouble::ResolverFalse));
+    assert_eq!(fetch("http://missing.test/").await, Err(LocalFailure::ResolverFalse));
     tell_the_truth(&net.dns);
     until("a look-up that counts", async || fetch("http://gone.test/").await.is_ok()).await;
     assert_eq!(fetch("http://missing.test/").await, Ok(Outcome::DnsNxdomain));
 }
 
 #[tokio::test]
-async fn every_small_internet_knows_the_names_that_must_exist_and_no_other() {
+async fn every_small_internet_has_the_known_names_and_no_others() {
     assert_eq!(everytab_testbed::KNOWN_NAMES, KNOWN_NAMES);
     let scratch = tempfile::tempdir().expect("a folder");
     let graph = GraphSettings { hosts: 2, sites: 2, pages: 2, ..GraphSettings::default() };

@@ -1,5 +1,5 @@
-//! Servers that mean harm over HTTP/1.1: each ends in its outcome, in time, having been read no
-//! further than the limits say, and the fetcher goes on.
+//! Hostile HTTP/1.1 servers: each fetch finishes with its outcome in time, reads no more than the
+//! limits allow, and leaves the fetcher usable.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -20,14 +20,14 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::support::*;
 
-/// What the kernel may hold of a stream that is not read, on both sides of loopback.
+/// Maximum bytes of an unread stream that the kernel buffers on both sides of loopback.
 const SOCKET_BUFFERS_BYTES: usize = 12 << 20;
 
-/// What a server sends after the request's head.
+/// The bytes that a server sends after the request's head.
 #[derive(Clone)]
 struct Attack {
     first: Vec<u8>,
-    /// Sent again and again after that.
+    /// Bytes to repeat after `first`.
     then: Vec<u8>,
     pause: Duration,
 }
@@ -45,8 +45,8 @@ fn dripping(first: &str, then: &str) -> Attack {
     Attack { first: first.into(), then: then.into(), pause }
 }
 
-/// Serves the attack to requests for `/attack` and an icon to others; counts the bytes that
-/// it could send.
+/// A server that attacks requests for `/attack`, and sends an icon for others. It counts the bytes
+/// that it could send.
 struct Attacker {
     address: SocketAddr,
     sent: Arc<AtomicUsize>,
@@ -91,19 +91,20 @@ async fn serve(mut stream: TcpStream, attack: Attack, sent: Arc<AtomicUsize>) {
     }
 }
 
-/// What the attack ends as, and how much of it was read at most. Afterwards an icon of the same
-/// server must still be had by the same fetcher.
+/// Returns the outcome of the attack, and the maximum number of bytes that were read. Afterwards,
+/// the same fetcher must be able to fetch an icon from the same server.
 async fn outcome_of(attack: Attack) -> (Outcome, usize) {
-    let (dns, attacker) = (TestDns::start().await, Attacker::start(attack).await);
+    let dns = TestDns::start().await;
+    let attacker = Attacker::start(attack).await;
     let (fetcher, fetched) =
         attacked(&dns, attacker.address, "http://a.test/attack", "it ends").await;
     let after = fetch_one(&fetcher, "http://a.test/icon").await;
-    assert_eq!(after.outcome, Outcome::Ok, "the fetcher goes on");
+    assert_eq!(after.outcome, Outcome::Ok, "the fetcher still works");
     (fetched.outcome, attacker.sent.load(Ordering::SeqCst))
 }
 
 #[tokio::test]
-async fn a_head_without_end_is_read_no_further_than_a_head_may_be() {
+async fn an_endless_head_is_read_up_to_the_heads_limit() {
     let line = "x-header: and another one of these\r\n";
     let heads = [
         for_ever("HTTP/1.1 200 OK\r\n", line.repeat(1_000)),
@@ -115,7 +116,8 @@ async fn a_head_without_end_is_read_no_further_than_a_head_may_be() {
     end_early(heads, Outcome::HeaderTooLarge).await;
 }
 
-/// Each ends so, long before the attacker has no more to send.
+/// Asserts that each attack finishes with this outcome, long before the attacker has sent
+/// everything.
 async fn end_early(attacks: impl IntoIterator<Item = Attack>, expected: Outcome) {
     for (number, attack) in attacks.into_iter().enumerate() {
         let (outcome, sent) = outcome_of(attack).await;
@@ -125,7 +127,7 @@ async fn end_early(attacks: impl IntoIterator<Item = Attack>, expected: Outcome)
 }
 
 #[tokio::test]
-async fn drops_of_a_head_or_body_do_not_put_the_deadline_off() {
+async fn a_dripping_head_or_body_does_not_extend_the_deadline() {
     for (attack, outcome) in [
         (dripping("HTTP/1.1 200 OK\r\nx: ", "y"), Outcome::FirstByteTimeout),
         (dripping("HTTP/1.1 ", "2"), Outcome::FirstByteTimeout),
@@ -135,7 +137,7 @@ async fn drops_of_a_head_or_body_do_not_put_the_deadline_off() {
         (dripping("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "1\r\ny\r\n"), {
             Outcome::TotalTimeout
         }),
-        // The ninth comes before the deadline.
+        // The ninth interim response arrives before the deadline.
         (dripping("", "HTTP/1.1 100 Continue\r\n\r\n"), Outcome::HeaderTooLarge),
     ] {
         let first = String::from_utf8_lossy(&attack.first).into_owned();
@@ -144,7 +146,7 @@ async fn drops_of_a_head_or_body_do_not_put_the_deadline_off() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_read_no_further_than_a_body_may_be() {
+async fn an_endless_body_is_read_up_to_the_bodys_limit() {
     let chunk = format!("8000\r\n{}\r\n", "y".repeat(0x8000));
     let bodies = [
         for_ever("HTTP/1.1 200 OK\r\n\r\n", "y".repeat(100_000)),
@@ -155,7 +157,7 @@ async fn a_body_without_end_is_read_no_further_than_a_body_may_be() {
 }
 
 #[tokio::test]
-async fn lengths_and_chunks_that_lie_are_no_bodies() {
+async fn bodies_with_false_lengths_or_chunks_are_rejected() {
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     for (bytes, outcomes) in [
         (format!("{chunked}ffffffffffffffff\r\nyyyy"), &[Outcome::BodyTruncated][..]),
@@ -179,7 +181,7 @@ async fn lengths_and_chunks_that_lie_are_no_bodies() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_http_has_its_own_outcome() {
+async fn a_response_that_is_not_http_has_its_outcome() {
     for bytes in [
         &b"\0\0\0\0\0\0\0\0\r\n\r\n"[..],
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
@@ -198,8 +200,9 @@ async fn an_answer_that_is_no_http_has_its_own_outcome() {
 }
 
 #[tokio::test]
-async fn a_body_may_pause_for_longer_than_its_head_might_have() {
-    let (dns, listener) = (TestDns::start().await, TcpListener::bind("127.0.0.1:0").await);
+async fn a_body_may_pause_for_longer_than_the_first_byte_timeout() {
+    let dns = TestDns::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await;
     let listener = listener.expect("a port");
     dns.point("a.test", "127.0.0.1");
     let settings = FetchSettings {

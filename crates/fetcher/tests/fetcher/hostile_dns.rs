@@ -1,4 +1,4 @@
-//! Resolvers that mean harm: answers that change between two questions, garbage, silence.
+//! Hostile resolvers: responses that change between two queries, garbage, and silence.
 
 use std::{
     net::SocketAddr,
@@ -15,8 +15,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::support::*;
 
-/// A resolver that answers each question for `a.test` with what `answer` makes of it. As a real
-/// one, it has addresses for the names that must exist, and answers others with NXDOMAIN.
+/// Starts a resolver that responds to each query for `a.test` with the messages that `answer`
+/// returns. Like a real one, it has addresses for the known names, and responds to other names with
+/// NXDOMAIN.
 async fn resolver(
     answer: impl Fn(&[u8]) -> Vec<Vec<u8>> + Send + Sync + 'static,
 ) -> (SocketAddr, AbortOnDropHandle<()>) {
@@ -46,7 +47,7 @@ async fn resolver(
     (address, AbortOnDropHandle::new(task))
 }
 
-/// The answer for a name that must exist. `None` for others.
+/// Returns the response for a known name. `None` for other names.
 fn of_known_name(question: &[u8]) -> Option<Vec<u8>> {
     let labels = |name: &str| -> Vec<u8> {
         let label = |label: &str| [&[label.len() as u8], label.as_bytes()].concat();
@@ -58,7 +59,7 @@ fn of_known_name(question: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = question.to_vec();
     bytes[2] |= 0x80;
     bytes[6..8].copy_from_slice(&[0, 1]);
-    // The answer stands before the additional records of the question.
+    // The answer precedes the additional records of the query.
     let question_end = 12 + asked.len() + 4;
     let record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 93, 184, 216, 34];
     bytes.splice(question_end..question_end, record);
@@ -102,7 +103,7 @@ async fn garbage_is_no_answer() {
         ("a name that is its own alias", {
             Box::new(move |question| {
                 let mut bytes = with_counts(question, 1);
-                // CNAME: the name of the question, 12 bytes in.
+                // A CNAME to the name in the query, at byte 12.
                 bytes.extend_from_slice(&[0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 12]);
                 vec![bytes]
             })
@@ -117,7 +118,7 @@ async fn garbage_is_no_answer() {
         let fetcher = Fetcher::new(settings).expect("settings");
         let fetching = fetcher.fetch_one("http://a.test/", RobotsPolicy::Ignore);
         let fetched = in_time(what, fetching).await;
-        let outcome = fetched.expect("no trouble: others are answered").outcome;
+        let outcome = fetched.expect("no local failure: others get responses").outcome;
         assert!(
             matches!(outcome, Outcome::DnsTimeout | Outcome::DnsServfail | Outcome::DnsNoAddress),
             "{what}: {outcome}"
@@ -126,8 +127,8 @@ async fn garbage_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_name_that_turns_private_between_two_answers_is_never_dialled_there() {
-    // Of these only the first counts as public.
+async fn a_name_that_becomes_private_between_two_lookups_is_not_dialled_there() {
+    // Only the first of these addresses counts as public.
     let (public, private) = ("127.0.0.2", "127.0.0.3");
     let listener = TcpListener::bind((public, 0)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -148,7 +149,7 @@ async fn a_name_that_turns_private_between_two_answers_is_never_dialled_there() 
         }
     }));
 
-    // Each question gets the other address, so every way of asking again meets the private one.
+    // Each query gets the other address, so every kind of repeated query returns the private one.
     let turn: Arc<Mutex<usize>> = Arc::default();
     let (dns, _resolver) = resolver(move |question| {
         let mut bytes = question.to_vec();
@@ -159,7 +160,7 @@ async fn a_name_that_turns_private_between_two_answers_is_never_dialled_there() 
             let mut turn = turn.lock().expect("unpoisoned");
             *turn += 1;
             let last = if *turn % 2 == 1 { 2 } else { 3 };
-            // The answer stands before the additional records of the question.
+            // The answer precedes the additional records of the query.
             let question_end = 12 + b"\x01a\x04test\0".len() + 4;
             let record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, last];
             bytes.splice(question_end..question_end, record);
@@ -178,7 +179,7 @@ async fn a_name_that_turns_private_between_two_answers_is_never_dialled_there() 
     };
     let mut outcomes = Vec::new();
     for _ in 0..6 {
-        // A new fetcher has no memory of the name.
+        // A new fetcher has an empty cache.
         let fetcher = Fetcher::new(settings.clone()).expect("settings");
         let fetched = fetch_one(&fetcher, "http://a.test/").await;
         outcomes.push(fetched.outcome);

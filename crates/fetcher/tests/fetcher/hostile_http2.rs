@@ -1,5 +1,5 @@
-//! Servers that mean harm over HTTP/2: floods of frames, streams that never end, windows that
-//! never open. Frames are written by hand (RFC 9113), because no library writes these.
+//! Hostile HTTP/2 servers: floods of frames, streams that never end, and windows that never open.
+//! The frames are written by hand (RFC 9113), because libraries do not send them.
 
 use std::{
     net::SocketAddr,
@@ -33,7 +33,7 @@ const END_HEADERS: u8 = 4;
 /// HPACK: `:status: 200` by its index in the static table.
 const STATUS_200: &[u8] = &[0x88];
 
-/// More than any of these is more than sockets and windows hold.
+/// Maximum bytes sent in an attack that is stopped early. Sockets and windows buffer less.
 const READ_AT_MOST_BYTES: usize = 24 << 20;
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -45,13 +45,14 @@ fn settings_frame() -> Vec<u8> {
     frame(SETTINGS, 0, 0, &[])
 }
 
-/// HPACK: a literal field that is not indexed.
+/// HPACK: a literal field without indexing.
 fn field(name: &str, value: &str) -> Vec<u8> {
     let length = |text: &str| u8::try_from(text.len()).expect("under 127");
     [&[0, length(name)], name.as_bytes(), &[length(value)], value.as_bytes()].concat()
 }
 
-/// Serves `first` and then `then` forever to each peer that speaks HTTP/2; counts the bytes sent.
+/// A server that sends `first` and then `then` forever to each HTTP/2 client. It counts the bytes
+/// sent.
 struct Attacker {
     address: SocketAddr,
     sent: Arc<AtomicUsize>,
@@ -83,7 +84,8 @@ impl Attacker {
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };
                 accepted.fetch_add(1, Ordering::SeqCst);
-                let (acceptor, bytes) = (acceptor.clone(), Arc::clone(&bytes));
+                let acceptor = acceptor.clone();
+                let bytes = Arc::clone(&bytes);
                 let (first, then) = (first.clone(), then.clone());
                 tokio::spawn(async move {
                     let Ok(stream) = acceptor.accept(stream).await else { return };
@@ -111,17 +113,18 @@ impl Attacker {
     }
 }
 
-/// What it ends as; how much was read is bounded, and a second icon costs one connection more.
+/// Returns the outcome of an attack. Asserts that a bounded number of bytes was read, and that a
+/// second icon needs one more connection.
 async fn outcome_of(what: &str, first: Vec<Vec<u8>>, then: Vec<Vec<u8>>) -> Outcome {
     let dns = TestDns::start().await;
     let attacker = Attacker::start(first.concat(), then.concat()).await;
     let url = "https://a.test/favicon.ico";
     let (_, fetched) = attacked(&dns, attacker.address, url, what).await;
-    // What the deadline ends is read as long as that lasts, and forgotten as it is read.
+    // An attack that only the deadline stops is read until then, but not kept in memory.
     let sent = attacker.sent.load(Ordering::SeqCst);
     let is_ended_by_time = fetched.outcome == Outcome::FirstByteTimeout;
     assert!(is_ended_by_time || sent < READ_AT_MOST_BYTES, "{what}: {sent} bytes");
-    assert!(attacker.connections.load(Ordering::SeqCst) <= 2, "{what}: it dialled again and again");
+    assert!(attacker.connections.load(Ordering::SeqCst) <= 2, "{what}: too many connections");
     fetched.outcome
 }
 
@@ -166,7 +169,7 @@ async fn floods_of_frames_end_the_connection() {
 }
 
 #[tokio::test]
-async fn where_a_stream_ends_decides_the_outcome() {
+async fn the_outcome_depends_on_where_a_stream_ends() {
     let headers = frame(HEADERS, END_HEADERS, 1, STATUS_200);
     let reset = frame(RST_STREAM, 0, 1, &[0, 0, 0, 2]);
     let go_away = frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, 11]);
@@ -204,10 +207,10 @@ async fn where_a_stream_ends_decides_the_outcome() {
 }
 
 #[tokio::test]
-async fn data_without_end_is_read_no_further_than_a_body_may_be() {
+async fn endless_data_is_read_up_to_the_bodys_limit() {
     let headers = frame(HEADERS, END_HEADERS, 1, STATUS_200);
     let data = vec![frame(DATA, 0, 1, &[1; 16_384])];
-    // The window is ours to open: a peer that sends past it breaks the protocol.
+    // Only the receiver can open the window, so a peer that exceeds it violates the protocol.
     let outcome = outcome_of("data", vec![settings_frame(), headers], data).await;
     assert!(matches!(outcome, Outcome::BodyTooLarge | Outcome::BodyReset), "{outcome}");
 }

@@ -1,4 +1,5 @@
-//! Poison-item isolation: one URL at a time, each checkpointed before it is asked for.
+//! Poison-item isolation: URLs are fetched one at a time, and each is checkpointed before its
+//! request.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +12,7 @@ use super::{
     support::*,
 };
 
-/// Keeps the checkpoints; some items were current at deaths.
+/// A journal that keeps the checkpoints, with items that were current when earlier processes died.
 #[derive(Default)]
 struct TestJournal {
     checkpoints: Mutex<Vec<i64>>,
@@ -39,7 +40,7 @@ fn isolated(net: &Net, journal: &Arc<TestJournal>) -> ShardOptions {
 }
 
 #[tokio::test]
-async fn one_at_a_time_gives_the_outcomes_of_two_at_a_time() {
+async fn isolation_gives_the_same_outcomes() {
     let mut net = Net::start(|asked| match asked.path.as_str() {
         path if path.starts_with("/slow") => Reply::SendAndHang(Vec::new()),
         path if path.starts_with("/no") => status("404 Not Found"),
@@ -59,9 +60,12 @@ async fn one_at_a_time_gives_the_outcomes_of_two_at_a_time() {
     let journal = Arc::new(TestJournal::default());
     let one = isolated(&net, &journal);
     let one = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), one).await;
-    assert_eq!(outcomes(&free.expect("no trouble")), outcomes(&one.expect("no trouble")));
+    assert_eq!(
+        outcomes(&free.expect("no local failure")),
+        outcomes(&one.expect("no local failure"))
+    );
     let most = net.server.seen.most_at_once.lock().expect("no panic").values().max().copied();
-    assert_eq!(most, Some(1), "to one host");
+    assert_eq!(most, Some(1), "one request at a time");
     let mut checkpoints = journal.checkpoints.lock().expect("no panic").clone();
     assert!(checkpoints.len() > urls.len(), "the later pass checkpoints as well");
     checkpoints.sort_unstable();
@@ -70,7 +74,7 @@ async fn one_at_a_time_gives_the_outcomes_of_two_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_suspect_comes_first_and_an_item_that_crashed_is_not_asked_for() {
+async fn suspects_are_fetched_first_and_crashed_items_are_not_fetched() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let urls = ["a/1", "a/2", "b/1", "b/2"].map(|path| {
         let (host, path) = path.split_once('/').expect("a slash");
@@ -81,11 +85,11 @@ async fn a_suspect_comes_first_and_an_item_that_crashed_is_not_asked_for() {
         let journal = Arc::new(TestJournal { suspect: Some(suspect), ..TestJournal::default() });
         let hosts = vec![host(0, &urls)];
         let shard = fetch_shard(&net.fetcher(), hosts, spool(), isolated(&net, &journal)).await;
-        assert_eq!(outcomes(&shard.expect("no trouble")), [Outcome::Ok; 4]);
+        assert_eq!(outcomes(&shard.expect("no local failure")), [Outcome::Ok; 4]);
         assert_eq!(
             journal.checkpoints.lock().expect("no panic")[..2],
             first,
-            "its origin's, in order"
+            "the URLs of its origin, in order"
         );
     }
     let before = net.server.seen.paths().len();
@@ -94,7 +98,7 @@ async fn a_suspect_comes_first_and_an_item_that_crashed_is_not_asked_for() {
         let journal = Arc::new(TestJournal { crashed: Some(crashed), ..TestJournal::default() });
         let hosts = vec![host(0, urls)];
         let shard = fetch_shard(&net.fetcher(), hosts, spool(), isolated(&net, &journal)).await;
-        let outcomes = outcomes(&shard.expect("no trouble"));
+        let outcomes = outcomes(&shard.expect("no local failure"));
         for (url_no, outcome) in outcomes.iter().enumerate() {
             let expected = if url_no as i64 == crashed { Outcome::Crashed } else { Outcome::Ok };
             assert_eq!(*outcome, expected, "{url_no}");

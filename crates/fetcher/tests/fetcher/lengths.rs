@@ -1,5 +1,5 @@
-//! Lengths of bodies as servers declare them, beside Chromium 156: each line was served to it as an
-//! icon and as a page.
+//! Body lengths as servers declare them, compared with Chromium 156, which got each line as an icon
+//! and as a page.
 
 use everytab_fetcher::{Outcome, PageRequest};
 
@@ -8,21 +8,21 @@ use super::{
     support::*,
 };
 
-/// What Chromium displays.
+/// The part of the body that Chromium displays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shows {
     /// The whole body.
     Body,
     /// The body without its last three bytes.
     Start,
-    /// The body with the lines of its chunks.
+    /// The body with its chunk headers.
     Chunks,
     /// An error, or an empty page.
     Nothing,
 }
 
-/// The version, the fields, and what Chromium shows. In values, N is the length, M one more, and L
-/// three less.
+/// The HTTP version, the fields, and the part of the body that Chromium shows. In values, N is the
+/// length, M one more, and L three less.
 const JUDGED: &[(&str, &[&str], Shows)] = &[
     ("1.1", &["content-length: N"], Shows::Body),
     ("1.1", &["content-length: 00N"], Shows::Body),
@@ -71,7 +71,7 @@ const JUDGED: &[(&str, &[&str], Shows)] = &[
     ("1.1", &["transfer-encoding: gzip, chunked"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked, gzip"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked, chunked"], Shows::Body),
-    // A chunked body ends by its chunks.
+    // The chunks determine where a chunked body ends.
     ("1.1", &["transfer-encoding: chunked", "content-length: -1"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked", "content-length:"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked", "content-length: +N"], Shows::Body),
@@ -119,7 +119,7 @@ fn served(version: &str, fields: &[&str], body: &[u8]) -> Vec<u8> {
         let value = value.replace('L', &(length - 3).to_string());
         head.extend_from_slice(name.as_bytes());
         head.push(b':');
-        // Latin-1.
+        // Encode as Latin-1.
         head.extend(value.chars().map(|character| character as u8));
         head.extend_from_slice(b"\r\n");
     }
@@ -132,7 +132,7 @@ fn chunks(body: &[u8]) -> Vec<u8> {
     [chunk(first), chunk(second), chunk(b""), Vec::new()].join(&b"\r\n"[..])
 }
 
-/// Returns whether Chromium reads the body as chunks, or a server means it so.
+/// Returns whether Chromium reads the body as chunks, or the server intended them.
 fn is_chunked(fields: &[&str]) -> bool {
     fields.iter().any(|field| field.to_ascii_lowercase().contains("chunked"))
 }
@@ -183,7 +183,7 @@ async fn the_record_has_the_length_that_the_server_declared() {
             _ => &["transfer-encoding: identity", "content-length: N"],
         };
         let reply = served("1.1", fields, b"<title>a page</title>");
-        // A body whose length is valid ends before its connection.
+        // A body with a valid length ends before its connection.
         match asked.path.as_str() {
             "/invalid" => Reply::SendAndClose(reply),
             _ => Reply::SendAndHang(reply),

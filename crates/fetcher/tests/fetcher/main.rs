@@ -5,7 +5,7 @@ mod bodies;
 mod delivery;
 mod exclusions;
 mod false_names;
-mod host_turns;
+mod host_client;
 mod hostile;
 mod hostile_dns;
 mod hostile_http2;

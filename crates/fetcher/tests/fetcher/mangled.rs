@@ -1,6 +1,6 @@
-//! Answers of every kind with bytes changed at random, through real sockets: each fetch ends in an
-//! outcome, keeps no more than it may, and what it archives is one head. EVERYTAB_MANGLED_CASES
-//! says how many (2,000); a case is its number, so a finding can be had again.
+//! Responses with randomly changed bytes, sent through real sockets: each fetch finishes with an
+//! outcome, keeps no more than its limit, and archives exactly one head. `EVERYTAB_MANGLED_CASES`
+//! sets the number of cases (2,000). A case is reproducible by its number.
 
 use std::{
     io::Write,
@@ -18,7 +18,7 @@ fn below(dice: &mut Dice, count: usize) -> usize {
     dice.below(count as u64) as usize
 }
 
-/// What heads are made of.
+/// The pieces of generated heads.
 const WORDS: [&[u8]; 20] = [
     b"\r\n",
     b"\r\n\r\n",
@@ -48,7 +48,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     packed.finish().expect("memory")
 }
 
-/// An answer that is right.
+/// Returns a valid response.
 fn answer(dice: &mut Dice) -> Vec<u8> {
     let icon = png(16, below(dice, 256) as u8);
     let chunks = |body: &[u8]| {
@@ -91,7 +91,7 @@ fn answer(dice: &mut Dice) -> Vec<u8> {
 
 fn mangle(bytes: &mut Vec<u8>, dice: &mut Dice) {
     for _ in 0..below(dice, 6) {
-        // Mostly the head, which is short.
+        // Mostly change the head, which is short.
         let end = if below(dice, 3) == 0 { bytes.len() } else { bytes.len().min(160) };
         let at = below(dice, end.max(1)).min(bytes.len());
         let to = (at + below(dice, 12)).min(bytes.len());
@@ -120,7 +120,7 @@ fn reply(case: u64) -> Reply {
 }
 
 #[tokio::test]
-async fn whatever_an_answer_looks_like_its_fetch_ends_in_an_outcome() {
+async fn each_mangled_response_ends_in_an_outcome() {
     let cases = std::env::var("EVERYTAB_MANGLED_CASES").ok();
     let cases: u64 = cases.map_or(2_000, |cases| cases.parse().expect("a number of cases"));
     let mut net = Net::start(|asked| match asked.path.trim_start_matches('/').parse() {
@@ -137,14 +137,16 @@ async fn whatever_an_answer_looks_like_its_fetch_ends_in_an_outcome() {
             .collect(),
         ..impatient(net.settings)
     };
-    let (fetcher, fine) = (net.fetcher(), AtomicUsize::new(0));
+    let fetcher = net.fetcher();
+    let fine = AtomicUsize::new(0);
     let fetching = futures_util::stream::iter(0..cases).for_each_concurrent(64, |case| {
-        let (fetcher, fine) = (&fetcher, &fine);
+        let fetcher = &fetcher;
+        let fine = &fine;
         async move {
             let url = format!("http://a.test/{case}");
             let fetching = fetcher.fetch_one(&url, RobotsPolicy::Ignore);
-            let fetched = in_time(&format!("the end of case {case}"), fetching).await;
-            let fetched = fetched.unwrap_or_else(|trouble| panic!("case {case}: {trouble}"));
+            let fetched = in_time(&format!("case {case} to finish"), fetching).await;
+            let fetched = fetched.unwrap_or_else(|failure| panic!("case {case}: {failure}"));
             assert!(fetched.body.len() <= 512 * 1024, "case {case}");
             assert!(fetched.hops.len() <= 6, "case {case}");
             if fetched.outcome != Outcome::Ok {
@@ -159,9 +161,9 @@ async fn whatever_an_answer_looks_like_its_fetch_ends_in_an_outcome() {
         }
     });
     fetching.await;
-    // Some are hardly changed, most are.
+    // Some responses remain valid, but most do not.
     let fine = fine.into_inner() as u64;
-    assert!(fine > cases / 20 && fine < cases - cases / 20, "{fine} of {cases} were fine");
+    assert!(fine > cases / 20 && fine < cases - cases / 20, "{fine} of {cases} were valid");
     let after = fetch_one(&fetcher, "http://a.test/icon").await;
-    assert_eq!(after.outcome, Outcome::Ok, "the fetcher goes on");
+    assert_eq!(after.outcome, Outcome::Ok, "the fetcher still works");
 }

@@ -1,10 +1,10 @@
-//! Pages and media of a crawl: what their records need, their types, their limits.
+//! Responses for pages and media of a crawl: data for their records, content types, and limits.
 
 use std::{io::Write, sync::atomic::Ordering, time::Duration};
 
 use everytab_fetcher::{
-    ContentTypes, CutReason, DEFAULT_PAGE_BYTES, Outcome, PageFetched, PageOptions, PageRequest,
-    Purpose, TimeLimits, Validators,
+    ContentTypes, CutReason, DEFAULT_PAGE_BYTES, Outcome, PageFetchResult, PageOptions,
+    PageRequest, Purpose, TimeLimits, Validators,
 };
 use everytab_patience::SILENCE;
 
@@ -14,12 +14,12 @@ pub(super) fn page() -> Purpose {
     Purpose::page(DEFAULT_PAGE_BYTES, ContentTypes::pages())
 }
 
-pub(super) async fn get(net: &Net, request: PageRequest<'_>) -> PageFetched {
+pub(super) async fn get(net: &Net, request: PageRequest<'_>) -> PageFetchResult {
     let fetched = net.fetcher().fetch_page(&PageOptions::default(), &request).await;
-    fetched.expect("no trouble of this machine")
+    fetched.expect("no local failure")
 }
 
-async fn get_page(net: &Net, url: &str) -> PageFetched {
+async fn get_page(net: &Net, url: &str) -> PageFetchResult {
     get(net, PageRequest::new(url, &page())).await
 }
 
@@ -38,7 +38,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_page_comes_with_all_that_its_records_need() {
+async fn a_page_has_the_data_for_its_records() {
     let net = Net::start(|_| {
         let lines = ["content-type: Text/HTML", "etag: \"v1\"", "content-encoding: gzip", "x-n: 1"];
         Reply::Send(answer_with("200 Fine", &lines, &gzip(b"<title>Page</title>")))
@@ -71,7 +71,7 @@ async fn a_page_comes_with_all_that_its_records_need() {
 }
 
 #[tokio::test]
-async fn the_request_that_is_kept_is_the_one_that_was_sent() {
+async fn the_recorded_request_is_the_one_that_was_sent() {
     let net = Net::start(|asked| html(asked.head.as_bytes())).await;
     let fetched = get_page(&net, "http://a.test/x").await;
     let sorted = |head: &[u8]| {
@@ -83,7 +83,7 @@ async fn the_request_that_is_kept_is_the_one_that_was_sent() {
 }
 
 #[tokio::test]
-async fn a_page_over_the_limit_is_cut_and_its_connection_not_used_again() {
+async fn a_page_over_the_limit_is_cut_and_its_connection_is_not_reused() {
     let body = vec![b'x'; 5_000];
     for (types, name) in [(ContentTypes::pages(), "page"), (ContentTypes::any(), "any")] {
         let (plain, packed) = (body.clone(), gzip(&vec![b'x'; 1_000_000]));
@@ -114,7 +114,7 @@ async fn a_page_over_the_limit_is_cut_and_its_connection_not_used_again() {
 }
 
 #[tokio::test]
-async fn media_over_the_limit_are_refused_before_and_while_they_are_read() {
+async fn media_over_the_limit_are_rejected_before_and_during_reading() {
     let net = Net::start(|asked| {
         let line = ["content-type: image/png"];
         match asked.path.as_str() {
@@ -143,8 +143,8 @@ async fn media_over_the_limit_are_refused_before_and_while_they_are_read() {
 }
 
 #[tokio::test]
-async fn a_body_of_another_type_is_refused_after_the_head() {
-    // The body never comes: who reads it runs into a deadline.
+async fn a_body_of_another_type_is_rejected_after_the_head() {
+    // The body never arrives, so reading it would exceed a deadline.
     let net = Net::start(|asked| {
         let of = match asked.path.as_str() {
             "/video" => "video/mp4",
@@ -166,14 +166,14 @@ async fn a_body_of_another_type_is_refused_after_the_head() {
 }
 
 #[tokio::test]
-async fn a_page_of_no_declared_type_is_read() {
+async fn a_page_without_a_declared_type_is_read() {
     let net = Net::start(|_| Reply::Send(answer_with("200 OK", &[], b"<p>"))).await;
     let fetched = get_page(&net, "http://a.test/").await;
     assert_eq!((fetched.outcome, fetched.content_type()), (Outcome::Ok, None));
 }
 
 #[tokio::test]
-async fn an_error_page_is_kept_as_far_as_it_comes_in_time() {
+async fn an_error_page_keeps_the_part_that_arrives_in_time() {
     let net = Net::start(|asked| match asked.path.as_str() {
         "/long" => Reply::Send(answer_with("500 Oh", &[], &vec![b'x'; 100_000])),
         "/slow" => {
@@ -205,7 +205,7 @@ async fn an_error_page_is_kept_as_far_as_it_comes_in_time() {
 }
 
 #[tokio::test]
-async fn a_copy_that_is_still_good_is_reported_and_only_where_it_was_asked_for() {
+async fn not_modified_is_accepted_only_for_conditional_requests() {
     let net = Net::start(|asked| {
         let is_same = header(&asked.head, "if-none-match").as_deref() == Some("\"v1\"")
             || header(&asked.head, "if-modified-since").is_some();
@@ -220,7 +220,8 @@ async fn a_copy_that_is_still_good_is_reported_and_only_where_it_was_asked_for()
         let validators =
             Validators { etag: etag.map(str::to_owned), last_modified: date.map(str::to_owned) };
         let url = ["http://a.test/", path].concat();
-        let (net, purpose) = (&net, &purpose);
+        let net = &net;
+        let purpose = &purpose;
         async move { get(net, PageRequest { validators, ..PageRequest::new(&url, purpose) }).await }
     };
     let fetched = ask("", Some("\"v1\""), None).await;
@@ -230,12 +231,12 @@ async fn a_copy_that_is_still_good_is_reported_and_only_where_it_was_asked_for()
     assert_eq!(ask("", None, date).await.outcome, Outcome::NotModified);
     assert_eq!(ask("", Some("\"v0\""), None).await.outcome, Outcome::Ok);
     assert_eq!(ask("", None, None).await.outcome, Outcome::Ok);
-    assert_eq!(ask("broken", None, None).await.outcome, Outcome::Http4xx, "nobody asked");
+    assert_eq!(ask("broken", None, None).await.outcome, Outcome::Http4xx, "not conditional");
     assert_eq!(ask("broken", Some("\"v1\""), None).await.outcome, Outcome::NotModified);
 }
 
 #[tokio::test]
-async fn where_a_peer_breaks_off_decides_the_outcome_of_a_page_too() {
+async fn a_pages_outcome_depends_on_where_the_connection_breaks() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9\r\n\r\nfour";
     for (reply, outcome, status) in [
         (Reply::SendAndClose(head.to_vec()), Outcome::BodyTruncated, Some(200)),
@@ -263,7 +264,7 @@ async fn where_a_peer_breaks_off_decides_the_outcome_of_a_page_too() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_reached_has_an_outcome_and_no_exchange() {
+async fn an_unreachable_host_has_an_outcome_and_no_exchange() {
     let net = Net::start(|_| html(b"page")).await;
     net.dns.point("refuses.test", "127.0.0.9");
     net.dns.set("fails.test", Name::Fails);

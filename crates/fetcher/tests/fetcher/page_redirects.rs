@@ -1,10 +1,10 @@
-//! Redirects of a crawl: reported for pages, followed for robots.txt and sitemaps.
+//! Redirects in a crawl: reported for pages, followed for robots.txt and sitemaps.
 
 use std::time::Duration;
 
 use everytab_fetcher::{
-    ContentTypes, CutReason, DelaySettings, HostDelay, HostTurns, MAX_SITEMAP_BYTES, Outcome,
-    PageOptions, PageRequest, Purpose, RobotsAnswer, Validators,
+    ContentTypes, CutReason, DelaySettings, HostClient, HostDelay, MAX_SITEMAP_BYTES, Outcome,
+    PageOptions, PageRequest, Purpose, RobotsEffect, Validators,
 };
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn a_redirect_of_a_page_is_reported_and_ends_there() {
+async fn a_pages_redirect_is_reported_and_not_followed() {
     let net = Net::start(|asked| match asked.path.as_str() {
         "/other" => redirect("https://B.test:443/x#part"),
         "/self" => redirect("self"),
@@ -46,7 +46,7 @@ async fn a_redirect_of_a_page_is_reported_and_ends_there() {
 }
 
 #[tokio::test]
-async fn cookies_go_with_a_chain_that_the_caller_follows_and_stay_with_their_host() {
+async fn cookies_follow_a_chain_of_the_caller_and_stay_on_their_host() {
     let net = Net::start(|asked| match header(&asked.head, "cookie").as_deref() {
         None => {
             let lines = ["set-cookie: seen=1; Path=/; HttpOnly", "location: /page"];
@@ -65,11 +65,11 @@ async fn cookies_go_with_a_chain_that_the_caller_follows_and_stay_with_their_hos
     assert_eq!(second.outcome, Outcome::Ok);
     let other =
         PageRequest { cookies: first.cookies, ..PageRequest::new("http://b.test/", &purpose) };
-    assert_eq!(get(&net, other).await.outcome, Outcome::Redirected, "without the cookie");
+    assert_eq!(get(&net, other).await.outcome, Outcome::Redirected, "no cookie is sent");
 }
 
 #[tokio::test]
-async fn five_redirects_of_a_robots_txt_are_followed_also_to_other_hosts() {
+async fn five_redirects_of_a_robots_txt_are_followed_even_to_other_hosts() {
     let net = Net::start(|asked| {
         let number: usize = asked.path.trim_start_matches("/n").parse().unwrap_or(0);
         match (asked.host.as_str(), asked.path.as_str()) {
@@ -96,7 +96,7 @@ async fn five_redirects_of_a_robots_txt_are_followed_also_to_other_hosts() {
     let conditional = fetched.exchanges.iter().map(|one| {
         header(std::str::from_utf8(&one.request_head).expect("text"), "if-none-match").is_some()
     });
-    assert_eq!(conditional.collect::<Vec<_>>(), [true, false], "of the first URL only");
+    assert_eq!(conditional.collect::<Vec<_>>(), [true, false], "only of the first URL");
     assert!(fetched.exchanges.iter().all(|one| !one.response_head.is_empty()));
     for (path, outcome, exchanges) in [
         ("n5", Outcome::Ok, 6),
@@ -107,7 +107,7 @@ async fn five_redirects_of_a_robots_txt_are_followed_also_to_other_hosts() {
         let fetched = get(&net, PageRequest::new(&url, &purpose)).await;
         assert_eq!((fetched.outcome, fetched.exchanges.len()), (outcome, exchanges), "{path}");
     }
-    // A sitemap's redirect is another URL, with its own turn.
+    // A sitemap's redirect target is another URL, which is scheduled separately.
     let sitemap = Purpose::sitemap();
     let fetched = get(&net, PageRequest::new("http://a.test/robots.txt", &sitemap)).await;
     assert_eq!((fetched.outcome, fetched.exchanges.len()), (Outcome::Redirected, 1));
@@ -115,7 +115,7 @@ async fn five_redirects_of_a_robots_txt_are_followed_also_to_other_hosts() {
 }
 
 #[tokio::test]
-async fn what_a_robots_txt_means_follows_from_its_outcome() {
+async fn the_outcome_of_a_robots_txt_decides_its_effect() {
     let net = Net::start(|asked| match asked.path.as_str() {
         "/404" => status("404 Not Found"),
         "/403" => status("403 Forbidden"),
@@ -129,24 +129,24 @@ async fn what_a_robots_txt_means_follows_from_its_outcome() {
     .await;
     let purpose = Purpose::robots();
     for (path, answer, bytes) in [
-        ("404", RobotsAnswer::NoRules, 2),
-        ("403", RobotsAnswer::NoRules, 2),
-        ("418", RobotsAnswer::Allowed, 2),
-        ("429", RobotsAnswer::Forbidden, 2),
-        ("503", RobotsAnswer::Forbidden, 2),
-        ("empty", RobotsAnswer::NoRules, 0),
-        ("30mb", RobotsAnswer::Rules, 500 << 10),
-        ("rules", RobotsAnswer::Rules, 11),
+        ("404", RobotsEffect::NoRules, 2),
+        ("403", RobotsEffect::NoRules, 2),
+        ("418", RobotsEffect::Allowed, 2),
+        ("429", RobotsEffect::Forbidden, 2),
+        ("503", RobotsEffect::Forbidden, 2),
+        ("empty", RobotsEffect::NoRules, 0),
+        ("30mb", RobotsEffect::Rules, 500 << 10),
+        ("rules", RobotsEffect::Rules, 11),
     ] {
         let fetched = get(&net, PageRequest::new(&format!("http://a.test/{path}"), &purpose)).await;
         assert_eq!(
-            (fetched.outcome.robots_answer(), fetched.body.len()),
+            (fetched.outcome.robots_effect(), fetched.body.len()),
             (answer, bytes),
             "{path}"
         );
     }
     let fetched = get(&net, PageRequest::new("http://missing.test/robots.txt", &purpose)).await;
-    assert_eq!(fetched.outcome.robots_answer(), RobotsAnswer::NoAnswer);
+    assert_eq!(fetched.outcome.robots_effect(), RobotsEffect::NoResponse);
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn a_sitemap_is_cut_at_its_limit() {
 }
 
 #[tokio::test]
-async fn a_redirect_that_is_followed_on_the_same_host_waits_the_delay_of_the_host() {
+async fn a_redirect_on_the_same_host_waits_for_its_delay() {
     let net = Net::start(|asked| match asked.path.as_str() {
         "/robots.txt" => redirect("/robots"),
         "/robots" => redirect("http://b.test/rules"),
@@ -170,13 +170,13 @@ async fn a_redirect_that_is_followed_on_the_same_host_waits_the_delay_of_the_hos
     })
     .await;
     net.dns.point("b.test", "127.0.0.1");
-    let mut turns =
-        HostTurns::new(&net.fetcher(), PageOptions::default().into(), HostDelay::default());
+    let mut client =
+        HostClient::new(&net.fetcher(), PageOptions::default().into(), HostDelay::default());
     let delay = Duration::from_millis(300);
     let settings = DelaySettings { delay, factor: 0.0, ..DelaySettings::default() };
     let purpose = Purpose::robots();
     let request = PageRequest::new("http://a.test/robots.txt", &purpose);
-    let fetched = turns.fetch(&request, &settings).await.expect("no trouble");
+    let fetched = client.fetch(&request, &settings).await.expect("no local failure");
     assert_eq!(fetched.outcome, Outcome::Ok);
     let [first, second, _, last] = &fetched.exchanges[..] else {
         panic!("{:?}", fetched.exchanges)

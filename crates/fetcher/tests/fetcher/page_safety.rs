@@ -1,5 +1,5 @@
-//! A crawl reaches nothing but the public internet, by whichever door: submitted URLs, links,
-//! redirects, robots.txt, sitemaps.
+//! A crawl only reaches the public internet, whether a URL is submitted, a link, a redirect, a
+//! robots.txt or a sitemap.
 
 use std::{
     net::IpAddr,
@@ -8,7 +8,7 @@ use std::{
 };
 
 use everytab_fetcher::{
-    Blocklist, ContentTypes, Exclusion, Exclusions, Fetcher, Outcome, PageFetched, PageOptions,
+    Blocklist, ContentTypes, Exclusion, Exclusions, Fetcher, Outcome, PageFetchResult, PageOptions,
     PageRequest, Purpose,
 };
 
@@ -17,9 +17,9 @@ use super::{
     support::*,
 };
 
-/// Every special address of the rules in every spelling, as the host of a URL.
+/// Special addresses in every spelling, as the host of a URL.
 pub(super) const SPECIAL: &[&str] = &[
-    // Loopback as browsers read it.
+    // Loopback in the spellings that browsers accept.
     "127.0.0.1",
     "127.1",
     "0x7f.1",
@@ -39,7 +39,7 @@ pub(super) const SPECIAL: &[&str] = &[
     "[64:ff9b::7f00:1]",
     "[64:ff9b:1::7f00:1]",
     "[2002:7f00:1::]",
-    // Blocks of IPv4.
+    // IPv4 blocks.
     "0",
     "0.0.0.0",
     "10.0.0.1",
@@ -58,7 +58,7 @@ pub(super) const SPECIAL: &[&str] = &[
     "224.0.0.1",
     "240.0.0.1",
     "255.255.255.255",
-    // Blocks of IPv6.
+    // IPv6 blocks.
     "[::]",
     "[100::1]",
     "[2001::1]",
@@ -73,7 +73,7 @@ pub(super) const SPECIAL: &[&str] = &[
     "[64:ff9b::a9fe:a9fe]",
     "[2002:a9fe:a9fe::1]",
     "[4000::1]",
-    // Services of clouds.
+    // Cloud metadata services.
     "169.254.169.254",
     "2852039166",
     "0xa9fea9fe",
@@ -85,7 +85,7 @@ pub(super) const SPECIAL: &[&str] = &[
     "168.63.129.16",
     "[fd00:ec2::254]",
     "[fd00:ec2::253]",
-    // Names that must not be looked up.
+    // Names that must not be resolved.
     "localhost",
     "LOCALHOST.",
     "x.localhost",
@@ -96,13 +96,14 @@ fn purposes() -> [Purpose; 4] {
     [page(), media, Purpose::robots(), Purpose::sitemap()]
 }
 
-async fn ask(fetcher: &Fetcher, url: &str, purpose: &Purpose) -> PageFetched {
+async fn ask(fetcher: &Fetcher, url: &str, purpose: &Purpose) -> PageFetchResult {
     let request = PageRequest::new(url, purpose);
     let fetched = fetcher.fetch_page(&PageOptions::default(), &request).await;
-    fetched.expect("no trouble of this machine")
+    fetched.expect("no local failure")
 }
 
-/// A net whose fetcher takes loopback for what it is: every allowed port leads to the server.
+/// Starts a net with a fetcher that treats loopback as private, although every allowed port leads
+/// to the server.
 pub(super) async fn strict() -> Net {
     let mut net = Net::start(|_| html(b"secret")).await;
     net.settings.allow_ranges.clear();
@@ -115,7 +116,7 @@ pub(super) fn connections(net: &Net) -> usize {
 }
 
 #[tokio::test]
-async fn a_special_address_is_refused_in_every_spelling_and_by_one_word() {
+async fn a_special_address_is_rejected_in_every_spelling_with_one_outcome() {
     let net = strict().await;
     let fetcher = net.fetcher();
     for host in SPECIAL {
@@ -132,7 +133,7 @@ async fn a_special_address_is_refused_in_every_spelling_and_by_one_word() {
 }
 
 #[tokio::test]
-async fn a_name_with_a_special_address_is_refused_whole() {
+async fn a_name_with_any_special_address_is_rejected() {
     let net = strict().await;
     let fetcher = net.fetcher();
     let literal = |host: &&str| host.trim_matches(['[', ']']).parse::<IpAddr>().ok();
@@ -143,7 +144,7 @@ async fn a_name_with_a_special_address_is_refused_whole() {
         let (alone, mixed) = (format!("n{number}.test"), format!("m{number}.test"));
         net.dns.set(&alone, Name::Is(vec![address]));
         net.dns.set(&mixed, Name::Is(vec![public, address]));
-        // A name of both kinds is asked for its IPv4 address alone.
+        // If a name has an IPv4 address, its IPv6 addresses are not queried.
         let names = if address.is_ipv4() { vec![alone, mixed] } else { vec![alone] };
         for name in names {
             let fetched = ask(&fetcher, &format!("http://{name}/"), &page()).await;
@@ -161,12 +162,12 @@ async fn a_redirect_to_a_special_address_reaches_nothing() {
         redirect(&format!("http://{target}/"))
     })
     .await;
-    // The server is at 127.0.0.1, which alone is allowed; another listener has the same port.
+    // Only the server's address, 127.0.0.1, is allowed. Another listener has the same port.
     net.settings.allow_ranges = vec!["127.0.0.1/32".parse().expect("a range")];
     let port = net.server.address.port();
     let other = tokio::net::TcpListener::bind(("127.0.0.2", port)).await.expect("a port");
     let fetcher = net.fetcher();
-    // These are other spellings of the address that is allowed.
+    // These are other spellings of the allowed address.
     let is_the_server = |host: &str| {
         let url = url::Url::parse(&format!("http://{host}/")).expect("a URL");
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -179,7 +180,7 @@ async fn a_redirect_to_a_special_address_reaches_nothing() {
         let fetched = ask(&fetcher, &url, &Purpose::robots()).await;
         assert_eq!(fetched.outcome, Outcome::RedirectBlocked, "{host}");
         assert_eq!(fetched.exchanges.len(), 1, "{host}");
-        // Where a page or a sitemap redirects is a link, and refused as any other URL.
+        // The redirect target of a page or a sitemap is a link, and is rejected like any other URL.
         for purpose in [page(), Purpose::sitemap()] {
             let fetched = ask(&fetcher, &url, &purpose).await;
             assert_eq!(fetched.outcome, Outcome::Redirected, "{host}");
@@ -197,7 +198,7 @@ async fn a_redirect_to_a_special_address_reaches_nothing() {
 }
 
 #[tokio::test]
-async fn a_url_that_may_not_be_asked_for_is_refused_by_a_word_each() {
+async fn each_forbidden_url_has_its_outcome() {
     let net = strict().await;
     let fetcher = net.fetcher();
     let long = format!("http://a.test/{}", "x".repeat(2_048));
@@ -228,7 +229,7 @@ async fn a_url_that_may_not_be_asked_for_is_refused_by_a_word_each() {
             assert_eq!(fetched.outcome.as_str(), word, "{url}");
             assert!(fetched.exchanges.is_empty(), "{url}");
         }
-        // Who has many URLs knows it before anything is asked of their host.
+        // A caller with many URLs can check this before it sends a request to their host.
         let refusal = fetcher.refusal(url, fetcher.ports());
         assert_eq!(refusal.map(Outcome::as_str), Some(word), "{url}");
     }
@@ -242,7 +243,7 @@ async fn a_url_that_may_not_be_asked_for_is_refused_by_a_word_each() {
 }
 
 #[tokio::test]
-async fn what_is_blocked_or_excluded_is_not_asked_also_by_a_redirect() {
+async fn blocked_and_excluded_hosts_get_no_request_even_by_redirects() {
     let net = Net::start(|asked| match asked.path.as_str() {
         "/robots.txt" => redirect("http://b.test/robots.txt"),
         _ => html(b"page"),
@@ -263,7 +264,7 @@ async fn what_is_blocked_or_excluded_is_not_asked_also_by_a_redirect() {
     for options in [blocked, excluded] {
         for url in ["http://b.test/", "http://a.test/robots.txt"] {
             let request = PageRequest::new(url, &robots);
-            let fetched = fetcher.fetch_page(&options, &request).await.expect("no trouble");
+            let fetched = fetcher.fetch_page(&options, &request).await.expect("no local failure");
             assert_eq!(fetched.outcome, Outcome::OptedOut, "{url}");
         }
     }
@@ -271,7 +272,7 @@ async fn what_is_blocked_or_excluded_is_not_asked_also_by_a_redirect() {
 }
 
 #[tokio::test]
-async fn addresses_that_another_worker_learnt_are_checked_as_an_answer_is() {
+async fn addresses_from_another_worker_are_checked_like_lookups() {
     let net = strict().await;
     let fetcher = net.fetcher();
     let of = |texts: &[&str]| {
@@ -289,20 +290,20 @@ async fn addresses_that_another_worker_learnt_are_checked_as_an_answer_is() {
 }
 
 #[tokio::test]
-async fn a_name_whose_addresses_are_known_is_not_looked_up() {
+async fn a_name_with_known_addresses_is_not_resolved() {
     let net = Net::start(|_| html(b"page")).await;
     let fetcher = net.fetcher();
     let address: IpAddr = "127.0.0.1".parse().expect("an address");
     fetcher.learn_addresses("New.test.", vec![address], Duration::from_secs(7_200));
-    let (addresses, left) = fetcher.known_addresses("new.test").expect("it is known");
+    let (addresses, left) = fetcher.known_addresses("new.test").expect("the name has addresses");
     assert_eq!(&addresses[..], [address]);
-    assert!(left <= Duration::from_secs(3_600), "an hour at most");
+    assert!(left <= Duration::from_secs(3_600), "at most an hour");
     assert_eq!(ask(&fetcher, "http://new.test/", &page()).await.outcome, Outcome::Ok);
     assert_eq!(net.dns.questions.lock().expect("unpoisoned").len(), 0);
     assert_eq!(ask(&fetcher, "http://a.test/", &page()).await.outcome, Outcome::Ok);
-    let (addresses, _) = fetcher.known_addresses("a.test").expect("it was looked up");
+    let (addresses, _) = fetcher.known_addresses("a.test").expect("the name was resolved");
     fetcher.learn_addresses("a.test", vec!["127.0.0.9".parse().expect("one")], left);
     let known = fetcher.known_addresses("a.test").map(|(known, _)| known);
-    assert_eq!(known, Some(addresses), "what is known stays");
+    assert_eq!(known, Some(addresses), "the known addresses remain");
     assert_eq!(fetcher.known_addresses("missing.test"), None);
 }

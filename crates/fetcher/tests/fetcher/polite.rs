@@ -1,4 +1,5 @@
-//! Politeness: connections that are kept, addresses that complain, bodies that stand still.
+//! Politeness: connections are kept, addresses that send rate-limit signals get fewer requests, and
+//! the later pass retries origins that seemed dead.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -11,7 +12,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn an_origin_of_few_icons_takes_one_connection_however_many_wait() {
+async fn an_origin_with_few_icons_uses_one_connection() {
     let mut net = Net::start(|asked| ok(&png(16, asked.path.len() as u8))).await;
     net.settings.in_flight = 2;
     let mut hosts = Vec::new();
@@ -28,7 +29,7 @@ async fn an_origin_of_few_icons_takes_one_connection_however_many_wait() {
 }
 
 #[tokio::test]
-async fn an_address_that_complains_gets_half_as_many_concurrent_requests() {
+async fn a_rate_limit_signal_halves_an_addresss_concurrent_requests() {
     let mut net = Net::start(|asked| match asked.path.as_str() {
         "/busy" => status("429 Too Many Requests"),
         _ => Reply::Later(Duration::from_millis(30), answer_with("200 OK", &[], &png(16, 0))),
@@ -47,13 +48,13 @@ async fn an_address_that_complains_gets_half_as_many_concurrent_requests() {
     let options = net.options();
     let after =
         everytab_fetcher::fetch_shard(&fetcher, hosts, super::shards::spool(), options).await;
-    let after = after.expect("no trouble");
+    let after = after.expect("no local failure");
     assert_eq!(after.counts.most_per_address, 2, "{:?}", after.counts);
-    assert_eq!(outcomes(&before), outcomes(&after), "it delays, it decides nothing");
+    assert_eq!(outcomes(&before), outcomes(&after), "slowing down changes no outcome");
 }
 
 #[tokio::test]
-async fn where_an_origin_seemed_dead_the_later_pass_asks_for_an_icon_that_was_not_tried() {
+async fn the_later_pass_tries_another_icon_of_an_origin_that_seemed_dead() {
     let mut net = Net::start(|asked| match asked.path.as_str() {
         "/0" => Reply::SendAndHang(Vec::new()),
         _ => ok(&png(16, 0)),

@@ -1,4 +1,4 @@
-//! As whom a shard asks, and of which internet.
+//! The robot's name and the networks that a shard uses.
 
 use everytab_fetcher::{Outcome, Robot, RobotsPolicy, ShardOptions, fetch_shard};
 
@@ -8,7 +8,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn a_shard_asks_as_its_scan_does_and_not_as_the_worker() {
+async fn a_shard_uses_the_robot_of_its_scan() {
     let mut net = Net::start(|asked| {
         assert!(asked.head.contains("ScanBot/2.0 (+https://tabs.page/bot.html)"), "{}", asked.head);
         match asked.path.as_str() {
@@ -24,7 +24,7 @@ async fn a_shard_asks_as_its_scan_does_and_not_as_the_worker() {
     let options = ShardOptions { robot: Some(robot), ..net.options() };
     let urls = ["http://a.test/icon", "http://a.test/closed/icon"];
     let ended = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
-    let shard = ended.expect("no trouble of this machine");
+    let shard = ended.expect("no local failure");
     assert_eq!(outcomes(&shard), [Outcome::Ok, Outcome::RobotsDisallowed]);
     assert_eq!(net.server.seen.paths(), ["a.test/robots.txt", "a.test/icon"]);
 }
@@ -36,7 +36,7 @@ async fn a_confined_robot_dials_no_public_address() {
         _ => ok(&png(16, 0)),
     })
     .await;
-    // One that is public, and one that is public besides one that is allowed.
+    // One name with a public address, and one with a public and an allowed address.
     net.dns.point("public.test", "8.8.8.8");
     let addresses = ["127.0.0.1", "8.8.4.4"].map(|address| address.parse().expect("an address"));
     net.dns.set("mixed.test", Name::Is(addresses.to_vec()));
@@ -51,8 +51,8 @@ async fn a_confined_robot_dials_no_public_address() {
     ];
     let ended = fetch_shard(&fetcher, vec![host(0, &urls)], spool(), options).await;
     use Outcome::*;
-    let shard = ended.expect("no trouble of this machine");
+    let shard = ended.expect("no local failure");
     assert_eq!(outcomes(&shard), [Ok, RedirectBlocked, IpBlocked, IpBlocked, IpBlocked]);
-    let dialled = |result: &everytab_fetcher::IconResult| result.url_result.address;
+    let dialled = |result: &everytab_fetcher::CandidateFetch| result.url_fetch.address;
     assert!(shard.results[1..].iter().filter_map(dialled).all(|at| at.ip().is_loopback()));
 }

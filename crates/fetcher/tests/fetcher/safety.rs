@@ -1,4 +1,4 @@
-//! Nothing but the public internet is ever dialled.
+//! Only addresses on the public internet are dialled.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -9,8 +9,8 @@ use super::{
     support::*,
 };
 
-/// A net whose fetcher has no allowed range: loopback is as private as it is.
-async fn strict(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Net {
+/// Starts a net with a fetcher that has no allowed range, so loopback is private.
+async fn strict(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Net {
     let mut net = Net::start(script).await;
     net.settings.allow_ranges.clear();
     net.settings.dial_ports = [80, 443, 8080, 8443].map(|p| (p, net.server.address.port())).into();
@@ -18,7 +18,7 @@ async fn strict(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Net
 }
 
 #[tokio::test]
-async fn a_literal_address_is_refused_in_every_spelling() {
+async fn a_literal_private_address_is_rejected_in_every_spelling() {
     let net = strict(|_| ok(b"secret")).await;
     let fetcher = net.fetcher();
     for host in [
@@ -56,7 +56,7 @@ async fn a_literal_address_is_refused_in_every_spelling() {
 }
 
 #[tokio::test]
-async fn a_name_with_one_private_address_is_refused_whole() {
+async fn a_name_with_any_private_address_is_rejected() {
     let net = strict(|_| ok(b"secret")).await;
     let ip = |text: &str| text.parse().expect("an address");
     net.dns.set("mixed.test", Name::Is(vec![ip("192.0.0.8"), ip("127.0.0.1")]));
@@ -71,7 +71,7 @@ async fn a_name_with_one_private_address_is_refused_whole() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_web_url_is_refused() {
+async fn urls_that_are_not_http_are_rejected() {
     let net = strict(|_| ok(b"secret")).await;
     for url in ["file:///etc/passwd", "gopher://a.test/", "http://a.test:22/", "/relative", ""] {
         let fetched = fetch_one(&net.fetcher(), url).await;
@@ -95,7 +95,7 @@ async fn every_hop_is_vetted() {
         let fetcher = net.fetcher();
         for path in ["/literal", "/mapped", "/decimal", "/name", "/denied"] {
             let fetched = fetcher.fetch_one(&format!("http://a.test{path}"), robots).await;
-            let fetched = fetched.expect("no trouble");
+            let fetched = fetched.expect("no local failure");
             assert_eq!(fetched.outcome, Outcome::RedirectBlocked, "{path} {robots:?}");
             assert_eq!(fetched.hops[1].address, None, "{path}");
         }
@@ -103,7 +103,7 @@ async fn every_hop_is_vetted() {
 }
 
 #[tokio::test]
-async fn only_the_port_dialled_changes_never_the_address_or_the_host_asked_for() {
+async fn dial_ports_change_neither_the_address_nor_the_host_header() {
     let net = Net::start(|asked| {
         assert_eq!(asked.host, "a.test");
         ok(b"icon")
@@ -116,9 +116,9 @@ async fn only_the_port_dialled_changes_never_the_address_or_the_host_asked_for()
 }
 
 #[tokio::test]
-async fn no_proxy_is_asked_whatever_the_environment_says() {
-    // The process's environment is not changed here: nothing in the fetcher reads it, which the
-    // address dialled shows; a proxy would be dialled instead.
+async fn proxies_in_the_environment_are_ignored() {
+    // The test does not change the environment of this process. The dialled address shows that the
+    // fetcher does not use a proxy.
     let net = Net::start(|_| ok(b"icon")).await;
     let fetched = fetch_one(&net.fetcher(), "http://a.test/").await;
     assert_eq!(fetched.hops[0].address, Some(net.server.address));
@@ -126,7 +126,7 @@ async fn no_proxy_is_asked_whatever_the_environment_says() {
 }
 
 #[tokio::test]
-async fn a_host_on_the_blocklist_is_asked_for_nothing_whichever_host_names_it_or_redirects_to_it() {
+async fn a_blocked_host_gets_no_request_from_other_hosts_icons_or_redirects() {
     let mut net = Net::start(|asked| match asked.path.as_str() {
         "/moved" => redirect("http://cdn.left.test/icon"),
         "/robots.txt" => status("404 Not Found"),
@@ -151,7 +151,7 @@ async fn a_host_on_the_blocklist_is_asked_for_nothing_whichever_host_names_it_or
     let options = ShardOptions { blocklist: Arc::new(blocklist), ..net.options() };
     let ended = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
     use Outcome::*;
-    let shard = ended.expect("no trouble of this machine");
+    let shard = ended.expect("no local failure");
     assert_eq!(outcomes(&shard), [Ok, OptedOut, OptedOut, OptedOut, OptedOut, OptedOut]);
     let questions = net.dns.questions.lock().expect("unpoisoned").clone();
     assert!(questions.iter().all(|(name, _)| name == "a.test"), "{questions:?}");

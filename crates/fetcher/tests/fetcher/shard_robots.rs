@@ -1,4 +1,4 @@
-//! robots.txt before an origin's first icon, over its connection.
+//! A shard fetches robots.txt before an origin's first icon, over the same connection.
 
 use std::sync::atomic::Ordering;
 
@@ -10,14 +10,14 @@ use super::{
     support::*,
 };
 
-async fn obeying(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Net {
+async fn obeying(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Net {
     let mut net = Net::start(script).await;
     net.robots = RobotsPolicy::Obey;
     net
 }
 
 #[tokio::test]
-async fn what_robots_forbids_is_not_asked_for_and_the_rest_goes_over_the_same_connection() {
+async fn forbidden_icons_get_no_request_and_others_use_the_same_connection() {
     let net = obeying(|asked| match asked.path.as_str() {
         "/robots.txt" => ok(b"User-agent: EveryTabBot\nDisallow: /private/\n"),
         _ => ok(&png(16, 0)),
@@ -57,7 +57,7 @@ async fn a_missing_file_allows_and_a_failing_server_forbids() {
 }
 
 #[tokio::test]
-async fn the_icons_host_is_asked_on_every_hop_and_redirected_rules_are_the_first_hosts() {
+async fn robots_txt_is_checked_on_every_hop_and_redirected_rules_are_the_first_hosts() {
     let net = obeying(|asked| match (asked.host.as_str(), asked.path.as_str()) {
         ("a.test", "/robots.txt") => redirect("http://b.test/robots.txt"),
         ("b.test", "/robots.txt") => ok(b"User-agent: *\nDisallow: /no\n"),
@@ -73,7 +73,7 @@ async fn the_icons_host_is_asked_on_every_hop_and_redirected_rules_are_the_first
 }
 
 #[tokio::test]
-async fn an_origin_that_gives_no_answer_gives_its_icons_the_same_outcome() {
+async fn icons_get_the_outcome_of_an_unreachable_robots_txt() {
     let mut net = obeying(|_| Reply::SendAndHang(Vec::new())).await;
     net.settings.first_byte_timeout = SILENCE;
     net.dns.point("refuses.test", "127.0.0.9");
@@ -98,12 +98,12 @@ async fn an_origin_that_gives_no_answer_gives_its_icons_the_same_outcome() {
             FirstByteTimeout
         ]
     );
-    // Asked once a pass, and never for an icon.
+    // robots.txt is requested once per pass, and no icon is.
     assert_eq!(net.server.seen.paths(), ["a.test/robots.txt", "a.test/robots.txt"]);
 }
 
 #[tokio::test]
-async fn a_long_file_is_read_as_far_as_it_counts() {
+async fn a_long_file_is_read_up_to_its_limit() {
     let net = obeying(|asked| match asked.path.as_str() {
         "/robots.txt" => {
             let mut file = b"User-agent: *\nDisallow: /no\n".to_vec();
@@ -118,12 +118,12 @@ async fn a_long_file_is_read_as_far_as_it_counts() {
 }
 
 #[tokio::test]
-async fn robots_cannot_lead_anywhere_that_icons_cannot() {
+async fn robots_txt_redirects_are_limited_like_icon_redirects() {
     let net = obeying(|asked| match asked.path.as_str() {
         "/robots.txt" => redirect("http://169.254.169.254/robots.txt"),
         _ => ok(&png(16, 0)),
     })
     .await;
     let shard = run(&net, vec![host(0, &["http://a.test/icon"])]).await;
-    assert_eq!(outcomes(&shard), [Outcome::Ok], "rules that cannot be had are none");
+    assert_eq!(outcomes(&shard), [Outcome::Ok], "unreachable rules allow everything");
 }

@@ -1,4 +1,4 @@
-//! Whole shards: one result a candidate, the same whatever the order.
+//! Whole shards: one result per candidate, independent of the order of fetching.
 
 use std::{
     collections::HashMap,
@@ -10,8 +10,8 @@ use std::{
 };
 
 use everytab_fetcher::{
-    FetchSettings, HostCandidates, IconResult, InFlight, KNOWN_NAMES, Outcome, RobotsPolicy,
-    ShardOptions, ShardResult, Span, Spool, Trouble, fetch_shard,
+    CandidateFetch, FetchSettings, HostCandidates, InFlight, KNOWN_NAMES, LocalFailure, Outcome,
+    RobotsPolicy, ShardOptions, ShardResult, Span, Spool, fetch_shard,
 };
 use everytab_patience::{SILENCE, until};
 use everytab_webpage::{Candidate, CandidateSource};
@@ -37,11 +37,11 @@ pub(super) fn spool() -> Arc<Spool> {
 
 pub(super) async fn run(net: &Net, hosts: Vec<HostCandidates>) -> ShardResult {
     let shard = fetch_shard(&net.fetcher(), hosts, spool(), net.options()).await;
-    shard.expect("no trouble of this machine")
+    shard.expect("no local failure")
 }
 
 pub(super) fn outcomes(shard: &ShardResult) -> Vec<Outcome> {
-    shard.results.iter().map(|result| result.url_result.outcome).collect()
+    shard.results.iter().map(|result| result.url_fetch.outcome).collect()
 }
 
 #[tokio::test]
@@ -67,11 +67,11 @@ async fn every_candidate_has_one_result_in_canonical_order_and_bodies_are_spoole
     let store = spool();
     let shard = fetch_shard(&net.fetcher(), hosts, Arc::clone(&store), net.options())
         .await
-        .expect("no trouble");
+        .expect("no local failure");
     let got: Vec<(u32, u32, Outcome)> = shard
         .results
         .iter()
-        .map(|r: &IconResult| (r.host_no, r.candidate_no, r.url_result.outcome))
+        .map(|r: &CandidateFetch| (r.host_no, r.candidate_no, r.url_fetch.outcome))
         .collect();
     use Outcome::*;
     assert_eq!(
@@ -92,7 +92,7 @@ async fn every_candidate_has_one_result_in_canonical_order_and_bodies_are_spoole
     );
     assert_eq!((shard.distinct_urls, shard.dedup_hits), (10, 1));
     assert_eq!(net.server.seen.count("a.test/16"), 1, "one URL is fetched once");
-    let end = |at: usize| &shard.results[at].url_result;
+    let end = |at: usize| &shard.results[at].url_fetch;
     let facts = end(2).facts.expect("an image");
     assert_eq!((facts.content_type, facts.width, facts.height), ("image/png", 32, 32));
     let read = |span: Span| store.read(span).expect("spooled");
@@ -106,7 +106,7 @@ async fn every_candidate_has_one_result_in_canonical_order_and_bodies_are_spoole
 }
 
 #[tokio::test]
-async fn a_result_has_what_its_response_states_for_the_next_request() {
+async fn a_result_has_the_caching_fields_of_its_response() {
     let net = Net::start(|asked| match asked.path.as_str() {
         "/kept" => {
             let lines = ["etag: \"1\"", "cache-control: max-age=5184000"];
@@ -127,7 +127,7 @@ async fn a_result_has_what_its_response_states_for_the_next_request() {
         .results
         .iter()
         .map(|result| {
-            let caching = result.url_result.caching?;
+            let caching = result.url_fetch.caching?;
             Some((caching.has_validator, caching.is_fresh_after(30), caching.is_fresh_after(90)))
         })
         .collect();
@@ -135,7 +135,7 @@ async fn a_result_has_what_its_response_states_for_the_next_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_gets_two_concurrent_requests_at_most_over_few_connections() {
+async fn a_host_gets_at_most_two_concurrent_requests_over_few_connections() {
     let net = Net::start(|asked| {
         let icon = png(16, asked.path.len() as u8);
         Reply::Later(Duration::from_millis(5), answer_with("200 OK", &[], &icon))
@@ -181,32 +181,32 @@ async fn the_order_of_fetching_changes_nothing() {
     for seed in 0..3 {
         let options = ShardOptions { seed, ..net.options() };
         let shard = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
-        let now = outcomes(&shard.expect("no trouble"));
+        let now = outcomes(&shard.expect("no local failure"));
         assert_eq!(*seen.get_or_insert(now.clone()), now, "seed {seed}");
     }
     use Outcome::*;
-    // "b" was under way with the one that hung; what came after them was not tried, until "c" was
-    // asked first in the later pass and showed that the server answers.
+    // "b" was in flight together with the URL that hung. The URLs after them were not tried until
+    // the later pass, which started with "c" and found that the server responds.
     let first = seen.expect("ran")[..6].to_vec();
     let hung = FirstByteTimeout;
     assert_eq!(first, [Ok, hung, Ok, Ok, Http404410, hung]);
 }
 
 #[tokio::test]
-async fn a_dead_origin_costs_its_timeout_once_a_pass() {
+async fn a_dead_origin_costs_one_timeout_per_pass() {
     let mut net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
     net.settings.first_byte_timeout = SILENCE;
     let urls: Vec<String> = (0..20).map(|n| format!("http://a.test/{n}")).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let shard = run(&net, vec![host(0, &urls)]).await;
     assert!(outcomes(&shard).iter().all(|outcome| *outcome == Outcome::FirstByteTimeout));
-    // The first alone, and in the later pass one that had not been tried.
+    // Only the first URL, and in the later pass one that had not been tried.
     assert_eq!(net.server.seen.paths(), ["a.test/0", "a.test/1"]);
     assert_eq!(shard.retried, 20);
 }
 
 #[tokio::test]
-async fn an_address_that_refused_two_hosts_is_not_tried_for_the_third() {
+async fn an_address_that_rejected_two_hosts_is_not_tried_for_the_third() {
     let net = Net::start(|_| ok(b"")).await;
     for name in ["one.test", "two.test", "three.test"] {
         net.dns.point(name, "127.0.0.9");
@@ -220,7 +220,7 @@ async fn an_address_that_refused_two_hosts_is_not_tried_for_the_third() {
 }
 
 #[tokio::test]
-async fn a_failure_that_may_pass_is_tried_once_more_and_a_clear_refusal_is_not() {
+async fn temporary_failures_are_retried_once_and_clear_rejections_are_not() {
     let turns = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&turns);
     let net = Net::start(move |asked| match asked.path.as_str() {
@@ -241,7 +241,7 @@ async fn a_failure_that_may_pass_is_tried_once_more_and_a_clear_refusal_is_not()
     assert_eq!(outcomes(&shard), [Ok, Ok, Ok, Ok, Http429, Http5xx, Http404410]);
     let seen = &net.server.seen;
     assert_eq!((seen.count("/busy"), seen.count("/x")), (2, 1));
-    // Told to wait, we did not go on asking: these came in the later pass.
+    // After the `Retry-After`, the other URLs of the origin were left to the later pass.
     let paths = seen.paths();
     let at = |path: &str| paths.iter().rposition(|seen| seen.ends_with(path)).expect("asked");
     assert!(at("/busy") < at("/z"));
@@ -261,9 +261,9 @@ async fn when_most_origins_fail_to_resolve_the_shard_is_void() {
     let fetcher = net.fetcher();
     let options = net.options();
     let ended = fetch_shard(&fetcher, vec![host(0, &urls)], spool(), options.clone()).await;
-    assert_eq!(ended.err(), Some(Trouble::MostOriginsFail));
+    assert_eq!(ended.err(), Some(LocalFailure::MostOriginsFail));
     KNOWN_NAMES.iter().for_each(|name| net.dns.set(name, Name::Fails));
-    assert_eq!(fetcher.check_network().await, Err(Trouble::ResolverUnreachable));
+    assert_eq!(fetcher.check_network().await, Err(LocalFailure::ResolverUnreachable));
     KNOWN_NAMES.iter().for_each(|name| net.dns.point(name, "127.0.0.1"));
     assert_eq!(fetcher.check_network().await, std::result::Result::Ok(()));
     let ended = fetch_shard(&fetcher, vec![host(0, &urls[..1])], spool(), options).await;
@@ -271,7 +271,7 @@ async fn when_most_origins_fail_to_resolve_the_shard_is_void() {
 }
 
 #[tokio::test]
-async fn many_hosts_at_one_dead_address_are_no_trouble_of_this_machine() {
+async fn many_hosts_at_one_dead_address_are_not_a_local_failure() {
     let mut net = Net::start(|_| ok(&png(16, 0))).await;
     let silent = Silent::start().await;
     net.settings = FetchSettings {
@@ -279,7 +279,7 @@ async fn many_hosts_at_one_dead_address_are_no_trouble_of_this_machine() {
         connect_timeout: SILENCE,
         breaker_window: 20,
         breaker_minimum: 10,
-        // One after the other: two find out, the others remember.
+        // One request at a time: two fail, and the others use their result.
         in_flight: 1,
         ..net.settings
     };
@@ -290,19 +290,20 @@ async fn many_hosts_at_one_dead_address_are_no_trouble_of_this_machine() {
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let options = ShardOptions { later_pass: false, ..net.options() };
     let ended = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
-    let shard = ended.expect("no trouble of this machine");
+    let shard = ended.expect("no local failure");
     assert_eq!(outcomes(&shard), [Outcome::ConnectTimeout; 30]);
     assert_eq!(shard.counts.connections_tried, 2);
 }
 
 #[tokio::test]
-async fn no_more_origins_are_begun_than_memory_is_kept_for() {
+async fn only_as_many_origins_are_started_as_memory_is_reserved_for() {
     let mut net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
     net.settings =
         FetchSettings { in_flight: 3, per_address: 1, concurrent_origins: 12, ..net.settings };
-    let (fetcher, dns) = (net.fetcher(), &net.dns);
+    let fetcher = net.fetcher();
+    let dns = &net.dns;
     assert!(fetcher.has_room());
-    // Each shard begins as many as may be in flight.
+    // Each shard starts as many origins as may be in flight.
     let shards = (0..10).map(|shard| {
         let hosts = (0..5).map(|number| {
             let name = format!("h{shard}-{number}.test");
@@ -315,7 +316,7 @@ async fn no_more_origins_are_begun_than_memory_is_kept_for() {
     let names = || net.dns.questions.lock().expect("unpoisoned").len();
     let waiting = async {
         until("12 look-ups", async || names() >= 12).await;
-        // Any other look-up would have begun by then.
+        // Any other lookup would have started by then.
         tokio::time::sleep(Duration::from_millis(300)).await;
     };
     tokio::select! {
@@ -328,16 +329,16 @@ async fn no_more_origins_are_begun_than_memory_is_kept_for() {
 }
 
 #[tokio::test]
-async fn a_full_spool_is_trouble_of_this_machine() {
+async fn a_full_spool_is_a_local_failure() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let small = Arc::new(Spool::create(&std::env::temp_dir(), 10).expect("a spool"));
     let hosts = vec![host(0, &["http://a.test/"])];
     let ended = fetch_shard(&net.fetcher(), hosts, small, net.options()).await;
-    assert_eq!(ended.err(), Some(Trouble::Spool));
+    assert_eq!(ended.err(), Some(LocalFailure::Spool));
 }
 
 #[tokio::test]
-async fn a_name_that_many_fetches_need_is_looked_up_once() {
+async fn concurrent_fetches_share_one_lookup() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let urls: Vec<String> = (0..10).map(|n| format!("http://a.test/{n}")).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();

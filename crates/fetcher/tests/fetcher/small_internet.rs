@@ -1,4 +1,4 @@
-//! Every behaviour of the small internet, over the wire, to the outcome that it has.
+//! Fetches every behaviour of the small internet over the network, and checks its outcome.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,7 +12,7 @@ use super::shards::{host, spool};
 
 const HOSTS_OF_A_BEHAVIOUR: usize = 2;
 
-/// What a host of this behaviour ends as.
+/// Returns the possible outcomes of a host with this behaviour.
 fn expected(behaviour: Behaviour, is_https: bool) -> &'static [Outcome] {
     use Behaviour as B;
     use Outcome::*;
@@ -20,7 +20,7 @@ fn expected(behaviour: Behaviour, is_https: bool) -> &'static [Outcome] {
         B::Fine | B::Slow | B::Gzip | B::WrongContentType => &[Ok],
         B::CertificateWrongName | B::CertificateExpired | B::CertificateSelfSigned => &[Ok],
         B::RedirectChain => &[Ok],
-        // What the other host has to say.
+        // The outcome of the redirect's target.
         B::RedirectOtherHost => &[Ok],
         B::DnsNxdomain => &[DnsNxdomain],
         B::DnsServfail => &[DnsServfail],
@@ -48,14 +48,14 @@ fn expected(behaviour: Behaviour, is_https: bool) -> &'static [Outcome] {
         B::RedirectBadScheme => &[RedirectBadScheme],
         B::BrokenImage => &[ImageCorrupt, NotImageOther, Ok],
         B::LengthTooLong => &[BodyTruncated],
-        // A cut image may still have a whole header.
+        // A truncated image may still have a complete header.
         B::LengthTooShort => &[Ok, ImageCorrupt, NotImageOther],
         B::RobotsDisallow | B::RobotsUnavailable => &[RobotsDisallowed],
     }
 }
 
-/// Whether some behaviour of the small internet gives this outcome. The others have tests of their
-/// own: a new outcome needs one or the other.
+/// Returns whether some behaviour of the small internet has this outcome. The others have their own
+/// tests. A new outcome needs one or the other.
 fn has_behaviour(outcome: Outcome) -> bool {
     use Outcome::*;
     match outcome {
@@ -98,33 +98,34 @@ fn settings(net: &Running) -> FetchSettings {
         ca_file: Some(client.ca_file.clone()),
         allow_ranges: client.allow_ranges.iter().map(|r| r.parse().expect("a range")).collect(),
         dial_ports: client.dial_ports.iter().copied().collect(),
-        // Long: server and client share this process, and the machine may be busy.
+        // These are long, because server and client share this process, and the host may be busy.
         dns_timeout: SILENCE,
         connect_timeout: SILENCE * 2,
         first_byte_timeout: SILENCE * 3,
         total_timeout: SILENCE * 4,
-        // One host in three fails to resolve or to connect here; that is no trouble of ours.
+        // One host in three fails to resolve or to connect here, and this must not count as a local
+        // failure.
         breaker_minimum: 256,
         ..FetchSettings::default()
     }
 }
 
 async fn scan(settings: FetchSettings, hosts: Vec<HostCandidates>, seed: u64) -> ShardResult {
-    let fetcher = Fetcher::new(settings).expect("settings that work");
+    let fetcher = Fetcher::new(settings).expect("valid settings");
     let options = ShardOptions { seed, later_pass: false, ..ShardOptions::default() };
-    fetch_shard(&fetcher, hosts, spool(), options).await.expect("no trouble of this machine")
+    fetch_shard(&fetcher, hosts, spool(), options).await.expect("no local failure")
 }
 
-/// What must not depend on anything but the answers.
+/// Returns the parts of the results that may only depend on the responses.
 fn essence(shard: &ShardResult) -> Vec<(String, Outcome, Option<[u8; 32]>)> {
-    let of = |result: &everytab_fetcher::IconResult| {
-        (result.candidate.url.clone(), result.url_result.outcome, result.url_result.sha256)
+    let of = |result: &everytab_fetcher::CandidateFetch| {
+        (result.candidate.url.clone(), result.url_fetch.outcome, result.url_fetch.sha256)
     };
     shard.results.iter().map(of).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_behaviour_has_its_outcome_whatever_the_order_and_the_crowd() {
+async fn every_behaviour_has_its_outcome_in_any_order() {
     let scratch = tempfile::tempdir().expect("a folder");
     let content = Settings {
         behaviours: every_behaviour(),
@@ -153,7 +154,7 @@ async fn every_behaviour_has_its_outcome_whatever_the_order_and_the_crowd() {
     for result in &shard.results {
         let url = &result.candidate.url;
         let behaviour = net.behaviour(&names[result.host_no as usize]);
-        let outcome = result.url_result.outcome;
+        let outcome = result.url_fetch.outcome;
         if !expected(behaviour, url.starts_with("https")).contains(&outcome) {
             wrong.push(format!("{behaviour:?} {url}: {outcome}"));
         }

@@ -11,7 +11,9 @@ use std::{
     time::Duration,
 };
 
-use everytab_fetcher::{FetchSettings, Fetched, Fetcher, KNOWN_NAMES, RobotsPolicy, ShardOptions};
+use everytab_fetcher::{
+    FetchResult, FetchSettings, Fetcher, KNOWN_NAMES, RobotsPolicy, ShardOptions,
+};
 use everytab_patience::{LIMIT, SILENCE, in_time};
 use hickory_proto::{
     op::{Message, MessageType, ResponseCode},
@@ -26,22 +28,22 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// How a name answers.
+/// The result of resolving a name.
 #[derive(Clone)]
 pub(super) enum Name {
     Is(Vec<IpAddr>),
     Missing,
     Empty,
     Fails,
-    /// Fails for the first question, and is public afterwards.
+    /// Fails for the first query, and is public afterwards.
     FailsOnce,
     Silent,
 }
 
-/// The answer for each name that was not set.
+/// Key of the result for all names that were not set.
 pub(super) const OTHERS: &str = "*";
 
-/// A public address.
+/// Returns a public address.
 fn public() -> Name {
     Name::Is(vec![Ipv4Addr::new(93, 184, 216, 34).into()])
 }
@@ -58,11 +60,12 @@ impl TestDns {
     pub(super) async fn start() -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("an address");
-        // As a real resolver, it knows the names by which the fetcher checks it.
+        // Like a real resolver, it has the names that the fetcher uses to check it.
         let known_names = KNOWN_NAMES.map(|name| (name.to_owned(), public()));
         let names: Arc<Mutex<HashMap<String, Name>>> = Arc::new(Mutex::new(known_names.into()));
         let questions: Arc<Mutex<Vec<(String, RecordType)>>> = Arc::default();
-        let (known, asked) = (Arc::clone(&names), Arc::clone(&questions));
+        let known = Arc::clone(&names);
+        let asked = Arc::clone(&questions);
         let task = tokio::spawn(async move {
             let mut buffer = [0; 1_500];
             loop {
@@ -92,7 +95,7 @@ fn answer(
 ) -> Option<Message> {
     let query = question.queries.first()?.clone();
     let name = query.name().to_ascii().trim_end_matches('.').to_ascii_lowercase();
-    // A test that counts questions ignores the fetcher's checks of the resolver.
+    // Tests that count queries ignore the fetcher's checks of the resolver.
     if !KNOWN_NAMES.contains(&name.as_str()) && !name.starts_with("everytab-") {
         questions.lock().expect("unpoisoned").push((name.clone(), query.query_type()));
     }
@@ -124,30 +127,30 @@ fn answer(
     Some(answer)
 }
 
-/// What a server does with one request.
+/// How a server handles one request.
 pub(super) enum Reply {
-    /// Sends this and waits for the next request.
+    /// Sends these bytes and waits for the next request.
     Send(Vec<u8>),
-    /// Sends this and closes.
+    /// Sends these bytes and closes the connection.
     SendAndClose(Vec<u8>),
-    /// Sends this and then nothing, with the connection open.
+    /// Sends these bytes and then nothing, with the connection open.
     SendAndHang(Vec<u8>),
-    /// Sends this after a while.
+    /// Sends these bytes after this time.
     Later(Duration, Vec<u8>),
-    /// Sends this and resets the connection.
+    /// Sends these bytes and resets the connection.
     SendAndReset(Vec<u8>),
 }
 
-/// A request as it came.
-pub(super) struct Asked {
+/// A request as received.
+pub(super) struct ReceivedRequest {
     pub(super) host: String,
     pub(super) path: String,
     pub(super) head: String,
 }
 
-type Script = dyn Fn(&Asked) -> Reply + Send + Sync;
+type Script = dyn Fn(&ReceivedRequest) -> Reply + Send + Sync;
 
-/// Counts of one server.
+/// The requests and connections of one server.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) connections: AtomicUsize,
@@ -165,7 +168,7 @@ impl Seen {
         self.paths().iter().filter(|seen| seen.ends_with(path)).count()
     }
 
-    fn begin(&self, asked: &Asked) {
+    fn begin(&self, asked: &ReceivedRequest) {
         self.requests.lock().expect("unpoisoned").push(format!("{}{}", asked.host, asked.path));
         let mut now = self.now.lock().expect("unpoisoned");
         let count = now.entry(asked.host.clone()).or_default();
@@ -175,7 +178,7 @@ impl Seen {
         *most = (*most).max(*count);
     }
 
-    fn end(&self, asked: &Asked) {
+    fn end(&self, asked: &ReceivedRequest) {
         if let Some(count) = self.now.lock().expect("unpoisoned").get_mut(&asked.host) {
             *count -= 1;
         }
@@ -190,7 +193,9 @@ pub(super) struct TestServer {
 }
 
 impl TestServer {
-    pub(super) async fn start(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(super) async fn start(
+        script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let seen: Arc<Seen> = Arc::default();
@@ -221,7 +226,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
         let head = String::from_utf8_lossy(&buffer.drain(..end).collect::<Vec<u8>>()).into_owned();
         let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
         let host = header(&head, "host").unwrap_or_default();
-        let asked = Asked { host, path, head };
+        let asked = ReceivedRequest { host, path, head };
         seen.begin(&asked);
         let (bytes, pause) = match script(&asked) {
             Reply::Send(bytes) => (bytes, Duration::ZERO),
@@ -241,7 +246,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
             }
             Reply::SendAndReset(bytes) => {
                 let _ = stream.write_all(&bytes).await;
-                // Long enough for the bytes to be read before the reset throws them away.
+                // Let the client read the bytes before the reset discards them.
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 let _ = stream.set_zero_linger();
                 seen.end(&asked);
@@ -249,7 +254,8 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
             }
         };
         tokio::time::sleep(pause).await;
-        // Ended before it is answered: what is counted can only be too few.
+        // Count the end before sending the response, so that the concurrency is never
+        // overestimated.
         seen.end(&asked);
         if stream.write_all(&bytes).await.is_err() {
             return;
@@ -257,7 +263,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
     }
 }
 
-/// An address that drops connection attempts without a word: a listener whose queue is full.
+/// An address that silently drops connection attempts: a listener with a full queue.
 pub(super) struct Silent {
     pub(super) address: SocketAddr,
     _listener: TcpListener,
@@ -281,7 +287,7 @@ impl Silent {
     }
 }
 
-/// The value of a header in a raw head.
+/// Returns the value of a field in a raw head.
 pub(super) fn header(head: &str, name: &str) -> Option<String> {
     head.lines().skip(1).find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -289,7 +295,8 @@ pub(super) fn header(head: &str, name: &str) -> Option<String> {
     })
 }
 
-/// A whole answer with this status line, head lines and body; its length is right.
+/// Returns a complete response with this status line, these fields and this body, and a correct
+/// length.
 pub(super) fn answer_with(status: &str, lines: &[&str], body: &[u8]) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
     for line in lines {
@@ -311,7 +318,7 @@ pub(super) fn redirect(location: &str) -> Reply {
     Reply::Send(answer_with("302 Found", &[&format!("location: {location}")], b"gone"))
 }
 
-/// A grey PNG of this many pixels a side, drawn here; another shade is another picture.
+/// Returns a grey PNG with sides of this many pixels. Each shade is a different image.
 pub(super) fn png(side: u32, shade: u8) -> Vec<u8> {
     let mut lines = Vec::new();
     for _ in 0..side {
@@ -337,7 +344,7 @@ pub(super) fn png(side: u32, shade: u8) -> Vec<u8> {
     bytes
 }
 
-/// Settings for loopback, where all peers answer; [`impatient`] has those for others.
+/// Settings for loopback, where all peers respond. For silent peers, use [`impatient`].
 pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
     FetchSettings {
         dns: Some(dns.address),
@@ -352,7 +359,7 @@ pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
     }
 }
 
-/// The same settings for a peer that is silent on purpose, whose silence the test waits out.
+/// Returns the same settings with short timeouts, for tests that wait for a silent peer.
 pub(super) fn impatient(settings: FetchSettings) -> FetchSettings {
     FetchSettings {
         dns_timeout: SILENCE,
@@ -363,19 +370,19 @@ pub(super) fn impatient(settings: FetchSettings) -> FetchSettings {
     }
 }
 
-/// Fetches one URL without robots.txt; there must be no trouble of this machine.
-pub(super) async fn fetch_one(fetcher: &Fetcher, url: &str) -> Fetched {
-    fetcher.fetch_one(url, RobotsPolicy::Ignore).await.expect("no trouble of this machine")
+/// Fetches one URL without robots.txt. Panics at a local failure.
+pub(super) async fn fetch_one(fetcher: &Fetcher, url: &str) -> FetchResult {
+    fetcher.fetch_one(url, RobotsPolicy::Ignore).await.expect("no local failure")
 }
 
-/// Fetches from a server that means harm, with short deadlines: it must end, and keep no more than
-/// a body may be. The fetcher comes back for more.
+/// Fetches from a hostile server with short deadlines. Asserts that the fetch finishes, and keeps
+/// no more than a body's limit. The fetcher is returned for further use.
 pub(super) async fn attacked(
     dns: &TestDns,
     address: SocketAddr,
     url: &str,
     what: &str,
-) -> (Fetcher, Fetched) {
+) -> (Fetcher, FetchResult) {
     dns.point("a.test", "127.0.0.1");
     let fetcher = Fetcher::new(FetchSettings {
         dial_ports: [(80, address.port()), (443, address.port())].into(),
@@ -383,12 +390,13 @@ pub(super) async fn attacked(
     });
     let fetcher = fetcher.expect("settings");
     let fetched = in_time(what, fetcher.fetch_one(url, RobotsPolicy::Ignore)).await;
-    let fetched = fetched.expect("no trouble of this machine");
+    let fetched = fetched.expect("no local failure");
     assert!(fetched.body.len() <= 512 * 1024, "{what}: {} bytes kept", fetched.body.len());
     (fetcher, fetched)
 }
 
-/// A server, a resolver that knows `a.test` and `b.test` as it, and a fetcher.
+/// A server, a resolver that has its address for `a.test` and `b.test`, and the settings of a
+/// fetcher.
 pub(super) struct Net {
     pub(super) dns: TestDns,
     pub(super) server: TestServer,
@@ -397,8 +405,11 @@ pub(super) struct Net {
 }
 
 impl Net {
-    pub(super) async fn start(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
-        let (dns, server) = (TestDns::start().await, TestServer::start(script).await);
+    pub(super) async fn start(
+        script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let dns = TestDns::start().await;
+        let server = TestServer::start(script).await;
         for name in ["a.test", "b.test"] {
             dns.point(name, "127.0.0.1");
         }
@@ -406,12 +417,12 @@ impl Net {
         Self { dns, server, settings, robots: RobotsPolicy::Ignore }
     }
 
-    /// The options of a shard, with the robots policy of this test.
+    /// Returns the options of a shard, with this net's robots policy.
     pub(super) fn options(&self) -> ShardOptions {
         ShardOptions { robots: self.robots, ..ShardOptions::default() }
     }
 
     pub(super) fn fetcher(&self) -> Fetcher {
-        Fetcher::new(self.settings.clone()).expect("settings that work")
+        Fetcher::new(self.settings.clone()).expect("valid settings")
     }
 }

@@ -1,4 +1,5 @@
-//! Certificates are recorded and cost nothing; a handshake that does not happen is an outcome.
+//! Certificates are recorded, but an invalid one does not fail a fetch. A failed handshake is an
+//! outcome.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -29,7 +30,7 @@ pub(super) fn authority() -> Authority {
     Authority { issuer: rcgen::Issuer::new(parameters, key), pem }
 }
 
-/// Returns a server's side of TLS with these protocols.
+/// Returns the server side of TLS with these protocols.
 fn acceptor(
     authority: &Authority,
     protocols: &[&[u8]],
@@ -52,8 +53,8 @@ fn acceptor(
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Serves "icon", the protocol's version and the kind of handshake to any name, over TLS with these
-/// protocols.
+/// Serves "icon", the protocol's version and the kind of handshake for any name, over TLS with
+/// these protocols.
 pub(super) async fn serve(
     authority: &Authority,
     protocols: &[&[u8]],
@@ -92,8 +93,9 @@ async fn settings_for(dns: &TestDns, https: SocketAddr) -> FetchSettings {
 }
 
 #[tokio::test]
-async fn http2_is_spoken_where_it_is_offered_and_certificates_are_recorded() {
-    let (authority, dns) = (authority(), TestDns::start().await);
+async fn http2_is_used_if_offered_and_certificates_are_recorded() {
+    let authority = authority();
+    let dns = TestDns::start().await;
     let folder = tempfile::tempdir().expect("a folder");
     let ca_file = folder.path().join("root.pem");
     std::fs::write(&ca_file, &authority.pem).expect("written");
@@ -121,7 +123,8 @@ async fn http2_is_spoken_where_it_is_offered_and_certificates_are_recorded() {
 
 #[tokio::test]
 async fn a_second_connection_to_a_name_resumes_the_session_of_the_first() {
-    let (authority, dns) = (authority(), TestDns::start().await);
+    let authority = authority();
+    let dns = TestDns::start().await;
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let (address, _server) = serve(&authority, &[b"http/1.1"], &[version]).await;
         let fetcher =
@@ -134,15 +137,16 @@ async fn a_second_connection_to_a_name_resumes_the_session_of_the_first() {
             handshakes.push(text.rsplit_once(' ').map(|(_, kind)| kind.to_owned()));
         }
         let kinds: Vec<_> = handshakes.iter().flatten().map(String::as_str).collect();
-        // Each name has a session of its own, so no name can be linked with another.
+        // Each name has a separate session, so that servers cannot link names with each other.
         assert_eq!(kinds, ["Some(Full)", "Some(Resumed)", "Some(Full)"], "{version:?}");
     }
 }
 
-/// Each outcome is as in Chromium, which ignores that the closing message of TLS is missing.
+/// Each outcome is as in Chromium, which ignores a missing closing message of TLS.
 #[tokio::test]
-async fn a_body_without_length_ends_where_the_connection_does() {
-    let (authority, dns) = (authority(), TestDns::start().await);
+async fn a_body_without_a_length_ends_with_its_connection() {
+    let authority = authority();
+    let dns = TestDns::start().await;
     for (fields, outcome) in [
         ("x: y", Outcome::Ok),
         ("content-length: -1", Outcome::Ok),
@@ -162,7 +166,7 @@ async fn a_body_without_length_ends_where_the_connection_does() {
                 let reply = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nicon");
                 let _ = stream.write_all(reply.as_bytes()).await;
                 let _ = stream.flush().await;
-                // The end of TCP alone.
+                // Only TCP is closed.
                 let _ = stream.into_inner().0.shutdown().await;
             }
         });
@@ -177,11 +181,11 @@ async fn a_body_without_length_ends_where_the_connection_does() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_fails_is_an_outcome() {
+async fn a_failed_handshake_has_its_outcome() {
     let dns = TestDns::start().await;
     for (reply, outcome) in [
         (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], Outcome::TlsHandshake),
-        // Hung up.
+        // The server closes the connection.
         (b"", Outcome::ConnectReset),
         // A fatal alert: protocol_version.
         (b"\x15\x03\x01\x00\x02\x02\x46", Outcome::TlsUnsupported),
@@ -202,12 +206,12 @@ async fn a_handshake_that_fails_is_an_outcome() {
         let fetcher = everytab_fetcher::Fetcher::new(settings_for(&dns, address).await);
         let fetched =
             fetcher.expect("settings").fetch_one("https://a.test/", RobotsPolicy::Ignore).await;
-        assert_eq!(fetched.expect("no trouble").outcome, outcome, "{reply:?}");
+        assert_eq!(fetched.expect("no local failure").outcome, outcome, "{reply:?}");
     }
 }
 
 #[tokio::test]
-async fn a_handshake_that_never_ends_times_out() {
+async fn a_handshake_that_never_finishes_times_out() {
     let dns = TestDns::start().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -220,7 +224,7 @@ async fn a_handshake_that_never_ends_times_out() {
 }
 
 #[tokio::test]
-async fn a_certificate_file_without_certificates_is_refused_by_name() {
+async fn a_certificate_file_without_certificates_is_rejected_with_its_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("empty.pem");
     std::fs::write(&path, "nothing").expect("written");

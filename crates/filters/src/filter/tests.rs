@@ -1,4 +1,4 @@
-//! Which of a filter's rules decides a URL or a page.
+//! Tests which rule of a filter decides about a URL or a page.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ fn filter(json: Value) -> FilterSet {
     FilterSet::new(vec![filter]).unwrap()
 }
 
-/// Returns the decision about a link, and what made it.
+/// Returns the decision about a link, and the rule that made it.
 fn decided(set: &FilterSet, text: &str) -> String {
     shown(set.decide_url(&url(text), false))
 }
@@ -84,7 +84,7 @@ fn the_first_pattern_decides_then_lists_then_the_top_level_domain() {
 }
 
 #[test]
-fn lists_that_keep_are_one_and_a_list_that_drops_wins() {
+fn keep_lists_are_combined_and_a_drop_list_wins() {
     let set = filter(json!({ "lists": [
         { "name": "good", "mode": "keep" },
         { "name": "bad", "mode": "drop", "categories": ["adult"] },
@@ -104,14 +104,14 @@ fn lists_that_keep_are_one_and_a_list_that_drops_wins() {
 }
 
 #[test]
-fn a_filter_turns_links_away_and_seeds_are_exempt_from_what_keeps_others() {
+fn a_filter_rejects_links_and_seeds_are_exempt_from_keep_only_filters() {
     let set = filter(json!({
         "rules": [{ "pattern": "*/x", "verdict": "drop" },
                   { "pattern": "*/y", "verdict": "nofollow" }],
         "lists": [{ "name": "good", "mode": "keep" }],
         "countries": { "keep": ["DE"] },
     }));
-    // As a crawl compiles patterns: those of its filters, in order.
+    // A crawl compiles the patterns of all its filters, in order.
     let rules = PatternLists { filters: vec![vec!["*/x", "*/y"]], ..PatternLists::default() };
     let patterns = UrlPatterns::compile(&rules).unwrap();
     let refusal = |text: &str, flags| {
@@ -137,7 +137,7 @@ fn a_filter_turns_links_away_and_seeds_are_exempt_from_what_keeps_others() {
 }
 
 #[test]
-fn a_page_is_decided_by_what_costs_least_first() {
+fn the_cheapest_checks_of_a_page_are_first() {
     let set = filter(json!({
         "rules": [{ "pattern": "kept.example", "verdict": "keep" },
                   { "pattern": "*/n", "verdict": "nofollow" }],
@@ -174,7 +174,7 @@ fn a_page_is_decided_by_what_costs_least_first() {
 }
 
 #[test]
-fn a_list_that_is_not_here_drops_nothing_and_keeps_what_may_be_on_it() {
+fn a_missing_list_drops_nothing_and_keeps_possible_entries() {
     let settings = FilterSettings::of_value(json!({
         "lists": [{ "name": "absent", "mode": "drop" }, { "name": "gone", "mode": "keep" },
                   { "name": "good", "mode": "keep" }],
@@ -205,7 +205,7 @@ fn a_list_of_another_kind_or_without_the_category_is_an_error() {
 }
 
 #[test]
-fn of_several_filters_the_strictest_decides_and_each_asks_its_own_classifier() {
+fn the_strictest_filter_decides_and_each_has_its_own_classifier() {
     let compile = |json: Value| {
         let settings = FilterSettings::of_value(json).unwrap();
         Filter::compile(&settings, |_| None).unwrap()
@@ -233,7 +233,7 @@ fn of_several_filters_the_strictest_decides_and_each_asks_its_own_classifier() {
 }
 
 #[test]
-fn a_test_of_urls_says_which_part_decides_each() {
+fn a_test_reports_which_part_decides_about_each_url() {
     let set = filter(json!({ "rules": [{ "pattern": "*/x", "verdict": "drop" }] }));
     let tested = set.test(
         &["HTTP://A.example/x", "http://a.example/", "nonsense"],

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_registries_say_the_country_of_an_address() {
+    fn registry_files_contain_the_country_of_an_address() {
         let text = "2|ripencc|20261125|4|19830705|20261124|+0100\n\
                     ripencc|*|ipv4|*|2|summary\n\
                     # a remark\n\
@@ -274,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_ranges_give_the_country_of_the_first_that_has_the_address(
+        fn the_first_range_with_an_address_gives_its_country(
             given in proptest::collection::vec((0_u32..60, 1_u32..20, 0_u8..3), 0..12),
             address in 0_u32..90,
         ) {

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_each_file_name_what_its_format_says() {
+    fn each_file_format_is_parsed() {
         use ListFileKind::{Domains, Hosts, Urls};
         for (kind, line, expected) in [
             (Domains, "example.com", Some(".example.com")),

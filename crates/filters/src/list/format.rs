@@ -64,23 +64,24 @@ impl ListKind {
     }
 }
 
-/// The reason why bytes are not a valid list.
+/// Why bytes are not a valid list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FilterListError {
     /// The first bytes are not a list's, or belong to another format version.
-    #[error("this is no list, or one of another version of the format")]
+    #[error("this is not a list, or its format has another version")]
     Magic,
     /// It is a list of another kind.
     #[error("this is a list of another kind")]
     Kind,
-    /// The bytes are shorter or longer than their directory says, or the directory is invalid.
-    #[error("the list is cut off, or its directory is wrong")]
+    /// The bytes are shorter or longer than specified in their directory, or the directory is
+    /// invalid.
+    #[error("the list is truncated, or its directory is invalid")]
     Directory,
     /// The digest does not match.
-    #[error("the digest of the list is wrong")]
+    #[error("the list has a wrong digest")]
     Digest,
     /// Records are not sorted.
-    #[error("the records of the list are not sorted")]
+    #[error("the list's records are not sorted")]
     Order,
 }
 

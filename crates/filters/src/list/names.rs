@@ -19,14 +19,14 @@ use super::{
 pub const MAX_LIST_ENTRIES: usize = 16_000_000;
 /// Hash size, in bytes.
 const HASH_BYTES: usize = 8;
-/// Maximum host labels and path segments that are looked up. Lists have no longer ones.
+/// Maximum host labels and path segments that are looked up. Real lists do not exceed this.
 const MAX_PARTS: usize = 32;
 /// Maximum malformed lines that are shown. All of them are counted.
 const SHOWN_LINES: usize = 3;
 /// Maximum bytes shown of such a line.
 const SHOWN_BYTES: usize = 80;
 
-/// The hashes under which a list may contain a URL.
+/// The hashes that represent a URL in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlNames(Vec<u64>);
 

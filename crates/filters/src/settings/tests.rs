@@ -1,11 +1,11 @@
-//! A filter's JSON: what is accepted, and which fields are rejected by name.
+//! Tests which filter JSON is accepted, and which fields are rejected by name.
 
 use proptest::prelude::*;
 
 use super::*;
 
 #[test]
-fn a_filter_with_every_field_is_read_and_written_as_it_was() {
+fn a_filter_with_every_field_round_trips() {
     let json = serde_json::json!({
         "rules": [{ "pattern": "*.example.com", "verdict": "keep" }],
         "lists": [{ "name": "ut1", "mode": "drop", "categories": ["adult"] }],

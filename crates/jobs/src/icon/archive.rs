@@ -12,7 +12,7 @@ use everytab_commoncrawl::warc::write::{
     ArchiveInfo, ArchiveWriter, Position, Resource, Response, Revisit, WriteError, Written,
 };
 use everytab_coordinator::IconRow;
-use everytab_fetcher::{IconResult, Payload, Spool};
+use everytab_fetcher::{CandidateFetch, Payload, Spool};
 use tempfile::TempPath;
 
 use crate::request_table;
@@ -48,7 +48,7 @@ struct First {
 pub(crate) fn write(
     path: PathBuf,
     spool: &Spool,
-    results: &[IconResult],
+    results: &[CandidateFetch],
     requests: &[u8],
 ) -> Result<Archive, WriteError> {
     let file = File::create(&path)?;
@@ -71,8 +71,7 @@ pub(crate) fn write(
     let mut rows = Vec::with_capacity(results.len());
     for result in results {
         let mut position = None;
-        if let (Some(sha256), Some(payload)) = (result.url_result.sha256, result.url_result.payload)
-        {
+        if let (Some(sha256), Some(payload)) = (result.url_fetch.sha256, result.url_fetch.payload) {
             let url = result.candidate.url.as_str();
             let is_inline = url.starts_with("data:");
             if let Some(first) = firsts.get(&sha256) {
@@ -98,11 +97,11 @@ type Writer = ArchiveWriter<BufWriter<File>>;
 fn first(
     writer: &mut Writer,
     spool: &Spool,
-    result: &IconResult,
+    result: &CandidateFetch,
     payload: Payload,
     is_inline: bool,
 ) -> Result<First, WriteError> {
-    let ended = &result.url_result;
+    let ended = &result.url_fetch;
     let body = spool.read(payload.body)?;
     let date_micros = ended.ended_at.timestamp_micros();
     let (url, written) = if is_inline {
@@ -130,14 +129,14 @@ fn first(
 fn revisit(
     writer: &mut Writer,
     spool: &Spool,
-    result: &IconResult,
+    result: &CandidateFetch,
     payload: Payload,
     first: &First,
 ) -> Result<(), WriteError> {
     writer.revisit(&Revisit {
         target_uri: &result.candidate.url,
-        date_micros: result.url_result.ended_at.timestamp_micros(),
-        ip_address: result.url_result.address.map(|address| address.ip()),
+        date_micros: result.url_fetch.ended_at.timestamp_micros(),
+        ip_address: result.url_fetch.address.map(|address| address.ip()),
         http_head: &spool.read(payload.head)?,
         payload_digest: &first.written.payload_digest,
         refers_to_record_id: &first.written.record_id,
@@ -147,8 +146,8 @@ fn revisit(
     Ok(())
 }
 
-fn icon_row(result: &IconResult, position: Option<Position>) -> IconRow {
-    let ended = &result.url_result;
+fn icon_row(result: &CandidateFetch, position: Option<Position>) -> IconRow {
+    let ended = &result.url_fetch;
     let candidate = &result.candidate;
     let facts = ended.facts.as_ref();
     let signed = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);

@@ -11,7 +11,7 @@ use super::check::Check;
 /// Checks that open files and memory suffice for this many requests in flight.
 pub fn capacities(in_flight: usize) -> Vec<Check> {
     let check = |capacity: capacity::Capacity| {
-        let found = capacity.said(in_flight);
+        let found = capacity.describe(in_flight);
         match capacity.requests() >= in_flight {
             true => Check::ok(capacity.name, found),
             false => Check::fail(capacity.name, found, capacity.remedy),

@@ -1,5 +1,5 @@
-//! A program whose sandboxed function does what its items say, for `tests/sandbox.rs`.
-// It is to do what a decoder must not.
+//! The program for `tests/sandbox.rs`. Its sandboxed function misbehaves as each item specifies.
+// The program does things that decoders must not do.
 #![allow(clippy::disallowed_methods, clippy::panic, unsafe_code)]
 
 use std::{fs, hint, net, process, thread, time::Duration};
@@ -46,18 +46,18 @@ fn overflow(depth: u64) -> u64 {
 
 fn read_null() -> String {
     let null: *const u8 = hint::black_box(std::ptr::null());
-    // SAFETY: none; the fault is the point.
+    // SAFETY: not safe. The fault is intended.
     unsafe { null.read_volatile() }.to_string()
 }
 
 fn signal_parent() -> String {
-    // SAFETY: a call with numbers alone. Signal 0 harms nobody if it is let through.
+    // SAFETY: the call only takes numbers. Signal 0 has no effect if the sandbox allows it.
     unsafe { libc::kill(libc::getppid(), 0) }.to_string()
 }
 
 fn executable_memory() -> String {
     let (flags, rights) = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, libc::PROT_EXEC);
-    // SAFETY: a new mapping, which nothing uses.
+    // SAFETY: this is a new mapping that nothing uses.
     let memory = unsafe { libc::mmap(std::ptr::null_mut(), 4_096, rights, flags, -1, 0) };
     format!("{memory:?}")
 }

@@ -17,8 +17,8 @@ use crate::{
     store::{Condition, PutIf},
 };
 
-/// Maximum attempts of a writer whose directory was removed. A deletion removes directories that
-/// become empty, and the writer creates its directory again each time.
+/// Maximum attempts of a writer when deletions remove its directory, because it became empty. The
+/// writer creates its directory again each time.
 const TRIES_AGAINST_DELETIONS: u32 = 16;
 
 /// The source of a new object's bytes.

@@ -30,7 +30,7 @@ pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> Stor
         | ErrorKind::AlreadyExists
         | ErrorKind::DirectoryNotEmpty => (
             StorageErrorKind::Invalid,
-            "; one object's name is another's folder, which a directory cannot hold",
+            "; a directory cannot hold an object and a directory with the same name",
         ),
         ErrorKind::Unsupported => {
             (StorageErrorKind::Other, "; the file system lacks locks, choose another")

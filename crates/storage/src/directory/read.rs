@@ -17,9 +17,8 @@ use crate::{
     store::{ObjectInfo, Tagged, range_length, starts_past_the_end},
 };
 
-/// Up to this size, the version of an object is a hash of its bytes, which does not depend on
-/// clocks or inodes. Hashing 1 MiB takes a millisecond; larger objects are archives, which are not
-/// replaced.
+/// Up to this size, an object's version is a hash of its bytes, which does not depend on clocks or
+/// inodes. Hashing 1 MiB takes a millisecond; larger objects are archives, which are not replaced.
 const HASHED_BYTES: u64 = 1 << 20;
 
 impl Root {
@@ -29,7 +28,7 @@ impl Root {
         let place = self.path.display().to_string();
         Err(match error.kind() {
             ErrorKind::NotFound => {
-                let cause = "there is no such directory; make it or correct the URL";
+                let cause = "no such directory; create it or correct the URL";
                 StorageError::new(StorageErrorKind::NotFound, "use", place, cause)
             }
             _ => io_error::from_io("use", &self.path, &error),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The root of a directory store.
+/// A directory store's root.
 #[derive(Debug)]
 pub(super) struct Root {
     /// Its absolute path.

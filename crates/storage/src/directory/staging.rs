@@ -15,8 +15,8 @@ use std::{
 use crate::key::RESERVED_FOLDER;
 
 const UNFINISHED: &str = "new-";
-/// Number of lock files. Writers whose keys share one wait for each other, which with 64 hardly
-/// ever happens within one process.
+/// Number of lock files. Writers to keys with the same lock file wait for each other, which is rare
+/// within one process with 64 files.
 const KEY_LOCKS: u64 = 64;
 
 /// An unfinished file, removed when dropped unless it was moved to its path.
@@ -64,7 +64,7 @@ impl Unfinished {
     }
 }
 
-/// Returns true for errors of FAT, and of some network and FUSE file systems.
+/// Returns true for errors from FAT, and from some network and FUSE file systems.
 fn lacks_hard_links(error: &io::Error) -> bool {
     matches!(
         error.kind(),

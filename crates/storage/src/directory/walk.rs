@@ -1,7 +1,7 @@
 //! Lists a directory store in byte order of the keys, with bounded look-ahead.
 //!
-//! A directory sorts by its name with a slash, so that a depth-first walk yields the keys in the
-//! order in which S3 lists them (`a-b` before `a/b` before `a0`). Symbolic links are not objects.
+//! A directory sorts by its name with a slash, so that a depth-first walk yields the keys in S3's
+//! order (`a-b` before `a/b` before `a0`). Symbolic links are not objects.
 
 use std::{
     fs,

@@ -13,7 +13,7 @@ pub(super) struct Bucket {
     pub(super) prefix: String,
     /// Bucket and prefix as `s3://bucket/prefix`.
     pub(super) url: String,
-    /// Maximum attempts of a truncated body.
+    /// Maximum attempts for a truncated body.
     pub(super) max_attempts: u32,
     /// Maximum bytes that one read returns.
     pub(super) max_get_bytes: u64,

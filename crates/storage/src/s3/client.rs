@@ -20,7 +20,7 @@ use aws_sdk_s3::{
 
 use crate::{aws_error::CONDITIONAL_CONFLICT, settings::StoreSettings};
 
-/// The region if no setting names one: that of Common Crawl's bucket.
+/// The region if no setting specifies one: the region of Common Crawl's bucket.
 const DEFAULT_REGION: &str = "us-east-1";
 
 /// Builds a client from the settings and the environment. Also returns its credentials provider.
@@ -71,10 +71,10 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
     (Client::from_conf(builder.build()), shared.credentials_provider())
 }
 
-/// Returns the SDK's retry settings. With a pace each attempt needs its own permit, so the store
-/// retries instead.
+/// Returns the SDK's retry settings. With an adaptive rate each attempt needs its own permit, so
+/// the store retries instead.
 fn retries(settings: &StoreSettings) -> RetryConfig {
-    if settings.pace.is_some() {
+    if settings.rate.is_some() {
         return RetryConfig::disabled();
     }
     RetryConfig::standard()
@@ -125,7 +125,7 @@ impl ClassifyRetry for OverloadIsTransient {
             429 => RetryAction::throttling_error(),
             // 501 and 505 are permanent errors, 507 is a full disk.
             500 | 502..=504 | 508..=599 => RetryAction::transient_error(),
-            409 if response.body().bytes().is_some_and(says_conditional_conflict) => {
+            409 if response.body().bytes().is_some_and(is_conditional_conflict) => {
                 RetryAction::transient_error()
             }
             _ => RetryAction::NoActionIndicated,
@@ -137,7 +137,7 @@ impl ClassifyRetry for OverloadIsTransient {
     }
 }
 
-fn says_conditional_conflict(body: &[u8]) -> bool {
+fn is_conditional_conflict(body: &[u8]) -> bool {
     let code = CONDITIONAL_CONFLICT.as_bytes();
     body.windows(code.len()).any(|window| window == code)
 }

@@ -204,7 +204,7 @@ impl Upload {
         if let Err(error) = sent {
             let place = format!("s3://{}/{}", self.bucket, self.key);
             let error = sdk_error::from_sdk("abort the upload of", &place, &error);
-            tracing::warn!(%error, "a lifecycle rule for unfinished uploads will remove it");
+            tracing::warn!(%error, "cannot abort the upload; a lifecycle rule will remove it");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Reads ranges of objects by our own requests, signed as the SDK signs them: a scan reads 30
-//! million records, and the SDK uses more CPU time for a request than parsing a page does
+//! Reads ranges of objects with our own requests, signed like the SDK's. A scan reads 30 million
+//! records, and the SDK uses more CPU time for a request than parsing a page takes
 //! (`docs/decisions/0014-ranges-without-the-sdk.md`).
 //!
 //! Invariants: the result is exactly the range, cut at the end of the object, or an error. After an
-//! error the SDK requests the range again, so that its retries, waits and errors are those of the
-//! store. Credentials and the endpoint are the SDK's. Never prints a secret.
+//! error the SDK requests the range again, so that retries, waits and errors are the same as for
+//! other requests. Credentials and the endpoint are the SDK's. Never prints a secret.
 
 use std::{
     fmt,
@@ -47,12 +47,12 @@ pub(super) enum SdkRetry {
     AfterWait,
 }
 
-/// Reads ranges of one bucket's objects.
+/// Reads ranges from one bucket's objects.
 pub(super) struct Ranges {
     client: reqwest::Client,
     /// The URL of the bucket's objects; it ends with a slash.
     base: Url,
-    /// The value of the `Host` field.
+    /// The `Host` field.
     host: String,
     scope: Scope,
     credentials: Option<SharedCredentialsProvider>,
@@ -175,8 +175,8 @@ impl Ranges {
     }
 }
 
-/// Returns region and service of a link with Signature Version 4. `None` for another kind of
-/// signature.
+/// Returns region and service from a link with Signature Version 4. `None` for another signature
+/// version.
 fn scope_of(link: &Url) -> Option<Scope> {
     let value = |wanted: &str| {
         link.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
@@ -197,7 +197,7 @@ fn basic_time(now: SystemTime) -> Option<String> {
     Some(time.ok()?.replace(['-', ':'], ""))
 }
 
-/// Returns the bytes of a response whose header fields say that it holds the range.
+/// Returns the bytes of a response if its header fields match the range.
 async fn whole(response: Response, range: &Range<u64>) -> Result<Bytes, SdkRetry> {
     let field = |name| response.headers().get(name)?.to_str().ok();
     let named =

@@ -42,12 +42,12 @@ impl Bucket {
     ) -> Result<Tagged, StorageError> {
         let mut attempt = 1;
         loop {
-            let output = self.ask(key, range).await?;
+            let output = self.request(key, range).await?;
             let etag = output.e_tag.clone().unwrap_or_default();
             match self.collect(key, range, output).await {
                 Ok(bytes) => return Ok(Tagged { bytes, etag }),
                 Err(error) if error.is_retryable() && attempt < self.max_attempts => {
-                    tracing::debug!(%error, attempt, "reading again");
+                    tracing::debug!(%error, attempt, "retrying the read");
                     tokio::time::sleep(backoff::jittered(attempt)).await;
                     attempt += 1;
                 }
@@ -56,7 +56,7 @@ impl Bucket {
         }
     }
 
-    async fn ask(
+    async fn request(
         &self,
         key: &str,
         range: Option<&Range<u64>>,
@@ -122,7 +122,7 @@ impl Bucket {
             StorageErrorKind::Unreachable,
             "read",
             self.place(key),
-            format!("the answer broke off: {cause}; try again"),
+            format!("the response was truncated: {cause}; try again"),
         )
     }
 
@@ -166,7 +166,7 @@ impl Bucket {
         objects
             .filter_map(|object| {
                 let key = object.key?.strip_prefix(&self.prefix)?.to_owned();
-                // Web consoles create "folders": empty objects whose name ends with a slash.
+                // Web consoles create "folders": empty objects with a name that ends with a slash.
                 let is_folder = key.is_empty() || key.ends_with('/');
                 let size = size_of(object.size);
                 (!is_folder).then_some(ObjectInfo { key, size, etag: object.e_tag })

@@ -34,7 +34,7 @@ where
     let unreachable =
         |cause: String| StorageError::new(StorageErrorKind::Unreachable, action, place, cause);
     match error {
-        SdkError::TimeoutError(_) => unreachable("no answer in time; try again".to_owned()),
+        SdkError::TimeoutError(_) => unreachable("no response in time; try again".to_owned()),
         SdkError::DispatchFailure(failure) if failure.is_timeout() => {
             unreachable("no connection in time; check the endpoint and the network".to_owned())
         }
@@ -57,7 +57,7 @@ where
         }
         SdkError::ResponseError(context) => {
             let status = context.raw().status().as_u16();
-            let message = format!("the answer was not S3's: {}", describe(error));
+            let message = format!("the response is not from S3: {}", describe(error));
             from_code(action, place, "", Some(status), &message)
         }
         _ => StorageError::new(StorageErrorKind::Invalid, action, place, describe(error)),

@@ -1,6 +1,6 @@
-//! AWS Signature Version 4 for one form of request: a GET of a range.
+//! AWS Signature Version 4 for one kind of request: a GET for a range.
 //!
-//! Does not depend on the source of keys, or on how requests are sent.
+//! Does not depend on where keys are from, or on how requests are sent.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ pub(super) struct SigningKey {
     key: [u8; 32],
 }
 
-/// The header fields of a signature.
+/// A signature's header fields.
 pub(super) struct Signed<'a> {
     pub(super) authorization: String,
     pub(super) content_sha256: &'static str,
@@ -34,7 +34,7 @@ pub(super) struct Signed<'a> {
 }
 
 impl SigningKey {
-    /// Derives the key of a `day` (`20260131`).
+    /// Derives the key for a `day` (`20260131`).
     pub(super) fn derive(
         key_id: &str,
         secret: &str,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_specification_is_signed_alike() {
+    fn the_specifications_example_has_the_same_signature() {
         // Amazon S3 API Reference, "Example: GET Object".
         let host = "examplebucket.s3.amazonaws.com";
         let key = key(None);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_unreserved_is_percent_encoded() {
+    fn all_but_unreserved_bytes_are_percent_encoded() {
         assert_eq!(path_encoded("crawl-data/A_z~0.gz"), "crawl-data/A_z~0.gz");
         assert_eq!(path_encoded("a b+c=%é"), "a%20b%2Bc%3D%25%C3%A9");
     }

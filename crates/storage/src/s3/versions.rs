@@ -35,7 +35,8 @@ impl Bucket {
                 let key = version.key().and_then(|key| key.strip_prefix(&self.prefix));
                 let (Some(key), Some(id)) = (key, version.version_id()) else { continue };
                 if version.is_latest() != Some(true) {
-                    let (key, version_id) = (key.to_owned(), id.to_owned());
+                    let key = key.to_owned();
+                    let version_id = id.to_owned();
                     found.push(OldVersion {
                         key,
                         version: version_id,
@@ -54,7 +55,7 @@ impl Bucket {
         }
     }
 
-    /// Returns the bytes of an old version.
+    /// Returns an old version's bytes.
     pub(super) async fn get_version(&self, old: &OldVersion) -> Result<Bytes, StorageError> {
         let sent = self
             .client

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use crate::{
     aws_error,
-    error::{StorageError, refused},
+    error::{StorageError, invalid_setting},
     s3::{bucket::Bucket, sdk_error},
     store::{Condition, PutIf, PutOptions},
 };
@@ -67,10 +67,10 @@ impl Bucket {
                     .key(self.full(key)?)
                     .set_version_id(version.map(str::to_owned))
                     .build();
-                objects.push(object.map_err(|error| refused(&self.url, error))?);
+                objects.push(object.map_err(|error| invalid_setting(&self.url, error))?);
             }
             let delete = Delete::builder().set_objects(Some(objects)).quiet(true).build();
-            let delete = delete.map_err(|error| refused(&self.url, error))?;
+            let delete = delete.map_err(|error| invalid_setting(&self.url, error))?;
             let sent = self.client.delete_objects().bucket(&self.name).delete(delete).send().await;
             let output =
                 sent.map_err(|error| sdk_error::from_sdk("delete in", &self.url, &error))?;

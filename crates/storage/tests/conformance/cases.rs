@@ -1,4 +1,4 @@
-//! What one caller alone can see of a store.
+//! Properties of a store that one caller can observe.
 
 use bytes::Bytes;
 use everytab_storage::{Condition, PutIf, PutOptions, StorageErrorKind};
@@ -9,13 +9,14 @@ use super::Place;
 const PLAIN: PutOptions =
     PutOptions { content_type: None, cache_control: None, content_encoding: None };
 
-/// Bytes that differ everywhere, so that a shifted range shows.
+/// Returns bytes that differ everywhere, so that a shifted range is detected.
 pub(crate) fn pattern(length: usize) -> Bytes {
     (0..length).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }
 
-pub(crate) async fn what_was_put_comes_back_whole_and_by_ranges(place: Place) {
-    let (store, bytes) = (&place.store, pattern(100_003));
+pub(crate) async fn objects_are_read_back_whole_and_by_ranges(place: Place) {
+    let store = &place.store;
+    let bytes = pattern(100_003);
     let options = PutOptions::new("application/json", "public, max-age=60");
     store.put("a/b.json", bytes.clone(), options).await.expect("put");
     assert_eq!(store.get("a/b.json").await.expect("get"), bytes);
@@ -59,7 +60,7 @@ pub(crate) async fn a_put_replaces_and_changes_the_version(place: Place) {
 
 pub(crate) async fn a_missing_object_is_not_found(place: Place) {
     let store = &place.store;
-    // Also with neighbours: as a folder, and below an object.
+    // Also with neighbours: where the key is a directory, and below an object.
     for neighbours in [false, true] {
         if neighbours {
             store.put("x/y/z", pattern(3), PLAIN).await.expect("put");
@@ -72,13 +73,14 @@ pub(crate) async fn a_missing_object_is_not_found(place: Place) {
             assert!(error.to_string().contains(&format!("{}/{key}", tail(&place))), "{error}");
             assert!(store.get_range(key, 0..1).await.expect_err("missing").is_not_found());
         }
-        // The test server fails where a folder has the name; directories are asked elsewhere.
+        // The test server fails if a directory has the name. Another test covers this for
+        // directories.
         store.delete(&["nothing".to_owned()]).await.expect("deleting nothing is no error");
     }
     assert_eq!(store.list_all("").await.expect("list").len(), 1, "the neighbour is still there");
 }
 
-/// How every message about an object of this store names it.
+/// Returns the start of an object's name in this store's error messages.
 fn tail(place: &Place) -> String {
     place.store.url().trim_start_matches("file://").to_owned()
 }
@@ -96,16 +98,16 @@ pub(crate) async fn put_if_absent_writes_only_once(place: Place) {
     assert!(matches!(put(pattern(7)).await.expect("put"), PutIf::Stored { .. }));
 }
 
-pub(crate) async fn put_if_etag_writes_only_over_what_was_read(place: Place) {
+pub(crate) async fn put_if_etag_only_replaces_the_version_that_was_read(place: Place) {
     let store = &place.store;
     let put =
         |etag: &str, bytes| store.put_if("m.json", bytes, Condition::Etag(etag.to_owned()), PLAIN);
-    // The etag has a form that S3 accepts; no object has it.
+    // The etag has a valid form for S3, but no object has it.
     let unknown = "\"0123456789abcdef0123456789abcdef\"";
     assert_eq!(put(unknown, pattern(1)).await.expect("an answer"), PutIf::PreconditionFailed);
     assert_eq!(store.head("m.json").await.expect("head"), None, "nothing was written");
     let mut etags = Vec::new();
-    // Small and large: a directory makes their versions differently.
+    // Both small and large, because a directory creates their versions differently.
     for length in [10, 20, 2_000_000, 2_000_000, 30] {
         store.put("m.json", pattern(length + 1), PLAIN).await.expect("put");
         let read = store.get_tagged("m.json").await.expect("get").expect("it is there");
@@ -120,14 +122,14 @@ pub(crate) async fn put_if_etag_writes_only_over_what_was_read(place: Place) {
     assert_eq!(put(&etags[0], pattern(4)).await.expect("an answer"), PutIf::PreconditionFailed);
 }
 
-pub(crate) async fn a_listing_is_in_byte_order_and_keeps_to_its_prefix(place: Place) {
+pub(crate) async fn a_listing_is_in_byte_order_and_within_its_prefix(place: Place) {
     let store = &place.store;
     assert!(store.list_all("").await.expect("an empty listing").is_empty());
-    // `-` and `.` sort before the slash, `0` after it; capitals before small letters.
+    // `-` and `.` sort before the slash, `0` after it, and upper case before lower case.
     let mut keys = ["a/b", "a-b", "a.b", "a0", "a/b-c/d", "a/b/c", "a/B", "B", "aa/x", "ü/1", "~"]
         .map(str::to_owned)
         .to_vec();
-    // One name cannot be both an object and a folder in a directory.
+    // In a directory, a name cannot be both an object and a directory.
     keys.retain(|key| key != "a/b");
     for (at, key) in keys.iter().enumerate() {
         store.put(key, pattern(at), PLAIN).await.expect("put");
@@ -147,7 +149,7 @@ pub(crate) async fn a_listing_of_thousands_is_complete(place: Place) {
     keys.sort();
     let listed = place.store.list_all("many/").await.expect("list");
     assert_eq!(listed.into_iter().map(|info| info.key).collect::<Vec<_>>(), keys);
-    // A reader may stop anywhere.
+    // A reader may stop at any object.
     let some: Vec<_> = place.store.list("many/").take(1_500).collect().await;
     assert_eq!(some.len(), 1_500);
     assert!(some.iter().all(Result::is_ok));
@@ -175,7 +177,7 @@ async fn put_many(place: &Place, count: usize) -> Vec<String> {
     keys
 }
 
-pub(crate) async fn names_that_lead_elsewhere_are_refused_by_every_call(place: Place) {
+pub(crate) async fn every_call_rejects_names_that_lead_outside(place: Place) {
     let store = &place.store;
     for key in ["", "/etc/passwd", "../up", "a/../../up", "a//b", "a/", ".", "a\0b"] {
         let file = std::env::current_exe().expect("this program is a file");

@@ -1,5 +1,5 @@
-//! A writer in a process of its own, to be killed, to run as another user, or on a full disk.
-//! The parent runs this very test program again and names one ignored test.
+//! A writer in a separate process, which tests kill, run as another user, or run on a full disk.
+//! The parent starts this same test program with the name of one ignored test.
 
 use std::{
     path::Path,
@@ -11,17 +11,17 @@ use everytab_storage::{PutOptions, StoreSettings, open};
 const URL: &str = "EVERYTAB_STORAGE_TEST_URL";
 const FILE: &str = "EVERYTAB_STORAGE_TEST_FILE";
 const ENDPOINT: &str = "EVERYTAB_STORAGE_TEST_ENDPOINT";
-/// What the child's result line begins with.
+/// Prefix of the child's result line.
 const RESULT: &str = "put_file: ";
 
-/// The command that writes `file` as the object `k` of the store at `url`.
+/// Returns the command that writes `file` as the object `k` of the store at `url`.
 pub(crate) fn writer(url: &str, file: &Path, endpoint: Option<&str>) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program is a file"));
     prepare(&mut command, url, file, endpoint);
     command
 }
 
-/// As [`writer`], inside a shell that can prepare its world first; `"$@"` is the writer.
+/// Like [`writer`], but inside a shell that first runs `script`, in which `"$@"` is the writer.
 pub(crate) fn writer_in_shell(wrapper: &[&str], script: &str, url: &str, file: &Path) -> Command {
     let mut command = Command::new(wrapper[0]);
     command.args(&wrapper[1..]).args(["sh", "-c", script, "sh"]);
@@ -36,7 +36,7 @@ fn prepare(command: &mut Command, url: &str, file: &Path, endpoint: Option<&str>
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
 }
 
-/// The result line of a child that was let run to its end.
+/// Runs a child until it exits, and returns its result line.
 pub(crate) fn result_of(mut command: Command) -> String {
     let output = command.output().expect("the child can be started");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

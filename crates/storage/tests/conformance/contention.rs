@@ -1,4 +1,4 @@
-//! What many concurrent callers can see of a store.
+//! Properties of a store that many concurrent callers can observe.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::{Place, cases::pattern};
 
-/// As many clients as asked for, each with its own connection pool and files.
+/// Opens `count` clients, each with its own connection pool and files.
 async fn clients(place: &Place, count: usize) -> Vec<Arc<dyn Store>> {
     let settings = place
         .server
@@ -29,7 +29,8 @@ pub(crate) async fn of_many_writers_of_an_absent_object_one_wins(place: Place) {
         let key = format!("race/{round}");
         let mut writers = JoinSet::new();
         for (number, store) in stores.iter().enumerate() {
-            let (store, key) = (Arc::clone(store), key.clone());
+            let store = Arc::clone(store);
+            let key = key.clone();
             writers.spawn(async move {
                 let bytes = Bytes::from(format!("writer {number}"));
                 let put = store.put_if(&key, bytes, Condition::Absent, PutOptions::default());
@@ -96,7 +97,8 @@ pub(crate) async fn readers_see_whole_versions_only(place: Place) {
     let (small, large) = (pattern(300_000), pattern(900_000));
     place.store.put("k", small.clone(), PutOptions::default()).await.expect("put");
     let writer = {
-        let (store, versions) = (Arc::clone(&place.store), [large.clone(), small.clone()]);
+        let store = Arc::clone(&place.store);
+        let versions = [large.clone(), small.clone()];
         tokio::spawn(async move {
             for turn in 0..40 {
                 let bytes = versions[turn % 2].clone();
@@ -116,8 +118,8 @@ pub(crate) async fn readers_see_whole_versions_only(place: Place) {
     writer.await.expect("the writer ended well");
 }
 
-pub(crate) async fn writers_and_deleters_of_one_folder_do_not_disturb_each_other(place: Place) {
-    // A directory store removes a folder with its last object: writers must not notice.
+pub(crate) async fn writers_and_deleters_in_one_directory_do_not_interfere(place: Place) {
+    // A directory store removes a directory with its last object. Writers must not notice.
     let mut tasks = JoinSet::new();
     for number in 0..8 {
         let store = Arc::clone(&place.store);

@@ -1,4 +1,4 @@
-//! What only a directory can suffer: killed writers, links, rights, a full disk.
+//! Faults that only affect directories: killed writers, links, permissions, and a full disk.
 
 use std::{
     fs,
@@ -24,10 +24,10 @@ fn unfinished(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_writer_leaves_no_object_and_its_rest_is_swept() {
+async fn a_killed_writer_leaves_no_object_and_its_file_is_removed() {
     let place = directory().await;
     place.store.put("k", Bytes::from_static(b"old"), PutOptions::default()).await.expect("put");
-    // A pipe as the file: the writer stands in the middle for as long as we like.
+    // The file is a pipe, so the test can keep the writer in the middle of the write.
     let pipes = tempfile::TempDir::new().expect("the temporary directory can be written");
     let pipe = pipes.path().join("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("coreutils are here");
@@ -46,7 +46,7 @@ async fn a_killed_writer_leaves_no_object_and_its_rest_is_swept() {
 
     let reopened = open(place.store.url(), &StoreSettings::default()).await.expect("open");
     assert_eq!(unfinished(&place.folder), Vec::<String>::new(), "a dead writer's file is swept");
-    // Its locks died with it.
+    // The killed writer's locks are gone.
     let put = reopened.put_if("new", Bytes::new(), Condition::Absent, PutOptions::default()).await;
     assert!(matches!(put, Ok(PutIf::Stored { .. })), "{put:?}");
 }
@@ -67,7 +67,7 @@ async fn writes_leave_nothing_in_the_staging_folder_but_locks() {
 }
 
 #[tokio::test]
-async fn a_directory_that_is_not_there_is_told_by_a_check() {
+async fn a_check_reports_a_missing_directory() {
     let place = directory().await;
     let error = place.store.check("k").await.expect_err("nothing was put yet");
     assert_eq!(error.kind(), StorageErrorKind::NotFound, "{error}");
@@ -100,7 +100,7 @@ async fn no_link_leads_out_of_the_store() {
     place.store.list_all("out/").await.expect_err("outside");
     let listed = place.store.list_all("").await.expect("list");
     assert_eq!(listed.iter().map(|info| info.key.as_str()).collect::<Vec<_>>(), ["a"]);
-    // Writing over a link replaces the link, not what it points to.
+    // Writing to a link replaces the link, not its target.
     place.store.put("file", Bytes::from_static(b"ours"), options).await.expect("put");
     let left = fs::read_dir(outside.path()).expect("read").count();
     assert_eq!(left, 1);
@@ -115,7 +115,7 @@ async fn one_name_cannot_be_an_object_and_a_folder() {
     for key in ["a", "a/b/c"] {
         let error = place.store.put(key, Bytes::new(), options).await.expect_err("it is taken");
         assert_eq!(error.kind(), StorageErrorKind::Invalid, "{error}");
-        assert!(error.to_string().contains("folder"), "{error}");
+        assert!(error.to_string().contains("same name"), "{error}");
     }
     for key in ["a", "a/b/c", "a/x/y"] {
         place.store.delete(&[key.to_owned()]).await.expect("there is no such object");
@@ -133,7 +133,7 @@ async fn a_full_disk_and_a_read_only_one_are_named() {
     fs::create_dir(&mount).expect("mkdir");
     let file = folder.path().join("file");
     fs::write(&file, vec![7_u8; 3 << 20]).expect("write");
-    // A small file system of the child's own, in its own mount namespace.
+    // A small file system for the child, in a separate mount namespace.
     let wrapper = ["unshare", "--mount", "--map-root-user"];
     let mounts = |options: &str| {
         let path = mount.display();
@@ -169,7 +169,7 @@ async fn a_directory_of_another_user_is_named() {
     let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
     mode(folder.path(), 0o755).expect("chmod");
     mode(&theirs, 0o555).expect("chmod");
-    // Root may write anywhere, so the child process is another user.
+    // Root may write anywhere, so the child process runs as another user.
     let probe = Command::new("id").arg("-u").output().expect("coreutils are here");
     if probe.stdout.starts_with(b"0\n") {
         writer.uid(65_534).gid(65_534).current_dir("/");
@@ -186,7 +186,7 @@ async fn a_directory_of_another_user_is_named() {
 }
 
 #[tokio::test]
-async fn urls_that_name_no_directory_are_refused() {
+async fn urls_that_do_not_name_a_directory_are_rejected() {
     let file = std::env::current_exe().expect("this program is a file");
     let open = async |url: &str| open(url, &StoreSettings::default()).await;
     for url in [file.to_str().expect("UTF-8"), "", "file://host/x", "ftp://x/y", "file:///a?b=c"] {

@@ -1,4 +1,4 @@
-//! Objects beyond one request.
+//! Objects that need more than one request.
 
 use std::io::Write;
 
@@ -32,7 +32,7 @@ pub(crate) async fn a_file_of_40_mib_arrives_unchanged(place: Place) {
 }
 
 pub(crate) async fn large_bytes_arrive_unchanged(place: Place) {
-    // The last with exactly one part, and with exactly two.
+    // The lengths include exactly one part and exactly two parts.
     for length in [16 * MIB - 1, 16 * MIB, 16 * MIB + 1, 32 * MIB] {
         let bytes = pattern(length);
         place.store.put("large", bytes.clone(), PutOptions::default()).await.expect("put");
@@ -40,7 +40,7 @@ pub(crate) async fn large_bytes_arrive_unchanged(place: Place) {
     }
 }
 
-pub(crate) async fn a_file_that_is_not_there_is_named(place: Place) {
+pub(crate) async fn a_missing_file_is_named(place: Place) {
     let missing = std::path::Path::new("/nonexistent/icons.warc.gz");
     let put = place.store.put_file("k", missing, PutOptions::default()).await;
     let error = put.expect_err("there is no such file");

@@ -1,5 +1,5 @@
-//! One set of cases that every store which can be written passes: a directory, and S3 (a server
-//! that the test starts).
+//! One set of cases that every writable store passes: a directory, and S3 (a server that the test
+//! starts).
 
 #![allow(clippy::panic)] // Failing loudly is what tests are for.
 
@@ -16,10 +16,10 @@ use everytab_storage::{AccessKey, Store, StoreSettings, open};
 use everytab_testbed::s3::S3Server;
 use tempfile::TempDir;
 
-/// A fresh, empty store and what must live as long as it.
+/// A new, empty store, and everything that must live as long as it.
 struct Place {
     store: Arc<dyn Store>,
-    /// Where the bytes really lie, for looking behind the store's back.
+    /// The directory with the bytes, to inspect or change them without the store.
     folder: PathBuf,
     _folder: TempDir,
     server: Option<S3Server>,
@@ -74,24 +74,24 @@ macro_rules! conformance {
 }
 
 conformance![
-    cases::what_was_put_comes_back_whole_and_by_ranges,
+    cases::objects_are_read_back_whole_and_by_ranges,
     cases::an_empty_object_is_an_object,
     cases::a_put_replaces_and_changes_the_version,
     cases::a_missing_object_is_not_found,
     cases::put_if_absent_writes_only_once,
-    cases::put_if_etag_writes_only_over_what_was_read,
-    cases::a_listing_is_in_byte_order_and_keeps_to_its_prefix,
+    cases::put_if_etag_only_replaces_the_version_that_was_read,
+    cases::a_listing_is_in_byte_order_and_within_its_prefix,
     cases::a_listing_of_thousands_is_complete,
     cases::deleting_thousands_leaves_the_others,
-    cases::names_that_lead_elsewhere_are_refused_by_every_call,
+    cases::every_call_rejects_names_that_lead_outside,
     cases::names_with_odd_characters_work,
     cases::reads_are_bounded_by_the_settings,
     contention::of_many_writers_of_an_absent_object_one_wins,
     contention::no_increment_is_lost_when_many_replace_by_etag,
     contention::no_increment_is_lost_by_updates,
     contention::readers_see_whole_versions_only,
-    contention::writers_and_deleters_of_one_folder_do_not_disturb_each_other,
+    contention::writers_and_deleters_in_one_directory_do_not_interfere,
     large::a_file_of_40_mib_arrives_unchanged,
     large::large_bytes_arrive_unchanged,
-    large::a_file_that_is_not_there_is_named,
+    large::a_missing_file_is_named,
 ];

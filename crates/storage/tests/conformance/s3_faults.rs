@@ -1,4 +1,5 @@
-//! What only S3 can suffer: wrong keys, missing buckets, silence, overload, abandoned uploads.
+//! Faults that only affect S3: wrong keys, missing buckets, silence, overload, and abandoned
+//! uploads.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use everytab_storage::{
 
 use super::{bucket, cases::pattern, child, s3_settings};
 
-/// Every call of a store, each with its error.
+/// Makes every call of a store, and returns their errors.
 async fn every_error(store: &dyn Store) -> Vec<StorageError> {
     let options = PutOptions::default();
     let file = tempfile::NamedTempFile::new().expect("the temporary directory can be written");
@@ -31,7 +32,7 @@ async fn every_error(store: &dyn Store) -> Vec<StorageError> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_secret_is_denied_and_says_so() {
+async fn a_wrong_secret_is_denied_with_a_message() {
     let place = bucket().await;
     let server = place.server.as_ref().expect("a bucket has a server");
     let access_key = AccessKey { id: "AK".to_owned(), secret: "wrong".to_owned() };
@@ -74,7 +75,7 @@ async fn a_missing_bucket_is_not_a_missing_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unreachable_endpoint_is_named_and_may_come_back() {
+async fn an_unreachable_endpoint_is_named_and_retryable() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
     let address = taken.local_addr().expect("a bound socket has an address");
     drop(taken);
@@ -89,7 +90,7 @@ async fn an_unreachable_endpoint_is_named_and_may_come_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_endpoint_ends_by_the_time_limit() {
-    // It accepts and never answers.
+    // The listener accepts connections but never responds.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
     let address = listener.local_addr().expect("a bound socket has an address");
     let settings = StoreSettings {
@@ -102,7 +103,7 @@ async fn a_silent_endpoint_ends_by_the_time_limit() {
     assert_eq!(error.kind(), StorageErrorKind::Unreachable, "{error}");
 }
 
-/// The server's files of unfinished uploads and writes.
+/// Returns the server's files of unfinished uploads and writes.
 fn unfinished(folder: &std::path::Path) -> Vec<String> {
     let parent = folder.parent().expect("a bucket lies in the server's folder");
     let entries = std::fs::read_dir(parent).expect("the server's folder");
@@ -111,7 +112,7 @@ fn unfinished(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upload_whose_caller_went_away_is_aborted() {
+async fn an_upload_is_aborted_if_its_caller_is_dropped() {
     let place = bucket().await;
     let folder = place.folder.clone();
     let upload = {
@@ -143,7 +144,7 @@ async fn a_writer_killed_in_an_upload_leaves_no_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stores_of_one_bucket_keep_to_their_prefixes() {
+async fn stores_in_one_bucket_only_see_their_prefixes() {
     let place = bucket().await;
     let server = place.server.as_ref().expect("a bucket has a server");
     let settings = s3_settings(&server.endpoint);

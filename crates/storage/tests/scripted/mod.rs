@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 server whose answers a test writes down, faults included.
+//! A small HTTP/1.1 server with responses that a test scripts, including faults.
 
 #![allow(dead_code)] // Each test program uses its own part.
 
@@ -20,7 +20,7 @@ use tokio::{
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// Names in lower case.
+    /// Header fields, with names in lower case.
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: Vec<u8>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
-    /// Close the connection after so many bytes of the body, whatever was announced.
+    /// Closes the connection after this many bytes of the body, whatever length was declared.
     pub(crate) cut_after: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Reply {
         self
     }
 
-    /// The body, or the range of it that the request asks for.
+    /// Returns the body, or the range of it that the request specifies.
     pub(crate) fn ranged(request: &Request, body: &[u8]) -> Self {
         let asked = request.headers.get("range").and_then(|value| value.strip_prefix("bytes="));
         let Some((first, last)) = asked.and_then(|range| range.split_once('-')) else {
@@ -67,11 +67,11 @@ struct Script {
     answer: Answer,
     seen: Mutex<Vec<Request>>,
     in_flight: Mutex<(usize, usize)>,
-    /// No request is answered before so many have been in flight together.
+    /// Responses are held until this many requests have been in flight together.
     held_until: usize,
 }
 
-/// Stops when dropped.
+/// A running server, which stops when dropped.
 pub(crate) struct Scripted {
     pub(crate) address: SocketAddr,
     script: Arc<Script>,
@@ -79,7 +79,8 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// `answer` gets how many requests came before to the same path, and the request.
+    /// Starts a server. `answer` gets the number of earlier requests to the same path, and the
+    /// request.
     pub(crate) async fn start(
         answer: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
     ) -> Self {
@@ -133,7 +134,7 @@ impl Script {
         })
         .await;
         if self.held_until > 0 {
-            // Room for one too many to show up.
+            // Wait, so that one request too many would be noticed.
             tokio::time::sleep(Duration::from_millis(30)).await;
         }
     }

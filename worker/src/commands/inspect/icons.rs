@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use clap::Args;
-use everytab_fetcher::{Fetched, Fetcher, RequestSigner, RobotsPolicy, data_bytes, judge};
+use everytab_fetcher::{FetchResult, Fetcher, RequestSigner, RobotsPolicy, data_bytes, judge};
 use everytab_icon::inspect::{IconReport, inspect_icon};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
@@ -126,7 +126,7 @@ impl UrlLine {
         self
     }
 
-    fn with_fetch(mut self, fetched: &Fetched) -> Self {
+    fn with_fetch(mut self, fetched: &FetchResult) -> Self {
         let hop = |hop: &everytab_fetcher::Hop| {
             let (url, address) = (&hop.url, hop.address);
             json!({"url": url, "address": address, "status": hop.status})
@@ -206,7 +206,7 @@ async fn inspect_url(
                 UrlLine { outcome: Some(fetched.outcome.as_str()), ..line }
             }
         }
-        Err(trouble) => UrlLine { error: Some(format!("trouble of our own: {trouble}")), ..line },
+        Err(failure) => UrlLine { error: Some(format!("local failure: {failure}")), ..line },
     }
 }
 

@@ -5,8 +5,8 @@ use std::{io, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use everytab_fetcher::{
-    DelaySettings, FetchSettings, Fetcher, HostDelay, HostTurns, Outcome, PageFetched, PageOptions,
-    PageRequest, Purpose, RobotsAnswer, RobotsPolicy,
+    DelaySettings, FetchSettings, Fetcher, HostClient, HostDelay, Outcome, PageFetchResult,
+    PageOptions, PageRequest, Purpose, RobotsEffect, RobotsPolicy,
 };
 use everytab_webpage::RobotsTxt;
 use url::{Position, Url};
@@ -150,7 +150,7 @@ async fn read(name: String, kind: AddressKind) -> Result<Result<Input, String>, 
 async fn page(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
     let fetched = match fetcher.fetch_one(url, RobotsPolicy::Obey).await {
         Ok(fetched) => fetched,
-        Err(trouble) => return Err(format!("trouble of our own: {trouble}")),
+        Err(failure) => return Err(format!("local failure: {failure}")),
     };
     let is_refused = fetched.status.is_some_and(|status| (400..500).contains(&status));
     if fetched.outcome != Outcome::Ok && !is_refused {
@@ -169,25 +169,29 @@ async fn page(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String>
 /// Fetches a robots.txt like a crawl. If the server answers, but a crawl would treat the file as
 /// unavailable and send no requests, this returns an input without a body.
 async fn robots(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
-    robots_in_turn(&mut turns_of(fetcher), name, url).await
+    fetch_robots(&mut client_of(fetcher), name, url).await
 }
 
-fn turns_of(fetcher: &Fetcher) -> HostTurns {
+fn client_of(fetcher: &Fetcher) -> HostClient {
     let (options, delay) = (Arc::new(PageOptions::default()), HostDelay::default());
-    HostTurns::new(fetcher, options, delay)
+    HostClient::new(fetcher, options, delay)
 }
 
-async fn fetch(turns: &mut HostTurns, url: &str, purpose: &Purpose) -> Result<PageFetched, String> {
-    let fetched = turns.fetch(&PageRequest::new(url, purpose), &DelaySettings::default()).await;
-    fetched.map_err(|trouble| format!("trouble of our own: {trouble}"))
+async fn fetch(
+    client: &mut HostClient,
+    url: &str,
+    purpose: &Purpose,
+) -> Result<PageFetchResult, String> {
+    let fetched = client.fetch(&PageRequest::new(url, purpose), &DelaySettings::default()).await;
+    fetched.map_err(|failure| format!("local failure: {failure}"))
 }
 
 /// Fetches a sitemap like a crawl, after the robots.txt of its origin, which may disallow it.
 async fn sitemap(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
-    let mut turns = turns_of(fetcher);
+    let mut client = client_of(fetcher);
     let parsed = Url::parse(url).map_err(|error| error.to_string())?;
     let of_origin = parsed.join("/robots.txt").map_err(|error| error.to_string())?;
-    let rules = match robots_in_turn(&mut turns, name, of_origin.as_str()).await? {
+    let rules = match fetch_robots(&mut client, name, of_origin.as_str()).await? {
         Input { is_unavailable: true, .. } => RobotsTxt::disallow_all(),
         Input { body, .. } => RobotsTxt::parse(&body),
     };
@@ -195,7 +199,7 @@ async fn sitemap(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, Stri
     if !rules.allowed(fetcher.robot().product(), path) {
         return Err("robots.txt does not allow it; save it, and give the file".to_owned());
     }
-    let fetched = fetch(&mut turns, url, &Purpose::sitemap()).await?;
+    let fetched = fetch(&mut client, url, &Purpose::sitemap()).await?;
     if let Some(target) = fetched.redirect {
         return Err(format!("it redirects to {target}, which is a sitemap of its own; give that"));
     }
@@ -211,9 +215,9 @@ async fn sitemap(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, Stri
     })
 }
 
-async fn robots_in_turn(turns: &mut HostTurns, name: &str, url: &str) -> Result<Input, String> {
-    let fetched = fetch(turns, url, &Purpose::robots()).await?;
-    let answer = fetched.outcome.robots_answer();
+async fn fetch_robots(client: &mut HostClient, name: &str, url: &str) -> Result<Input, String> {
+    let fetched = fetch(client, url, &Purpose::robots()).await?;
+    let answer = fetched.outcome.robots_effect();
     if fetched.status.is_none() {
         return Err(failed(fetched.outcome));
     }
@@ -222,8 +226,8 @@ async fn robots_in_turn(turns: &mut HostTurns, name: &str, url: &str) -> Result<
         name: name.to_owned(),
         url: Some(last.map_or(url, |exchange| exchange.url.as_str()).to_owned()),
         status,
-        body: if answer == RobotsAnswer::Rules { fetched.body.to_vec() } else { Vec::new() },
-        is_unavailable: matches!(answer, RobotsAnswer::Forbidden | RobotsAnswer::NoAnswer),
+        body: if answer == RobotsEffect::Rules { fetched.body.to_vec() } else { Vec::new() },
+        is_unavailable: matches!(answer, RobotsEffect::Forbidden | RobotsEffect::NoResponse),
         headers: Vec::new(),
     })
 }

@@ -8,14 +8,14 @@ const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn answered(took_ms: u64) -> HostAnswer {
+fn answered(took_ms: u64) -> HostResult {
     let took = Duration::from_millis(took_ms);
-    HostAnswer::Answered { took, is_complaint: false, retry_after: None }
+    HostResult::Responded { took, is_rate_limited: false, retry_after: None }
 }
 
-fn complaint(retry_after: Option<u64>) -> HostAnswer {
+fn rate_limited(retry_after: Option<u64>) -> HostResult {
     let retry_after = retry_after.map(Duration::from_secs);
-    HostAnswer::Answered { took: seconds(0), is_complaint: true, retry_after }
+    HostResult::Responded { took: seconds(0), is_rate_limited: true, retry_after }
 }
 
 /// Returns the time until the next request may start.
@@ -24,16 +24,17 @@ fn free_in(host: &HostDelay, settings: &DelaySettings, now: Instant) -> Duration
 }
 
 #[test]
-fn the_longest_of_all_that_ask_for_a_delay_counts() {
-    let (now, settings) = (Instant::now(), DelaySettings::default());
+fn the_maximum_delay_counts() {
+    let now = Instant::now();
+    let settings = DelaySettings::default();
     let mut host = HostDelay::default();
-    assert_eq!(host.free_at(&settings), None, "a host that was never asked is free");
+    assert_eq!(host.free_at(&settings), None, "a new host is free");
     host.ended(answered(100), &settings, now);
     assert_eq!(free_in(&host, &settings, now), seconds(1), "the setting");
     host.ended(answered(8_100), &settings, now);
     assert_eq!(host.delay(&settings), Duration::from_millis(4_200), "(3 x 100 + 8,100) / 4 x 2");
     let short = DelaySettings { max_delay: seconds(3), ..settings };
-    assert_eq!(host.delay(&short), seconds(3), "the multiple has a bound");
+    assert_eq!(host.delay(&short), seconds(3), "the multiple is limited");
     host.set_crawl_delay(Some(seconds(20)));
     assert_eq!(host.delay(&short), seconds(20), "robots.txt");
     let override_delay = seconds(30);
@@ -57,18 +58,19 @@ fn a_crawl_delay_of_more_than_five_minutes_is_too_long() {
 }
 
 #[test]
-fn a_complaint_doubles_the_delay_unless_it_says_how_long_to_wait() {
-    let (now, settings) = (Instant::now(), DelaySettings::default());
+fn a_rate_limit_doubles_the_delay_unless_it_has_a_longer_retry_after() {
+    let now = Instant::now();
+    let settings = DelaySettings::default();
     let mut host = HostDelay::default();
-    host.ended(complaint(Some(7)), &settings, now);
-    assert_eq!(free_in(&host, &settings, now), seconds(1), "the pause is its origin's");
+    host.ended(rate_limited(Some(7)), &settings, now);
+    assert_eq!(free_in(&host, &settings, now), seconds(1), "Retry-After pauses the origin instead");
     for expected in [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600] {
-        host.ended(complaint(None), &settings, now);
+        host.ended(rate_limited(None), &settings, now);
         assert_eq!(host.delay(&settings), seconds(expected));
     }
     for expected in [300, 150, 75] {
         host.ended(answered(0), &settings, now);
-        assert_eq!(host.delay(&settings), seconds(expected), "back by half with each answer");
+        assert_eq!(host.delay(&settings), seconds(expected), "each success halves it");
     }
     for _ in 0..7 {
         host.ended(answered(0), &settings, now);
@@ -77,19 +79,20 @@ fn a_complaint_doubles_the_delay_unless_it_says_how_long_to_wait() {
 }
 
 #[test]
-fn a_retry_after_of_no_more_than_the_delay_doubles_it() {
+fn a_retry_after_up_to_the_delay_doubles_it() {
     let now = Instant::now();
     let settings = DelaySettings { delay: seconds(0), ..DelaySettings::default() };
     let mut host = HostDelay::default();
     for expected in [1, 2, 4] {
-        host.ended(complaint(Some(0)), &settings, now);
+        host.ended(rate_limited(Some(0)), &settings, now);
         assert_eq!(free_in(&host, &settings, now), seconds(expected));
     }
 }
 
 #[test]
 fn a_long_delay_of_one_crawl_does_not_space_the_requests_of_another() {
-    let (now, quick) = (Instant::now(), DelaySettings::default());
+    let now = Instant::now();
+    let quick = DelaySettings::default();
     let slow = DelaySettings { delay: seconds(10), ..quick };
     let mut host = HostDelay::default();
     host.ended(answered(1), &slow, now);
@@ -100,22 +103,23 @@ fn a_long_delay_of_one_crawl_does_not_space_the_requests_of_another() {
 }
 
 #[test]
-fn a_host_that_another_worker_asked_is_left_alone_at_first() {
-    let (now, settings) = (Instant::now(), DelaySettings::default());
+fn a_restored_host_waits_after_another_workers_request() {
+    let now = Instant::now();
+    let settings = DelaySettings::default();
     let mut host = HostDelay::default();
     host.wait_until(now + seconds(5));
     host.wait_until(now + seconds(2));
     assert_eq!(free_in(&host, &settings, now), seconds(5));
 }
 
-fn any_answer() -> impl Strategy<Value = HostAnswer> {
+fn any_answer() -> impl Strategy<Value = HostResult> {
     let took = (0_u64..100_000).prop_map(Duration::from_millis);
     let retry_after = proptest::option::of(any::<u64>().prop_map(Duration::from_secs));
     prop_oneof![
-        (took, any::<bool>(), retry_after).prop_map(|(took, is_complaint, retry_after)| {
-            HostAnswer::Answered { took, is_complaint, retry_after }
+        (took, any::<bool>(), retry_after).prop_map(|(took, is_rate_limited, retry_after)| {
+            HostResult::Responded { took, is_rate_limited, retry_after }
         }),
-        Just(HostAnswer::Void),
+        Just(HostResult::NoResponse),
     ]
 }
 

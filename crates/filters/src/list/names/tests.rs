@@ -1,4 +1,4 @@
-//! Name lists: built, read back and searched.
+//! Builds, parses and searches name lists.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ fn the_same_names_in_any_order_give_the_same_object_and_bad_lines_are_counted() 
 }
 
 #[test]
-fn a_changed_byte_of_an_object_is_an_error_and_so_is_another_kind() {
+fn a_changed_byte_or_another_kind_is_an_error() {
     let mut builder = NameListBuilder::default();
     for number in 0..40 {
         let line = format!("a{number}.example");
@@ -103,7 +103,7 @@ fn a_changed_byte_of_an_object_is_an_error_and_so_is_another_kind() {
 }
 
 #[test]
-fn unsorted_records_are_an_error_though_their_digest_is_right() {
+fn unsorted_records_with_a_right_digest_are_an_error() {
     let records: Vec<u8> = [2_u64, 1].into_iter().flat_map(u64::to_le_bytes).collect();
     let object = format::write(ListKind::Names, &[("x", records, HASH_BYTES)]);
     assert_eq!(NameList::open(Arc::new(object)).unwrap_err(), FilterListError::Order);
@@ -111,7 +111,7 @@ fn unsorted_records_are_an_error_though_their_digest_is_right() {
 
 proptest! {
     #[test]
-    fn a_search_finds_what_is_there_and_nothing_else(
+    fn a_search_finds_exactly_the_entries(
         hashes in proptest::collection::btree_set(
             prop_oneof![any::<u64>(), 0_u64..50, (u64::MAX - 50)..=u64::MAX], 0..300),
         other in any::<u64>(),

@@ -1,21 +1,22 @@
-//! How stores with a pace meet a server that bears only so many requests a second.
+//! Stores with an adaptive rate against a server that bears only a limited number of requests per
+//! second.
 
 use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use everytab_storage::{Pace, Store, StoreSettings, open};
+use everytab_storage::{AdaptiveRate, Store, StoreSettings, open};
 
 use crate::scripted::{Reply, Scripted};
 
-/// What the server answers in a second; the pace allows twenty times as many.
+/// Successful responses per second. The settings allow twenty times as many requests.
 const BORNE: f64 = 50.0;
 const ALLOWED: f64 = 1_000.0;
 const READERS: usize = 24;
 const DURATION: Duration = Duration::from_secs(8);
 
-/// What a server was asked and what it answered, and what it would have answered.
+/// Requests that a server received, responses that succeeded, and the maximum that could have.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     requests: f64,
@@ -23,7 +24,8 @@ struct Counts {
     borne: f64,
 }
 
-/// Lends so many answers a second, at most a fifth of a second's before they are asked for.
+/// A token bucket with one token per successful response. It holds at most the tokens for a fifth
+/// of a second.
 #[derive(Debug)]
 struct Bucket {
     counts: Counts,
@@ -52,7 +54,8 @@ impl Bucket {
     }
 }
 
-/// Reads ranges with many readers for a while, each as soon as its last one has come or failed.
+/// Reads ranges with many readers for a while. Each starts the next read as soon as the last one
+/// has finished or failed.
 async fn read_much(scheme: &str) -> Counts {
     let bucket = Arc::new(Mutex::new(Bucket::new()));
     let shared = Arc::clone(&bucket);
@@ -63,12 +66,12 @@ async fn read_much(scheme: &str) -> Counts {
         Reply::new(503, "<Error><Code>SlowDown</Code></Error>")
     })
     .await;
-    let pace = Arc::new(Pace::default());
-    pace.allow(Some(ALLOWED));
+    let rate = Arc::new(AdaptiveRate::default());
+    rate.allow(Some(ALLOWED));
     let settings = StoreSettings {
         endpoint: Some(server.url()),
         no_credentials: true,
-        pace: Some(Arc::clone(&pace)),
+        rate: Some(Arc::clone(&rate)),
         max_attempts: 12,
         ..StoreSettings::default()
     };
@@ -103,7 +106,7 @@ async fn read_much(scheme: &str) -> Counts {
 }
 
 #[tokio::test]
-async fn a_store_that_bears_less_is_asked_for_little_more_than_it_bears() {
+async fn requests_stay_close_to_what_the_store_bears() {
     for scheme in ["s3", "http"] {
         let counts = read_much(scheme).await;
         assert!(counts.requests < 1.2 * counts.borne, "{scheme}: {counts:?}");
@@ -112,7 +115,7 @@ async fn a_store_that_bears_less_is_asked_for_little_more_than_it_bears() {
 }
 
 #[tokio::test]
-async fn every_request_says_who_asks() {
+async fn every_request_has_the_user_agent() {
     let server = Scripted::start(|before, request| match before {
         0 => Reply::new(503, "<Error><Code>SlowDown</Code></Error>"),
         _ => Reply::ranged(request, &[7; 100]),

@@ -1,6 +1,4 @@
-//! The result of one request of a crawl.
-//!
-//! Does not depend on how the result is used.
+//! The result of one crawl request.
 
 use std::time::Duration;
 
@@ -11,9 +9,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::{
     certificate::Certificate,
     content_types::essence,
-    fetched::Timings,
-    host::delay::HostAnswer,
-    outcome::{HostWas, Outcome},
+    fetch_result::Timings,
+    host::delay::HostResult,
+    outcome::{HostContact, Outcome},
     page::{
         exchange::{CutReason, Exchange},
         validators::Validators,
@@ -21,22 +19,22 @@ use crate::{
     request::cookies::Cookies,
 };
 
-/// The result of one request of a crawl.
+/// The result of one crawl request.
 #[derive(Debug)]
-pub struct PageFetched {
-    /// The outcome of the request.
+pub struct PageFetchResult {
+    /// The request's outcome.
     pub outcome: Outcome,
     /// Every request that was sent, in order. There is more than one if redirects were followed or
     /// a reused connection had just been closed. Empty if nothing was sent. Body and header are
     /// from the last one.
     pub exchanges: Vec<Exchange>,
-    /// The status of the last response. `None` if there was none.
+    /// The last response's status. `None` without a response.
     pub status: Option<u16>,
-    /// The fields of the last response, as received.
+    /// The last response's fields, as received.
     pub headers: HeaderMap,
-    /// The decoded body, or the part that arrived if it ended early, which the outcome then says.
-    /// For statuses from 400, what arrives of the first 64 KiB within a second. Empty for
-    /// redirects, rejected types, and bodies that exceed a purpose's limit if it rejects those.
+    /// The decoded body, or the part that arrived if it ended early, as the outcome then shows. For
+    /// statuses from 400, the part of the first 64 KiB that arrives within a second. Empty for
+    /// redirects, rejected types, and bodies over the limit if the purpose rejects those.
     pub body: Bytes,
     /// Why the body is incomplete. `None` if it is complete, or there was no response.
     pub truncated: Option<CutReason>,
@@ -44,21 +42,20 @@ pub struct PageFetched {
     pub is_coded: bool,
     /// The absolute URL to which the response redirects. `None` unless the outcome is `Redirected`.
     pub redirect: Option<String>,
-    /// How long the server asked the client to wait, if it rejected the request for now.
+    /// How long the server told the client to wait, if it rejected the request temporarily.
     pub retry_after: Option<Duration>,
     /// The cookies of the chain, for the request to a redirect's target on the same host.
     pub cookies: Cookies,
     /// The time spent per phase.
     pub timings: Timings,
-    /// The certificate of the last https connection. `None` over http.
+    /// The certificate from the last https connection. `None` for http.
     pub certificate: Option<Certificate>,
-    /// The permit for the memory of the body, which this value holds while it lives.
+    /// The permit for the body's memory, which is released with this value.
     pub(crate) _memory: Option<OwnedSemaphorePermit>,
 }
 
-impl PageFetched {
-    /// Returns the type and subtype of the last response in lower case. `None` if it has no valid
-    /// one.
+impl PageFetchResult {
+    /// Returns the last response's type and subtype in lower case. `None` if it has no valid type.
     pub fn content_type(&self) -> Option<String> {
         essence(&self.headers)
     }
@@ -68,7 +65,7 @@ impl PageFetched {
         self.is_success() && !self.body.is_empty()
     }
 
-    /// Returns whether the response was a success with a body of which nothing was kept.
+    /// Returns whether the response was a success, but no part of its body was kept.
     pub fn has_lost_body(&self) -> bool {
         self.is_success() && self.body.is_empty() && self.truncated.is_some()
     }
@@ -77,20 +74,22 @@ impl PageFetched {
         self.status.is_some_and(|status| (200..=299).contains(&status))
     }
 
-    /// Returns the validators of the last response.
+    /// Returns the last response's validators.
     pub fn validators(&self) -> Validators {
         Validators::of(&self.headers)
     }
 
     /// Returns the result for the delay of the URL's host. `None` if the host was not contacted.
-    pub(crate) fn host_answer(&self) -> Option<HostAnswer> {
+    pub(crate) fn host_result(&self) -> Option<HostResult> {
         match self.status {
-            Some(status) => Some(HostAnswer::Answered {
+            Some(status) => Some(HostResult::Responded {
                 took: self.response_time(),
-                is_complaint: matches!(status, 429 | 503),
+                is_rate_limited: matches!(status, 429 | 503),
                 retry_after: self.retry_after,
             }),
-            None if self.outcome.host_was_asked() == HostWas::Asked => Some(HostAnswer::Void),
+            None if self.outcome.host_contact() == HostContact::Contacted => {
+                Some(HostResult::NoResponse)
+            }
             None => None,
         }
     }

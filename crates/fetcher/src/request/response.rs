@@ -15,7 +15,8 @@ use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use crate::{
     caching::Caching,
-    fetched::add_ms,
+    fetch_result::add_ms,
+    local_failure::{LocalFailure, Stop},
     outcome::Outcome,
     permits::{politeness::Politeness, request_permits::RequestPermits},
     purpose::AtLimit,
@@ -27,7 +28,6 @@ use crate::{
         message,
         target::Target,
     },
-    trouble::{Stop, Trouble},
 };
 
 /// Maximum bytes of an error response's body to read, to keep the connection and for a crawl's
@@ -38,7 +38,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl RequestChain<'_> {
     /// Interprets the head, and reads the body if it is needed.
-    pub(crate) async fn answer(
+    pub(crate) async fn handle_response(
         &mut self,
         target: &Target,
         connection: Connection,
@@ -47,7 +47,7 @@ impl RequestChain<'_> {
     ) -> Result<NextStep, Stop> {
         let (parts, incoming) = head.into_parts();
         let (status, headers) = (parts.status, parts.headers);
-        self.note(target, status, &headers);
+        self.record_head(target, status, &headers);
         let verdict = self.judge(status, &headers);
         if let Ok(NextStep::Body) = verdict {
             let began = Instant::now();
@@ -83,11 +83,11 @@ impl RequestChain<'_> {
         verdict.map_err(Stop::Outcome)
     }
 
-    /// Records the content of the head.
-    fn note(&mut self, target: &Target, status: StatusCode, headers: &HeaderMap) {
+    /// Records the head's content.
+    fn record_head(&mut self, target: &Target, status: StatusCode, headers: &HeaderMap) {
         self.cookies.take(&target.url, headers);
         self.fetched.status = Some(status.as_u16());
-        self.current.answered(status.as_u16());
+        self.current.response_received(status.as_u16());
         if let Some(hop) = self.fetched.last_hop() {
             hop.status = Some(status.as_u16());
         }
@@ -95,7 +95,7 @@ impl RequestChain<'_> {
         self.fetched.http_date = message::text(headers.get(DATE));
         self.fetched.http_head = message::archived_head(status, headers, (0, false));
         if let Some(page) = &mut self.page {
-            page.answered(status, headers.clone());
+            page.record_head(status, headers.clone());
         }
     }
 
@@ -128,7 +128,7 @@ impl RequestChain<'_> {
         let codings = Codings::of(headers);
         let declared = body::declared_bytes(headers);
         let is_over = declared.is_some_and(|bytes| bytes > max_bytes as u64);
-        if is_over && at_limit == AtLimit::Refuse {
+        if is_over && at_limit == AtLimit::Reject {
             return Err(Outcome::BodyTooLarge.into());
         }
         let expected = match declared.and_then(|bytes| usize::try_from(bytes).ok()) {
@@ -149,10 +149,11 @@ impl RequestChain<'_> {
         status: StatusCode,
         headers: &HeaderMap,
         incoming: Incoming,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, LocalFailure> {
         let memory = self.shared.politeness.acquire_memory(MAX_DRAINED_BYTES);
         let mut memory = self.clock.wait(memory).await?;
-        let (codings, clock) = (Codings::of(headers), self.clock.at_most(DRAIN_TIMEOUT));
+        let codings = Codings::of(headers);
+        let clock = self.clock.at_most(DRAIN_TIMEOUT);
         let read = body::read(incoming, codings, MAX_DRAINED_BYTES, AtLimit::Cut, &clock);
         let body = read.await?;
         Politeness::shrink_memory(&mut memory, body.bytes.len());

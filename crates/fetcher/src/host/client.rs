@@ -9,18 +9,18 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
-    host::delay::{DelaySettings, HostAnswer, HostDelay},
-    page::{options::PageOptions, page_fetched::PageFetched, page_request::PageRequest},
+    host::delay::{DelaySettings, HostDelay, HostResult},
+    local_failure::LocalFailure,
+    page::{options::PageOptions, page_fetch_result::PageFetchResult, page_request::PageRequest},
     request::{fetcher::Fetcher, pool::ConnectionPool},
-    trouble::Trouble,
 };
 
-/// Maximum time for which an idle connection is kept. By default, Apache closes it after this time,
+/// Maximum time to keep an idle connection. By default, Apache closes it after this time, and
 /// others later.
 const KEPT_OPEN_MAX: Duration = Duration::from_secs(5);
 
 /// The requests to one host. The host's holder has exactly one of these.
-pub struct HostTurns {
+pub struct HostClient {
     fetcher: Fetcher,
     options: Arc<PageOptions>,
     pool: ConnectionPool,
@@ -28,7 +28,7 @@ pub struct HostTurns {
     pub delay: HostDelay,
 }
 
-impl HostTurns {
+impl HostClient {
     /// Creates the client of a host with this delay.
     pub fn new(fetcher: &Fetcher, options: Arc<PageOptions>, delay: HostDelay) -> Self {
         Self { fetcher: fetcher.clone(), options, pool: ConnectionPool::default(), delay }
@@ -41,31 +41,35 @@ impl HostTurns {
         }
     }
 
-    /// Sends a request to the host when it may start, and records how it ended. Dropping the future
-    /// counts as the end of the request.
+    /// Sends a request to the host as soon as it may start, and records its result. Dropping the
+    /// future counts as the end of the request.
     ///
-    /// Redirects that are followed obey the delays of their hosts too: of this one, and of others
-    /// that the same fetcher crawls.
+    /// Followed redirects also obey the delays of their hosts: this host, and others that the same
+    /// fetcher crawls.
     ///
     /// # Errors
-    /// Returns a [`Trouble`] that lasted for more than 15 seconds. The host may have been
+    /// Returns a [`LocalFailure`] that lasted for more than 15 seconds. The host may have been
     /// contacted.
     pub async fn fetch(
         &mut self,
         request: &PageRequest<'_>,
         settings: &DelaySettings,
-    ) -> Result<PageFetched, Trouble> {
+    ) -> Result<PageFetchResult, LocalFailure> {
         self.ready(settings).await;
         let pause = self.delay.delay(settings);
         if self.delay.ended_at().is_some_and(|at| at.elapsed() > KEPT_OPEN_MAX) {
             self.pool = ConnectionPool::default();
         }
-        let mut turn = Turn { delay: &mut self.delay, settings, answer: Some(HostAnswer::Void) };
+        let mut in_flight = RequestInFlight {
+            delay: &mut self.delay,
+            settings,
+            result: Some(HostResult::NoResponse),
+        };
         let fetched = self.fetcher.fetch_page_in(&self.options, &self.pool, request, pause).await;
         if let Ok(fetched) = &fetched {
-            turn.answer = fetched.host_answer();
+            in_flight.result = fetched.host_result();
         }
-        drop(turn);
+        drop(in_flight);
         if self.delay.delay(settings) > KEPT_OPEN_MAX {
             self.pool = ConnectionPool::default();
         }
@@ -75,16 +79,16 @@ impl HostTurns {
 
 /// A request in flight, and the result to record unless a better one is known. `None` if the host
 /// was not contacted.
-struct Turn<'a> {
+struct RequestInFlight<'a> {
     delay: &'a mut HostDelay,
     settings: &'a DelaySettings,
-    answer: Option<HostAnswer>,
+    result: Option<HostResult>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for RequestInFlight<'_> {
     fn drop(&mut self) {
-        if let Some(answer) = self.answer {
-            self.delay.ended(answer, self.settings, Instant::now());
+        if let Some(result) = self.result {
+            self.delay.ended(result, self.settings, Instant::now());
         }
     }
 }

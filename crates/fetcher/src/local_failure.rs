@@ -1,19 +1,17 @@
 //! Local failures. They void the fetch that they affected, and are never an outcome.
-//!
-//! Does not depend on what is fetched.
 
 use std::io;
 
 use crate::outcome::Outcome;
 
-macro_rules! troubles {
+macro_rules! local_failures {
     ($($(#[$doc:meta])* $variant:ident $name:literal $message:literal;)+) => {
         /// A local failure. It voids the fetch that it affected, which then runs again. It is never
         /// an outcome.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-        pub enum Trouble { $($(#[$doc])* #[error($message)] $variant,)+ }
+        pub enum LocalFailure { $($(#[$doc])* #[error($message)] $variant,)+ }
 
-        impl Trouble {
+        impl LocalFailure {
             /// Every local failure, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
@@ -25,7 +23,7 @@ macro_rules! troubles {
     };
 }
 
-troubles! {
+local_failures! {
     /// The process or the system has no free file descriptor (EMFILE, ENFILE).
     FileDescriptors "file_descriptors"
         "no file descriptor left (raise the open-file limit, or lower the fetches in flight)";
@@ -34,13 +32,13 @@ troubles! {
         "the kernel has no memory left for sockets";
     /// The host has no route to the network (ENETUNREACH, ENETDOWN).
     NetworkUnreachable "network_unreachable"
-        "this machine has no route to the network";
+        "this host has no route to the network";
     /// There is no local port or address to dial from (EADDRNOTAVAIL).
     LocalPorts "local_ports"
         "no local port left to dial from";
     /// The resolver does not respond at all.
     ResolverUnreachable "resolver_unreachable"
-        "the resolver does not answer";
+        "the resolver does not respond";
     /// The resolver denies a name that exists, or has an address for one that does not.
     ResolverFalse "resolver_false"
         "the resolver returns false results";
@@ -55,7 +53,7 @@ troubles! {
         "the spool of icon bodies is full or cannot be written";
 }
 
-impl Trouble {
+impl LocalFailure {
     /// Returns the local failure for an operating-system error. `None` if the peer caused the
     /// error.
     pub fn of_io(error: &io::Error) -> Option<Self> {
@@ -68,8 +66,8 @@ impl Trouble {
         }
     }
 
-    /// Returns whether a void fetch of an icon may run again in a few seconds. After a false answer
-    /// of the resolver the other fetches of its shard are void, too.
+    /// Returns whether a void icon fetch may run again in a few seconds. If the resolver returned a
+    /// false result, the shard's other fetches are void, too.
     pub(crate) fn may_pass(self) -> bool {
         self != Self::ResolverFalse
     }
@@ -86,7 +84,7 @@ pub(crate) enum Stop {
     /// The fetch has its outcome.
     Outcome(Outcome),
     /// The fetch is void.
-    Trouble(Trouble),
+    LocalFailure(LocalFailure),
 }
 
 impl From<Outcome> for Stop {
@@ -95,9 +93,9 @@ impl From<Outcome> for Stop {
     }
 }
 
-impl From<Trouble> for Stop {
-    fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
+impl From<LocalFailure> for Stop {
+    fn from(failure: LocalFailure) -> Self {
+        Self::LocalFailure(failure)
     }
 }
 
@@ -106,16 +104,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_this_machine_are_trouble_and_those_of_the_peer_are_not() {
-        let of = |errno| Trouble::of_io(&io::Error::from_raw_os_error(errno));
-        assert_eq!(of(libc::EMFILE), Some(Trouble::FileDescriptors));
-        assert_eq!(of(libc::ENFILE), Some(Trouble::FileDescriptors));
-        assert_eq!(of(libc::ENOBUFS), Some(Trouble::Memory));
-        assert_eq!(of(libc::ENETUNREACH), Some(Trouble::NetworkUnreachable));
-        assert_eq!(of(libc::EADDRNOTAVAIL), Some(Trouble::LocalPorts));
+    fn local_errors_are_local_failures_and_the_peers_are_not() {
+        let of = |errno| LocalFailure::of_io(&io::Error::from_raw_os_error(errno));
+        assert_eq!(of(libc::EMFILE), Some(LocalFailure::FileDescriptors));
+        assert_eq!(of(libc::ENFILE), Some(LocalFailure::FileDescriptors));
+        assert_eq!(of(libc::ENOBUFS), Some(LocalFailure::Memory));
+        assert_eq!(of(libc::ENETUNREACH), Some(LocalFailure::NetworkUnreachable));
+        assert_eq!(of(libc::EADDRNOTAVAIL), Some(LocalFailure::LocalPorts));
         for errno in [libc::ECONNREFUSED, libc::ECONNRESET, libc::ETIMEDOUT, libc::EHOSTUNREACH] {
             assert_eq!(of(errno), None);
         }
-        assert_eq!(Trouble::of_io(&io::ErrorKind::UnexpectedEof.into()), None);
+        assert_eq!(LocalFailure::of_io(&io::ErrorKind::UnexpectedEof.into()), None);
     }
 }

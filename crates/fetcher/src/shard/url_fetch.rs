@@ -1,4 +1,4 @@
-//! The result of one URL of a shard.
+//! The fetch of one distinct URL in a shard.
 //!
 //! Does not depend on which hosts named the URL.
 
@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use crate::{
     caching::Caching,
     certificate::Certificate,
-    fetched::Fetched,
+    fetch_result::FetchResult,
     outcome::{Outcome, Retry},
     request::{content::ImageFacts, spool::Payload},
 };
@@ -19,8 +19,8 @@ const STATUSES_THAT_ASK_TO_WAIT: [u16; 2] = [429, 503];
 
 /// The result of one URL, which all hosts that name it share.
 #[derive(Clone, Debug)]
-pub struct UrlResult {
-    /// The outcome of the fetch.
+pub struct UrlFetch {
+    /// The fetch's outcome.
     pub outcome: Outcome,
     /// The facts in the image's header. `None` unless the outcome is ok.
     pub facts: Option<ImageFacts>,
@@ -42,13 +42,13 @@ pub struct UrlResult {
     pub caching: Option<Caching>,
     /// When the fetch ended.
     pub ended_at: DateTime<Utc>,
-    /// Whether the URL was requested, instead of being settled by the findings of other URLs.
+    /// Whether the URL was requested. False if findings from other URLs settled it.
     pub was_tried: bool,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) dead_origin: Option<(String, Outcome)>,
 }
 
-impl UrlResult {
+impl UrlFetch {
     /// Creates the result of a URL that was not fetched.
     pub(crate) fn untried(outcome: Outcome) -> Self {
         Self {
@@ -69,8 +69,8 @@ impl UrlResult {
         }
     }
 
-    /// Creates the result of a fetch, without what only the body shows.
-    pub(crate) fn of_fetched(fetched: &mut Fetched) -> Self {
+    /// Creates the result of a fetch. The body is inspected later.
+    pub(crate) fn of_fetched(fetched: &mut FetchResult) -> Self {
         let last = fetched.hops.last();
         Self {
             outcome: fetched.outcome,

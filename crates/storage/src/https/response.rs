@@ -34,10 +34,10 @@ pub(super) enum Wanted {
 
 /// The checked response to a request.
 #[derive(Debug)]
-pub(super) struct ObjectAnswer {
+pub(super) struct ObjectResponse {
     /// The bytes. Empty for a HEAD request.
     pub(super) bytes: Bytes,
-    /// Length of the whole object for a HEAD request, else of the bytes.
+    /// The whole object's length for a HEAD request, else the number of bytes.
     pub(super) size: u64,
     pub(super) etag: Option<String>,
 }
@@ -47,7 +47,7 @@ pub(super) async fn read(
     place: &str,
     response: Response,
     wanted: &Wanted,
-) -> Result<ObjectAnswer, StorageError> {
+) -> Result<ObjectResponse, StorageError> {
     let header = |name| response.headers().get(name)?.to_str().ok();
     let etag = header(ETAG).map(str::to_owned);
     let announced: Option<u64> = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
@@ -57,7 +57,7 @@ pub(super) async fn read(
                 let cause = "the server does not tell its length";
                 StorageError::new(StorageErrorKind::Other, "read", place, cause)
             })?;
-            return Ok(ObjectAnswer { bytes: Bytes::new(), size, etag });
+            return Ok(ObjectResponse { bytes: Bytes::new(), size, etag });
         }
         Wanted::Whole { most } => {
             if let Some(size) = announced.filter(|size| size > most) {
@@ -71,7 +71,7 @@ pub(super) async fn read(
         }
         Wanted::Range(range) => read_range(place, response, range).await?,
     };
-    Ok(ObjectAnswer { size: bytes.len() as u64, bytes, etag })
+    Ok(ObjectResponse { size: bytes.len() as u64, bytes, etag })
 }
 
 /// Returns the bytes of a range from a response with status 206, or with status 200 from a server
@@ -92,9 +92,9 @@ async fn read_range(
         if bytes.is_empty() { Err(starts_past_the_end(place, range)) } else { Ok(bytes) }
     } else {
         let header = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
-        let answered = header.and_then(parse_content_range);
-        let Some((first, last)) = answered.filter(|(first, _)| *first == range.start) else {
-            let cause = format!("the server answered with the range {header:?}");
+        let received = header.and_then(parse_content_range);
+        let Some((first, last)) = received.filter(|(first, _)| *first == range.start) else {
+            let cause = format!("the server responded with the range {header:?}");
             return Err(fault(StorageErrorKind::Other, cause));
         };
         let expected = last.saturating_sub(first).saturating_add(1).min(length);
@@ -129,7 +129,7 @@ async fn collect(
     while bytes.len() < most {
         let Some(chunk) = chunks.next().await else { break };
         let mut chunk = chunk.map_err(|error| {
-            let cause = format!("the answer of {address} broke off: {}", describe(&error));
+            let cause = format!("the response from {address} was truncated: {}", describe(&error));
             StorageError::new(StorageErrorKind::Unreachable, "read", place, cause)
         })?;
         let dropped = to_skip.min(chunk.len());

@@ -1,10 +1,9 @@
 //! Limits the requests per second to a store that others also use, such as Common Crawl's.
 //!
-//! All stores that read one source share a [`Pace`]. The caller sets the maximum requests per
-//! second. Below it, the pace adapts to the source: each "too fast" response reduces the rate, at
-//! most once per window, and successful requests raise it slowly (additive increase, multiplicative
-//! decrease). Retries also need permits, and have a budget as in the AWS SDK: while most requests
-//! fail, a failure is returned instead of being retried.
+//! All stores that read one source share an [`AdaptiveRate`]. The caller sets its maximum. Below
+//! it, the rate adapts to the source: each "too fast" response reduces it, at most once per window,
+//! and successful requests raise it slowly (additive increase, multiplicative decrease). Retries
+//! also need permits, and have the AWS SDK's budget, which ends them while most requests fail.
 //!
 //! Does not depend on who shares the rate, or on what is read.
 
@@ -21,64 +20,64 @@ use crate::error::StorageError;
 /// Maximum age of an unused permit that may still be used. Older ones are lost, so that a pause
 /// causes no burst.
 const CATCH_UP: Duration = Duration::from_millis(20);
-/// Length of the window in which responses are counted. The rate decreases at most once per window,
-/// because the refusals of requests that were sent together are one sign, not many.
+/// Window length for counting responses. The rate decreases at most once per window, because
+/// several rejections of concurrent requests are one signal.
 const WINDOW: Duration = Duration::from_millis(500);
 /// Minimum share of the rate that a decrease leaves.
 const DECREASE: f64 = 0.5;
 /// Minimum share of the current goodput that a decrease leaves, because the source bears this much.
 const BELOW_GOODPUT: f64 = 0.9;
 /// Maximum share of the rate that a decrease leaves.
-const LEAST_DECREASE: f64 = 0.95;
+const MAX_DECREASE: f64 = 0.95;
 /// Initial share of the allowed rate.
 const FIRST_SHARE: f64 = 0.1;
-/// Share of the allowed rate that a second of successful requests adds, before the first refusal.
+/// Share of the allowed rate that each second with successes adds, before the first rejection.
 const FIRST_INCREASE: f64 = 0.1;
-/// Share of the allowed rate that a second of successful requests adds, after a refusal.
+/// Share of the allowed rate that each second with successful requests adds, after a rejection.
 const INCREASE: f64 = 0.02;
-/// Minimum share of the allowed rate, even while every response is a refusal.
-const LEAST_SHARE: f64 = 0.01;
-/// Minimum requests per second, unless the caller allows fewer. Each job of a worker can then learn
-/// within three minutes that the source refuses its requests.
-const LEAST_RATE: f64 = 0.2;
-/// Minimum rate that a source without an allowed rate recovers to before its limit is removed. A
-/// slow worker measures a lower one, which says nothing about the source.
-const LEAST_REFUSED_RATE: f64 = 100.0;
+/// Minimum share of the allowed rate, even while the source rejects every request.
+const MIN_SHARE: f64 = 0.01;
+/// Minimum requests per second, unless the caller allows fewer. With this rate, each job of a
+/// worker learns within three minutes that the source rejects its requests.
+const MIN_RATE: f64 = 0.2;
+/// Minimum rate that a source without an allowed rate must recover to before its limit is removed.
+/// A slow worker measures a lower rate, which is not the source's limit.
+const MIN_REJECTED_RATE: f64 = 100.0;
 /// How long a request is retried after its first failure, waits for permits included, while no
 /// request to the source succeeds.
 const RETRY_TIME: Duration = Duration::from_secs(60);
-/// Retry budget in the SDK's units: its capacity, the cost of a retry, and the refund of a
-/// successful request.
+/// Retry budget in the SDK's units: its capacity, the cost per retry, and the refund per successful
+/// request.
 const RETRY_BUDGET: u32 = 500;
 const RETRY_COST: u32 = 5;
-const ANSWER_REFUND: u32 = 1;
-/// Pause of all requests after a refusal that demands one. Common Crawl requires at least ten
-/// seconds from clients to which its HTTPS mirror responds with 403.
-pub const REFUSAL_PAUSE: Duration = Duration::from_secs(10);
-/// Maximum pause after consecutive refusals without a successful request between them.
-const MAX_REFUSAL_PAUSE: Duration = Duration::from_secs(120);
+const SUCCESS_REFUND: u32 = 1;
+/// Pause for all requests after a rejection that demands it. Common Crawl requires at least ten
+/// seconds from clients that its HTTPS mirror rejected with 403.
+pub const REJECTION_PAUSE: Duration = Duration::from_secs(10);
+/// Maximum pause after consecutive rejections without a successful request between them.
+const MAX_REJECTION_PAUSE: Duration = Duration::from_secs(120);
 
 /// The rate of requests to a source, shared by the stores that read it.
 #[derive(Default)]
-pub struct Pace {
+pub struct AdaptiveRate {
     state: Mutex<State>,
     changed: Notify,
     /// The first in the queue waits for its time, the others wait for the first.
     queue: tokio::sync::Mutex<()>,
 }
 
-impl fmt::Debug for Pace {
+impl fmt::Debug for AdaptiveRate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.lock();
-        formatter.debug_struct("Pace").field("rate", &state.rate()).finish_non_exhaustive()
+        formatter.debug_struct("AdaptiveRate").field("rate", &state.rate()).finish_non_exhaustive()
     }
 }
 
 struct State {
     /// Maximum requests per second that the caller allows. `None` if unlimited.
     allowed: Option<f64>,
-    /// The rate that a source without an allowed rate refused. `None` while it refuses nothing.
-    refused_at: Option<f64>,
+    /// The rate that a source without an allowed rate rejected. `None` while it rejects nothing.
+    rejected_at: Option<f64>,
     /// The share of the allowed rate that is used now.
     share: f64,
     /// The share of the allowed rate that is added per second.
@@ -88,7 +87,7 @@ struct State {
     next: Option<Instant>,
     paused_until: Option<Instant>,
     /// When a request last succeeded.
-    answered_at: Option<Instant>,
+    succeeded_at: Option<Instant>,
     /// The length of the last pause. `None` after a successful request.
     last_pause: Option<Duration>,
     window: Window,
@@ -99,14 +98,14 @@ impl Default for State {
     fn default() -> Self {
         Self {
             allowed: None,
-            refused_at: None,
+            rejected_at: None,
             share: FIRST_SHARE,
             increase: FIRST_INCREASE,
             increased_at: None,
             decreased_at: None,
             next: None,
             paused_until: None,
-            answered_at: None,
+            succeeded_at: None,
             last_pause: None,
             window: Window::default(),
             retry_budget: RETRY_BUDGET,
@@ -114,53 +113,53 @@ impl Default for State {
     }
 }
 
-/// Counts of a window, and the rates of the previous one.
+/// A window's counts, and the previous window's rates.
 #[derive(Default)]
 struct Window {
     began: Option<Instant>,
     ended: u32,
-    answered: u32,
+    succeeded: u32,
     /// All requests and successful requests per second.
     before: Option<(f64, f64)>,
 }
 
 impl Window {
-    fn count(&mut self, now: Instant, is_answered: bool) {
+    fn count(&mut self, now: Instant, is_success: bool) {
         let began = *self.began.get_or_insert(now);
         if now.saturating_duration_since(began) >= WINDOW {
             self.before = Some(self.rates(now));
-            (self.began, self.ended, self.answered) = (Some(now), 0, 0);
+            (self.began, self.ended, self.succeeded) = (Some(now), 0, 0);
         }
         self.ended += 1;
-        self.answered += u32::from(is_answered);
+        self.succeeded += u32::from(is_success);
     }
 
     /// Returns all and successful requests per second in the window so far.
     fn rates(&self, now: Instant) -> (f64, f64) {
         let seconds = self.began.map_or(WINDOW, |began| now.saturating_duration_since(began));
         let seconds = seconds.max(WINDOW / 5).as_secs_f64();
-        (f64::from(self.ended) / seconds, f64::from(self.answered) / seconds)
+        (f64::from(self.ended) / seconds, f64::from(self.succeeded) / seconds)
     }
 }
 
 impl State {
     /// Returns the current rate in requests per second. `None` if unlimited.
     fn rate(&self) -> Option<f64> {
-        let allowed = self.allowed.or(self.refused_at)?;
-        Some((allowed * self.share).max(LEAST_RATE.min(allowed)).clamp(1e-4, 1e9))
+        let allowed = self.allowed.or(self.rejected_at)?;
+        Some((allowed * self.share).max(MIN_RATE.min(allowed)).clamp(1e-4, 1e9))
     }
 
-    fn answered(&mut self, now: Instant) {
+    fn succeeded(&mut self, now: Instant) {
         self.window.count(now, true);
-        self.retry_budget = (self.retry_budget + ANSWER_REFUND).min(RETRY_BUDGET);
-        self.answered_at = Some(now);
+        self.retry_budget = (self.retry_budget + SUCCESS_REFUND).min(RETRY_BUDGET);
+        self.succeeded_at = Some(now);
         self.last_pause = None;
         let since = now.saturating_duration_since(self.increased_at.unwrap_or(now));
         self.increased_at = Some(now);
         let increase = self.increase * since.min(Duration::from_secs(1)).as_secs_f64();
         self.share = (self.share + increase).min(1.0);
         if self.share >= 1.0 && self.allowed.is_none() {
-            self.refused_at = None;
+            self.rejected_at = None;
         }
     }
 
@@ -171,18 +170,18 @@ impl State {
             return;
         }
         self.decreased_at = Some(now);
-        let (ended, answered) = self.window.before.unwrap_or_else(|| self.window.rates(now));
-        let allowed = match self.allowed.or(self.refused_at) {
+        let (ended, succeeded) = self.window.before.unwrap_or_else(|| self.window.rates(now));
+        let allowed = match self.allowed.or(self.rejected_at) {
             Some(allowed) => allowed,
             None => {
-                let refused_at = ended.max(LEAST_REFUSED_RATE);
-                self.share = ended / refused_at;
-                *self.refused_at.insert(refused_at)
+                let rejected_at = ended.max(MIN_REJECTED_RATE);
+                self.share = ended / rejected_at;
+                *self.rejected_at.insert(rejected_at)
             }
         };
         let rate = allowed * self.share;
-        let rate = (rate * DECREASE).max(answered * BELOW_GOODPUT).min(rate * LEAST_DECREASE);
-        self.share = (rate / allowed).clamp(LEAST_SHARE, 1.0);
+        let rate = (rate * DECREASE).max(succeeded * BELOW_GOODPUT).min(rate * MAX_DECREASE);
+        self.share = (rate / allowed).clamp(MIN_SHARE, 1.0);
         self.increase = INCREASE;
     }
 
@@ -191,7 +190,8 @@ impl State {
         if self.paused_until.is_some_and(|until| until > now) {
             return;
         }
-        let pause = self.last_pause.map_or(REFUSAL_PAUSE, |last| last * 2).min(MAX_REFUSAL_PAUSE);
+        let pause =
+            self.last_pause.map_or(REJECTION_PAUSE, |last| last * 2).min(MAX_REJECTION_PAUSE);
         self.last_pause = Some(pause);
         self.paused_until = Some(now + pause);
     }
@@ -217,7 +217,7 @@ impl State {
     }
 }
 
-impl Pace {
+impl AdaptiveRate {
     /// Sets the maximum requests per second from now on. `None` removes the limit.
     pub fn allow(&self, per_second: Option<f64>) {
         let mut state = self.state.lock();
@@ -225,8 +225,8 @@ impl Pace {
             return;
         }
         if state.allowed.is_none() {
-            // The share of a refused rate is meaningless for another rate.
-            (state.refused_at, state.share) = (None, FIRST_SHARE);
+            // The share of a rejected rate is meaningless for another rate.
+            (state.rejected_at, state.share) = (None, FIRST_SHARE);
         }
         state.allowed = per_second;
         drop(state);
@@ -234,7 +234,7 @@ impl Pace {
     }
 
     /// Returns the current rate in requests per second. `None` if unlimited.
-    pub fn rate(&self) -> Option<f64> {
+    pub fn per_second(&self) -> Option<f64> {
         self.state.lock().rate()
     }
 
@@ -260,7 +260,7 @@ impl Pace {
         }
     }
 
-    /// Counts the result of a request.
+    /// Counts a request's result.
     fn count(&self, error: Option<&StorageError>) {
         let (mut state, now) = (self.state.lock(), Instant::now());
         match error {
@@ -270,9 +270,9 @@ impl Pace {
                     state.pause(now);
                 }
             }
-            // A broken connection says nothing about the rate.
+            // A broken connection is not related to the rate.
             Some(error) if error.is_retryable() => {}
-            _ => state.answered(now),
+            _ => state.succeeded(now),
         }
     }
 
@@ -281,7 +281,7 @@ impl Pace {
     /// [`RETRY_TIME`] is over.
     fn may_retry(&self, failed_at: Instant) -> bool {
         let mut state = self.state.lock();
-        if failed_at.elapsed() > RETRY_TIME && state.answered_at.is_none_or(|at| at < failed_at) {
+        if failed_at.elapsed() > RETRY_TIME && state.succeeded_at.is_none_or(|at| at < failed_at) {
             return false;
         }
         let left = state.retry_budget.checked_sub(RETRY_COST);
@@ -290,24 +290,24 @@ impl Pace {
     }
 }
 
-/// The attempts of one request to a store.
+/// The attempts for one request to a store.
 pub(crate) struct Attempts<'a> {
-    pace: Option<&'a Pace>,
+    rate: Option<&'a AdaptiveRate>,
     failed_at: Option<Instant>,
     made: u32,
     most: u32,
 }
 
 impl<'a> Attempts<'a> {
-    /// Allows up to `most` attempts, each with a permit of `pace` if there is one.
-    pub(crate) fn new(pace: Option<&'a Pace>, most: u32) -> Self {
-        Self { pace, failed_at: None, made: 0, most }
+    /// Allows up to `most` attempts, each with a permit of `rate` if there is one.
+    pub(crate) fn new(rate: Option<&'a AdaptiveRate>, most: u32) -> Self {
+        Self { rate, failed_at: None, made: 0, most }
     }
 
     /// Waits until the next attempt may be sent, and returns its number, starting at 1.
     pub(crate) async fn begin(&mut self) -> u32 {
-        if let Some(pace) = self.pace {
-            pace.acquire().await;
+        if let Some(rate) = self.rate {
+            rate.acquire().await;
         }
         self.made += 1;
         self.made
@@ -315,13 +315,13 @@ impl<'a> Attempts<'a> {
 
     /// Counts the attempt's result. Returns true if there should be another attempt, after a wait.
     pub(crate) fn goes_on(&mut self, error: Option<&StorageError>) -> bool {
-        if let Some(pace) = self.pace {
-            pace.count(error);
+        if let Some(rate) = self.rate {
+            rate.count(error);
         }
         let failed_at = *self.failed_at.get_or_insert_with(Instant::now);
         error.is_some_and(StorageError::is_retryable)
             && self.made < self.most
-            && self.pace.is_none_or(|pace| pace.may_retry(failed_at))
+            && self.rate.is_none_or(|rate| rate.may_retry(failed_at))
     }
 }
 
@@ -350,15 +350,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn reading_begins_slowly_and_reaches_the_allowed_rate() {
-        let pace = Arc::new(Pace::default());
-        pace.allow(Some(100.0));
+    async fn reading_starts_slowly_and_reaches_the_allowed_rate() {
+        let rate = Arc::new(AdaptiveRate::default());
+        rate.allow(Some(100.0));
         let sent = Arc::new(AtomicUsize::new(0));
         for _ in 0..8 {
-            let (pace, sent) = (Arc::clone(&pace), Arc::clone(&sent));
+            let (rate, sent) = (Arc::clone(&rate), Arc::clone(&sent));
             tokio::spawn(async move {
                 loop {
-                    let mut attempts = Attempts::new(Some(&pace), 1);
+                    let mut attempts = Attempts::new(Some(&rate), 1);
                     attempts.begin().await;
                     sent.fetch_add(1, Ordering::SeqCst);
                     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -377,55 +377,55 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_refusal_that_asks_for_a_pause_holds_back_every_request() {
-        let pace = Pace::default();
+    async fn a_rejection_that_demands_a_pause_delays_every_request() {
+        let rate = AdaptiveRate::default();
         for expected in [10, 20, 40, 80, 120, 120] {
             let began = Instant::now();
-            pace.count(Some(&forbidden()));
-            pace.count(Some(&forbidden()));
-            pace.acquire().await;
+            rate.count(Some(&forbidden()));
+            rate.count(Some(&forbidden()));
+            rate.acquire().await;
             let waited = began.elapsed().as_secs();
             assert_eq!(waited, expected);
         }
-        pace.count(None);
+        rate.count(None);
         let began = Instant::now();
-        pace.count(Some(&forbidden()));
-        pace.acquire().await;
-        assert_eq!(began.elapsed().as_secs(), 10, "an answer ends the doubling");
+        rate.count(Some(&forbidden()));
+        rate.acquire().await;
+        assert_eq!(began.elapsed().as_secs(), 10, "a success resets the doubling");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_unlimited_source_is_limited_from_its_first_refusal_until_it_bears_all() {
-        let pace = Pace::default();
+    async fn an_unlimited_source_is_limited_from_its_first_rejection_until_it_recovers() {
+        let rate = AdaptiveRate::default();
         for _ in 0..1_000 {
-            pace.acquire().await;
+            rate.acquire().await;
             tokio::time::sleep(Duration::from_millis(1)).await;
-            pace.count(None);
+            rate.count(None);
         }
-        assert_eq!(pace.rate(), None);
-        pace.count(Some(&slow_down()));
-        let limited = pace.rate().unwrap();
+        assert_eq!(rate.per_second(), None);
+        rate.count(Some(&slow_down()));
+        let limited = rate.per_second().unwrap();
         assert!((400.0..=960.0).contains(&limited), "{limited}");
         for _ in 0..60 {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            pace.count(None);
+            rate.count(None);
         }
-        assert_eq!(pace.rate(), None);
+        assert_eq!(rate.per_second(), None);
     }
 
     #[test]
-    fn while_every_request_fails_the_budget_ends_repetition() {
-        let (pace, began) = (Pace::default(), Instant::now());
-        assert_eq!((0..1_000).filter(|_| pace.may_retry(began)).count(), 100);
+    fn the_budget_stops_retries_while_every_request_fails() {
+        let (rate, began) = (AdaptiveRate::default(), Instant::now());
+        assert_eq!((0..1_000).filter(|_| rate.may_retry(began)).count(), 100);
         for _ in 0..10 {
-            pace.count(None);
+            rate.count(None);
         }
-        assert_eq!((0..10).filter(|_| pace.may_retry(began)).count(), 2);
+        assert_eq!((0..10).filter(|_| rate.may_retry(began)).count(), 2);
     }
 
     /// Sends one request with up to twelve attempts that each fail with `error` after `latency`.
-    async fn fails(pace: &Pace, error: &StorageError, latency: Duration) {
-        let mut attempts = Attempts::new(Some(pace), 12);
+    async fn fails(rate: &AdaptiveRate, error: &StorageError, latency: Duration) {
+        let mut attempts = Attempts::new(Some(rate), 12);
         loop {
             attempts.begin().await;
             tokio::time::sleep(latency).await;
@@ -441,20 +441,20 @@ mod tests {
         error: fn() -> StorageError,
         latency: Duration,
     ) -> u64 {
-        let pace = Arc::new(Pace::default());
-        pace.allow(allowed);
+        let rate = Arc::new(AdaptiveRate::default());
+        rate.allow(allowed);
         let began = Instant::now();
         let mut requests = tokio::task::JoinSet::new();
         for _ in 0..16 {
-            let pace = Arc::clone(&pace);
-            requests.spawn(async move { fails(&pace, &error(), latency).await });
+            let rate = Arc::clone(&rate);
+            requests.spawn(async move { fails(&rate, &error(), latency).await });
         }
         requests.join_all().await;
         began.elapsed().as_secs()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whatever_the_rate_each_job_learns_in_minutes_that_the_source_is_away() {
+    async fn at_any_rate_requests_fail_within_minutes_if_the_source_is_unavailable() {
         for allowed in [None, Some(1_000.0), Some(9.0), Some(0.2)] {
             for error in [slow_down, broken] {
                 for latency in [1, 100, 2_000].map(Duration::from_millis) {
@@ -467,32 +467,32 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_goes_on_while_others_succeed() {
-        let pace = Pace::default();
-        let mut attempts = Attempts::new(Some(&pace), 100);
+    async fn a_request_is_retried_while_others_succeed() {
+        let rate = AdaptiveRate::default();
+        let mut attempts = Attempts::new(Some(&rate), 100);
         for _ in 0..30 {
             attempts.begin().await;
             tokio::time::sleep(Duration::from_secs(5)).await;
-            pace.count(None);
+            rate.count(None);
             assert!(attempts.goes_on(Some(&slow_down())));
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_source_that_a_slow_worker_saw_refuse_is_read_without_a_limit_soon() {
-        let pace = Pace::default();
+    async fn a_slow_workers_limit_is_soon_removed() {
+        let rate = AdaptiveRate::default();
         for _ in 0..20 {
-            pace.acquire().await;
+            rate.acquire().await;
             tokio::time::sleep(Duration::from_secs(1)).await;
-            pace.count(Some(&slow_down()));
+            rate.count(Some(&slow_down()));
         }
-        let least = pace.rate().unwrap();
+        let least = rate.per_second().unwrap();
         assert!((0.99..1.01).contains(&least), "{least}");
         let began = Instant::now();
-        while pace.rate().is_some() {
-            pace.acquire().await;
+        while rate.per_second().is_some() {
+            rate.acquire().await;
             tokio::time::sleep(Duration::from_millis(100)).await;
-            pace.count(None);
+            rate.count(None);
         }
         let seconds = began.elapsed().as_secs();
         assert!(seconds < 90, "{seconds} s");

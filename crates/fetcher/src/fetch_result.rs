@@ -9,14 +9,14 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{caching::Caching, certificate::Certificate, outcome::Outcome};
 
-/// One request of a redirect chain.
+/// One request in a redirect chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// The URL of the request.
+    /// The requested URL.
     pub url: String,
-    /// The dialled address. `None` if the hop ended before that.
+    /// The dialled address. `None` if the hop failed before that.
     pub address: Option<SocketAddr>,
-    /// The status of the response. `None` if there was none.
+    /// The response status. `None` without a response.
     pub status: Option<u16>,
 }
 
@@ -27,13 +27,13 @@ pub struct Timings {
     pub dns: u32,
     /// Connecting by TCP, over all addresses that were tried.
     pub connect: u32,
-    /// Milliseconds of TLS handshakes.
+    /// TLS handshakes.
     pub tls: u32,
-    /// From the requests to the heads of their responses.
+    /// From each request to the head of its response.
     pub first_byte: u32,
     /// Reading bodies.
     pub body: u32,
-    /// Sum of the others.
+    /// Sum over the other fields.
     pub total: u32,
 }
 
@@ -52,44 +52,44 @@ pub(crate) fn add_ms(field: &mut u32, spent: Duration) {
 /// The result of fetching one URL. `outcome` is [`Outcome::Ok`] if there is a body.
 /// [`judge`](crate::judge) then decides whether the body is an image.
 #[derive(Debug)]
-pub struct Fetched {
+pub struct FetchResult {
     /// The URL as the caller specified it.
     pub url: String,
-    /// The URL of the last request.
+    /// The URL that was requested last.
     pub final_url: String,
-    /// The outcome of the fetch.
+    /// The fetch's outcome.
     pub outcome: Outcome,
-    /// The status of the last response. `None` if there was none.
+    /// The last response's status. `None` without a response.
     pub status: Option<u16>,
     /// Every request, in order.
     pub hops: Vec<Hop>,
     /// Whether a redirect led from https to http.
     pub was_downgraded: bool,
-    /// The certificate of the last https connection. `None` over http.
+    /// The certificate from the last https connection. `None` for http.
     pub certificate: Option<Certificate>,
     /// The time spent per phase.
     pub timings: Timings,
-    /// `Content-Type` of the last response as sent, with invalid UTF-8 replaced.
+    /// The last response's `Content-Type` as sent, with invalid UTF-8 replaced.
     pub content_type_header: Option<String>,
-    /// The head of the last response for the archive. The body is stored decoded, so the fields for
+    /// The last response's head, for the archive. The body is stored decoded, so the fields for
     /// codings and length get the prefix `X-Crawler-`, as in Common Crawl's archives, and
     /// `Content-Length` is the length of `body`.
     pub http_head: Vec<u8>,
-    /// `Date` of the last response, as sent.
+    /// The last response's `Date`, as sent.
     pub http_date: Option<String>,
-    /// The caching fields of the last response. `None` if it has no body.
+    /// The last response's caching fields. `None` if it has no body.
     pub caching: Option<Caching>,
     /// The decoded body. Empty unless the outcome is ok.
     pub body: Bytes,
-    /// How long the server asked the client to wait, if it rejected the request for now.
+    /// How long the server told the client to wait, if it rejected the request temporarily.
     pub retry_after: Option<Duration>,
     /// The origin that turned out to be dead, with its outcome.
     pub(crate) dead_origin: Option<(String, Outcome)>,
-    /// The permit for the memory of the body, which this value holds while it lives.
+    /// The permit for the body's memory, which is released with this value.
     pub(crate) memory: Option<OwnedSemaphorePermit>,
 }
 
-impl Fetched {
+impl FetchResult {
     pub(crate) fn new(url: &str) -> Self {
         Self {
             url: url.to_owned(),
