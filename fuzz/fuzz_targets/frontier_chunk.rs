@@ -6,8 +6,8 @@
 #![no_main]
 
 use everytab_frontier::{
-    CanonicalUrl, Ending, HostState, Link, ParameterList, Rules, SiteUse, Unpacked, never_paused,
-    pack_links, unpack_links,
+    CanonicalUrl, FinalState, HostState, Link, ParameterList, Rules, SiteUsage, Unpacked,
+    never_paused, pack_links, unpack_links,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -31,15 +31,15 @@ fuzz_target!(|bytes: &[u8]| {
     let unpacked = HostState::unpack(HOST, chunks.iter().map(Vec::as_slice), &parameters);
     let Ok(Unpacked { mut state, unmerged, .. }) = unpacked else { return };
     check_sums(&state);
-    let (rules, mut site) = (Rules::default(), SiteUse::default());
+    let (rules, mut site) = (Rules::default(), SiteUsage::default());
     state.merge(unmerged, &rules, &mut site);
     let url = CanonicalUrl::parse("http://a.example/fuzz", &parameters).expect("a URL");
     state.merge([Link::submitted(url, true, 0)], &rules, &mut site);
     for _ in 0..3 {
-        let Some(turn) = state.next(u64::MAX, never_paused) else { break };
-        state.note_page((turn.hash, "/page-1"), &[1, 2, 3], &[], &rules);
-        if !state.retry(turn.hash, 1, 3) {
-            state.answer(turn.hash, Ending::Captured);
+        let Some(pending) = state.next(u64::MAX, never_paused) else { break };
+        state.note_page((pending.hash, "/page-1"), &[1, 2, 3], &[], &rules);
+        if !state.retry(pending.hash, 1, 3) {
+            state.finish(pending.hash, FinalState::Captured);
         }
     }
     check_sums(&state);

@@ -13,16 +13,16 @@ use everytab_coordinator::{
     LinksRow, SlotFence, SlotLease,
 };
 use everytab_frontier::{
-    Ending, HostState, Link, ParameterList, Rules, SiteUse, never_paused, pack_links, site_hash,
-    slot_of_site, unpack_links,
+    FinalState, HostState, Link, ParameterList, Rules, SiteUsage, never_paused, pack_links,
+    site_hash, slot_of_site, unpack_links,
 };
 use serde_json::json;
 
 use crate::{crawl_fleet::Fleet, frontier};
 
-/// The intervals of a holder, as in crates/crawler/src: of leases (holder/slots.rs), of renewals
-/// (leases.rs), of lists of crawls (holder.rs), of links (holder/merging.rs), of due hosts
-/// (holder/slots.rs) and of the blocklist (blocked.rs).
+/// The intervals of a holder, as in crates/crawler/src: of leases (scheduler/slots.rs), of renewals
+/// (leases.rs), of lists of crawls (scheduler.rs), of links (scheduler/links.rs), of due hosts
+/// (scheduler/slots.rs) and of the blocklist (blocked.rs).
 const INTERVALS: [(Call, Duration); 7] = [
     (Call::Lease, Duration::from_secs(1)),
     (Call::Renew, Duration::from_secs(5)),
@@ -32,7 +32,7 @@ const INTERVALS: [(Call, Duration); 7] = [
     (Call::Due, Duration::from_secs(10)),
     (Call::Blocklist, Duration::from_secs(10)),
 ];
-/// As in crates/crawler/src/holder/state.rs: how many workers ask for free slots and links without
+/// As in crates/crawler/src/scheduler/state.rs: how many workers ask for free slots and links without
 /// a longer pause, and how many times as long it is at most.
 const WORKERS_WITHOUT_BACKOFF: u32 = 40;
 const MAX_BACKOFF: u32 = 5;
@@ -86,7 +86,7 @@ impl Graph {
 /// A host that the slot has met.
 struct Host {
     state: HostState,
-    site: SiteUse,
+    site: SiteUsage,
     used: Instant,
 }
 
@@ -333,7 +333,7 @@ impl Worker {
         self.fleet.timings.note("load_site_hosts, load_host_chunks", begun);
         let chunks = chunks.iter().map(|chunk| chunk.data.as_slice());
         let state = HostState::unpack(name, chunks, &ParameterList::default()).unwrap().state;
-        let host = Host { state, site: SiteUse::default(), used: Instant::now() };
+        let host = Host { state, site: SiteUsage::default(), used: Instant::now() };
         held.hosts.insert(number, host);
     }
 
@@ -372,8 +372,8 @@ impl Worker {
         let new = i64::try_from(merged.new).unwrap();
         held.counts.known += new;
         held.counts.pending += new;
-        let turn = host.state.next(0, never_paused).unwrap();
-        host.state.answer(turn.hash, Ending::Captured);
+        let pending = host.state.next(0, never_paused).unwrap();
+        host.state.finish(pending.hash, FinalState::Captured);
         held.counts.captured += 1;
         held.counts.pending -= 1;
         held.visited += 1;

@@ -13,8 +13,8 @@ use everytab_coordinator::{
     LinksRow, NewCrawl, SlotFence, Via,
 };
 use everytab_frontier::{
-    CanonicalUrl, ChunkKind, Ending, HostState, Link, ParameterList, Rules, SiteUse, never_paused,
-    pack_links,
+    CanonicalUrl, ChunkKind, FinalState, HostState, Link, ParameterList, Rules, SiteUsage,
+    never_paused, pack_links,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -135,7 +135,7 @@ impl Bench {
         let rules = Rules { scope: "any".parse().unwrap(), ..Rules::default() };
         let name = |host: u32| format!("www.{}-{turn}.example", word(host + turn * 7));
         let mut hosts: Vec<_> =
-            (0..HOSTS).map(|host| (HostState::new(&name(host)), SiteUse::default())).collect();
+            (0..HOSTS).map(|host| (HostState::new(&name(host)), SiteUsage::default())).collect();
         for checkpoint in 0..CHECKPOINTS {
             let (mut chunks, mut elsewhere) = (Vec::new(), Vec::new());
             let mut answered = 0;
@@ -146,8 +146,8 @@ impl Bench {
                 let merged = state.merge(links, &rules, site);
                 assert_eq!(merged.new, u64::from(NEW_URLS));
                 for _ in 0..NEW_URLS / 2 {
-                    let turn = state.next(0, never_paused).unwrap();
-                    state.answer(turn.hash, Ending::Captured);
+                    let pending = state.next(0, never_paused).unwrap();
+                    state.finish(pending.hash, FinalState::Captured);
                     answered += 1;
                 }
                 chunks.extend(chunk(self.crawl, u64::from(turn) << 32 | number as u64, state));

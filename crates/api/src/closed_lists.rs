@@ -6,7 +6,7 @@
 use everytab_coordinator::{CRAWL_ENDS, CRAWL_STATES, JobKind, ScanState};
 use everytab_crawler::{every_outcome, outcomes_of};
 use everytab_fetcher::{Certificate, CutReason};
-use everytab_frontier::{Ending, TurnedAway};
+use everytab_frontier::{FinalState, RejectReason};
 use everytab_markdown::PagePart;
 use utoipa::{
     PartialSchema, ToSchema,
@@ -34,11 +34,11 @@ macro_rules! closed_lists {
 
 closed_lists! {
     "The outcome of a URL." FetchOutcome: every_outcome();
-    "The outcome of a failed URL." FailureOutcome: outcomes_of(Ending::Failed);
-    "The outcome of a refused URL." RefusalReason: outcomes_of(Ending::Refused);
+    "The outcome of a failed URL." FailureOutcome: outcomes_of(FinalState::Failed);
+    "The outcome of a refused URL." RefusalReason: outcomes_of(FinalState::Refused);
     "Why a URL was left: its outcome, or what ended its crawl."
-        LeftReason: [outcomes_of(Ending::Left), CRAWL_ENDS.to_vec()].concat();
-    "Why a link was not added to the crawl." LinkRefusal: TurnedAway::ALL.map(TurnedAway::as_str);
+        LeftReason: [outcomes_of(FinalState::Left), CRAWL_ENDS.to_vec()].concat();
+    "Why a link was not added to the crawl." LinkRefusal: RejectReason::ALL.map(RejectReason::as_str);
     "The state of a crawl." CrawlState: CRAWL_STATES;
     "What ended a crawl." CrawlEnd: CRAWL_ENDS;
     "The problem with a server's certificate." CertificateFault: certificate_faults();

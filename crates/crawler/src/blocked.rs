@@ -1,7 +1,7 @@
-//! Keeps the list of blocked hosts up to date while this process crawls.
+//! Keeps the blocklist up to date while this process crawls.
 //!
-//! Invariant: no request is sent before the list was read, or with a list that is older than a
-//! minute. Does not depend on why a host is blocked.
+//! Invariant: no request is sent before the list was read, or when it is more than a minute old.
+//! Does not depend on why a host is blocked.
 
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,9 @@ use tokio::time::timeout;
 
 /// Interval between polls for added hosts.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
-/// Time limit of a poll.
+/// Time limit for a poll.
 const POLL_TIME: Duration = Duration::from_secs(5);
-/// Age of the list from which requests are held back.
+/// When the list is older than this, requests are held back.
 const MAX_AGE: Duration = Duration::from_secs(40);
 /// How far back each poll reads. Transactions that add hosts are shorter.
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
@@ -36,26 +36,27 @@ pub(crate) async fn read_all(
 
 /// Polls for added hosts until it is dropped. If the list is too old, the fetcher holds back its
 /// requests.
-pub(crate) async fn keep_up_to_date(
+pub(crate) async fn poll_blocklist(
     coordinator: Coordinator,
     fetcher: Fetcher,
     exclusions: Exclusions,
 ) {
-    let (mut known_at, mut after) = (Instant::now(), Utc::now() - OVERLAP);
+    let mut known_at = Instant::now();
+    let mut after = Utc::now() - OVERLAP;
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
-        let (asked_at, time) = (Instant::now(), Utc::now());
+        let (requested_at, time) = (Instant::now(), Utc::now());
         match timeout(POLL_TIME, coordinator.load_blocked_hosts(after)).await {
             Ok(Ok(hosts)) => {
                 add(&exclusions, hosts);
-                (known_at, after) = (asked_at, time - OVERLAP);
+                (known_at, after) = (requested_at, time - OVERLAP);
                 fetcher.hold_back(false);
             }
-            Ok(Err(error)) => tracing::warn!(%error, "cannot ask which hosts are blocked"),
-            Err(_elapsed) => tracing::warn!("Postgres does not say which hosts are blocked"),
+            Ok(Err(error)) => tracing::warn!(%error, "cannot read the blocklist"),
+            Err(_elapsed) => tracing::warn!("reading the blocklist timed out"),
         }
         if known_at.elapsed() > MAX_AGE {
-            tracing::warn!("it is not known which hosts are blocked; asking nothing meanwhile");
+            tracing::warn!("the blocklist is out of date; pausing requests");
             fetcher.hold_back(true);
         }
     }

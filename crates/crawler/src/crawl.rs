@@ -16,12 +16,12 @@ use parking_lot::RwLock;
 
 use crate::{
     filters::load::FilterLists,
+    owner_limits::OwnerLimits,
     repeat::Repeat,
     settings::{
         CompiledSettings, CrawlSettings, MediaOption, NofollowOption, SearchOption, SitemapsOption,
     },
     stores::CrawlStores,
-    tenants::Tenants,
 };
 
 /// A crawl's settings, parsed once.
@@ -32,10 +32,10 @@ pub(crate) struct Crawl {
     pub owner: Arc<str>,
     /// Its name, with which its objects start.
     pub name: LiveCrawlName,
-    /// The version of its includes and excludes, and its rules.
+    /// The version number for its includes and excludes, and its rules.
     followed: RwLock<(i32, Arc<Rules>)>,
     /// Its filters. While one of their lists cannot be loaded, links are merged without it and no
-    /// requests are sent; URLs that the list drops are refused later, before their fetch.
+    /// requests are sent. URLs that this list drops are refused later, before their fetch.
     pub filters: Arc<FilterSet>,
     /// Its delays.
     delays: DelaySettings,
@@ -43,9 +43,9 @@ pub(crate) struct Crawl {
     own_delays: DelaySettings,
     /// The ports to which this worker may connect for it.
     pub ports: PortList,
-    /// The purpose of requests for its pages.
+    /// The purpose when it requests pages.
     pub page: Purpose,
-    /// The purpose of requests for its page requisites.
+    /// The purpose when it requests page requisites.
     pub media: Purpose,
     /// Whether requisites are stored.
     pub keeps_media: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Crawl {
     pub obeys_nofollow: bool,
     /// Which sitemaps are read.
     pub sitemaps: SitemapsOption,
-    /// Whether the text of its pages is indexed.
+    /// Whether its pages' text is indexed.
     pub is_searched: bool,
     /// Whether it has a page limit, so that each page is reserved before it is fetched.
     pub is_limited: bool,
@@ -67,19 +67,19 @@ pub(crate) struct Crawl {
     pub host_patience: Option<Duration>,
     /// When it was started.
     pub started_at: DateTime<Utc>,
-    /// The stores of its records. `None` if this program cannot open them, so that it sends no
-    /// requests.
+    /// The stores for its records. `None` if this program cannot open them. In this case it sends
+    /// no requests.
     pub stores: Option<CrawlStores>,
 }
 
 impl Crawl {
-    /// Returns whether its URLs can be fetched: its stores are open, and the lists of its filters
-    /// are loaded.
+    /// Returns whether its URLs can be fetched: its stores are open, and its filters' lists are
+    /// loaded.
     pub(crate) fn is_ready(&self) -> bool {
         self.stores.is_some() && self.filters.is_complete()
     }
 
-    /// Returns whether the body of a page at this depth is parsed: for links to follow, for
+    /// Returns whether a page's body at this depth should be parsed: for links to follow, for
     /// filters, or for search.
     pub(crate) fn reads_pages_at(&self, depth: u16) -> bool {
         let is_kept = self.keeps_media || self.is_searched || !self.filters.is_empty();
@@ -102,7 +102,7 @@ impl Crawl {
         self.followed.read().0
     }
 
-    /// Replaces the rules, for all holders of this crawl.
+    /// Replaces the rules in all clones of this crawl.
     pub(crate) fn change_rules(&self, ChangedRules { version, rules, .. }: ChangedRules) {
         *self.followed.write() = (version, Arc::new(rules));
     }
@@ -126,20 +126,20 @@ pub(crate) type OpenCrawls = HashMap<i32, (Arc<Crawl>, bool)>;
 pub(crate) struct ChangedRules {
     /// The crawl's number.
     pub crawl: i32,
-    /// Version of the includes and excludes.
+    /// The version number for its includes and excludes.
     pub version: i32,
     /// The new rules.
     pub rules: Rules,
 }
 
-/// A list of the open crawls.
+/// The open crawls.
 pub(crate) struct ListedCrawls {
     /// The crawls that this program can read.
     pub crawls: OpenCrawls,
     /// New rules of known crawls whose patterns have changed.
     pub changed: Vec<ChangedRules>,
-    /// The limits of crawls and owners.
-    pub tenants: Tenants,
+    /// Limits for crawls and owners.
+    pub owner_limits: OwnerLimits,
     /// When `crawl forget` last ran, if it did.
     pub forgotten_at: Option<DateTime<Utc>>,
     /// Whether there are crawls that this program cannot read. It cannot merge their links, so it
@@ -148,8 +148,8 @@ pub(crate) struct ListedCrawls {
 }
 
 /// Lists the open crawls. Those in `known` are not read again, unless their store could not be
-/// opened or a list of their filters could not be loaded. Of a known crawl only changed includes
-/// and excludes are read.
+/// opened or a filter list could not be loaded. For a known crawl, only changed includes and
+/// excludes are read.
 ///
 /// # Errors
 /// Returns an error if Postgres cannot be reached.
@@ -162,7 +162,7 @@ pub(crate) async fn list_crawls(
     let mut has_unreadable = false;
     let listed = coordinator.open_crawls().await?;
     let overrides = coordinator.load_robots_overrides().await?;
-    let tenants = Tenants::new(&listed, &overrides);
+    let owner_limits = OwnerLimits::new(&listed, &overrides);
     let forgotten_at = listed.iter().filter_map(|open| open.forgotten_at).max();
     for open in listed {
         let is_running = open.state == "running";
@@ -180,7 +180,7 @@ pub(crate) async fn list_crawls(
             Ok(crawl) => crawl,
             Err(reason) => {
                 let crawl = open.name;
-                tracing::error!(crawl, reason, "this program cannot read it: no slots are held");
+                tracing::error!(crawl, reason, "cannot read the crawl; releasing all slots");
                 has_unreadable = true;
                 continue;
             }
@@ -188,11 +188,11 @@ pub(crate) async fn list_crawls(
         let is_asked_for = is_running && crawl.is_ready();
         crawls.insert(open.crawl, (crawl, is_asked_for));
     }
-    Ok(ListedCrawls { crawls, changed, tenants, forgotten_at, has_unreadable })
+    Ok(ListedCrawls { crawls, changed, owner_limits, forgotten_at, has_unreadable })
 }
 
-/// Reads the includes and excludes of a known crawl if they have changed. The inner error says why
-/// this program cannot read them.
+/// Reads a known crawl's includes and excludes if they have changed. The inner error contains the
+/// reason why this program cannot read them.
 async fn changed_rules(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -215,7 +215,7 @@ async fn changed_rules(
     })
 }
 
-/// Reads a crawl's settings. The inner error says why this program cannot read them.
+/// Reads a crawl's settings. The inner error contains the reason why this program cannot read them.
 async fn read_settings(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -232,7 +232,7 @@ async fn compiled(settings: CrawlSettings) -> Result<CompiledSettings, Error> {
     compiled.map_err(|error| Error::Unexpected(format!("compiling patterns: {error}")))
 }
 
-/// Reads a crawl. The inner error says why this program cannot read it.
+/// Reads a crawl. The inner error contains the reason why this program cannot read it.
 async fn read_crawl(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -251,7 +251,7 @@ async fn read_crawl(
     rules.ports = settings.followed_ports(ports).into();
     if let Some(error) = closed_by {
         let crawl = &open.name;
-        tracing::error!(crawl, %error, "its patterns cost too much: no more links are followed");
+        tracing::error!(crawl, %error, "the patterns cost too much; following no more links");
     }
     let patterns = Arc::clone(&rules.patterns);
     let filters = match lists.compile(&open.name, (&settings.filters, patterns), stores).await {
@@ -262,11 +262,12 @@ async fn read_crawl(
         rules.filter = Some(Arc::<FilterSet>::clone(&filters));
     }
     let repeat = repeat_of(coordinator, open, &settings).await?;
-    let (ranges, media) = (&settings.stores, settings.media_store.as_deref());
+    let ranges = &settings.stores;
+    let media = settings.media_store.as_deref();
     let stores = match CrawlStores::open(&open.store, ranges, media, stores).await {
         Ok(stores) => Some(stores),
         Err(error) => {
-            tracing::warn!(crawl = open.name, %error, "its store cannot be opened; trying again");
+            tracing::warn!(crawl = open.name, %error, "cannot open the store; retrying");
             None
         }
     };
@@ -305,13 +306,13 @@ async fn repeat_of(
     let Some(again) = settings.again else { return Ok(None) };
     let crawl = &open.name;
     let Some(earlier) = coordinator.earlier_crawl(open.crawl).await? else {
-        tracing::warn!(crawl, %again, "the crawl that it repeats is gone; storing all anew");
+        tracing::warn!(crawl, %again, "the earlier crawl is gone; storing everything again");
         return Ok(None);
     };
     match Repeat::new(settings, &open.store, &earlier) {
         Ok(repeat) => Ok(Some(repeat)),
         Err(error) => {
-            let what = "the crawl that it repeats cannot be read; storing all anew";
+            let what = "cannot read the earlier crawl; storing everything again";
             tracing::warn!(crawl, %again, %error, "{what}");
             Ok(None)
         }

@@ -1,4 +1,4 @@
-//! A worker's part in live crawls: the scheduler of its slots, and the background tasks next to it.
+//! Runs live crawls in a worker: the scheduler for its slots, and the background tasks next to it.
 //!
 //! Does not depend on the command line.
 
@@ -15,17 +15,17 @@ use tokio::{
 use crate::{
     archives::{ArchiveSettings, Archives, MAX_WAITING},
     blocked,
+    fetch::FetchContext,
     filters::load::FilterLists,
-    holder::{
-        CrawlerEnd,
-        state::{Holder, State},
-    },
     leases::Leases,
     metrics,
-    puts_under_way::PutsUnderWay,
-    repeat::{EarlierFetches, answer_questions},
-    stored_bodies::LastForgotten,
-    visit::VisitContext,
+    pending_uploads::PendingUploads,
+    repeat::{EarlierFetches, serve_lookups},
+    scheduler::{
+        CrawlerEnd,
+        state::{Scheduler, State},
+    },
+    stored_bodies::LastForgetTime,
     webhooks::Webhooks,
     worker_settings::CrawlerSettings,
 };
@@ -34,14 +34,14 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlerError {
     /// The built-in public suffix list is invalid.
-    #[error("the list of public suffixes: {0}")]
+    #[error("the public suffix list: {0}")]
     Suffixes(#[from] SuffixError),
     /// Postgres cannot be reached, or returned an error.
     #[error(transparent)]
     Database(#[from] everytab_coordinator::Error),
 }
 
-/// Crawls until `stop` becomes true or, if the settings say so, until no crawl is open. Then
+/// Crawls until `stop` becomes true or, if the settings request this, until no crawl is open. Then
 /// records all state and releases the slots.
 ///
 /// # Errors
@@ -56,13 +56,13 @@ pub async fn run(
     metrics::begin_at_zero();
     let options = Arc::new(PageOptions::default());
     blocked::read_all(&coordinator, &options.exclusions).await?;
-    let mut beside = JoinSet::new();
-    let (kept, asking) = (options.exclusions.clone(), fetcher.clone());
-    beside.spawn(blocked::keep_up_to_date(coordinator.clone(), asking, kept));
+    let mut tasks = JoinSet::new();
+    let exclusions = options.exclusions.clone();
+    tasks.spawn(blocked::poll_blocklist(coordinator.clone(), fetcher.clone(), exclusions));
     let webhooks = Webhooks::new(coordinator.clone(), fetcher.clone(), Arc::clone(&options));
     let (finish, finished) = oneshot::channel();
-    let mut telling = JoinSet::new();
-    telling.spawn(webhooks.send_until(finished));
+    let mut webhook_tasks = JoinSet::new();
+    webhook_tasks.spawn(webhooks.send_until(finished));
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[])?;
     let archive_settings = ArchiveSettings {
         temporary: settings.temporary.clone(),
@@ -72,23 +72,24 @@ pub async fn run(
         operator: settings.operator.clone().unwrap_or_else(|| fetcher.user_agent().to_owned()),
         user_agent: fetcher.user_agent().to_owned(),
     };
-    let (tell_put, put) = mpsc::unbounded_channel();
+    let (upload_sender, uploaded) = mpsc::unbounded_channel();
     let (archives, commands) = mpsc::channel(MAX_WAITING);
-    let puts = PutsUnderWay::default();
-    let forgotten = LastForgotten::default();
-    let writing = Archives::new(archive_settings, tell_put, puts.clone(), forgotten.clone());
-    beside.spawn(writing.run(commands));
+    let pending_uploads = PendingUploads::default();
+    let forgotten = LastForgetTime::default();
+    let archive_task =
+        Archives::new(archive_settings, upload_sender, pending_uploads.clone(), forgotten.clone());
+    tasks.spawn(archive_task.run(commands));
     let leases = Leases::default();
-    let (tell_renewed, renewed) = mpsc::unbounded_channel();
+    let (renewal_sender, renewed) = mpsc::unbounded_channel();
     let worker = settings.worker_id.clone();
-    let renewal = leases.clone().renew_repeatedly(coordinator.clone(), worker, tell_renewed);
-    beside.spawn(renewal);
-    let (tell, events) = mpsc::unbounded_channel();
-    let (earlier, questions) = EarlierFetches::new();
-    beside.spawn(answer_questions(coordinator.clone(), questions));
-    let context = VisitContext::new(fetcher, (ParameterList::default(), suffixes), earlier);
+    let renewal = leases.clone().renew_repeatedly(coordinator.clone(), worker, renewal_sender);
+    tasks.spawn(renewal);
+    let (event_sender, events) = mpsc::unbounded_channel();
+    let (earlier, lookups) = EarlierFetches::new();
+    tasks.spawn(serve_lookups(coordinator.clone(), lookups));
+    let context = FetchContext::new(fetcher, (ParameterList::default(), suffixes), earlier);
     let lists = Arc::new(FilterLists::new(settings.temporary.clone()));
-    let holder = Holder {
+    let scheduler = Scheduler {
         settings,
         lists,
         coordinator,
@@ -96,25 +97,25 @@ pub async fn run(
         options,
         leases,
         archives,
-        put,
-        puts,
+        uploaded,
+        pending_uploads,
         forgotten,
         renewed,
-        tell,
+        event_sender,
         events,
         state: State::default(),
     };
-    let end = holder.run(stop.clone()).await;
+    let end = scheduler.run(stop.clone()).await;
     if end == CrawlerEnd::Finished {
-        // Tell receivers that the last crawl has ended, because no other worker may be there to do
-        // it.
+        // Notify receivers that the last crawl has ended, because no other worker may be there to
+        // do this.
         finish.send(()).ok();
         tokio::select! {
-            _ = telling.join_next() => {}
+            _ = webhook_tasks.join_next() => {}
             _ = stop.wait_for(|stop| *stop) => {}
         }
     }
-    // Dropping the sets ends the background tasks.
+    // Dropping the sets cancels the background tasks.
     Ok(end)
 }
 

@@ -1,8 +1,8 @@
-//! A crawl's filters: frozen settings, loading of their lists, and decisions about pages.
+//! A crawl's filters: frozen settings, loaded lists, and decisions about pages.
 //!
 //! Does not depend on slots or host state.
 
-pub(crate) mod ask;
+pub(crate) mod classifier_client;
 mod copy;
 pub(crate) mod frozen;
 pub(crate) mod judge;

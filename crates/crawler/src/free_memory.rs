@@ -1,14 +1,13 @@
 //! Returns freed memory to the system.
 //!
-//! Host state consists of millions of small allocations, some of which remain when the rest is
-//! dropped. By itself glibc returns only the free memory at the end of a heap: a worker with 4
-//! million known URLs had 679 MB, and 467 MB after one such call. Does not depend on what was
-//! freed.
+//! Host state consists of millions of small allocations, and some remain when the rest is dropped.
+//! By itself, glibc returns only the free memory at a heap's end: a worker with 4 million known
+//! URLs had 679 MB, and 467 MB after one such call. Does not depend on which memory was freed.
 #![allow(unsafe_code)]
 
-/// Returns every free page of all heaps to the system. Takes some tens of milliseconds in a large
-/// process.
-pub(crate) fn give_back() {
+/// Returns every free page in all heaps to the system. This takes some tens of milliseconds in a
+/// large process.
+pub(crate) fn trim() {
     // SAFETY: `malloc_trim` may be called at any time and by any thread.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     unsafe {
@@ -27,7 +26,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_freed_between_pieces_that_stay_is_given_back() {
+    fn memory_freed_between_live_allocations_is_returned() {
         let pieces: Vec<Vec<u8>> = (0..8_000).map(|n| vec![n as u8; 10_000]).collect();
         // Each piece is larger than two pages, and every second one is kept.
         let (mut kept, mut is_kept) = (pieces, false);
@@ -36,7 +35,7 @@ mod tests {
             is_kept
         });
         let before = resident_pages();
-        give_back();
+        trim();
         let after = resident_pages();
         assert!(after + 3_000 < before, "{before} pages, then {after}");
         assert_eq!(kept.len(), 4_000);

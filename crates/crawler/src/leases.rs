@@ -1,10 +1,9 @@
-//! The slot leases of this process, and their renewal in a separate task, so that no other work
-//! delays it.
+//! This process's slot leases. A separate task renews them, so that no other work delays this.
 //!
-//! Invariants: a slot is valid only while Postgres must still consider its lease held, by the
-//! clocks of this host and counted from before the call that granted or renewed it. Leases are
-//! renewed only while the scheduler's loop makes progress: a stuck worker loses its slots, and its
-//! share of them, to other workers. Does not depend on what is done with a slot.
+//! Invariants: a slot is valid only while Postgres must still consider its lease held, by this
+//! host's clocks and counted from before the call that granted or renewed it. Leases are renewed
+//! only while the scheduler's loop makes progress: a stuck worker loses its slots, and its share of
+//! them, to other workers. Does not depend on how a slot is used.
 
 use std::{
     collections::HashMap,
@@ -23,16 +22,16 @@ use tokio::sync::mpsc;
 
 use crate::metrics;
 
-/// Interval between renewals: six in the 30 seconds of a lease.
+/// Interval between renewals: six during a lease's 30 seconds.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
 /// No requests are sent under a lease that ends sooner than this, so that a request in flight is
 /// over, or cancelled, before another worker sends one to its host.
 const MARGIN: Duration = Duration::from_secs(5);
 /// Renewals stop when the loop has made no progress for this long. A busy host may delay it by
-/// seconds. Together with the 30 seconds of a lease, slots are free within a minute.
+/// seconds. Together with the lease's 30 seconds, slots are free within a minute.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
 /// Number of consecutive renewals that must find the loop without progress. After the system was
-/// suspended, or the process stopped, this gives the loop the time of one renewal to continue.
+/// suspended, or the process stopped, this gives the loop one more interval to continue.
 const STALLED_RENEWALS: u32 = 2;
 /// Interval at which a request in flight checks its lease, which may have expired while the system
 /// was suspended.
@@ -41,10 +40,10 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const _: () = assert!(STALL_LIMIT.as_secs() + RENEWAL_INTERVAL.as_secs() + 30 < 60);
 const _: () = assert!(STALL_LIMIT.as_secs() > 3 * RENEWAL_INTERVAL.as_secs());
 
-/// What a renewal reports to the scheduler.
+/// A renewal's report to the scheduler.
 #[derive(Debug)]
 pub(crate) struct Renewed {
-    /// Leases that are lost.
+    /// Lost leases.
     pub lost: Vec<SlotFence>,
     /// Maximum slots that this worker may hold.
     pub share: usize,
@@ -119,7 +118,7 @@ pub(crate) struct Leases {
     held: Arc<Mutex<HashMap<i16, Held>>>,
     /// Whether this worker is excluded from those that share the slots.
     is_apart: Arc<AtomicBool>,
-    /// Counts the iterations of the scheduler's loop.
+    /// Counts iterations of the scheduler's loop.
     heartbeat: Heartbeat,
 }
 
@@ -129,13 +128,13 @@ impl Leases {
         self.heartbeat.beat();
     }
 
-    /// Adds a lease that was requested at `asked_at`.
-    pub(crate) fn add(&self, lease: &SlotLease, asked_at: Instant) {
+    /// Adds a lease that was requested at `requested_at`.
+    pub(crate) fn add(&self, lease: &SlotLease, requested_at: Instant) {
         let SlotLease { fence, length, .. } = lease;
-        let utc = Utc::now() - TimeDelta::from_std(asked_at.elapsed()).unwrap_or_default();
-        let (ends_at, ends_at_utc) = (asked_at, utc);
+        let utc = Utc::now() - TimeDelta::from_std(requested_at.elapsed()).unwrap_or_default();
+        let (ends_at, ends_at_utc) = (requested_at, utc);
         let mut held = Held { fence: *fence, length: *length, ends_at, ends_at_utc };
-        held.extend(Moment { at: asked_at, utc });
+        held.extend(Moment { at: requested_at, utc });
         self.held.lock().insert(fence.slot, held);
     }
 
@@ -191,7 +190,7 @@ impl Leases {
         self,
         coordinator: Coordinator,
         worker: String,
-        tell: mpsc::UnboundedSender<Renewed>,
+        sender: mpsc::UnboundedSender<Renewed>,
     ) {
         let mut movement = Movement::new(self.heartbeat.count(), Instant::now());
         let mut was_stalled = false;
@@ -202,39 +201,45 @@ impl Leases {
             if let Some(stalled_for) = stalled_for {
                 if !std::mem::replace(&mut was_stalled, true) {
                     let seconds = stalled_for.as_secs();
-                    tracing::error!(seconds, "the crawler is stuck: its slots are not renewed");
+                    tracing::error!(seconds, "the scheduler is stuck; its leases are not renewed");
                 }
                 continue;
             }
             if std::mem::take(&mut was_stalled) {
-                tracing::warn!("the crawler moves again");
+                tracing::warn!("the scheduler makes progress again");
             }
             let fences: Vec<SlotFence> = self.held.lock().values().map(|held| held.fence).collect();
             if fences.is_empty() && self.is_apart.load(Ordering::Relaxed) {
                 continue;
             }
-            let asked_at = Moment::now();
+            let requested_at = Moment::now();
             match coordinator.renew_slots(&worker, &fences).await {
                 Ok(renewal) => {
-                    let lost = self.renewed(&fences, &renewal.held, asked_at);
+                    let lost = self.renewed(&fences, &renewal.held, requested_at);
                     let (share, live_workers) = (renewal.share, renewal.live_workers);
-                    tell.send(Renewed { lost, share, live_workers }).ok();
+                    sender.send(Renewed { lost, share, live_workers }).ok();
                 }
-                Err(error) => tracing::warn!(%error, "the leases of slots cannot be renewed"),
+                Err(error) => tracing::warn!(%error, "cannot renew the leases of slots"),
             }
         }
     }
 
-    /// Extends the leases that a renewal requested at `asked_at` confirmed. Returns the lost ones.
-    fn renewed(&self, asked: &[SlotFence], held: &[i16], asked_at: Moment) -> Vec<SlotFence> {
+    /// Extends the leases that a renewal requested at `requested_at` confirmed. Returns the
+    /// lost ones.
+    fn renewed(
+        &self,
+        requested: &[SlotFence],
+        held: &[i16],
+        requested_at: Moment,
+    ) -> Vec<SlotFence> {
         let mut table = self.held.lock();
         let mut lost = Vec::new();
-        for fence in asked {
+        for fence in requested {
             let Some(one) = table.get_mut(&fence.slot).filter(|one| one.fence == *fence) else {
                 continue;
             };
             if held.contains(&fence.slot) {
-                one.extend(asked_at);
+                one.extend(requested_at);
             } else {
                 table.remove(&fence.slot);
                 lost.push(*fence);
@@ -255,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_stalled_when_renewals_find_it_where_it_was_for_too_long() {
+    fn a_loop_is_stalled_once_renewals_find_no_progress_for_too_long() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         let mut movement = Movement::new(0, start);

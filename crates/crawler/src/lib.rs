@@ -1,7 +1,7 @@
-//! Live crawls: their settings, their seeds, and the scheduler that fetches the URLs of slots.
+//! Live crawls: their settings, their seeds, and the scheduler that fetches URLs.
 //!
-//! [`CrawlSettings`] are the settings of a crawl, frozen with it as JSON. [`SeedReader`] and
-//! [`SeedBatch`] turn lines of URLs into rows of links. [`run`] is a worker's part: it leases
+//! [`CrawlSettings`] are a crawl's settings, frozen with it as JSON. [`SeedReader`] and
+//! [`SeedBatch`] turn lines with URLs into rows of links. [`run`] crawls in a worker: it leases
 //! slots, fetches their hosts' URLs, and records the captures. Does not depend on sockets, SQL or
 //! the command line.
 
@@ -9,10 +9,11 @@ mod archives;
 mod blocked;
 mod crawl;
 mod crawler;
+mod fetch;
+mod fetch_rows;
 mod filters;
 mod free_memory;
-mod holder;
-mod known;
+mod host;
 mod leases;
 mod load;
 pub mod metrics;
@@ -20,12 +21,13 @@ mod origin_health;
 mod origins;
 mod outcomes;
 mod own_hosts;
+mod owner_limits;
+mod pending_uploads;
 mod progress;
-mod puts_under_way;
 mod readable;
 mod redirect_chain;
 mod repeat;
-mod rows;
+mod scheduler;
 mod settings;
 mod sitemaps;
 mod slot;
@@ -33,8 +35,6 @@ mod stored_bodies;
 mod stored_copy;
 mod stores;
 mod submit;
-mod tenants;
-mod visit;
 mod webhooks;
 mod worker_settings;
 
@@ -43,9 +43,9 @@ pub use filters::{
     frozen::{FreezeError, FrozenFilter, FrozenList, MAX_FILTERS, list_names_of},
     load::FilterLists,
 };
-pub use holder::CrawlerEnd;
 pub use outcomes::{every_outcome, outcomes_of};
 pub use own_hosts::OwnHosts;
+pub use scheduler::CrawlerEnd;
 pub use settings::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MAX_DURATION_S, MAX_LIST_SITES,
     MIN_PUBLIC_DELAY_MS, MediaOption, NofollowOption, RETRIES, STORE_AGAIN_AFTER_S, SearchOption,

@@ -1,6 +1,6 @@
-//! Reads links and sites of held slots, in separate tasks.
+//! Reads links and sites for held slots, in separate tasks.
 //!
-//! Does not depend on what is done with them.
+//! Does not depend on how they are used.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -15,10 +15,10 @@ use everytab_frontier::{
     ChunkError, HostState, Link, ParameterList, Unpacked, slot_of_site, unpack_links,
 };
 
-use crate::{known::SiteKey, visit::VisitContext};
+use crate::{fetch::FetchContext, host::SiteKey};
 
-/// Maximum rows of links that one call reads. Each may hold some thousands of links.
-pub(crate) const ROWS_A_CALL: u32 = 64;
+/// Maximum rows that one call reads. Each may hold some thousands of links.
+pub(crate) const ROWS_PER_CALL: u32 = 64;
 
 /// A kind of pass over links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl PassKind {
     /// All kinds.
     pub(crate) const ALL: [Self; 3] = [Self::Urgent, Self::Ordinary, Self::Newer];
 
-    /// Returns the lane of its links.
+    /// Returns the lane from which it reads.
     pub(crate) fn lane(self) -> LinkLane {
         match self {
             Self::Urgent => LinkLane::Urgent,
@@ -47,36 +47,36 @@ impl PassKind {
 /// Slots, with the cursors from which their links are read.
 pub(crate) type Readers = Vec<(SlotFence, LinkCursors)>;
 
-/// A batch of links that was read.
+/// A batch of links.
 pub(crate) struct LinksRead {
-    /// The kind of the pass.
+    /// The pass's kind.
     pub kind: PassKind,
     /// The pass for which they were read.
     pub pass: u64,
     /// The position up to which links are read once the pass is done.
     pub ceiling: String,
-    /// The position of the last row. `None` if there are no more rows.
+    /// The last row's position. `None` if there are no more rows.
     pub more_after: Option<String>,
     /// The links for these slots.
     pub links: VecDeque<ReadLink>,
-    /// The crawls of these links.
+    /// The crawls that have these links.
     pub crawls: HashSet<i32>,
 }
 
-/// A link with the fence of its slot, and its crawl.
+/// A link with its slot's fence, and its crawl.
 pub(crate) type ReadLink = (SlotFence, i32, Link);
 
-/// Reads the next links of a lane for some slots, after `from`.
+/// Reads a lane's next links for some slots, after `from`.
 pub(crate) async fn read_links(
     coordinator: &Coordinator,
-    context: &Arc<VisitContext>,
+    context: &Arc<FetchContext>,
     (kind, pass, readers): (PassKind, u64, &Readers),
     from: Option<(String, String)>,
 ) -> Result<LinksRead, Error> {
     let slots: Vec<(i16, LinkCursors)> =
         readers.iter().map(|(fence, cursors)| (fence.slot, cursors.clone())).collect();
     let from = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), after.as_str()));
-    let mut unread = coordinator.read_links(&slots, kind.lane(), from, ROWS_A_CALL).await?;
+    let mut unread = coordinator.read_links(&slots, kind.lane(), from, ROWS_PER_CALL).await?;
     let rows = std::mem::take(&mut unread.rows);
     let UnreadLinks { ceiling, more_after, .. } = unread;
     let crawls = rows.iter().map(|row| row.crawl).collect();
@@ -99,7 +99,7 @@ async fn unpacked_by<T: Send + 'static>(
 fn links_of(
     rows: &[UnreadRow],
     fences: &HashMap<i16, SlotFence>,
-    context: &VisitContext,
+    context: &FetchContext,
 ) -> Result<VecDeque<ReadLink>, Error> {
     let mut links = VecDeque::new();
     for UnreadRow { slots, crawl, data, position, .. } in rows {
@@ -115,33 +115,33 @@ fn links_of(
     Ok(links)
 }
 
-/// A site that was loaded.
+/// A loaded site.
 pub(crate) struct LoadedSite {
     /// The site and its crawl.
     pub key: SiteKey,
     /// Its hosts.
     pub hosts: Vec<HostManners>,
-    /// The state of each host on which the crawl has URLs.
+    /// The state of each host with URLs in this crawl.
     pub states: Vec<(u64, Unpacked)>,
 }
 
-/// Loads sites, each with the fence of its slot.
+/// Loads sites, each with its slot's fence.
 pub(crate) async fn load_sites(
     coordinator: &Coordinator,
-    context: &Arc<VisitContext>,
+    context: &Arc<FetchContext>,
     sites: Vec<(SlotFence, SiteKey)>,
 ) -> Result<Vec<(SlotFence, LoadedSite)>, Error> {
-    let asked: Vec<(i16, u64)> =
+    let wanted: Vec<(i16, u64)> =
         sites.iter().map(|(fence, key)| (fence.slot, key.site_hash)).collect();
     let mut by_site: HashMap<u64, Vec<HostManners>> = HashMap::new();
-    for (_, manners) in coordinator.load_site_hosts(&asked).await? {
+    for (_, manners) in coordinator.load_site_hosts(&wanted).await? {
         let hosts = by_site.entry(manners.site_hash).or_default();
         if hosts.iter().all(|host| host.host_hash != manners.host_hash) {
             hosts.push(manners);
         }
     }
     let hosts_of = |key: &SiteKey| by_site.get(&key.site_hash).map_or(&[][..], Vec::as_slice);
-    let asked: Vec<(i16, i32, u64)> = sites
+    let wanted: Vec<(i16, i32, u64)> = sites
         .iter()
         .flat_map(|(fence, key)| {
             let hosts = hosts_of(key).iter();
@@ -149,8 +149,8 @@ pub(crate) async fn load_sites(
         })
         .collect();
     let mut chunks: HashMap<(i32, u64), Vec<StoredChunk>> = HashMap::new();
-    if !asked.is_empty() {
-        for chunk in coordinator.load_host_chunks(&asked).await? {
+    if !wanted.is_empty() {
+        for chunk in coordinator.load_host_chunks(&wanted).await? {
             chunks.entry((chunk.crawl, chunk.host_hash)).or_default().push(chunk);
         }
     }
@@ -158,7 +158,7 @@ pub(crate) async fn load_sites(
     unpacked_by(move || sites_of(sites, &by_site, &chunks, &context.parameters)).await?
 }
 
-/// Unpacks sites, each with the states of its hosts.
+/// Unpacks sites, each with its hosts' states.
 fn sites_of(
     sites: Vec<(SlotFence, SiteKey)>,
     hosts: &HashMap<u64, Vec<HostManners>>,

@@ -1,7 +1,7 @@
 //! The crawler's OpenTelemetry instruments.
 //!
 //! Invariant: labels take their values from closed lists, so that the number of series is bounded.
-//! Does not depend on which exporter reads the instruments.
+//! Does not depend on the exporter that reads the instruments.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -14,64 +14,64 @@ use opentelemetry::global;
 use serde_json::Value;
 
 instruments! { Instruments METRICS
-    fetches: counter() "everytab.crawl.fetches" "{url}" ["ending"]
-        "URLs of live crawls that checkpoints recorded, by how they ended: captured, failed, \
+    fetches: counter() "everytab.crawl.fetches" "{url}" ["state"]
+        "URLs of live crawls that checkpoints recorded, by their final state: captured, failed, \
          refused, left";
-    links: counter() "everytab.crawl.links" "{link}" ["way"]
+    links: counter() "everytab.crawl.links" "{link}" ["direction"]
         "Links of live crawls that checkpoints recorded: sent to slots, and read by them";
-    checkpoints: counter() "everytab.crawl.checkpoints" "{checkpoint}" ["end"]
-        "Checkpoints of slots that ended: recorded, lost with the lease, or failed";
+    checkpoints: counter() "everytab.crawl.checkpoints" "{checkpoint}" ["result"]
+        "Finished checkpoints of slots: recorded, lost with the lease, or failed";
     checkpoint_duration: histogram(LATENCY_SECONDS) "everytab.crawl.checkpoint.duration" "s" []
-        "From the sending of a checkpoint to its answer, all attempts included";
+        "Time until Postgres replies to a checkpoint, all attempts included";
     errors: counter() "everytab.crawl.errors" "{error}" ["call"]
-        "Calls of the crawler to Postgres that failed; each is made again";
-    classified: counter() "everytab.crawl.classified" "{page}" ["answer"]
-        "Pages of which a classifier was asked, by its answer: keep, drop, nofollow; or timeout, \
-         unreachable, invalid, and then the page is kept";
-    webhook_events: counter() "everytab.crawl.webhook.events" "{event}" ["end"]
-        "Attempts at events of webhooks: sent, or failed and tried again later; and dropped, \
+        "Calls of the crawler to Postgres that failed. Each is retried";
+    classified: counter() "everytab.crawl.classified" "{page}" ["verdict"]
+        "Pages sent to a classifier, by its verdict: keep, drop, nofollow; or timeout, \
+         unreachable, invalid, in which case the page is kept";
+    webhook_events: counter() "everytab.crawl.webhook.events" "{event}" ["result"]
+        "Attempts to send events to webhooks: sent, or failed and retried later; and dropped: \
          events that were given up";
     webhooks_waiting: gauge() "everytab.crawl.webhooks" "{webhook}" ["state"]
-        "Webhooks of all keys that have events waiting, and those of them that fail, as each \
-         worker counts them once a minute";
+        "Webhooks of all keys with waiting events, and those among them that fail. Each worker \
+         counts them once per minute";
     slots: gauge() "everytab.crawl.slots" "{slot}" []
         "Slots that this worker holds";
-    slots_stopped: gauge() "everytab.crawl.slots.stopped" "{slot}" []
-        "Slots held whose hosts are not asked, because what was done is not recorded for too long \
-         or too many records wait to be written";
+    slots_stalled: gauge() "everytab.crawl.slots.stalled" "{slot}" []
+        "Held slots whose hosts get no requests, because changes have been unrecorded for too \
+         long or too many records wait to be written";
     stuck: gauge() "everytab.crawl.stuck" "{worker}" []
-        "1 while the loop that holds the slots has not moved for so long that they are not \
-         renewed, so that other workers take them; else 0";
+        "1 while the scheduler has made no progress for so long that its leases are not renewed, \
+         so that other workers lease its slots; otherwise 0";
     hosts: gauge() "everytab.crawl.hosts" "{host}" ["state"]
-        "Hosts of the slots held: loaded, and due, which could be asked now";
+        "Hosts in the held slots: loaded, and due, which could get a request now";
     requests: gauge() "everytab.crawl.requests" "{request}" []
-        "Requests of the crawler under way, waiting for their permits included";
-    unput: gauge() "everytab.crawl.records.waiting" "{record}" []
-        "Answers whose records are not in the store yet";
+        "Requests of the crawler in flight, including those that wait for a permit";
+    pending_uploads: gauge() "everytab.crawl.records.pending" "{record}" []
+        "WARC records that are not uploaded yet";
     state_bytes: gauge() "everytab.crawl.state" "By" []
-        "Memory of what is known of the hosts that are loaded";
+        "Memory for the state of loaded hosts";
 }
 
-/// Calls to Postgres whose failures are counted.
+/// Counted calls to Postgres.
 const CALLS: [&str; 8] = ["list", "lease", "release", "due", "links", "sites", "drop", "webhooks"];
 
-/// Results of requests to a classifier.
-const ANSWERS: [&str; 6] = ["keep", "drop", "nofollow", "timeout", "unreachable", "invalid"];
+/// A classifier's possible results.
+const VERDICTS: [&str; 6] = ["keep", "drop", "nofollow", "timeout", "unreachable", "invalid"];
 
-/// Results of webhook events.
-const EVENT_ENDS: [&str; 3] = ["sent", "failed", "dropped"];
+/// Possible results for webhook events.
+const EVENT_RESULTS: [&str; 3] = ["sent", "failed", "dropped"];
 
-/// The purposes of the crawler's requests.
+/// The purposes for which the crawler sends requests.
 const PURPOSES: [PurposeKind; 4] =
     [PurposeKind::Page, PurposeKind::Media, PurposeKind::Robots, PurposeKind::Sitemap];
 
 /// A measurement of the scheduler's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct Gauges {
     /// Slots held.
     pub slots: u64,
     /// Slots among them whose hosts get no requests, because recording lags.
-    pub stopped: u64,
+    pub stalled: u64,
     /// Loaded hosts.
     pub hosts: u64,
     /// Hosts among them that could get a request now.
@@ -79,8 +79,8 @@ pub(crate) struct Standing {
     /// Requests in flight.
     pub requests: u64,
     /// Records that are not uploaded yet.
-    pub unput: u64,
-    /// Bytes of host state.
+    pub pending_uploads: u64,
+    /// Host state in bytes.
     pub state_bytes: u64,
 }
 
@@ -91,24 +91,24 @@ fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
 
-/// Adds 0 to every series of the counters. A series that does not exist before its first event
-/// hides that event from queries for its rate.
+/// Adds 0 to every counter's series. A series that does not exist before its first event hides this
+/// event from queries for its rate.
 pub(crate) fn begin_at_zero() {
     let instruments = instruments();
-    for ending in ["captured", "failed", "refused", "left"] {
-        instruments.fetches.add(0, &[label("ending", ending)]);
+    for state in ["captured", "failed", "refused", "left"] {
+        instruments.fetches.add(0, &[label("state", state)]);
     }
-    for way in ["sent", "read"] {
-        instruments.links.add(0, &[label("way", way)]);
+    for direction in ["sent", "read"] {
+        instruments.links.add(0, &[label("direction", direction)]);
     }
-    for end in ["recorded", "lost", "failed"] {
-        instruments.checkpoints.add(0, &[label("end", end)]);
+    for result in ["recorded", "lost", "failed"] {
+        instruments.checkpoints.add(0, &[label("result", result)]);
     }
-    for answer in ANSWERS {
-        instruments.classified.add(0, &[label("answer", answer)]);
+    for verdict in VERDICTS {
+        instruments.classified.add(0, &[label("verdict", verdict)]);
     }
-    for end in EVENT_ENDS {
-        instruments.webhook_events.add(0, &[label("end", end)]);
+    for result in EVENT_RESULTS {
+        instruments.webhook_events.add(0, &[label("result", result)]);
     }
     for call in CALLS {
         instruments.errors.add(0, &[label("call", call)]);
@@ -121,17 +121,17 @@ pub(crate) fn failed(call: &'static str) {
     instruments().errors.add(1, &[label("call", call)]);
 }
 
-/// Records how a request to a classifier ended: one of [`ANSWERS`].
-pub(crate) fn classified(answer: &'static str) {
-    instruments().classified.add(1, &[label("answer", answer)]);
+/// Records a classifier's result: one of [`VERDICTS`].
+pub(crate) fn classified(verdict: &'static str) {
+    instruments().classified.add(1, &[label("verdict", verdict)]);
 }
 
-/// Records attempts to send events of a webhook, and how many events were given up.
+/// Records attempts to send a webhook's events, and how many events were given up.
 pub(crate) fn webhook_tried(tries: &[WebhookTry], dropped: i64) {
     let sent = tries.iter().filter(|one| one.outcome == Outcome::Ok.as_str()).count() as u64;
     let failed = tries.len() as u64 - sent;
-    for (end, amount) in EVENT_ENDS.into_iter().zip([sent, failed, dropped.unsigned_abs()]) {
-        instruments().webhook_events.add(amount, &[label("end", end)]);
+    for (result, amount) in EVENT_RESULTS.into_iter().zip([sent, failed, dropped.unsigned_abs()]) {
+        instruments().webhook_events.add(amount, &[label("result", result)]);
     }
 }
 
@@ -143,48 +143,48 @@ pub(crate) fn webhooks_wait(backlog: WebhookBacklog) {
     }
 }
 
-/// Records how a checkpoint ended, and what it contained.
+/// Records a checkpoint's result and content.
 pub(crate) fn checkpointed(
     checkpoint: &Checkpoint,
-    answer: &Result<CheckpointAnswer, Error>,
+    reply: &Result<CheckpointAnswer, Error>,
     took: Duration,
 ) {
     let instruments = instruments();
     instruments.checkpoint_duration.record(took.as_secs_f64(), &[]);
-    let end = match answer {
+    let result = match reply {
         Ok(CheckpointAnswer::Recorded { .. }) => "recorded",
         Ok(CheckpointAnswer::Lost) => "lost",
         Err(_) => "failed",
     };
-    instruments.checkpoints.add(1, &[label("end", end)]);
-    if end != "recorded" {
+    instruments.checkpoints.add(1, &[label("result", result)]);
+    if result != "recorded" {
         return;
     }
     for counts in &checkpoint.counts {
-        for (ending, amount) in [
+        for (state, amount) in [
             ("captured", counts.captured),
             ("failed", sum_of(&counts.failed)),
             ("refused", sum_of(&counts.refused)),
             ("left", sum_of(&counts.left)),
         ] {
-            instruments.fetches.add(amount.unsigned_abs(), &[label("ending", ending)]);
+            instruments.fetches.add(amount.unsigned_abs(), &[label("state", state)]);
         }
-        for (way, amount) in [("sent", counts.sent), ("read", counts.read)] {
-            instruments.links.add(amount.unsigned_abs(), &[label("way", way)]);
+        for (direction, amount) in [("sent", counts.sent), ("read", counts.read)] {
+            instruments.links.add(amount.unsigned_abs(), &[label("direction", direction)]);
         }
     }
 }
 
 /// Records a measurement of the scheduler's state.
-pub(crate) fn stands(standing: Standing) {
+pub(crate) fn record_gauges(gauges: Gauges) {
     let instruments = instruments();
-    let Standing { slots, stopped, hosts, due, requests, unput, state_bytes } = standing;
+    let Gauges { slots, stalled, hosts, due, requests, pending_uploads, state_bytes } = gauges;
     instruments.slots.record(slots, &[]);
-    instruments.slots_stopped.record(stopped, &[]);
+    instruments.slots_stalled.record(stalled, &[]);
     instruments.hosts.record(hosts, &[label("state", "loaded")]);
     instruments.hosts.record(due, &[label("state", "due")]);
     instruments.requests.record(requests, &[]);
-    instruments.unput.record(unput, &[]);
+    instruments.pending_uploads.record(pending_uploads, &[]);
     instruments.state_bytes.record(state_bytes, &[]);
 }
 
@@ -193,7 +193,7 @@ pub(crate) fn stuck(is_stuck: bool) {
     instruments().stuck.record(is_stuck.into(), &[]);
 }
 
-/// Returns the sum of counts by reason.
+/// Returns the total of counts by reason.
 fn sum_of(counts: &Value) -> i64 {
     let counts = counts.as_object().into_iter().flat_map(|counts| counts.values());
     counts.filter_map(Value::as_i64).sum()

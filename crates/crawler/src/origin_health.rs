@@ -1,11 +1,11 @@
-//! Counts consecutive failures of an origin, and derives its pauses.
+//! Counts an origin's consecutive failures, and derives its pauses.
 //!
 //! A transient failure (a refused connection, a 503, a body that ends early) is due to its URL or
-//! to the whole origin. If no connection can be made, it is the origin's. If several URLs fail in a
-//! row, or one of the last has a single retry left, a page that the origin served before is fetched
-//! again, as a probe. If the probe succeeds, the failures are the URLs'. Otherwise the origin is
-//! paused as a whole, longer each time, and its URLs keep their retries. Pure: the caller passes
-//! the time.
+//! to the whole origin. If no connection can be made, the origin is to blame. If several URLs fail
+//! in a row, or one of the last has a single retry left, a page that the origin served before is
+//! fetched again, as a probe. If this probe succeeds, the URLs are to blame. Otherwise the whole
+//! origin is paused, longer each time, and its URLs keep their retries. Pure: the caller passes the
+//! time.
 
 use std::time::Duration;
 
@@ -23,18 +23,18 @@ pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 /// A transient failure of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageFailure {
-    /// The outcome of the request.
+    /// The request's outcome.
     pub outcome: Outcome,
     /// The URL.
     pub url: UrlHash,
     /// Whether no connection could be made, so that the URL is not at fault.
     pub is_of_origin: bool,
-    /// Whether the URL has a single retry left, and fewer URLs of its origin than
-    /// [`FAILURES_BEFORE_PAUSE`] are pending.
+    /// Whether this URL has a single retry left, and its origin has fewer than
+    /// [`FAILURES_BEFORE_PAUSE`] pending URLs.
     pub is_last_but_one: bool,
 }
 
-/// What a failure counts against.
+/// The cause to which a failure is attributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blame {
     /// The URL, which loses one retry.
@@ -50,8 +50,7 @@ pub(crate) struct Pause {
     pub since: DateTime<Utc>,
     /// When it gets requests again.
     pub until: DateTime<Utc>,
-    /// Length of the pause in seconds, which the next one doubles. 0 if only `Retry-After` caused
-    /// it.
+    /// The pause in seconds, which the next one doubles. 0 if only `Retry-After` caused it.
     pub pause_s: u32,
     /// Consecutive failures.
     pub failures: u32,
@@ -64,14 +63,14 @@ pub(crate) struct Pause {
 
 impl Pause {
     /// Returns true if the pause ends more than `patience` after `since`, or after `wanted_since`
-    /// if that is later. The URLs of the origin are left then.
+    /// if this is later. In this case the origin's URLs should be left.
     pub(crate) fn is_over(&self, patience: Duration, wanted_since: DateTime<Utc>) -> bool {
         let waited = self.until - self.since.max(wanted_since);
         waited.to_std().is_ok_and(|waited| waited > patience)
     }
 }
 
-/// The failures of an origin since its last response without a failure.
+/// An origin's failures since its last response without a failure.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OriginHealth {
     /// The last pause, even if it is over, because the next failure doubles it.
@@ -90,7 +89,7 @@ pub(crate) struct OriginHealth {
 }
 
 impl OriginHealth {
-    /// Restores the health of a paused origin.
+    /// Restores a paused origin's health.
     pub(crate) fn restore(pause: Pause) -> Self {
         Self {
             failed: vec![None; FAILURES_BEFORE_PAUSE],
@@ -107,14 +106,14 @@ impl OriginHealth {
         self.pause.as_ref()
     }
 
-    /// Returns the page to fetch before any other URL of the origin, to find out whether the origin
-    /// fails as a whole. `None` if no probe is needed.
+    /// Returns the page to fetch before the origin's other URLs, to find out whether the whole
+    /// origin fails. `None` if no probe is needed.
     pub(crate) fn probe(&self) -> Option<&str> {
         self.good_page.as_deref().filter(|_| self.is_probed)
     }
 
     /// Records a response that is not a failure. Returns true if the origin was paused before.
-    pub(crate) fn answered(&mut self) -> bool {
+    pub(crate) fn responded(&mut self) -> bool {
         self.failed.clear();
         self.failures = 0;
         self.failing_since = None;
@@ -128,7 +127,7 @@ impl OriginHealth {
     }
 
     /// Returns whether the origin served a page.
-    pub(crate) fn has_given(&self) -> bool {
+    pub(crate) fn has_served_page(&self) -> bool {
         self.good_page.is_some()
     }
 
@@ -152,7 +151,7 @@ impl OriginHealth {
     }
 
     /// Records that the origin sent a `Retry-After`, which does not double the next pause.
-    pub(crate) fn asked_for_pause(
+    pub(crate) fn requested_pause(
         &mut self,
         outcome: Outcome,
         pause: Duration,
@@ -181,8 +180,8 @@ impl OriginHealth {
         });
     }
 
-    /// Records a transient failure of a page, and returns what it counts against. An origin that
-    /// fails as a whole is paused, at first for `first_pause`.
+    /// Records a page's transient failure, and returns its cause. If the whole origin fails, it is
+    /// paused, at first for `first_pause`.
     pub(crate) fn page_failed(
         &mut self,
         failure: &PageFailure,
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn several_urls_that_fail_in_a_row_pause_the_origin_and_keep_their_retries() {
+    fn consecutive_failures_of_several_urls_pause_the_origin_and_cost_no_retries() {
         let (mut health, now) = (OriginHealth::default(), Utc::now());
         for url in 0..4 {
             let blame = health.page_failed(&failure(Outcome::Http5xx, url), FIRST, now);
@@ -245,12 +244,12 @@ mod tests {
         }
         let pause = health.pause().unwrap().clone();
         assert!(pause.is_over(FIRST, now) && !pause.is_over(PAUSE_MAX, now));
-        assert!(health.answered() && health.pause().is_none());
-        assert!(!health.answered());
+        assert!(health.responded() && health.pause().is_none());
+        assert!(!health.responded());
     }
 
     #[test]
-    fn a_page_that_came_before_tells_failures_of_pages_from_an_outage() {
+    fn a_probe_distinguishes_failing_pages_from_an_outage() {
         let (mut health, now) = (OriginHealth::default(), Utc::now());
         health.gave("http://a.com/");
         health.gave("http://a.com/other");
@@ -261,7 +260,7 @@ mod tests {
                 assert_eq!((blame, health.pause()), (Blame::Url, None), "{round} {url}");
             }
             assert_eq!(health.probe(), Some("http://a.com/"));
-            assert!(!health.answered());
+            assert!(!health.responded());
         }
         (0..5).for_each(|url| {
             health.page_failed(&failure(Outcome::Http5xx, url), FIRST, now);
@@ -272,7 +271,7 @@ mod tests {
         }
         let mut restored = OriginHealth::restore(health.pause().unwrap().clone());
         assert_eq!(restored.probe(), Some("http://a.com/"), "the next holder probes too");
-        assert!(restored.answered() && restored.probe().is_none());
+        assert!(restored.responded() && restored.probe().is_none());
         restored.forget_probe();
         (0..5).for_each(|url| {
             restored.page_failed(&failure(Outcome::Http5xx, url), FIRST, now);
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn few_pages_that_always_fail_end() {
+    fn a_few_pages_that_always_fail_run_out_of_retries() {
         let (mut health, now) = (OriginHealth::default(), Utc::now());
         for _ in 0..=10 {
             for url in 0..4 {
@@ -293,11 +292,11 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_came_before_is_asked_for_before_a_last_retry() {
+    fn a_known_good_page_is_probed_before_a_last_retry() {
         let (mut health, now) = (OriginHealth::default(), Utc::now());
         let last = PageFailure { is_last_but_one: true, ..failure(Outcome::Http5xx, 1) };
         assert_eq!(health.page_failed(&last, FIRST, now), Blame::Url);
-        assert_eq!((health.probe(), health.pause()), (None, None), "no page came");
+        assert_eq!((health.probe(), health.pause()), (None, None), "no page was served");
         health.gave("http://a.com/");
         assert_eq!(health.page_failed(&last, FIRST, now), Blame::Url);
         assert_eq!((health.probe(), health.pause()), (Some("http://a.com/"), None));
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_connection_no_url_is_to_blame() {
+    fn connection_failures_never_blame_a_url() {
         let (mut health, now) = (OriginHealth::default(), Utc::now());
         health.gave("http://a.com/");
         for number in 1..=5 {
@@ -316,21 +315,21 @@ mod tests {
         }
         let mut restored = OriginHealth::restore(health.pause().unwrap().clone());
         restored.page_failed(&failure(Outcome::ConnectRefused, 2), FIRST, now);
-        assert_eq!(paused_s(&restored, now), 60, "the next holder goes on where the last one was");
+        assert_eq!(paused_s(&restored, now), 60, "the next holder continues the pauses");
     }
 
     #[test]
-    fn a_retry_after_pauses_for_as_long_as_it_says_and_doubles_nothing() {
+    fn a_retry_after_sets_the_pause_and_doubles_nothing() {
         let (mut health, now) = (OriginHealth::default(), Utc::now());
-        health.asked_for_pause(Outcome::Http429, Duration::from_secs(7), now);
+        health.requested_pause(Outcome::Http429, Duration::from_secs(7), now);
         assert_eq!(paused_s(&health, now), 7);
         health.failed(Outcome::Http5xx, FIRST, now);
         assert_eq!(paused_s(&health, now), 30);
-        health.asked_for_pause(Outcome::Http429, Duration::from_secs(50), now);
+        health.requested_pause(Outcome::Http429, Duration::from_secs(50), now);
         assert_eq!(paused_s(&health, now), 50);
         health.failed(Outcome::Http5xx, FIRST, now);
         assert_eq!(paused_s(&health, now), 60);
-        health.asked_for_pause(Outcome::Http429, Duration::MAX, now);
+        health.requested_pause(Outcome::Http429, Duration::MAX, now);
         assert_eq!(paused_s(&health, now), 3_600);
     }
 }

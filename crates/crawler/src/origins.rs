@@ -1,9 +1,9 @@
-//! The origins of a host: the robots.txt of each, and whether it is paused.
+//! A host's origins, with their robots.txt and pauses.
 //!
-//! Nothing is requested from an origin whose robots.txt cannot be fetched (RFC 9309 2.3.1.4), or
-//! whose responses are all failures: it is paused, longer each time, and in the end its URLs are
-//! left. The other origins of the host continue. robots.txt is stored with the host as text. Does
-//! not depend on how robots.txt is fetched, or on which URL is next.
+//! Nothing is requested from an origin when its robots.txt cannot be fetched (RFC 9309 2.3.1.4), or
+//! when all its responses are failures: it is paused, longer each time, and in the end its URLs are
+//! left. The host's other origins continue. robots.txt is stored with the host as a string. Does
+//! not depend on how robots.txt is fetched, or on the next URL.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -22,10 +22,10 @@ const HOLDS: TimeDelta = TimeDelta::hours(24);
 /// ports that crawls may name.
 const MAX_ORIGINS: usize = 64;
 
-/// What may be requested from an origin.
+/// The requests that an origin may get now.
 pub(crate) enum Permission {
     /// Only robots.txt.
-    AskRobots,
+    FetchRobots,
     /// Nothing until its pause ends.
     Wait,
     /// The paths that these rules allow.
@@ -34,11 +34,11 @@ pub(crate) enum Permission {
     Probe(String),
     /// Nothing: its URLs end with this result.
     GivenUp(GivenUp),
-    /// Nothing: each of its URLs gets the same outcome as robots.txt.
+    /// Nothing: each of its URLs gets the same outcome as its robots.txt.
     Ends(Outcome),
 }
 
-/// Why the URLs of an origin are given up.
+/// Why an origin's URLs are given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GivenUp {
     /// Its name could not be resolved: the URLs fail with this outcome.
@@ -47,7 +47,7 @@ pub(crate) enum GivenUp {
     RobotsUnreachable,
     /// All its responses were failures, and no other origin of its host responds.
     HostDead,
-    /// All its responses were failures; other origins of its host respond.
+    /// All its responses were failures, but another origin of its host responds.
     OriginDead,
     /// Its `Retry-After` is longer than the crawl's patience.
     RetryAfterTooLong,
@@ -114,11 +114,11 @@ struct KeptPause {
     pause: Pause,
 }
 
-/// The origins of a host.
+/// A host's origins.
 #[derive(Default)]
 pub(crate) struct HostOrigins {
     origins: HashMap<Origin, OriginState>,
-    /// Whether a robots.txt changed that is not stored yet.
+    /// Whether a changed robots.txt is not stored yet.
     is_dirty: bool,
     /// Whether a pause has started or ended since the last call of
     /// [`HostOrigins::take_pause_change`].
@@ -126,12 +126,12 @@ pub(crate) struct HostOrigins {
     /// The crawls and origins whose robots.txt records are not uploaded yet. Until they are, no
     /// robots.txt is stored, so that the next holder fetches it again if this process dies, and the
     /// crawl has a record.
-    unput: Vec<(i32, Origin)>,
+    unuploaded_records: Vec<(i32, Origin)>,
 }
 
 impl HostOrigins {
-    /// Restores the robots.txt files that [`HostOrigins::take_unkept`] returned and the pauses that
-    /// [`HostOrigins::pauses`] returned. Malformed ones are dropped and fetched again.
+    /// Restores the robots.txt files that [`HostOrigins::take_unrecorded`] returned and the pauses
+    /// that [`HostOrigins::pauses`] returned. Malformed ones are dropped and fetched again.
     pub(crate) fn restore(robots: Option<&[u8]>, pauses: Option<&Value>) -> Self {
         let kept: Vec<Kept> =
             robots.and_then(|kept| serde_json::from_slice(kept).ok()).unwrap_or_default();
@@ -189,7 +189,7 @@ impl HostOrigins {
         pauses.filter(|pause| now < pause.until).count()
     }
 
-    /// Returns the latest end of all pauses, which may be over. `None` if there are none.
+    /// Returns when the last pause ends, which may be over. `None` if there are none.
     pub(crate) fn paused_until(&self) -> Option<DateTime<Utc>> {
         self.origins.values().filter_map(|origin| Some(origin.health.pause()?.until)).max()
     }
@@ -211,14 +211,15 @@ impl HostOrigins {
 
     /// Notes that an origin's robots.txt record will be uploaded for a crawl.
     pub(crate) fn record_begins(&mut self, crawl: i32, origin: Origin) {
-        self.unput.push((crawl, origin));
+        self.unuploaded_records.push((crawl, origin));
     }
 
     /// Notes that an origin's robots.txt record was uploaded for a crawl, or cannot be written. If
     /// it was lost with its archive, the robots.txt is fetched again.
     pub(crate) fn record_ends(&mut self, crawl: i32, origin: Origin, is_lost: bool) {
-        if let Some(at) = self.unput.iter().position(|unput| *unput == (crawl, origin)) {
-            self.unput.swap_remove(at);
+        let mut records = self.unuploaded_records.iter();
+        if let Some(at) = records.position(|record| *record == (crawl, origin)) {
+            self.unuploaded_records.swap_remove(at);
         }
         if is_lost && let Some(state) = self.origins.get_mut(&origin) {
             state.robots = None;
@@ -226,14 +227,14 @@ impl HostOrigins {
     }
 
     /// Returns true if an origin's robots.txt record is not uploaded yet for a crawl.
-    pub(crate) fn is_unput(&self, crawl: i32, origin: Origin) -> bool {
-        self.unput.contains(&(crawl, origin))
+    pub(crate) fn has_unuploaded_record(&self, crawl: i32, origin: Origin) -> bool {
+        self.unuploaded_records.contains(&(crawl, origin))
     }
 
     /// Returns the robots.txt files of `host` to store now, with the latest expiry. `None` if none
     /// changed, or a record is not uploaded yet.
-    pub(crate) fn take_unkept(&mut self, host: &str) -> Option<(Vec<u8>, DateTime<Utc>)> {
-        if !self.unput.is_empty() || !std::mem::take(&mut self.is_dirty) {
+    pub(crate) fn take_unrecorded(&mut self, host: &str) -> Option<(Vec<u8>, DateTime<Utc>)> {
+        if !self.unuploaded_records.is_empty() || !std::mem::take(&mut self.is_dirty) {
             return None;
         }
         self.keep(host)
@@ -241,7 +242,7 @@ impl HostOrigins {
 
     /// Returns true if everything learned is stored, or can be learned again with one DNS query.
     pub(crate) fn is_kept(&self) -> bool {
-        !self.is_dirty && self.unput.is_empty()
+        !self.is_dirty && self.unuploaded_records.is_empty()
     }
 
     /// Returns when an origin's last pause ends. `None` if it has responded without a failure
@@ -250,7 +251,7 @@ impl HostOrigins {
         Some(self.origins.get(&origin)?.health.pause()?.until)
     }
 
-    /// Returns the first end of a pause between two times. `None` if no pause ends between them.
+    /// Returns when the first pause ends between two times. `None` if no pause does.
     pub(crate) fn pause_end_within(
         &self,
         after: DateTime<Utc>,
@@ -267,7 +268,7 @@ impl HostOrigins {
         (!pause.is_over(patience.lasts, patience.since)).then_some(pause.until)
     }
 
-    /// Returns what may be requested from an origin now.
+    /// Returns which requests an origin may get now.
     pub(crate) fn permission(
         &self,
         origin: Origin,
@@ -275,12 +276,13 @@ impl HostOrigins {
         now: DateTime<Utc>,
     ) -> Permission {
         let Some(OriginState { robots, health }) = self.origins.get(&origin) else {
-            return Permission::AskRobots;
+            return Permission::FetchRobots;
         };
         if let Some(pause) = health.pause().filter(|pause| now < pause.until) {
-            return match pause.is_over(patience.lasts, patience.since) {
-                true => Permission::GivenUp(self.given_up(pause, robots.is_some())),
-                false => Permission::Wait,
+            return if pause.is_over(patience.lasts, patience.since) {
+                Permission::GivenUp(self.given_up(pause, robots.is_some()))
+            } else {
+                Permission::Wait
             };
         }
         let known = robots.as_ref().filter(|known| now < known.until);
@@ -288,7 +290,7 @@ impl HostOrigins {
             return Permission::Probe(url.to_owned());
         }
         match known {
-            None => Permission::AskRobots,
+            None => Permission::FetchRobots,
             Some(KnownRobots { robots: Robots::Rules(rules), .. }) => {
                 Permission::Rules(Arc::clone(rules))
             }
@@ -309,7 +311,7 @@ impl HostOrigins {
         }
     }
 
-    /// Returns the longest `Crawl-delay` for the robot `token` in the robots.txt of all origins.
+    /// Returns the maximum `Crawl-delay` for the robot `token` in all origins' robots.txt.
     pub(crate) fn crawl_delay(&self, token: &str) -> Option<Duration> {
         let rules =
             self.origins.values().filter_map(|origin| match &origin.robots.as_ref()?.robots {
@@ -319,8 +321,8 @@ impl HostOrigins {
         rules.max()
     }
 
-    /// Returns the state of an origin, which may be new. If too many are remembered, drops one that
-    /// is not paused, or else the one whose pause ends first.
+    /// Returns an origin's state, which may be new. If too many are remembered, drops one that is
+    /// not paused, or else the one whose pause ends first.
     fn state_of(&mut self, origin: Origin) -> &mut OriginState {
         if self.origins.len() >= MAX_ORIGINS && !self.origins.contains_key(&origin) {
             let until = |state: &OriginState| state.health.pause().map(|pause| pause.until);
@@ -332,10 +334,10 @@ impl HostOrigins {
         self.origins.entry(origin).or_default()
     }
 
-    /// Records how the request for an origin's robots.txt ended. If it cannot be fetched, the
+    /// Records the result of a request for an origin's robots.txt. If it cannot be fetched, this
     /// origin is paused, at first for `first_pause`. Returns the new `Crawl-delay` for `robot`: the
-    /// longest of the host's origins, because the delay applies to the host.
-    pub(crate) fn robots_answered(
+    /// maximum over the host's origins, because the delay applies to the host.
+    pub(crate) fn robots_responded(
         &mut self,
         origin: Origin,
         (outcome, body): (Outcome, &[u8]),
@@ -359,25 +361,25 @@ impl HostOrigins {
         let (has_text, until) = (text.is_some(), now + HOLDS);
         state.robots = Some(KnownRobots { robots, until, text });
         // Another server may serve robots.txt than pages, so it does not replace a probe.
-        let was_paused = state.health.probe().is_none() && state.health.answered();
+        let was_paused = state.health.probe().is_none() && state.health.responded();
         self.has_pause_changed |= was_paused;
         self.is_dirty |= has_text;
         self.crawl_delay(robot)
     }
 
-    /// Records a response that is not a transient failure. `page` is its URL if a whole page was
+    /// Records a response without a transient failure. `page` is its URL if a whole page was
     /// received.
-    pub(crate) fn page_answered(&mut self, origin: Origin, page: Option<&str>) {
+    pub(crate) fn page_responded(&mut self, origin: Origin, page: Option<&str>) {
         let health = &mut self.state_of(origin).health;
         page.inspect(|url| health.gave(url));
-        let was_paused = health.answered();
+        let was_paused = health.responded();
         self.has_pause_changed |= was_paused;
     }
 
     /// Returns whether an origin has served a whole page, unless a later probe of it returned
     /// something else.
-    pub(crate) fn has_given(&self, origin: Origin) -> bool {
-        self.origins.get(&origin).is_some_and(|state| state.health.has_given())
+    pub(crate) fn has_served_page(&self, origin: Origin) -> bool {
+        self.origins.get(&origin).is_some_and(|state| state.health.has_served_page())
     }
 
     /// Records how an origin's probe ended. If it failed, the origin is paused, at first for
@@ -399,14 +401,14 @@ impl HostOrigins {
                 if !is_page {
                     health.forget_probe();
                 }
-                let was_paused = health.answered();
+                let was_paused = health.responded();
                 self.has_pause_changed |= was_paused;
             }
         }
     }
 
-    /// Records a transient failure of a page, and returns what it counts against. An origin that
-    /// fails as a whole is paused, at first for `first_pause`.
+    /// Records a page's transient failure, and returns its cause. If the whole origin fails, it is
+    /// paused, at first for `first_pause`.
     pub(crate) fn page_failed(
         &mut self,
         origin: Origin,
@@ -422,14 +424,14 @@ impl HostOrigins {
     }
 
     /// Records that an origin sent a `Retry-After`.
-    pub(crate) fn asked_for_pause(
+    pub(crate) fn requested_pause(
         &mut self,
         origin: Origin,
         outcome: Outcome,
         pause: Duration,
         now: DateTime<Utc>,
     ) {
-        self.state_of(origin).health.asked_for_pause(outcome, pause, now);
+        self.state_of(origin).health.requested_pause(outcome, pause, now);
         self.has_pause_changed = true;
     }
 }
@@ -460,7 +462,7 @@ fn cannot_be_connected(outcome: Outcome) -> bool {
     )
 }
 
-/// Returns true if each URL on an origin gets the same outcome as its robots.txt: the origin has no
+/// Returns true if each URL on an origin gets the same outcome as its robots.txt, because it has no
 /// address, or none to which requests may be sent.
 fn ends_its_urls(outcome: Outcome) -> bool {
     matches!(
@@ -469,7 +471,7 @@ fn ends_its_urls(outcome: Outcome) -> bool {
     )
 }
 
-/// Converts a `Crawl-delay`. One that is too long to obey becomes one second longer than the
+/// Converts a `Crawl-delay`. If it is too long to obey, it becomes one second longer than the
 /// maximum.
 pub(crate) fn seconds(delay: CrawlDelay) -> Duration {
     match delay {

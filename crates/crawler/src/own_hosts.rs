@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-/// Domains of the operator, each with all hosts below it. Clones share the list.
+/// The operator's domains, each with all hosts below it. Clones share the list.
 #[derive(Debug, Clone, Default)]
 pub struct OwnHosts(Arc<HashSet<String>>);
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_domain_is_itself_and_all_hosts_below_it() {
+    fn a_domain_includes_itself_and_all_hosts_below_it() {
         let own = OwnHosts::new(["Example.com.", "", " a.test "]);
         for host in ["example.com", "www.example.com", "a.test", "b.a.test"] {
             assert!(own.contain(host), "{host}");

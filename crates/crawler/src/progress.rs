@@ -1,10 +1,11 @@
-//! Counts for the progress line: what a worker crawled since the last line, and what held it back.
+//! Counts for the progress line: pages that a worker crawled since the last line, and the bounds
+//! that held it back.
 //!
-//! Does not depend on what a bound is: the caller names it.
+//! Does not depend on the meaning of a bound, because the caller names it.
 
 use std::time::{Duration, Instant};
 
-use everytab_frontier::Ending;
+use everytab_frontier::FinalState;
 
 /// Interval between progress lines while crawls are open: 1,440 lines per day.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
@@ -13,9 +14,9 @@ const LOG_INTERVAL: Duration = Duration::from_secs(60);
 pub(crate) enum Bound {
     /// Each host waits for its delay or pause, or has nothing due.
     Delays,
-    /// The fetcher's maximum number of requests is in flight.
+    /// The fetcher has its maximum number of requests in flight.
     Permits,
-    /// The rates of crawls and keys.
+    /// Rates set for crawls and keys.
     Rates,
     /// The memory for host state.
     Memory,
@@ -61,7 +62,7 @@ impl Bound {
 pub(crate) struct Progress {
     /// When counting started. `None` if nothing was counted.
     pub began_at: Option<Instant>,
-    /// URLs that were captured.
+    /// Captured URLs.
     pub pages: u64,
     /// URLs that failed.
     pub failed: u64,
@@ -71,12 +72,12 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Counts a finished URL.
-    pub(crate) fn answered(&mut self, ending: Ending) {
-        self.pages += u64::from(ending == Ending::Captured);
-        self.failed += u64::from(ending == Ending::Failed);
+    pub(crate) fn finished(&mut self, final_state: FinalState) {
+        self.pages += u64::from(final_state == FinalState::Captured);
+        self.failed += u64::from(final_state == FinalState::Failed);
     }
 
-    /// Counts what holds back the next request. Returns true if a progress line is due.
+    /// Counts the bound that holds back the next request. Returns true if a progress line is due.
     pub(crate) fn note(&mut self, bound: Bound, now: Instant) -> bool {
         let began_at = *self.began_at.get_or_insert(now);
         if let Some(count) = self.bounds.get_mut(bound as usize) {
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_due_each_minute_and_names_what_held_back_most() {
+    fn a_line_is_due_every_minute_and_names_the_most_frequent_bound() {
         let (mut progress, begun) = (Progress::default(), Instant::now());
         let at = |seconds| begun + Duration::from_secs(seconds);
         assert_eq!(progress.bound(), Bound::Delays);

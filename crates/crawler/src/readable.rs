@@ -1,7 +1,7 @@
-//! A response to parse for links and text: the one that was received, or the stored copy of a page
-//! that has not changed.
+//! A response to parse for links and text: the received one, or the stored copy of a page that has
+//! not changed.
 //!
-//! Does not depend on what is parsed.
+//! Does not depend on how it is parsed.
 
 use std::net::IpAddr;
 
@@ -9,19 +9,19 @@ use everytab_commoncrawl::warc::HttpResponse;
 use everytab_fetcher::PageFetchResult;
 
 /// A response to parse.
-pub(crate) struct ReadableAnswer<'a> {
-    /// The fields of its head.
+pub(crate) struct ReadableResponse<'a> {
+    /// Its header fields.
     pub headers: Vec<(String, Vec<u8>)>,
     /// Its declared type, without parameters and in lower case.
     pub content_type: Option<String>,
     /// Its body; empty if it could not be decoded.
     pub body: &'a [u8],
-    /// The IP address of the server.
+    /// The server's IP address.
     pub address: Option<IpAddr>,
 }
 
-impl<'a> ReadableAnswer<'a> {
-    /// Wraps the response that was received.
+impl<'a> ReadableResponse<'a> {
+    /// Wraps the received response.
     pub(crate) fn of(fetched: &'a PageFetchResult) -> Self {
         let address = fetched.exchanges.last().map(|exchange| exchange.address.ip());
         let content_type = fetched.content_type();
@@ -29,8 +29,8 @@ impl<'a> ReadableAnswer<'a> {
         Self { headers: headers_of(fetched), content_type, body, address }
     }
 
-    /// Wraps the copy of a page that a response reports as unchanged. `X-Robots-Tag` fields of that
-    /// response apply, too.
+    /// Wraps a page's copy when a response reports this page as unchanged. `X-Robots-Tag` fields in
+    /// the response apply, too.
     pub(crate) fn of_copy(
         copy: &'a HttpResponse,
         content_type: Option<String>,

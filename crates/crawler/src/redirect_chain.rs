@@ -1,10 +1,10 @@
-//! A chain of redirects on one host, with its fetches so far.
+//! A redirect chain on one host, with its fetches so far.
 //!
-//! A URL has one row in a crawl, and a cookie wall redirects back to the URL that it guards. So the
-//! fetches of a chain wait until the chain ends: if a URL is requested again, its earlier fetch is
-//! dropped, and the row is that of the last request. They are recorded together: a page whose wall
-//! alone is finished would lead to a finished URL, and be recorded as a redirect. Invariant: the
-//! waiting fetches are of different URLs, none of which is finished. Does not depend on slots, or
+//! A URL has one row in a crawl, and a cookie wall redirects back to the URL that it guards. This
+//! is why a chain's fetches wait until the chain ends: if a URL is requested again, its earlier
+//! fetch is dropped, and the row describes the last request. They are recorded together. Otherwise
+//! a page could lead to a finished wall, and would be recorded as a redirect. Invariant: the
+//! waiting fetches have different URLs, and none of these is finished. Does not depend on slots, or
 //! on how a fetch is recorded.
 
 use std::{
@@ -13,11 +13,11 @@ use std::{
 };
 
 use everytab_fetcher::{ChainRequests, Cookies};
-use everytab_frontier::{Link, Turn, UrlHash};
+use everytab_frontier::{Link, PendingUrl, UrlHash};
 use parking_lot::Mutex;
 
-/// How long the fetches of a chain wait for its next request: twice the maximum `Crawl-delay`,
-/// because robots.txt of another origin may be requested first.
+/// How long a chain's fetches wait for its next request: twice the maximum `Crawl-delay`, because
+/// another origin's robots.txt may be requested first.
 const MAX_WAIT: Duration = Duration::from_secs(10 * 60);
 
 /// The URL that a chain requests next.
@@ -25,17 +25,17 @@ const MAX_WAIT: Duration = Duration::from_secs(10 * 60);
 pub(crate) struct ChainKey {
     /// The crawl.
     pub crawl: i32,
-    /// Hash of the hostname.
+    /// The hostname's hash.
     pub host_hash: u64,
     /// The URL.
     pub target: UrlHash,
 }
 
-/// A chain of redirects on one host in one crawl, with its fetches so far.
+/// A redirect chain on one host in one crawl, with its fetches so far.
 pub(crate) struct RedirectChain<F> {
     /// The URL to request next, or in flight, as the last redirect spells it.
     pub url: String,
-    /// The cookies of the chain.
+    /// The chain's cookies.
     pub cookies: Cookies,
     /// Number of redirects that lead to `url`.
     pub hops: u8,
@@ -48,13 +48,13 @@ pub(crate) struct RedirectChain<F> {
 
 impl<F> RedirectChain<F> {
     /// Starts a chain with a request for a URL, without cookies.
-    pub(crate) fn begin(turn: &Turn) -> Self {
+    pub(crate) fn begin(pending: &PendingUrl) -> Self {
         let (mut requests, cookies) = (ChainRequests::default(), Cookies::default());
-        requests.add(&turn.url, &cookies);
+        requests.add(&pending.url, &cookies);
         Self {
-            url: turn.url.clone(),
+            url: pending.url.clone(),
             cookies,
-            hops: turn.attributes.hops,
+            hops: pending.attributes.hops,
             has_repeated: false,
             requests,
             fetches: Vec::new(),
@@ -62,7 +62,7 @@ impl<F> RedirectChain<F> {
         }
     }
 
-    /// Adds the fetch of the last request.
+    /// Adds the last request's fetch.
     pub(crate) fn add(&mut self, hash: UrlHash, fetch: F) {
         self.fetches.push((hash, fetch));
     }
@@ -77,7 +77,8 @@ impl<F> RedirectChain<F> {
         self.requests.add(&self.url, &self.cookies)
     }
 
-    /// Takes the fetch of a URL that is requested again. `None` if the chain has no fetch of it.
+    /// Takes a URL's fetch, because the URL is requested again. `None` if the chain has not fetched
+    /// it.
     pub(crate) fn take(&mut self, hash: UrlHash) -> Option<F> {
         let at = self.fetches.iter().position(|(of, _)| *of == hash)?;
         self.has_repeated = true;
@@ -85,35 +86,35 @@ impl<F> RedirectChain<F> {
     }
 
     /// Returns whether its fetches have waited for too long.
-    pub(crate) fn is_late(&self) -> bool {
+    pub(crate) fn is_stale(&self) -> bool {
         self.redirected_at.elapsed() > MAX_WAIT
     }
 
-    /// Returns the hashes of the fetched URLs, in the order of the requests.
-    pub(crate) fn fetched(&self) -> impl Iterator<Item = UrlHash> {
+    /// Returns the fetched URLs' hashes, in request order.
+    pub(crate) fn fetched_urls(&self) -> impl Iterator<Item = UrlHash> {
         self.fetches.iter().map(|(hash, _)| *hash)
     }
 
-    /// Returns the sum of a measure of its fetches.
+    /// Returns the total of `measure` over its fetches.
     pub(crate) fn sum_of(&self, measure: impl Fn(&F) -> usize) -> usize {
         self.fetches.iter().map(|(_, fetch)| measure(fetch)).sum()
     }
 
-    /// Ends the chain, and returns its fetches in the order of the requests.
+    /// Ends the chain, and returns its fetches in request order.
     pub(crate) fn end(self) -> Vec<F> {
         self.fetches.into_iter().map(|(_, fetch)| fetch).collect()
     }
 }
 
-/// Collects the fetches that are recorded together, until the record of each is uploaded. Each
-/// fetch has a clone.
+/// Collects the fetches that are recorded together, until each record is uploaded. Each fetch has a
+/// clone.
 pub(crate) struct RecordedTogether<F>(Arc<Mutex<Uploaded<F>>>);
 
 /// Fetches whose records are uploaded or lost.
 pub(crate) struct Uploaded<F> {
     /// The fetches.
     pub fetches: Vec<F>,
-    /// Whether the record of any fetch is lost, so that all URLs are requested again.
+    /// Whether any fetch lost its record, so that all URLs are requested again.
     pub is_lost: bool,
 }
 
@@ -122,7 +123,7 @@ impl<F> RecordedTogether<F> {
         Self(Arc::new(Mutex::new(Uploaded { fetches: Vec::new(), is_lost: false })))
     }
 
-    /// Adds a fetch whose record is uploaded or lost. Returns all of them once this is the last.
+    /// Adds a fetch whose record is uploaded or lost. Returns all fetches once this is the last.
     pub(crate) fn add(self, fetch: F, is_lost: bool) -> Option<Uploaded<F>> {
         let mut uploaded = self.0.lock();
         uploaded.fetches.push(fetch);
@@ -151,7 +152,7 @@ mod tests {
 
     fn begun(link: &Link) -> RedirectChain<u8> {
         let (url, hash) = (link.url.fetched().to_owned(), link.url.hash());
-        RedirectChain::begin(&Turn {
+        RedirectChain::begin(&PendingUrl {
             url,
             hash,
             attributes: link.attributes,
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_comes_again_has_the_last_fetch_alone() {
+    fn a_url_requested_again_keeps_only_its_last_fetch() {
         let (wall, check) = (link("http://a.com/wall", 2), link("http://a.com/check", 1));
         let mut chain = begun(&wall);
         chain.add(wall.url.hash(), 1);
@@ -172,7 +173,7 @@ mod tests {
         assert!(!chain.has_repeated);
         assert_eq!((chain.take(wall.url.hash()), chain.has_repeated), (Some(1), true));
         chain.add(wall.url.hash(), 3);
-        assert_eq!(chain.fetched().collect::<Vec<_>>(), [check.url.hash(), wall.url.hash()]);
+        assert_eq!(chain.fetched_urls().collect::<Vec<_>>(), [check.url.hash(), wall.url.hash()]);
         assert_eq!(chain.end(), [2, 3]);
     }
 
@@ -189,7 +190,7 @@ mod tests {
 
     /// Servers sort parameters, or add a session, in the same URL.
     #[test]
-    fn a_redirect_to_another_spelling_of_the_url_is_no_loop() {
+    fn a_redirect_to_another_spelling_of_the_url_is_not_a_loop() {
         let mut chain = begun(&link("http://a.com/x?b=1&a=2", 0));
         assert!(chain.follow(&link("http://a.com/x?a=2&b=1", 1), Cookies::default()));
         assert_eq!(chain.url, "http://a.com/x?a=2&b=1");

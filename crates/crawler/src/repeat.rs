@@ -1,8 +1,8 @@
-//! Repeats an earlier crawl: finds its copy of a URL, and decides whether a record may name that
-//! copy instead of storing an identical body again.
+//! Repeats an earlier crawl: finds its copy of a URL, and decides whether a record may refer to
+//! this copy instead of storing an identical body again.
 //!
-//! A copy is named if it is in the store to which this crawl writes, and within the maximum age of
-//! copies. Does not depend on how a URL is fetched, or on how records are written.
+//! A copy is named if it is in the store to which this crawl writes, and within the maximum age.
+//! Does not depend on how a URL is fetched, or on how records are written.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::settings::{CrawlSettings, DuplicatesOption};
 /// Maximum URLs that one call looks up: 0.3 MB of rows.
 const URLS_PER_CALL: usize = 500;
 /// Pause before a failed lookup is repeated.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// How a crawl repeats an earlier one.
 #[derive(Debug, Clone)]
@@ -69,8 +69,8 @@ impl Repeat {
         (slot, is_media): (i16, bool),
         now: DateTime<Utc>,
     ) -> bool {
-        // A URL that was a sitemap in the earlier crawl, or had another status than 200, has its
-        // record in another kind of archive, which a crawler need not be able to read.
+        // If this URL was a sitemap in the earlier crawl, or had another status than 200, its
+        // record is in another kind of archive, which a crawler may not be able to read.
         let wanted = if is_media { ArchiveSubset::Media } else { ArchiveSubset::Warc };
         let subset = ArchiveName::parse(&copy.body_object).ok().map(|name| name.subset());
         if subset != Some(wanted) {
@@ -90,16 +90,16 @@ pub(crate) fn validators_of(copy: &EarlierFetch) -> Validators {
 
 /// The record that has the body of a response.
 #[derive(Debug)]
-pub(crate) enum BodyRecord {
+pub(crate) enum BodySource {
     /// Its own record.
     Own,
-    /// The record of an earlier copy, which has the same digest.
+    /// An earlier copy's record, because its digest is the same.
     Identical(Box<EarlierFetch>),
-    /// The record of an earlier copy, because the server responded with 304.
+    /// An earlier copy's record, because the server responded with 304.
     NotModified(Box<EarlierFetch>),
 }
 
-impl BodyRecord {
+impl BodySource {
     /// Returns the copy. `None` if the record has its own body.
     pub(crate) fn copy(&self) -> Option<&EarlierFetch> {
         match self {
@@ -110,64 +110,64 @@ impl BodyRecord {
 }
 
 /// A lookup of a URL in the earlier crawl.
-pub(crate) struct EarlierQuestion {
+pub(crate) struct EarlierFetchRequest {
     crawl: i32,
-    place: (u64, u64),
-    answer: oneshot::Sender<Option<EarlierFetch>>,
+    hashes: (u64, u64),
+    reply: oneshot::Sender<Option<EarlierFetch>>,
 }
 
 /// Looks up fetches in earlier crawls. Lookups that arrive while a call is in flight share the next
 /// one.
 #[derive(Debug, Clone)]
-pub(crate) struct EarlierFetches(mpsc::UnboundedSender<EarlierQuestion>);
+pub(crate) struct EarlierFetches(mpsc::UnboundedSender<EarlierFetchRequest>);
 
 impl EarlierFetches {
-    /// Returns both ends; the second one is for [`answer_questions`].
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<EarlierQuestion>) {
-        let (ask, questions) = mpsc::unbounded_channel();
-        (Self(ask), questions)
+    /// Returns both ends; the second one is for [`serve_lookups`].
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<EarlierFetchRequest>) {
+        let (sender, requests) = mpsc::unbounded_channel();
+        (Self(sender), requests)
     }
 
     /// Returns a URL's copy in the crawl that `crawl` repeats, by the host's and the URL's hash.
     /// Waits as long as Postgres does not reply.
-    pub(crate) async fn of(&self, crawl: i32, place: (u64, u64)) -> Option<EarlierFetch> {
-        let (answer, answered) = oneshot::channel();
-        self.0.send(EarlierQuestion { crawl, place, answer }).ok()?;
-        answered.await.ok()?
+    pub(crate) async fn of(&self, crawl: i32, hashes: (u64, u64)) -> Option<EarlierFetch> {
+        let (reply, replied) = oneshot::channel();
+        self.0.send(EarlierFetchRequest { crawl, hashes, reply }).ok()?;
+        replied.await.ok()?
     }
 }
 
 /// Serves lookups until all senders are dropped.
-pub(crate) async fn answer_questions(
+pub(crate) async fn serve_lookups(
     coordinator: Coordinator,
-    mut questions: mpsc::UnboundedReceiver<EarlierQuestion>,
+    mut requests: mpsc::UnboundedReceiver<EarlierFetchRequest>,
 ) {
-    let mut come = Vec::new();
-    while questions.recv_many(&mut come, URLS_PER_CALL).await > 0 {
-        let mut by_crawl: HashMap<i32, Vec<EarlierQuestion>> = HashMap::new();
-        for question in come.drain(..) {
-            by_crawl.entry(question.crawl).or_default().push(question);
+    let mut received = Vec::new();
+    while requests.recv_many(&mut received, URLS_PER_CALL).await > 0 {
+        let mut by_crawl: HashMap<i32, Vec<EarlierFetchRequest>> = HashMap::new();
+        for request in received.drain(..) {
+            by_crawl.entry(request.crawl).or_default().push(request);
         }
-        for (crawl, questions) in by_crawl {
-            let places: Vec<(u64, u64)> = questions.iter().map(|one| one.place).collect();
+        for (crawl, requests) in by_crawl {
+            let hashes: Vec<(u64, u64)> = requests.iter().map(|one| one.hashes).collect();
             let found: HashMap<_, _> = loop {
-                match coordinator.earlier_fetches(crawl, &places).await {
+                match coordinator.earlier_fetches(crawl, &hashes).await {
                     Ok(found) => break found.into_iter().collect(),
                     // No lookup is waited for any longer: the slots are lost, or the process is
                     // stopping.
-                    Err(_) if questions.iter().all(|one| one.answer.is_closed()) => {
+                    Err(_) if requests.iter().all(|one| one.reply.is_closed()) => {
                         break HashMap::new();
                     }
                     Err(error) => {
-                        let what = "Postgres did not say what was kept before; asking again";
+                        let what = "cannot look up earlier captures; retrying";
                         tracing::warn!(crawl, %error, "{what}");
-                        sleep(ASK_AGAIN).await;
+                        sleep(RETRY_PAUSE).await;
                     }
                 }
             };
-            for EarlierQuestion { place, answer, .. } in questions {
+            for EarlierFetchRequest { hashes, reply, .. } in requests {
                 // The fetch task may have been cancelled.
-                answer.send(found.get(&place).cloned()).ok();
+                reply.send(found.get(&hashes).cloned()).ok();
             }
         }
     }

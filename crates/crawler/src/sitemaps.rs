@@ -1,43 +1,43 @@
-//! A crawl's sitemaps: which are fetched, and which links they contain.
+//! Finds and fetches a crawl's sitemaps, and sorts their links.
 //!
-//! When a page is about to be fetched and the robots.txt of its origin is cached, the sitemaps that
-//! this names are added to the crawl. A sitemap's links are sorted in a task, and only a few
+//! When a page is about to be fetched and its origin's robots.txt is cached, the sitemaps that this
+//! robots.txt names are added to the crawl. A sitemap's links are sorted in a task, and only a few
 //! sitemaps at a time, because each may list 50,000 pages. Does not depend on host state, slots or
 //! archives.
 
 use std::{panic::resume_unwind, sync::Arc};
 
 use everytab_coordinator::SlotFence;
-use everytab_fetcher::{
-    Cookies, DelaySettings, HostClient, LocalFailure, Outcome, PageRequest, Purpose,
-};
-use everytab_frontier::{Attributes, FoundLinks, LinkFlags, Referrer, SitemapLinks, Turn};
+use everytab_fetcher::{Cookies, DelaySettings, HostClient, Outcome, PageRequest, Purpose, LocalFailure};
+use everytab_frontier::{Attributes, FoundLinks, LinkFlags, PendingUrl, Referrer, SitemapLinks};
 use everytab_webpage::{RobotsTxt, Sitemap, read_sitemap};
 
 use crate::{
     crawl::Crawl,
-    filters::judge::NOARCHIVE,
-    readable::ReadableAnswer,
-    repeat::BodyRecord,
-    settings::SitemapsOption,
-    visit::{
-        Answer, Asked, PageFacts, VisitContext, Visited, count_left_out, digest_of, said_to_robots,
-        visit,
+    fetch::{
+        FetchContext, FetchOutput, FetchTask, FinishedFetch, PageFacts, count_left_out, digest_of,
+        robots_directives, run_page_task,
     },
+    filters::judge::NOARCHIVE,
+    readable::ReadableResponse,
+    repeat::BodySource,
+    settings::SitemapsOption,
 };
 
 /// Returns whether to add an origin's sitemaps when this URL is about to be fetched.
-pub(crate) fn are_told(crawl: &Crawl, turn: &Turn) -> bool {
-    let Attributes { depth, flags, .. } = turn.attributes;
-    crawl.sitemaps != SitemapsOption::Off && crawl.follows_links_at(depth) && !flags.is_no_page()
+pub(crate) fn should_add(crawl: &Crawl, pending: &PendingUrl) -> bool {
+    let Attributes { depth, flags, .. } = pending.attributes;
+    crawl.sitemaps != SitemapsOption::Off
+        && crawl.follows_links_at(depth)
+        && !flags.is_requisite_or_sitemap()
 }
 
 /// Returns an origin's sitemaps: those that its robots.txt names and, if the crawl is set to try
 /// it, `/sitemap.xml`.
 pub(crate) fn of_origin(
-    context: &VisitContext,
+    context: &FetchContext,
     crawl: &Crawl,
-    (host, turn): (&str, &Turn),
+    (host, pending): (&str, &PendingUrl),
     (origin, rules): (&str, &RobotsTxt),
 ) -> FoundLinks {
     let mut sitemaps = rules.sitemaps().to_vec();
@@ -47,8 +47,8 @@ pub(crate) fn of_origin(
         sitemaps.push(usual.clone());
     }
     let url = format!("{origin}/robots.txt");
-    let referrer = Referrer { url: &url, host, attributes: turn.attributes };
-    let VisitContext { parameters, suffixes, .. } = context;
+    let referrer = Referrer { url: &url, host, attributes: pending.attributes };
+    let FetchContext { parameters, suffixes, .. } = context;
     let mut found =
         FoundLinks::of_robots(&sitemaps, &referrer, &crawl.rules(), parameters, suffixes);
     if is_guessed {
@@ -58,44 +58,45 @@ pub(crate) fn of_origin(
     found
 }
 
-/// Runs a fetch task like [`visit`], also for sitemaps.
-pub(crate) async fn visit_any(
-    context: &Arc<VisitContext>,
-    mut turns: HostClient,
-    (asked, delays): (Asked, DelaySettings),
+/// Runs a fetch task like [`run_page_task`], also for sitemaps.
+pub(crate) async fn run_fetch_task(
+    context: &Arc<FetchContext>,
+    mut client: HostClient,
+    (task, delays): (FetchTask, DelaySettings),
     of: (SlotFence, u64, u64),
     host: &str,
-) -> Visited {
-    let result = match &asked {
-        Asked::Page { crawl, turn, cookies }
-            if turn.attributes.flags.contains(LinkFlags::SITEMAP) =>
+) -> FinishedFetch {
+    let result = match &task {
+        FetchTask::Page { crawl, pending, cookies }
+            if pending.attributes.flags.contains(LinkFlags::SITEMAP) =>
         {
-            ask_sitemap(context, (&mut turns, &delays), crawl, (host, turn, cookies)).await
+            fetch_sitemap(context, (&mut client, &delays), crawl, (host, pending, cookies)).await
         }
-        _ => return visit(context, turns, (asked, delays), of, host).await,
+        _ => return run_page_task(context, client, (task, delays), of, host).await,
     };
     let (fence, host_hash, number) = of;
-    Visited { fence, host_hash, number, turns, asked, result }
+    FinishedFetch { fence, host_hash, number, client, task, result }
 }
 
-/// Fetches and parses a sitemap. A body that is not a sitemap has no links.
-async fn ask_sitemap(
-    context: &Arc<VisitContext>,
-    (turns, delays): (&mut HostClient, &DelaySettings),
+/// Fetches and parses a sitemap. If the body is not a sitemap, there are no links.
+async fn fetch_sitemap(
+    context: &Arc<FetchContext>,
+    (client, delays): (&mut HostClient, &DelaySettings),
     crawl: &Arc<Crawl>,
-    (host, turn, cookies): (&str, &Turn, &Cookies),
-) -> Result<Answer, LocalFailure> {
+    (host, pending, cookies): (&str, &PendingUrl, &Cookies),
+) -> Result<FetchOutput, LocalFailure> {
     let purpose = Purpose::sitemap();
     let request = PageRequest {
         cookies: cookies.clone(),
         ports: Some(&crawl.ports),
-        ..PageRequest::new(&turn.url, &purpose)
+        ..PageRequest::new(&pending.url, &purpose)
     };
-    let fetched = turns.fetch(&request, delays).await?;
-    let (mut facts, mut refused) = (PageFacts::default(), None);
+    let fetched = client.fetch(&request, delays).await?;
+    let mut facts = PageFacts::default();
+    let mut refused = None;
     if let (Outcome::Redirected, Some(target)) = (fetched.outcome, &fetched.redirect) {
-        let referrer = Referrer { url: &turn.url, host, attributes: turn.attributes };
-        let VisitContext { parameters, suffixes, .. } = &**context;
+        let referrer = Referrer { url: &pending.url, host, attributes: pending.attributes };
+        let FetchContext { parameters, suffixes, .. } = &**context;
         facts.found = FoundLinks::of_sitemap_redirect(
             target,
             &referrer,
@@ -105,12 +106,16 @@ async fn ask_sitemap(
         );
     }
     if fetched.has_body() {
-        let directives = said_to_robots(context, &ReadableAnswer::of(&fetched));
+        let directives = robots_directives(context, &ReadableResponse::of(&fetched));
         refused = directives.is_noarchive.then_some(NOARCHIVE);
         // The semaphore is never closed.
         facts.reading = Arc::clone(&context.sitemap_readers).acquire_owned().await.ok();
-        let (context, crawl, body) = (Arc::clone(context), Arc::clone(crawl), fetched.body.clone());
-        let (host, url, attributes) = (host.to_owned(), turn.url.clone(), turn.attributes);
+        let context = Arc::clone(context);
+        let crawl = Arc::clone(crawl);
+        let body = fetched.body.clone();
+        let host = host.to_owned();
+        let url = pending.url.clone();
+        let attributes = pending.attributes;
         let reading = tokio::task::spawn_blocking(move || {
             let referrer = Referrer { url: &url, host: &host, attributes };
             links_of(&context, &crawl, &referrer, &read_sitemap(&body))
@@ -125,19 +130,19 @@ async fn ask_sitemap(
         };
     }
     let sha256 = digest_of(&fetched);
-    Ok(Answer { fetched, facts, sha256, body: BodyRecord::Own, refused })
+    Ok(FetchOutput { fetched, facts, sha256, body: BodySource::Own, refused })
 }
 
 /// Sorts the links that a sitemap lists.
 fn links_of(
-    context: &VisitContext,
+    context: &FetchContext,
     crawl: &Crawl,
     referrer: &Referrer<'_>,
     sitemap: &Sitemap,
 ) -> FoundLinks {
     let Sitemap { pages, alternates, sitemaps, left_out, .. } = sitemap;
     let links = SitemapLinks { pages, alternates, sitemaps };
-    let VisitContext { parameters, suffixes, .. } = context;
+    let FetchContext { parameters, suffixes, .. } = context;
     let mut found = FoundLinks::of_sitemap(&links, referrer, &crawl.rules(), parameters, suffixes);
     count_left_out(&mut found, left_out);
     found

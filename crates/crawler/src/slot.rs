@@ -1,8 +1,8 @@
 //! A slot's work since its last checkpoint.
 //!
-//! Invariant: the sums, chunks and cursors of one checkpoint belong together. A URL that is counted
-//! as finished is finished in the chunks of the same checkpoint. Does not depend on how a
-//! checkpoint is sent, or on delays.
+//! Invariant: a checkpoint's sums, chunks and cursors belong together. If a URL is counted as
+//! finished, it is finished in this checkpoint's chunks. Does not depend on how a checkpoint is
+//! sent, or on delays.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -10,21 +10,21 @@ use std::{
 };
 
 use everytab_coordinator::{CrawlCounts, FetchRow, LinkCursors, LinkLane, LinksRow, SlotLease};
-use everytab_frontier::{Ending, Merged, PackedLinks, SentLinks, TurnedAwayCounts, UrlHash};
+use everytab_frontier::{FinalState, Merged, OutgoingLinks, PackedLinks, RejectCounts, UrlHash};
 use serde_json::{Map, Value};
 
 /// Maximum links that all slots of a worker together remember as recorded, so that they are not
-/// recorded again: up to 34 bytes each, 68 MB. Beyond that some links are recorded again, and the
+/// recorded again: up to 34 bytes each, 68 MB. Beyond this, some links are recorded again, and the
 /// slot that receives them ignores them as known.
 const MAX_REMEMBERED_LINKS: usize = 2_000_000;
-/// Time after which a slot with deaths may prove itself although URLs are pending, because by then
-/// those that are due have been fetched.
+/// Time after which a slot with deaths may end its probation although URLs are pending, because by
+/// then all due URLs have been fetched.
 const PROBATION: Duration = Duration::from_secs(10);
-/// Maximum time that fetches may stay unrecorded before the slot sends no more requests.
+/// If changes have been unrecorded for longer than this, the slot sends no more requests.
 const MAX_UNRECORDED: Duration = Duration::from_secs(90);
 /// How long an isolated slot fetches one URL at a time. Must equal the interval in Postgres.
 const ISOLATION: Duration = Duration::from_secs(10 * 60);
-/// If a crawl gets no page from its limit, other crawls of the host go first for this long.
+/// If a crawl gets no page from its limit, the host's other crawls go first for this long.
 const SHORT_OF_PAGES: Duration = Duration::from_secs(10);
 /// Slots per group. One row of links is for one group.
 const GROUP: u8 = 16;
@@ -36,7 +36,7 @@ struct Sums {
     failed: BTreeMap<String, u64>,
     refused: BTreeMap<String, u64>,
     left: BTreeMap<String, u64>,
-    links_refused: TurnedAwayCounts,
+    links_refused: RejectCounts,
 }
 
 impl Sums {
@@ -61,10 +61,10 @@ impl Sums {
 /// The URL that an isolated slot may fetch. It is recorded first, so that the next holder knows it
 /// if this one dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct IsolatedUrl {
     /// Its crawl.
     pub crawl: i32,
-    /// Hash of its host.
+    /// Its host's hash.
     pub host_hash: u64,
     /// The URL.
     pub hash: UrlHash,
@@ -73,26 +73,26 @@ pub(crate) struct Written {
 }
 
 /// A slot that this worker holds.
-pub(crate) struct HeldSlot {
+pub(crate) struct LeasedSlot {
     /// Its lease, with the cursors up to which links are merged.
     pub lease: SlotLease,
     /// Number of its last checkpoint.
     pub number: i64,
     /// Whether a checkpoint is in flight.
     pub is_recording: bool,
-    /// Whether to release the slot once none of its work is in flight.
+    /// Whether to release the slot once it has no work in flight.
     pub is_leaving: bool,
     /// Requests in flight.
-    pub asking: usize,
+    pub in_flight: usize,
     /// Fetched pages whose links are being merged.
     pub merging: usize,
     /// Records that are not uploaded yet.
-    pub unput: usize,
+    pub pending_uploads: usize,
     /// The one URL that an isolated slot fetches now or next.
-    pub written: Option<Written>,
+    pub isolated_url: Option<IsolatedUrl>,
     /// Whether to send a checkpoint soon.
     pub wants_checkpoint: bool,
-    /// When the first change was made that is in no checkpoint.
+    /// When the first change since the last checkpoint was made.
     pub since: Option<Instant>,
     /// Pending URLs, by crawl.
     pub pending: HashMap<i32, i64>,
@@ -100,8 +100,8 @@ pub(crate) struct HeldSlot {
     pub reserved: HashMap<i32, i64>,
     /// Reserved pages in use, by crawl.
     pub in_use: HashMap<i32, i64>,
-    /// Crawls that had no page left at the last reservation, with the time of that reply.
-    pub without_pages: HashMap<i32, Instant>,
+    /// Crawls that had no page left at the last reservation, with the time of this reply.
+    pub out_of_budget: HashMap<i32, Instant>,
     /// Crawls with a page reservation in flight.
     pub reserving: HashSet<i32>,
     /// Crawls and hosts whose state changed.
@@ -110,7 +110,7 @@ pub(crate) struct HeldSlot {
     pub changed_hosts: HashSet<u64>,
     sums: HashMap<i32, Sums>,
     fetches: Vec<FetchRow>,
-    links: HashMap<(i32, u8), SentLinks>,
+    links: HashMap<(i32, u8), OutgoingLinks>,
     remembered: HashSet<(i32, UrlHash)>,
     recorded_cursors: LinkCursors,
     leased_at: Instant,
@@ -118,7 +118,7 @@ pub(crate) struct HeldSlot {
     has_read: bool,
 }
 
-impl HeldSlot {
+impl LeasedSlot {
     /// Creates a slot without any changes.
     pub(crate) fn new(lease: SlotLease) -> Self {
         let recorded_cursors = lease.cursors.clone();
@@ -127,15 +127,15 @@ impl HeldSlot {
             number: 0,
             is_recording: false,
             is_leaving: false,
-            asking: 0,
+            in_flight: 0,
             merging: 0,
-            unput: 0,
-            written: None,
+            pending_uploads: 0,
+            isolated_url: None,
             wants_checkpoint: false,
             since: None,
             pending: HashMap::new(),
             reserved: HashMap::new(),
-            without_pages: HashMap::new(),
+            out_of_budget: HashMap::new(),
             in_use: HashMap::new(),
             reserving: HashSet::new(),
             changed: HashSet::new(),
@@ -162,32 +162,32 @@ impl HeldSlot {
         self.touch();
     }
 
-    /// Adds links that were merged into a host's state.
+    /// Adds the results of merging links into a host's state.
     pub(crate) fn merged(&mut self, crawl: i32, host: u64, merged: &Merged) {
         let new = i64::try_from(merged.new).unwrap_or_default();
         *self.pending.entry(crawl).or_default() += new;
         let sums = self.sums.entry(crawl).or_default();
         sums.counts.known += new;
         sums.counts.pending += new;
-        sums.links_refused.add(&merged.turned_away);
+        sums.links_refused.add(&merged.rejected);
         if merged.new > 0 {
             self.changed.insert((crawl, host));
         }
         self.touch();
     }
 
-    /// Adds a URL that reached its final state, with the row of its fetch.
-    pub(crate) fn answered(&mut self, row: FetchRow, ending: Ending, uses_page: bool) {
+    /// Adds a URL that reached its final state, with the row for its fetch.
+    pub(crate) fn finished(&mut self, row: FetchRow, final_state: FinalState, uses_page: bool) {
         let crawl = row.crawl;
         self.changed.insert((crawl, row.host_hash));
         *self.pending.entry(crawl).or_default() -= 1;
         let sums = self.sums.entry(crawl).or_default();
         sums.counts.pending -= 1;
-        match ending {
-            Ending::Captured => sums.counts.captured += 1,
-            Ending::Failed => *sums.failed.entry(row.outcome.clone()).or_default() += 1,
-            Ending::Refused => *sums.refused.entry(row.outcome.clone()).or_default() += 1,
-            Ending::Left => *sums.left.entry(row.outcome.clone()).or_default() += 1,
+        match final_state {
+            FinalState::Captured => sums.counts.captured += 1,
+            FinalState::Failed => *sums.failed.entry(row.outcome.clone()).or_default() += 1,
+            FinalState::Refused => *sums.refused.entry(row.outcome.clone()).or_default() += 1,
+            FinalState::Left => *sums.left.entry(row.outcome.clone()).or_default() += 1,
         }
         if uses_page {
             sums.counts.pages += 1;
@@ -212,23 +212,23 @@ impl HeldSlot {
         }
     }
 
-    /// Adds bytes that were uploaded to the store of a crawl.
+    /// Adds bytes that were uploaded to a crawl's store.
     pub(crate) fn stored(&mut self, crawl: i32, bytes: u64) {
         let bytes = i64::try_from(bytes).unwrap_or_default();
         self.sums.entry(crawl).or_default().counts.stored_bytes += bytes;
         self.touch();
     }
 
-    /// Adds links to other hosts that a page contains, and counts of links that are not followed.
+    /// Adds a page's links to other hosts, and counts of rejected links.
     pub(crate) fn found(
         &mut self,
         crawl: i32,
-        links: &SentLinks,
-        turned_away: &TurnedAwayCounts,
+        links: &OutgoingLinks,
+        rejected: &RejectCounts,
         held_slots: usize,
     ) {
         let sums = self.sums.entry(crawl).or_default();
-        sums.links_refused.add(turned_away);
+        sums.links_refused.add(rejected);
         if self.remembered.len() > MAX_REMEMBERED_LINKS / held_slots.max(1) {
             self.remembered = HashSet::new();
         }
@@ -243,17 +243,17 @@ impl HeldSlot {
 
     /// Notes that a request to a host is over or was cancelled.
     pub(crate) fn request_ended(&mut self, host_hash: u64) {
-        self.asking = self.asking.saturating_sub(1);
+        self.in_flight = self.in_flight.saturating_sub(1);
         self.host_changed(host_hash);
     }
 
-    /// Notes that the delay, robots.txt or pauses of a host changed.
+    /// Notes that a host's delay, robots.txt or pauses changed.
     pub(crate) fn host_changed(&mut self, host_hash: u64) {
         self.changed_hosts.insert(host_hash);
         self.touch();
     }
 
-    /// Takes a reserved page of a limited crawl for a request. Returns false if none is free.
+    /// Takes a limited crawl's reserved page for a request. Returns false if no page is free.
     pub(crate) fn use_page(&mut self, crawl: i32) -> bool {
         let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
         let in_use = self.in_use.entry(crawl).or_default();
@@ -262,11 +262,11 @@ impl HeldSlot {
         is_free
     }
 
-    /// Returns whether a limited crawl can fetch no page: none is reserved, and the last
+    /// Returns whether a limited crawl can fetch no page: it has no reserved page, and the last
     /// reservation got none.
     pub(crate) fn is_out_of_pages(&self, crawl: i32) -> bool {
         let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
-        reserved <= 0 && self.without_pages.contains_key(&crawl)
+        reserved <= 0 && self.out_of_budget.contains_key(&crawl)
     }
 
     /// Returns whether other crawls go first, because this one has no free reserved page and either
@@ -276,32 +276,32 @@ impl HeldSlot {
         let is_told = |at: &Instant| at.elapsed() < SHORT_OF_PAGES;
         of(&self.reserved) <= of(&self.in_use)
             && (self.reserving.contains(&crawl)
-                || self.without_pages.get(&crawl).is_some_and(is_told))
+                || self.out_of_budget.get(&crawl).is_some_and(is_told))
     }
 
-    /// Releases the reserved page of a request that is over.
-    pub(crate) fn end_use(&mut self, crawl: i32) {
+    /// Releases the reserved page when a request is over.
+    pub(crate) fn release_page(&mut self, crawl: i32) {
         if let Some(in_use) = self.in_use.get_mut(&crawl) {
             *in_use -= 1;
         }
     }
 
-    /// Forgets a crawl that has ended. Links that were found for it are no longer recorded.
+    /// Forgets an ended crawl. Its links are no longer recorded.
     pub(crate) fn forget(&mut self, crawl: i32) {
         self.sums.remove(&crawl);
-        self.written.take_if(|written| written.crawl == crawl);
+        self.isolated_url.take_if(|url| url.crawl == crawl);
         self.fetches.retain(|row| row.crawl != crawl);
         self.links.retain(|(of, _), _| *of != crawl);
         self.changed.retain(|(of, _)| *of != crawl);
         self.remembered.retain(|(of, _)| *of != crawl);
-        self.without_pages.remove(&crawl);
+        self.out_of_budget.remove(&crawl);
         for by_crawl in [&mut self.pending, &mut self.reserved, &mut self.in_use] {
             by_crawl.remove(&crawl);
         }
     }
 
-    /// Gives back reserved pages in excess of the pending URLs.
-    fn give_back(&mut self) {
+    /// Releases reserved pages in excess of the pending URLs.
+    fn release_spare_pages(&mut self) {
         for (crawl, reserved) in &mut self.reserved {
             let pending = self.pending.get(crawl).copied().unwrap_or_default();
             let spare = (*reserved - pending).max(0);
@@ -313,19 +313,20 @@ impl HeldSlot {
         }
     }
 
-    /// Returns whether to send a checkpoint that ends the slot's probation: it has deaths, no
-    /// checkpoint yet, nothing in flight, links read, and nothing pending or [`PROBATION`] over.
-    /// Until then its deaths count, and with two or more of them its holder gets no other slots.
-    pub(crate) fn is_to_prove_itself(&self) -> bool {
+    /// Returns whether to send a checkpoint that ends the slot's probation. This is so if it has
+    /// deaths, no checkpoint yet, nothing in flight, links read, and nothing pending or
+    /// [`PROBATION`] over. Until then its deaths count, and with two or more its holder gets no
+    /// other slots.
+    pub(crate) fn needs_probation_checkpoint(&self) -> bool {
         let is_quiet = self.is_quiet();
         let has_pending = self.pending.values().any(|pending| *pending > 0);
         let is_proved = !has_pending || self.leased_at.elapsed() > PROBATION;
         self.lease.deaths > 0 && self.number == 0 && is_quiet && self.has_read && is_proved
     }
 
-    /// Returns whether none of its URLs is being fetched, merged or uploaded.
+    /// Returns whether it has no URL that is being fetched, merged or uploaded.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.asking + self.merging + self.unput == 0
+        self.in_flight + self.merging + self.pending_uploads == 0
     }
 
     /// Returns whether its URLs are fetched one at a time, each recorded as in progress first.
@@ -333,10 +334,10 @@ impl HeldSlot {
         self.lease.is_isolated && self.leased_at.elapsed() < ISOLATION
     }
 
-    /// Returns the URL that is marked as in progress, if a checkpoint has recorded the mark.
-    pub(crate) fn recorded_url(&self) -> Option<Written> {
+    /// Returns the URL marked as in progress, if a checkpoint has recorded this mark.
+    pub(crate) fn recorded_url(&self) -> Option<IsolatedUrl> {
         let recorded = self.number - i64::from(self.is_recording);
-        self.written.filter(|written| written.checkpoint <= recorded)
+        self.isolated_url.filter(|url| url.checkpoint <= recorded)
     }
 
     /// Returns whether there are fetches to record and the last checkpoint is at least `pause` ago.
@@ -346,7 +347,7 @@ impl HeldSlot {
 
     /// Returns whether its hosts get no requests, because changes have been unrecorded for too
     /// long.
-    pub(crate) fn is_late(&self) -> bool {
+    pub(crate) fn is_checkpoint_overdue(&self) -> bool {
         self.since.is_some_and(|since| since.elapsed() > MAX_UNRECORDED)
     }
 
@@ -357,8 +358,8 @@ impl HeldSlot {
 
     /// Takes the changes for a checkpoint, except chunks and hosts: sums, fetches, links, and the
     /// cursors if they moved.
-    pub(crate) fn take(&mut self) -> Taken {
-        self.give_back();
+    pub(crate) fn take(&mut self) -> SlotChanges {
+        self.release_spare_pages();
         (self.since, self.taken_at) = (None, Instant::now());
         let has_moved = self.lease.cursors != self.recorded_cursors;
         self.recorded_cursors = self.lease.cursors.clone();
@@ -367,7 +368,7 @@ impl HeldSlot {
         }
         let counts = std::mem::take(&mut self.sums);
         let links = std::mem::take(&mut self.links);
-        Taken {
+        SlotChanges {
             cursor: has_moved.then(|| self.lease.cursors.ordinary.clone()),
             urgent_cursor: has_moved.then(|| self.lease.cursors.urgent.clone()),
             counts: counts.into_iter().map(|(crawl, sums)| sums.take(crawl)).collect(),
@@ -380,19 +381,19 @@ impl HeldSlot {
 }
 
 /// A slot's changes that a checkpoint records.
-pub(crate) struct Taken {
+pub(crate) struct SlotChanges {
     pub cursor: Option<String>,
     pub urgent_cursor: Option<String>,
     pub counts: Vec<CrawlCounts>,
     pub fetches: Vec<FetchRow>,
     /// Links to record, by crawl and group of slots.
-    pub links: HashMap<(i32, u8), SentLinks>,
+    pub links: HashMap<(i32, u8), OutgoingLinks>,
     pub changed: HashSet<(i32, u64)>,
     pub changed_hosts: HashSet<u64>,
 }
 
 /// Packs the links for a group of slots into rows.
-pub(crate) fn links_rows(crawl: i32, group: u8, links: &SentLinks) -> Vec<LinksRow> {
+pub(crate) fn links_rows(crawl: i32, group: u8, links: &OutgoingLinks) -> Vec<LinksRow> {
     let row = |PackedLinks { slots, amount, bytes: data }| {
         let slot_mask = slots.iter().fold(0, |mask, slot| mask | (1 << (slot % GROUP)));
         let amount = i32::try_from(amount).unwrap_or(i32::MAX);

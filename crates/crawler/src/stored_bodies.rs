@@ -1,10 +1,10 @@
-//! The bodies that this process has stored for crawls, so that an identical body under another URL
-//! of the site need not be stored again.
+//! Remembers the bodies that this process has stored for crawls, so that an identical body under
+//! another URL on the site need not be stored again.
 //!
-//! A record may name another one in the same archive, or in an archive that was uploaded, because
-//! the named one is not lost then while this one is kept. Only the most recent bodies are
+//! A record may refer to another one in the same archive, or in an uploaded archive, because then
+//! the other record cannot be lost while this one is kept. Only the most recent bodies are
 //! remembered, and a process that takes over a slot does not know the earlier ones. Does not depend
-//! on which records may name others, or on how they are written.
+//! on which records may refer to others, or on how they are written.
 
 use std::{
     collections::HashMap,
@@ -20,15 +20,15 @@ use everytab_commoncrawl::warc::write::Position;
 use everytab_coordinator::EarlierFetch;
 
 /// Maximum remembered bodies, at about 300 bytes each: 17 MB. At least half as many are remembered.
-/// Each half is in a hash table that is nearly full at its maximum.
+/// Each half is in a hash table that is nearly full when it has its maximum.
 const MAX_REMEMBERED: usize = 2 * 28_000;
 
-/// The location of the record that has a body.
+/// Where the record with a body is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BodyPlace {
+pub(crate) struct BodyLocation {
     /// Its URL.
     pub url: Arc<str>,
-    /// The URL's hashes, of its host and of its key.
+    /// The URL's hashes: host and key.
     pub hashes: (u64, u64),
     /// When it was fetched.
     pub at: DateTime<Utc>,
@@ -38,7 +38,7 @@ pub(crate) struct BodyPlace {
     pub position: Position,
 }
 
-impl BodyPlace {
+impl BodyLocation {
     /// Returns where the body of an earlier crawl's fetch is stored. `None` if its row has no valid
     /// location.
     pub(crate) fn of_earlier(copy: &EarlierFetch) -> Option<Self> {
@@ -57,15 +57,15 @@ impl BodyPlace {
 /// When `crawl forget` last ran, for any crawl. Records stored before then may be blanked, so do
 /// not refer to them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LastForgotten(Arc<AtomicI64>);
+pub(crate) struct LastForgetTime(Arc<AtomicI64>);
 
-impl LastForgotten {
+impl LastForgetTime {
     /// Notes a time at which `crawl forget` ran.
     pub(crate) fn note(&self, at: DateTime<Utc>) {
         self.0.fetch_max(at.timestamp_micros(), Ordering::AcqRel);
     }
 
-    /// Returns whether a record that was stored at this time may be forgotten.
+    /// Returns whether `crawl forget` may have blanked a record that was stored at this time.
     pub(crate) fn may_concern(&self, stored_at: DateTime<Utc>) -> bool {
         stored_at.timestamp_micros() <= self.0.load(Ordering::Acquire)
     }
@@ -76,33 +76,33 @@ impl LastForgotten {
 pub(crate) struct BodyArchive {
     /// Its name.
     pub object: Arc<str>,
-    is_put: Arc<AtomicBool>,
+    is_uploaded: Arc<AtomicBool>,
 }
 
 impl BodyArchive {
     /// Creates an archive that is not uploaded yet.
     pub(crate) fn new(object: &str) -> Self {
-        Self { object: object.into(), is_put: Arc::default() }
+        Self { object: object.into(), is_uploaded: Arc::default() }
     }
 
     /// Notes that it was uploaded.
-    pub(crate) fn was_put(&self) {
-        self.is_put.store(true, Ordering::Release);
+    pub(crate) fn set_uploaded(&self) {
+        self.is_uploaded.store(true, Ordering::Release);
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.is_put, &other.is_put)
+        Arc::ptr_eq(&self.is_uploaded, &other.is_uploaded)
     }
 }
 
 struct StoredBody {
-    place: BodyPlace,
+    location: BodyLocation,
     archive: BodyArchive,
 }
 
 /// Stored bodies by their keys.
 pub(crate) struct StoredBodies<K> {
-    /// The bodies that were stored or named most recently.
+    /// The most recently stored or named bodies.
     newer: HashMap<K, StoredBody>,
     /// The bodies before them.
     older: HashMap<K, StoredBody>,
@@ -116,19 +116,19 @@ impl<K> Default for StoredBodies<K> {
 }
 
 impl<K: Eq + Hash> StoredBodies<K> {
-    /// Returns the location of a body that a record in the archive `open` may name.
-    pub(crate) fn named(&mut self, key: K, open: Option<&BodyArchive>) -> Option<BodyPlace> {
+    /// Returns where a body is stored that a record in the archive `open` may refer to.
+    pub(crate) fn named(&mut self, key: K, open: Option<&BodyArchive>) -> Option<BodyLocation> {
         let stored = self.newer.remove(&key).or_else(|| self.older.remove(&key))?;
-        let is_kept = stored.archive.is_put.load(Ordering::Acquire)
+        let is_kept = stored.archive.is_uploaded.load(Ordering::Acquire)
             || open.is_some_and(|open| open.is_same(&stored.archive));
-        let place = is_kept.then(|| stored.place.clone());
+        let location = is_kept.then(|| stored.location.clone());
         self.insert(key, stored);
-        place
+        location
     }
 
-    /// Adds a body that was stored at this location in an archive.
-    pub(crate) fn add(&mut self, key: K, place: BodyPlace, archive: &BodyArchive) {
-        self.insert(key, StoredBody { place, archive: archive.clone() });
+    /// Adds a body, which is stored at this location in an archive.
+    pub(crate) fn add(&mut self, key: K, location: BodyLocation, archive: &BodyArchive) {
+        self.insert(key, StoredBody { location, archive: archive.clone() });
     }
 
     fn insert(&mut self, key: K, stored: StoredBody) {
@@ -143,36 +143,42 @@ impl<K: Eq + Hash> StoredBodies<K> {
 mod tests {
     use super::*;
 
-    fn place(url: &str) -> BodyPlace {
+    fn location(url: &str) -> BodyLocation {
         let position = Position { offset: 1, length: 2 };
-        BodyPlace { url: url.into(), hashes: (1, 2), at: Utc::now(), object: "a".into(), position }
+        BodyLocation {
+            url: url.into(),
+            hashes: (1, 2),
+            at: Utc::now(),
+            object: "a".into(),
+            position,
+        }
     }
 
     #[test]
-    fn a_body_is_named_in_its_archive_and_elsewhere_when_that_is_put() {
+    fn a_body_is_named_in_its_own_archive_or_once_that_is_uploaded() {
         let mut bodies = StoredBodies::default();
         let (first, second) = (BodyArchive::new("a"), BodyArchive::new("a"));
-        bodies.add(7, place("http://a.test/b"), &first);
+        bodies.add(7, location("http://a.test/b"), &first);
         let named = |bodies: &mut StoredBodies<_>, open: Option<&BodyArchive>| {
-            bodies.named(7, open).map(|place| place.url.to_string())
+            bodies.named(7, open).map(|location| location.url.to_string())
         };
         let url = Some("http://a.test/b".to_owned());
         assert_eq!(named(&mut bodies, Some(&first)), url);
         assert_eq!(named(&mut bodies, Some(&second)), None, "it may be lost, and this one put");
         assert_eq!(named(&mut bodies, None), None);
-        first.was_put();
+        first.set_uploaded();
         assert_eq!(named(&mut bodies, Some(&second)), url);
         assert_eq!(named(&mut bodies, None), url);
         assert_eq!(bodies.named(8, None), None);
     }
 
     #[test]
-    fn those_that_were_neither_stored_nor_named_for_long_are_forgotten() {
+    fn bodies_not_stored_or_named_recently_are_forgotten() {
         let mut bodies = StoredBodies { max_newer: 3, ..StoredBodies::default() };
         let archive = BodyArchive::new("a");
-        archive.was_put();
+        archive.set_uploaded();
         for key in 0..100 {
-            bodies.add(key, place("http://a.test/"), &archive);
+            bodies.add(key, location("http://a.test/"), &archive);
             assert!(bodies.named(0, None).is_some(), "it is named all the time");
             assert!(bodies.newer.len() + bodies.older.len() <= 6);
         }

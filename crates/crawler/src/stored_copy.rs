@@ -1,6 +1,5 @@
-//! Reads the copy of a page that an earlier crawl stored. An unchanged page is parsed from its
-//! copy, so that its links, its text and the decisions of filters are as for a page that was
-//! received.
+//! Reads a page's copy from an earlier crawl. An unchanged page is parsed from its copy, so that
+//! its links, its text and the filters' decisions are as for a received page.
 //!
 //! Does not depend on requests, or on when a copy is read.
 
@@ -8,15 +7,15 @@ use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordMismatch, read_reco
 use everytab_coordinator::EarlierFetch;
 use everytab_storage::{StorageError, StorageErrorKind, Store};
 
-/// Maximum length of a record's gzip member, in bytes: the longest page, plus some overhead for
+/// Maximum length of a record's gzip member, in bytes: the maximum page, plus some overhead for
 /// content that does not compress.
 const MAX_RECORD_BYTES: u64 = 20 << 20;
-/// Maximum length of an inflated record block, in bytes: the longest page and its head.
+/// Maximum length of an inflated record block, in bytes: the maximum page and its head.
 const MAX_BLOCK_BYTES: u64 = 18 << 20;
 
 /// The reason why a copy cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoCopy {
+pub(crate) enum StoredCopyError {
     /// The store did not return it.
     #[error(transparent)]
     Store(#[from] StorageError),
@@ -24,14 +23,14 @@ pub(crate) enum NoCopy {
     #[error("the crawl has no store")]
     NoStore,
     /// The row has no valid record location.
-    #[error("the row names no place of a record")]
-    NoPlace,
+    #[error("the fetch has no valid record location")]
+    BadLocation,
     /// No record is at its location, or another one.
     #[error(transparent)]
     Mismatch(#[from] RecordMismatch),
 }
 
-impl NoCopy {
+impl StoredCopyError {
     /// Returns whether a retry may help.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Store(error) if error.kind() == StorageErrorKind::Unreachable)
@@ -45,14 +44,14 @@ impl NoCopy {
 pub(crate) async fn read_copy(
     store: &dyn Store,
     copy: &EarlierFetch,
-) -> Result<HttpResponse, NoCopy> {
+) -> Result<HttpResponse, StoredCopyError> {
     let place = u64::try_from(copy.body_offset).ok().zip(u64::try_from(copy.body_length).ok());
     let (offset, length) = place
         .filter(|(_, length)| (1..=MAX_RECORD_BYTES).contains(length))
-        .ok_or(NoCopy::NoPlace)?;
+        .ok_or(StoredCopyError::BadLocation)?;
     let range = offset..offset.saturating_add(length);
     let member = store.get_range(&copy.body_object, range).await?;
     let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
-    // The record may be of another URL in the earlier crawl that had the same body.
+    // The record may belong to another URL in the earlier crawl that had the same body.
     Ok(read_recorded(&member, limits, |_| true, &copy.sha256)?)
 }

@@ -1,5 +1,5 @@
-//! A crawl's stores: one for all records, or one per range of slots, and optionally another for
-//! page requisites.
+//! A crawl's stores: one for all records, or one per slot range, and optionally another for page
+//! requisites.
 //!
 //! Does not depend on archives, or on how a store is reached.
 
@@ -9,8 +9,8 @@ use everytab_commoncrawl::crawl_layout::ArchiveSubset;
 use everytab_storage::{Store, StoreSettings};
 use serde::{Deserialize, Serialize};
 
-/// The store for sites in a range of slots, both ends included. Written as `00-7f=s3://bucket`,
-/// with hexadecimal digits.
+/// The store for sites in an inclusive range of slots. Written as `00-7f=s3://bucket`, with
+/// hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoreRange {
@@ -18,11 +18,11 @@ pub struct StoreRange {
     pub first: u8,
     /// The last slot.
     pub last: u8,
-    /// URL of the store.
+    /// The store's URL.
     pub store: String,
 }
 
-/// A text is not a range of slots with a store.
+/// A string is not a slot range with a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a range of stores looks like 00-7f=s3://bucket: two hexadecimal digits, -, two more, =")]
 pub struct StoreRangeError;
@@ -70,7 +70,7 @@ pub(crate) fn check_ranges(ranges: &[StoreRange]) -> Result<(), String> {
     Ok(())
 }
 
-/// The opened stores of a crawl.
+/// A crawl's opened stores.
 pub(crate) struct CrawlStores {
     stores: Vec<Arc<dyn Store>>,
     /// Each slot's store, as an index.
@@ -80,7 +80,7 @@ pub(crate) struct CrawlStores {
 }
 
 impl CrawlStores {
-    /// Opens the stores of a crawl. `store` is for all slots if there are no ranges.
+    /// Opens a crawl's stores. `store` is for all slots if there are no ranges.
     ///
     /// # Errors
     /// Returns the error of the first store that cannot be opened.
@@ -110,14 +110,14 @@ impl CrawlStores {
         Ok(Self { stores, by_slot, media: own })
     }
 
-    /// Returns the number of the store for a slot's records.
+    /// Returns the store's number for a slot's records.
     pub(crate) fn number_of(&self, slot: i16, subset: ArchiveSubset) -> usize {
         let of_slot = usize::try_from(slot).ok().and_then(|slot| self.by_slot.get(slot));
         let own = self.media.filter(|_| subset == ArchiveSubset::Media);
         own.or(of_slot.copied()).unwrap_or_default()
     }
 
-    /// Returns the store of this number.
+    /// Returns the store with this number.
     pub(crate) fn store(&self, number: usize) -> Option<&Arc<dyn Store>> {
         self.stores.get(number)
     }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn slots_and_requisites_have_the_stores_that_are_named() {
+    async fn slots_and_requisites_use_the_configured_stores() {
         let folder = tempfile::tempdir().expect("a folder");
         let url = |name: &str| format!("file://{}/{name}", folder.path().display());
         let ranges = [

@@ -1,11 +1,11 @@
-//! Sends events to the webhooks of keys, according to the Standard Webhooks specification.
+//! Sends events to keys' webhooks, according to the Standard Webhooks specification.
 //!
-//! Events are stored in Postgres, in the transaction of the change that they report, and Postgres
-//! tells which are due. A worker leases a webhook, sends a few of its events at a time, and records
-//! the results in one call, so that another worker sends them again, with their ids, if it dies in
-//! between. Invariant: a slow or dead receiver occupies one of [`MAX_WEBHOOKS`] places for at most
-//! [`BATCH_TIME`] and one attempt. Does not depend on the content of events, or on how a connection
-//! is made.
+//! Events are stored in Postgres, in the same transaction as the change that they report, and
+//! Postgres lists the due ones. A worker leases a webhook, sends a few of its events at a time, and
+//! records the results in one call. If it dies in between, another worker sends them again, with
+//! the same ids. Invariant: a slow or dead receiver occupies one of [`MAX_WEBHOOKS`] slots for at
+//! most [`BATCH_TIME`] and one attempt. Does not depend on the events' content, or on how a
+//! connection is made.
 
 mod signature;
 
@@ -22,30 +22,30 @@ use tokio::{sync::oneshot, task::JoinSet, time::sleep};
 
 use crate::{metrics, webhooks::signature::signature};
 
-/// Interval between polls for events that are due. A fraction of a second would load Postgres,
-/// because many workers poll it.
+/// Interval between polls for due events. A fraction of a second would load Postgres, because many
+/// workers poll it.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// Interval between counts of the webhooks with waiting events.
+/// Interval between counts of webhooks with waiting events.
 const MEASURE_INTERVAL: Duration = Duration::from_secs(60);
-/// Maximum webhooks that a worker sends to concurrently. Each of 16 dead receivers occupies its
-/// place for some seconds every five minutes.
+/// Maximum webhooks to which a worker sends concurrently. Each of 16 dead receivers occupies one
+/// for some seconds every five minutes.
 const MAX_WEBHOOKS: usize = 16;
 /// Maximum concurrent requests to one receiver.
 const MAX_PER_WEBHOOK: usize = 4;
-/// Time after which no further event of a lease is sent. With the last attempt it is half of the
-/// time that `coordinator.lease_webhooks` grants.
+/// Time after which no further event is sent under a lease. Together with the last attempt, this is
+/// half the time that `coordinator.lease_webhooks` grants.
 const BATCH_TIME: Duration = Duration::from_secs(10);
-/// Time limits of an attempt. According to the specification a receiver responds within 15 to 30
+/// Time limits for an attempt. According to the specification, a receiver responds within 15 to 30
 /// seconds.
 const TIMES: TimeLimits = TimeLimits {
     connect: Duration::from_secs(5),
     first_byte: Duration::from_secs(15),
     total: Duration::from_secs(20),
 };
-/// Prefix of event ids.
+/// Prefix for event ids.
 const ID_PREFIX: &str = "msg_";
 
-/// Sends events of webhooks.
+/// Sends webhook events.
 #[derive(Clone)]
 pub(crate) struct Webhooks {
     coordinator: Coordinator,
@@ -71,8 +71,7 @@ impl Webhooks {
         Self { coordinator, fetcher, options }
     }
 
-    /// Sends events as they become due, until `finish` fires; then sends those that are due and
-    /// returns.
+    /// Sends events as they become due, until `finish` fires. Then sends the due ones and returns.
     pub(crate) async fn send_until(self, mut finish: oneshot::Receiver<()>) {
         let mut sending = JoinSet::new();
         let mut measured_at = None::<Instant>;
@@ -97,7 +96,7 @@ impl Webhooks {
         }
     }
 
-    /// Leases as many webhooks as there are free places, and starts to send their events.
+    /// Leases webhooks up to the maximum, and starts to send their events.
     async fn lease(&self, sending: &mut JoinSet<()>) {
         let Ok(room @ 1..) = i32::try_from(MAX_WEBHOOKS - sending.len()) else { return };
         match self.coordinator.lease_webhooks(room).await {
@@ -107,13 +106,13 @@ impl Webhooks {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "cannot ask which webhooks have events");
+                tracing::warn!(%error, "cannot query the webhooks with events");
                 metrics::failed("webhooks");
             }
         }
     }
 
-    /// Sends the events of a lease, and records the results.
+    /// Sends a leased webhook's events, and records the results.
     async fn send_events(self, lease: Arc<WebhookLease>) {
         let began = Instant::now();
         let (mut batch, mut sending) = (Batch::default(), JoinSet::new());

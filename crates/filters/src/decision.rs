@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use everytab_frontier::TurnedAway;
+use everytab_frontier::RejectReason;
 use serde::{Deserialize, Serialize};
 
 use crate::countries::CountryCode;
@@ -86,11 +86,11 @@ impl DecidedBy {
 
     /// Returns the reason under which a rejected link is counted.
     #[must_use]
-    pub const fn reason(self) -> TurnedAway {
+    pub const fn reason(self) -> RejectReason {
         match self {
-            Self::List(_) | Self::NotListed => TurnedAway::FilterList,
-            Self::TopLevelDomain(_) | Self::Address(_) => TurnedAway::FilterCountry,
-            _ => TurnedAway::FilterRule,
+            Self::List(_) | Self::NotListed => RejectReason::FilterList,
+            Self::TopLevelDomain(_) | Self::Address(_) => RejectReason::FilterCountry,
+            _ => RejectReason::FilterRule,
         }
     }
 }

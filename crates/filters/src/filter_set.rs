@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use everytab_frontier::{
-    CanonicalUrl, Link, LinkFilter, LinkFlags, ParameterList, PatternLists, TurnedAway, UrlMatches,
-    UrlPatterns,
+    CanonicalUrl, Link, LinkFilter, LinkFlags, ParameterList, PatternLists, RejectReason,
+    UrlMatches, UrlPatterns,
 };
 
 use crate::{
@@ -168,9 +168,9 @@ impl FilterSet {
 }
 
 impl LinkFilter for FilterSet {
-    fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<TurnedAway> {
+    fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<RejectReason> {
         let flags = link.attributes.flags;
-        let is_exempt = flags.contains(LinkFlags::SEED) || flags.is_no_page();
+        let is_exempt = flags.contains(LinkFlags::SEED) || flags.is_requisite_or_sitemap();
         let decision = self.decide_matched(&link.url, matches, is_exempt)?;
         decision.is_drop().then(|| decision.by.reason())
     }

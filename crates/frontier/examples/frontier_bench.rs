@@ -1,11 +1,11 @@
-//! Measures what a known URL costs: bytes stored and written, and microseconds of each verb, over
+//! Measures the cost of a known URL: bytes stored and written, and microseconds per operation, over
 //! 100 checkpoints.
 //!
-//!     cargo run --release -p everytab-frontier --example frontier_bench -- [URLS [URLS_A_HOST]]
+//!     cargo run --release -p everytab-frontier --example frontier_bench -- [URLS [URLS_PER_HOST]]
 //!
-//! URLs are made up: 30 sections, words, numbers; about 60 characters. At each checkpoint every
-//! host learns of a hundredth of its URLs, sees three links for each that it knows already, and
-//! answers so many of its pending URLs that the given share is answered in the end. Each URL leads
+//! URLs are generated from 30 sections, words and numbers, with about 60 characters. At each
+//! checkpoint every host learns a hundredth of its URLs, and sees three known links for each new
+//! one. It fetches so many pending URLs that the given share is finished at the end. Each URL leads
 //! to four others.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a bench reads the clock")]
 
@@ -15,15 +15,15 @@ use std::{
 };
 
 use everytab_frontier::{
-    Attributes, CanonicalUrl, ChunkKind, Ending, HostState, Link, ParameterList, Rules, SiteBudget,
-    SiteUse, SuffixList, never_paused,
+    Attributes, CanonicalUrl, ChunkKind, FinalState, HostState, Link, ParameterList, Rules,
+    SiteBudget, SiteUsage, SuffixList, never_paused,
 };
 
 const CHECKPOINTS: u64 = 100;
-/// Links to URLs that are known already, for each that is new.
+/// Known links per new link.
 const KNOWN_LINKS: u64 = 3;
-/// New URLs to which a URL leads.
-const URLS_A_REFERRER: u64 = 4;
+/// Number of new URLs to which a URL leads.
+const URLS_PER_REFERRER: u64 = 4;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut parsing, mut finding) = (Duration::ZERO, Duration::ZERO);
@@ -37,8 +37,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let urls = numbers.next().transpose()?.unwrap_or(1_000_000);
     let of_host = numbers.next().transpose()?;
     println!(
-        "URLs a host | answered | stored B/known | in snapshots | written B/known | snapshots | \
-         us: parse | merge | known | ask+answer | pack/known | unpack/known | memory B/known"
+        "URLs per host | finished | stored B/known | in snapshots | written B/known | snapshots | \
+         us: parse | merge | known | take+finish | pack/known | unpack/known | memory B/known"
     );
     for urls_a_host in of_host.map_or(vec![3_000, 30_000, urls], |number| vec![number]) {
         for percent in [20, 90] {
@@ -53,13 +53,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Sums over all hosts of a run.
+/// Totals over all hosts of a run.
 #[derive(Default)]
 struct Measured {
     known: u64,
     links: u64,
     known_links: u64,
-    answers: u64,
+    fetches: u64,
     stored_bytes: u64,
     last_snapshot_bytes: u64,
     written_bytes: u64,
@@ -68,7 +68,7 @@ struct Measured {
     parse: Duration,
     merge: Duration,
     merge_known: Duration,
-    answer: Duration,
+    fetch: Duration,
     pack: Duration,
     unpack: Duration,
 }
@@ -87,7 +87,7 @@ impl Measured {
             micros(self.parse, self.links),
             micros(self.merge, self.known),
             micros(self.merge_known, self.known_links),
-            micros(self.answer, self.answers),
+            micros(self.fetch, self.fetches),
             micros(self.pack, self.known),
             micros(self.unpack, self.known),
             each(self.memory_bytes),
@@ -112,9 +112,9 @@ fn run_host(
     let parameters = ParameterList::default();
     let rules = Rules { site_budget: SiteBudget(1_000_000_000), ..Rules::default() };
     let name = format!("www.site-{host}.example");
-    let (mut state, mut site) = (HostState::new(&name), SiteUse::default());
+    let (mut state, mut site) = (HostState::new(&name), SiteUsage::default());
     let mut chunks: Vec<Vec<u8>> = Vec::new();
-    let (mut found, mut answered) = (0, 0);
+    let (mut found, mut finished) = (0, 0);
     for checkpoint in 1..=CHECKPOINTS {
         let upto = urls * checkpoint / CHECKPOINTS;
         let known =
@@ -131,7 +131,7 @@ fn run_host(
         };
         let depth = u16::try_from(checkpoint / 10)?;
         let attributes = Attributes { depth, ..Attributes::default() };
-        let via = |number: u64| Arc::from(url(&name, host, number / URLS_A_REFERRER));
+        let via = |number: u64| Arc::from(url(&name, host, number / URLS_PER_REFERRER));
         let link = |(url, number)| Link { url, attributes, via: Some(via(number)) };
         let with_via = |urls: Vec<CanonicalUrl>, numbers: Vec<u64>| {
             urls.into_iter().zip(numbers).map(link).collect::<Vec<_>>()
@@ -143,15 +143,15 @@ fn run_host(
         timed(&mut sum.merge_known, || state.merge(known, &rules, &mut site));
         found = upto;
         let wanted = urls * percent * checkpoint / CHECKPOINTS / 100;
-        timed(&mut sum.answer, || {
-            for _ in answered..wanted {
-                if let Some(turn) = state.next(0, never_paused) {
-                    state.answer(turn.hash, Ending::Captured);
+        timed(&mut sum.fetch, || {
+            for _ in finished..wanted {
+                if let Some(pending) = state.next(0, never_paused) {
+                    state.finish(pending.hash, FinalState::Captured);
                 }
             }
         });
-        sum.answers += wanted - answered;
-        answered = wanted;
+        sum.fetches += wanted - finished;
+        finished = wanted;
         if let Some(packed) = timed(&mut sum.pack, || state.pack(never_paused)) {
             if packed.kind == ChunkKind::Snapshot {
                 chunks.clear();
@@ -173,7 +173,7 @@ fn run_host(
     Ok(())
 }
 
-/// A number that looks like chance (splitmix64).
+/// Hashes a number (splitmix64).
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -181,7 +181,8 @@ fn mix(number: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// The URL of this number, in no order: a section, words and the number, or a list with a query.
+/// Returns the URL with this number. Neighboring numbers have unrelated URLs: a section, words and
+/// the number, or a list with a query.
 fn url(name: &str, host: u64, number: u64) -> String {
     const WORDS: [&str; 16] = [
         "summer", "market", "review", "garden", "report", "winter", "design", "travel", "music",

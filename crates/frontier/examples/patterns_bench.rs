@@ -1,9 +1,10 @@
-//! Measures what patterns cost: compiling them, and the 5,000 longest links that a page may have.
+//! Measures the cost of patterns: compiling them, and matching the 5,000 longest links that a page
+//! may have.
 //!
 //!     cargo run --release -p everytab-frontier --example patterns_bench
 //!
-//! The worst patterns are those whose tables are full and whose states a random URL visits at
-//! random, so that each byte waits for the cache. Prints the median over URLs, for 5,000 of them.
+//! Patterns are worst if their tables are full and a random URL visits their states at random, so
+//! that each byte waits for the cache. Prints the median over 5,000 URLs.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a bench reads the clock")]
 
 use std::{
@@ -44,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Patterns that people write, and the worst that the limits admit.
+/// Typical patterns, and the worst ones within the limits.
 fn sets() -> Vec<(String, Vec<String>)> {
     let many = |number: usize, pattern: fn(u64) -> String| -> Vec<String> {
         (0..number as u64).map(|n| pattern(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
@@ -72,7 +73,7 @@ fn sets() -> Vec<(String, Vec<String>)> {
     sets
 }
 
-/// A URL of the greatest length with a random path.
+/// Returns a URL of the maximum length with a random path.
 fn url(seed: &mut u64, letters: &str) -> Result<CanonicalUrl, everytab_frontier::UrlError> {
     let mut text = "https://www.example.com/".to_owned();
     while text.len() < MAX_URL_BYTES {

@@ -1,8 +1,9 @@
 //! Decides when two URLs are identical: a URL's normalized key, and its hash.
 //!
-//! The key identifies a page. Requests use the URL as first seen, in the form of the URL Standard,
-//! without user info, fragment, and an absolute hostname's trailing dot. Only a home page is
-//! requested by its key, because a search for home pages in an index would not find `/?gclid=1`.
+//! The key identifies a page. Requests use the URL as first seen, in the form from the URL
+//! Standard, without user info, fragment, and an absolute hostname's trailing dot. Only a home page
+//! is requested by its key, because a search for home pages in an index would not find `/?gclid=1`.
+//!
 //! The key is the URL without its default port, without session and campaign parameters, with dot
 //! segments resolved, percent-encoding normalized, parameters sorted by name (parameters with the
 //! same name keep their order), and without an empty query. `//` in a path is kept, and http and
@@ -23,7 +24,8 @@ use crate::{parameters::ParameterList, percent::push_normalized};
 /// from traps and broken templates.
 pub const MAX_URL_BYTES: usize = 2_048;
 
-/// Maximum length of a hostname, in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
+/// Maximum length of a hostname, in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as a
+/// string).
 const MAX_HOST_BYTES: usize = 253;
 
 /// The reason why a URL cannot be crawled.
@@ -32,7 +34,7 @@ pub enum UrlError {
     /// The URL is longer than [`MAX_URL_BYTES`].
     #[error("the URL is longer than {MAX_URL_BYTES} bytes")]
     TooLong,
-    /// The text is not an absolute URL.
+    /// The string is not an absolute URL.
     #[error("not an absolute URL")]
     Unparsable,
     /// The scheme is neither http nor https.
@@ -48,7 +50,7 @@ pub enum UrlError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UrlHash(pub u64);
 
-/// Returns the first 8 bytes of a text's SHA-256, as an unsigned big-endian number.
+/// Returns the first 8 bytes of a string's SHA-256, as an unsigned big-endian number.
 pub(crate) fn hash_of(text: &str) -> u64 {
     let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     let [a, b, c, d, e, f, g, h, ..] = digest;
@@ -175,8 +177,8 @@ impl CanonicalUrl {
     }
 }
 
-/// Returns the host for URLs that spell it like this, in the form of [`CanonicalUrl::host`]. `None`
-/// if the text is not just a hostname or address.
+/// Returns the host for URLs that spell it like this, in the form that [`CanonicalUrl::host`] has.
+/// `None` if the string is not just a hostname or address.
 #[must_use]
 pub fn hostname(text: &str) -> Option<String> {
     let url = Url::parse(&format!("http://{text}/")).ok()?;
@@ -252,8 +254,7 @@ fn push_query(key: &mut String, query: &str, parameters: &ParameterList) {
     }
 }
 
-/// Returns whether a URL in the form of the URL Standard is a home page: `https://host/`, on any
-/// port.
+/// Returns whether a URL in the URL Standard's form is a home page: `https://host/`, on any port.
 #[must_use]
 pub fn is_home_page(url: &str) -> bool {
     let rest = url.split_once("://").map(|(_, rest)| rest);

@@ -1,7 +1,7 @@
 //! Sorts a page's links into links to its own host, links for other slots, and links that are
 //! rejected where they are found: malformed URLs, links out of scope, and too many links.
 //!
-//! A link that occurs twice on a page counts once. A page's requisites are in every scope, and a
+//! If a link occurs twice on a page, it counts once. A page's requisites are in every scope, and a
 //! seed's redirect target is a seed. Does not depend on known URLs, patterns or traps.
 
 use std::{collections::HashSet, sync::Arc};
@@ -10,16 +10,16 @@ use crate::{
     canonical::CanonicalUrl,
     link::{Attributes, Link, LinkFlags, MAX_HOPS},
     parameters::ParameterList,
+    reject_reason::{RejectCounts, RejectReason},
     rules::Rules,
     site::slot_of_site,
     suffixes::SuffixList,
-    turned_away::{TurnedAway, TurnedAwayCounts},
 };
 
-/// Maximum links that are read from a page. Pages for people have fewer.
+/// Maximum links that are read from a page. Pages for people have fewer than this.
 pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 
-/// The page on which links were found.
+/// The page with the links.
 #[derive(Debug, Clone, Copy)]
 pub struct Referrer<'a> {
     /// Its URL as fetched.
@@ -30,20 +30,20 @@ pub struct Referrer<'a> {
     pub attributes: Attributes,
 }
 
-/// The links of a page.
+/// A page's links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FoundLinks {
     /// Links to the page's own host.
     pub own_host: Vec<Link>,
-    /// Links to other hosts, each with the slot of its site.
+    /// Links to other hosts, each with its site's slot.
     pub elsewhere: Vec<(u8, Link)>,
     /// Rejected links, by reason.
-    pub turned_away: TurnedAwayCounts,
+    pub rejected: RejectCounts,
 }
 
 impl FoundLinks {
-    /// Sorts a page's links: absolute URLs, each with its flags ([`LinkFlags::REQUISITE`],
-    /// [`LinkFlags::SITEMAP`] or none).
+    /// Sorts a page's links. They are absolute URLs, each with its flags ([`LinkFlags::REQUISITE`],
+    /// [`LinkFlags::SITEMAP`] or no flag).
     #[must_use]
     pub fn of_page<'a>(
         links: impl IntoIterator<Item = (&'a str, LinkFlags)>,
@@ -53,13 +53,14 @@ impl FoundLinks {
         suffixes: &SuffixList,
     ) -> Self {
         let mut found = Self::default();
-        let (mut seen, via) = (HashSet::new(), Arc::from(referrer.url));
+        let mut seen = HashSet::new();
+        let via = Arc::from(referrer.url);
         for (index, (text, flags)) in links.into_iter().enumerate() {
             if index >= MAX_LINKS_PER_PAGE {
-                found.turned_away.count(TurnedAway::TrapPageLinks);
+                found.rejected.count(RejectReason::TrapPageLinks);
                 continue;
             }
-            let is_deeper = u16::from(!flags.is_no_page());
+            let is_deeper = u16::from(!flags.is_requisite_or_sitemap());
             let depth = referrer.attributes.depth.saturating_add(is_deeper);
             let attributes = Attributes { depth, flags, ..Attributes::default() };
             match CanonicalUrl::parse(text, parameters) {
@@ -71,13 +72,13 @@ impl FoundLinks {
                         found.put(link, is_in_scope, referrer.host, suffixes);
                     }
                 }
-                Err(error) => found.turned_away.count(error.into()),
+                Err(error) => found.rejected.count(error.into()),
             }
         }
         found
     }
 
-    /// Sorts a redirect's target. It gets the depth, priority and flags of the URL that redirects
+    /// Sorts a redirect's target. This gets the depth, priority and flags of the URL that redirects
     /// to it, and one more hop. It has its own scheme, so it is not bare, and has killed no worker.
     #[must_use]
     pub fn of_redirect(
@@ -90,10 +91,10 @@ impl FoundLinks {
         let mut found = Self::default();
         let hops = referrer.attributes.hops.saturating_add(1);
         let flags = referrer.attributes.flags.without(LinkFlags::BARE);
-        let flags = flags.without(LinkFlags::WRITTEN_DOWN).with_deaths(0);
+        let flags = flags.without(LinkFlags::IN_PROGRESS).with_deaths(0);
         let attributes = Attributes { hops, flags, ..referrer.attributes };
         match CanonicalUrl::parse(target, parameters) {
-            Ok(_) if hops > MAX_HOPS => found.turned_away.count(TurnedAway::Redirects),
+            Ok(_) if hops > MAX_HOPS => found.rejected.count(RejectReason::Redirects),
             Ok(url) => {
                 let is_in_scope = flags.contains(LinkFlags::SEED)
                     || flags.contains(LinkFlags::REQUISITE)
@@ -102,7 +103,7 @@ impl FoundLinks {
                 let link = Link { url, attributes, via: Some(referrer.url.into()) };
                 found.put(link, is_in_scope, referrer.host, suffixes);
             }
-            Err(error) => found.turned_away.count(error.into()),
+            Err(error) => found.rejected.count(error.into()),
         }
         found
     }
@@ -115,7 +116,7 @@ impl FoundLinks {
         suffixes: &SuffixList,
     ) {
         if !is_in_scope {
-            self.turned_away.count(TurnedAway::Scope);
+            self.rejected.count(RejectReason::Scope);
         } else if link.url.host() == own_host {
             self.own_host.push(link);
         } else {
@@ -162,20 +163,20 @@ mod tests {
         assert_eq!(links[1].attributes.depth, 3);
         let vias = links.iter().chain(&found.own_host).map(|link| link.via.as_deref());
         assert!(vias.into_iter().all(|via| via == Some(from.url)));
-        let counted: Vec<_> = found.turned_away.iter().collect();
-        let reasons = [TurnedAway::Unparsable, TurnedAway::Scheme, TurnedAway::Scope];
+        let counted: Vec<_> = found.rejected.iter().collect();
+        let reasons = [RejectReason::Unparsable, RejectReason::Scheme, RejectReason::Scope];
         assert_eq!(counted, reasons.map(|reason| (reason, 1)));
     }
 
     #[test]
-    fn the_links_after_the_5000th_are_counted_and_not_read() {
+    fn links_after_the_5000th_are_counted_but_not_parsed() {
         let links: Vec<String> = (0..6_000).map(|n| format!("http://www.a.com/{n}")).collect();
         let links = links.iter().map(|link| (link.as_str(), LinkFlags::default()));
         let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
         let from = referrer(LinkFlags::default());
         let found = FoundLinks::of_page(links, &from, &Rules::default(), &parameters, &suffixes);
         assert_eq!(found.own_host.len(), 5_000);
-        assert_eq!(found.turned_away.of(TurnedAway::TrapPageLinks), 1_000);
+        assert_eq!(found.rejected.of(RejectReason::TrapPageLinks), 1_000);
     }
 
     #[test]
@@ -189,16 +190,16 @@ mod tests {
         let expected = Attributes { hops: 2, ..referrer(LinkFlags::SEED).attributes };
         assert_eq!(found.elsewhere[0].1.attributes, expected);
         assert_eq!(found.elsewhere[0].1.via.as_deref(), Some("http://www.a.com/from"));
-        let killer = LinkFlags::SEED.with(LinkFlags::WRITTEN_DOWN).with_deaths(2);
+        let killer = LinkFlags::SEED.with(LinkFlags::IN_PROGRESS).with_deaths(2);
         assert_eq!(redirect("https://b.com/", killer).elsewhere[0].1.attributes, expected);
         let none = LinkFlags::default();
-        assert_eq!(redirect("https://b.com/", none).turned_away.of(TurnedAway::Scope), 1);
+        assert_eq!(redirect("https://b.com/", none).rejected.of(RejectReason::Scope), 1);
         assert_eq!(redirect("https://www.a.com/x", none).own_host.len(), 1);
-        assert_eq!(redirect("data:,", none).turned_away.of(TurnedAway::Scheme), 1);
+        assert_eq!(redirect("data:,", none).rejected.of(RejectReason::Scheme), 1);
         let mut last = referrer(none);
         last.attributes.hops = 5;
         let target = "https://www.a.com/";
         let found = FoundLinks::of_redirect(target, &last, &rules, &parameters, &suffixes);
-        assert_eq!(found.turned_away.of(TurnedAway::Redirects), 1);
+        assert_eq!(found.rejected.of(RejectReason::Redirects), 1);
     }
 }

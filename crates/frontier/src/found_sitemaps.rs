@@ -1,8 +1,8 @@
 //! Sorts the URLs in a sitemap, and the sitemaps that a robots.txt names.
 //!
-//! A sitemap's pages are one link deeper than the sitemap. Sitemaps in an index have the index's
+//! A sitemap's pages are one link deeper than this sitemap. Sitemaps in an index have the index's
 //! depth and one more hop, so that indexes nest at most [`MAX_HOPS`] deep. The scope is decided by
-//! the host of the sitemap or robots.txt. Does not depend on how a sitemap is read.
+//! the host that has the sitemap or robots.txt. Does not depend on how a sitemap is read.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -11,19 +11,19 @@ use crate::{
     found::{FoundLinks, Referrer},
     link::{Attributes, Link, LinkFlags, MAX_HOPS},
     parameters::ParameterList,
+    reject_reason::RejectReason,
     rules::Rules,
     suffixes::SuffixList,
-    turned_away::TurnedAway,
 };
 
-/// The URLs of a sitemap, or of a robots.txt.
+/// The URLs in a sitemap or a robots.txt.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SitemapLinks<'a> {
-    /// URLs of pages.
+    /// Page URLs.
     pub pages: &'a [String],
     /// Other versions of pages, such as translations.
     pub alternates: &'a [String],
-    /// URLs of sitemaps.
+    /// Sitemap URLs.
     pub sitemaps: &'a [String],
 }
 
@@ -50,7 +50,7 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts a sitemap's redirect target, which is a sitemap, too, one hop further.
+    /// Sorts a sitemap's redirect target. This is a sitemap, too, with one more hop.
     #[must_use]
     pub fn of_sitemap_redirect(
         target: &str,
@@ -65,7 +65,7 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts the sitemaps that a robots.txt names. `referrer` is the robots.txt, with the
+    /// Sorts the sitemaps that a robots.txt names. `referrer` is this robots.txt, with the
     /// attributes of the page for which it was read.
     #[must_use]
     pub fn of_robots(
@@ -84,11 +84,12 @@ impl FoundLinks {
 }
 
 fn sitemap_of(referrer: &Referrer<'_>, hops: u8) -> Attributes {
-    let (depth, flags) = (referrer.attributes.depth, LinkFlags::SITEMAP);
+    let depth = referrer.attributes.depth;
+    let flags = LinkFlags::SITEMAP;
     Attributes { depth, priority: 0, hops, flags }
 }
 
-/// The links that are sorted so far.
+/// The links sorted so far.
 struct Sorting<'a> {
     found: FoundLinks,
     seen: HashSet<(u64, u8)>,
@@ -107,19 +108,20 @@ impl<'a> Sorting<'a> {
         suffixes: &'a SuffixList,
     ) -> Self {
         let (found, seen) = (FoundLinks::default(), HashSet::new());
-        let (own_host, via) = (referrer.host, referrer.url.into());
+        let own_host = referrer.host;
+        let via = referrer.url.into();
         Self { found, seen, own_host, via, rules, parameters, suffixes }
     }
 
     fn add(&mut self, text: &str, attributes: Attributes) {
         let url = match CanonicalUrl::parse(text, self.parameters) {
             Ok(url) => url,
-            Err(error) => return self.found.turned_away.count(error.into()),
+            Err(error) => return self.found.rejected.count(error.into()),
         };
         let is_sitemap = attributes.flags.contains(LinkFlags::SITEMAP);
         let is_own = url.host() == self.own_host;
         if is_sitemap && (attributes.hops > MAX_HOPS || !(is_own || looks_like_sitemap(&url))) {
-            self.found.turned_away.count(TurnedAway::TrapSitemaps);
+            self.found.rejected.count(RejectReason::TrapSitemaps);
         } else if self.seen.insert((url.hash().0, attributes.flags.bits())) {
             let is_in_scope = is_own && is_sitemap
                 || self.rules.is_in_scope(self.own_host, url.host(), self.suffixes);
@@ -129,8 +131,8 @@ impl<'a> Sorting<'a> {
     }
 }
 
-/// Returns whether a path ends like a sitemap's. Only such URLs are accepted as sitemaps of another
-/// host, because a page that is fetched as a sitemap is not recorded as a page.
+/// Returns whether a path ends like a sitemap's. Only these URLs are accepted as sitemaps on
+/// another host, because a page that is fetched as a sitemap is not recorded as a page.
 fn looks_like_sitemap(url: &CanonicalUrl) -> bool {
     [".xml", ".gz", ".txt"].iter().any(|end| url.path().ends_with(end))
 }
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_a_link_deeper_and_sitemaps_a_hop_further() {
+    fn pages_are_one_link_deeper_and_sitemaps_one_hop_further() {
         let pages = owned(&["http://www.a.com/1", "http://www.a.com/1#x", "http://b.com/"]);
         let alternates = owned(&["http://de.a.com/1", "http://www.a.com/1"]);
         let sitemaps = owned(&["http://www.a.com/s", "http://x.a.com/2.xml", "http://x.a.com/p"]);
@@ -172,10 +174,10 @@ mod tests {
         let slot = slot_of_site("a.com");
         let expected = [(slot, "http://de.a.com/1", page), (slot, "http://x.a.com/2.xml", sitemap)];
         assert_eq!(elsewhere, expected);
-        let counted: Vec<_> = found.turned_away.iter().collect();
-        assert_eq!(counted, [(TurnedAway::Scope, 1), (TurnedAway::TrapSitemaps, 1)]);
+        let counted: Vec<_> = found.rejected.iter().collect();
+        assert_eq!(counted, [(RejectReason::Scope, 1), (RejectReason::TrapSitemaps, 1)]);
         let found = sorted(&links, MAX_HOPS);
-        assert_eq!(found.turned_away.of(TurnedAway::TrapSitemaps), 3);
+        assert_eq!(found.rejected.of(RejectReason::TrapSitemaps), 3);
         let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
         for (target, own, elsewhere) in [
             ("http://www.a.com/t", 1, 0),
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn sitemaps_of_a_robots_txt_are_in_scope_as_links_are_and_those_of_its_host_always() {
+    fn sitemaps_in_robots_txt_are_in_scope_like_links_or_if_on_its_host() {
         let named =
             owned(&["http://www.a.com/map", "http://x.a.com/map.xml", "http://c.com/m.xml"]);
         let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
@@ -199,7 +201,7 @@ mod tests {
             let rules = Rules { scope, ..Rules::default() };
             let found = FoundLinks::of_robots(&named, &referrer(0), &rules, &parameters, &suffixes);
             assert_eq!((found.own_host.len(), found.elsewhere.len()), (1, elsewhere), "{scope:?}");
-            assert_eq!(found.turned_away.of(TurnedAway::Scope), 2 - elsewhere as u64);
+            assert_eq!(found.rejected.of(RejectReason::Scope), 2 - elsewhere as u64);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Finds a host's suffix and registered domain, by the registry section alone and by both sections
-//! of the Public Suffix List, as a columnar index stores them.
+//! in the Public Suffix List, as a columnar index stores them.
 //!
-//! Does not depend on what an index is.
+//! Does not depend on the index.
 
 use crate::suffixes::{DEFAULT_SUFFIX_LIST, SuffixList, domain_of};
 
@@ -29,7 +29,7 @@ pub struct DomainLists {
 }
 
 impl DomainLists {
-    /// Returns a host's domains in the form of [`crate::CanonicalUrl::host`].
+    /// Returns a host's domains, in the form that [`crate::CanonicalUrl::host`] has.
     #[must_use]
     pub fn domains_of(&self, host: &str) -> ListedDomains {
         let pair = |list: &SuffixList| {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_has_the_names_that_the_table_of_common_crawl_gives_it() {
+    fn host_names_equal_those_in_common_crawls_table() {
         let lists = DomainLists::default();
         let found = |host| {
             let domains = lists.domains_of(host);

@@ -1,14 +1,13 @@
-//! The frontier of a live crawl: which URLs are known, which are due, and in which order.
+//! The frontier in a live crawl: the known URLs, the due ones, and their order.
 //!
-//! It decides when two URLs are identical ([`CanonicalUrl`]), which slot of the fleet a site
-//! belongs to ([`SuffixList`], [`slot_of_site`]), which links a crawl follows ([`Rules`]), which of
-//! them are traps, and which URL of a host is fetched next ([`HostState`]). It packs a host's state
-//! into chunks, and unpacks chunks into an equal state.
+//! It decides when two URLs are identical ([`CanonicalUrl`]), to which slot a site belongs
+//! ([`SuffixList`], [`slot_of_site`]), which links a crawl follows ([`Rules`]), which of these are
+//! traps, and which URL on a host is fetched next ([`HostState`]). It packs a host's state into
+//! chunks, and unpacks chunks into an equal state. Every function is pure: the caller passes all
+//! input, including the time. Any bytes and any URL yield a result or an error, never a panic.
 //!
-//! Every function is pure: the caller passes all input, including the time. Any bytes and any URL
-//! give a result or an error, never a panic. Invariant of a [`HostState`]: known = pending +
-//! captured + failed + refused + left. Does not depend on Postgres, sockets, files, clocks,
-//! robots.txt or page content.
+//! Invariant for a [`HostState`]: known = pending + captured + failed + refused + left. Does not
+//! depend on Postgres, sockets, files, clocks, robots.txt or page content.
 //!
 //! Sources: the WHATWG URL Standard, RFC 3986 section 6.2.2, the Public Suffix List.
 
@@ -21,14 +20,15 @@ mod host_domains;
 mod link;
 mod novelty;
 mod origin;
+mod outgoing_links;
 mod parameters;
 mod patterns;
 mod percent;
 mod priority;
+mod reject_reason;
 mod rules;
 mod scope;
 mod seen_hashes;
-mod sent_links;
 mod shape;
 mod shape_counts;
 mod shape_debts;
@@ -36,9 +36,8 @@ mod site;
 mod state;
 mod suffixes;
 mod trap;
-mod turned_away;
 
-pub use budget::{DEFAULT_TRAP_PAGES, MAX_TRAP_PAGES, SiteBudget, SiteUse};
+pub use budget::{DEFAULT_TRAP_PAGES, MAX_TRAP_PAGES, SiteBudget, SiteUsage};
 pub use canonical::{CanonicalUrl, MAX_URL_BYTES, UrlError, UrlHash, hostname, is_home_page};
 pub use chunk::{
     ChunkError, ChunkKind, MAX_LINKS_PER_CHUNK, UnpackedLinks, kind_of_chunk, pack_links,
@@ -49,24 +48,24 @@ pub use found_sitemaps::SitemapLinks;
 pub use host_domains::{DomainLists, ListedDomains};
 pub use link::{Attributes, Link, LinkFlags, MAX_HOPS};
 pub use origin::Origin;
+pub use outgoing_links::{OutgoingLink, OutgoingLinks, PackedLinks};
 pub use parameters::{ParameterError, ParameterList};
 pub use patterns::{
     MAX_FILTER_LISTS, MAX_PATTERN_BYTES, MAX_PATTERNS, PatternError, PatternListError,
     PatternLists, UrlMatches, UrlPatternList, UrlPatterns,
 };
 pub use priority::{MAX_PRIORITY, PriorityError, PriorityWords};
+pub use reject_reason::{RejectCounts, RejectReason};
 pub use rules::{LinkFilter, MAX_DEPTH, Rules, RulesError};
 pub use scope::{Scope, ScopeError, SiteSet};
-pub use sent_links::{PackedLinks, SentLink, SentLinks};
 pub use shape::shape_hash;
 pub use shape_debts::PageSays;
 pub use site::{SLOTS, site_hash, slot_of_site};
 pub use state::{
-    Answered, Ending, HostState, LinkVerdict, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, MAX_RETRIES,
-    Merged, Packed, StateChanges, Sums, Turn, Unpacked, never_paused,
+    FinalState, FinishEffect, HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, MAX_RETRIES,
+    MergeOutcome, Merged, Packed, PendingUrl, StateChanges, Sums, Unpacked, never_paused,
 };
 pub use suffixes::{DEFAULT_SUFFIX_LIST, SuffixError, SuffixList};
-pub use turned_away::{TurnedAway, TurnedAwayCounts};
 
 /// Runs the example in README.md as a test.
 #[cfg(doctest)]

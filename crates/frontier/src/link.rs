@@ -15,26 +15,26 @@ pub const MAX_HOPS: u8 = 5;
 pub struct LinkFlags(u8);
 
 impl LinkFlags {
-    /// A client is waiting for it: it is fetched before all other URLs of its host.
+    /// A client is waiting for this URL, so it is fetched before its host's other URLs.
     pub const URGENT: Self = Self(1);
     /// It was submitted, or a submitted URL redirects to it. Include patterns do not apply to it.
     pub const SEED: Self = Self(2);
-    /// An image, style sheet or similar resource of a page, which is not a page itself.
+    /// An image, style sheet or similar page resource, which is not a page itself.
     pub const REQUISITE: Self = Self(4);
     /// A sitemap, which is read for its links and is not a page.
     pub const SITEMAP: Self = Self(8);
 
     /// It is about to be fetched in an isolated slot, where it may kill its holder.
-    pub const WRITTEN_DOWN: Self = Self(16);
+    pub const IN_PROGRESS: Self = Self(16);
 
-    /// Position of the two bits that count the holders that died while it was marked as in
+    /// Where the two bits start that count how many holders died while it was marked as in
     /// progress.
     const DEATHS_AT: u32 = 5;
 
     /// It was submitted without a scheme: if https cannot be reached, http is requested, too.
     pub const BARE: Self = Self(128);
 
-    /// Maximum number of such deaths.
+    /// Maximum number of these deaths.
     pub const MAX_DEATHS: u8 = 3;
 
     /// Returns both sets together.
@@ -43,19 +43,19 @@ impl LinkFlags {
         Self(self.0 | other.0)
     }
 
-    /// Returns the flags of this set that are not in the other one.
+    /// Returns the flags in this set that are not in the other one.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Returns the flags of this set that are in the other one, too.
+    /// Returns the flags that are in both sets.
     #[must_use]
     pub(crate) const fn only(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Returns true if all flags of `other` are set.
+    /// Returns true if all flags in `other` are set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -63,7 +63,7 @@ impl LinkFlags {
 
     /// Returns true for requisites and sitemaps.
     #[must_use]
-    pub const fn is_no_page(self) -> bool {
+    pub const fn is_requisite_or_sitemap(self) -> bool {
         self.0 & (Self::REQUISITE.0 | Self::SITEMAP.0) != 0
     }
 
@@ -111,7 +111,7 @@ pub struct Link {
     pub url: CanonicalUrl,
     /// The attributes.
     pub attributes: Attributes,
-    /// The URL whose link or redirect led to it. `None` if it was submitted.
+    /// The URL that links or redirects to it. `None` if it was submitted.
     pub via: Option<Arc<str>>,
 }
 

@@ -1,51 +1,52 @@
 //! Remembers a host's page content, and decides whether another page has new content.
 //!
-//! Pages are compared by the hashes of their lines. A page's content is stored once its URL is
-//! finished, so that a URL that is fetched again after a death is not mistaken for its own
-//! repetition. Does not depend on how a page is read, or on what follows from new content.
+//! Pages are compared by their lines' hashes. A page's content is stored once its URL is finished,
+//! so that a URL that is fetched again after a death is not mistaken for its own repetition. Does
+//! not depend on how a page is read, or on how new content is used.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{canonical::UrlHash, seen_hashes::SeenHashes, shape_counts::Owed};
 
-/// Maximum repeating pages that a page with new lines makes up for. A shape in which one page in
-/// five is of this kind stays open.
+/// Maximum repetitive pages that a page with new lines offsets. If one page in five is like this,
+/// the shape stays open.
 const MAX_GAIN: u32 = 4;
 
-/// A page with few new lines makes up for one page, and for one more with each such fraction of its
-/// lines. The days of a calendar have an occasional new line.
+/// A page with few new lines offsets one page, and one more per this fraction of its lines. The
+/// days in a calendar have an occasional new line.
 const LINES_PER_GAIN: usize = 20;
 
-/// A page has new content if at least one in this many of its lines is new, or if a long line is.
+/// A page has new content if at least one line in this many is new, or if a long line is.
 const LINES_PER_NEW_LINE: usize = 64;
 
-/// A page also has new content if one in this many of its lines has a new number, and at least
-/// [`MIN_NEW_NUMBERS`] lines do: it is a table. An otherwise identical page has a clock or a
+/// A page also has new content if one line in this many has a new number, and at least
+/// [`MIN_NEW_NUMBERS`] lines do: this is a table. An otherwise identical page has a clock or a
 /// counter.
 const LINES_PER_NEW_NUMBER: usize = 8;
 
 /// Minimum number of new lines with numbers. Fewer are clocks and counters.
 const MIN_NEW_NUMBERS: usize = 4;
 
-/// Maximum new lines that are remembered per page. Lines that all pages of a site share are known
+/// Maximum new lines that are remembered per page. Lines that all pages on a site share are known
 /// after some pages, and a page costs 22 bytes in chunks.
 const LINES_PER_PAGE: usize = 8;
 
-/// Page hashes per set: the pages of most sites, so that a session does not show them twice.
+/// Page hashes per set: as many as most sites have pages, so that a session does not show them
+/// twice.
 const PAGES_PER_SET: usize = 4_096;
-/// Bits in a page hash. Of 10,000 different pages, 5 are mistaken for another.
+/// Bits in a page hash. Among 10,000 different pages, 5 are mistaken for another.
 const PAGE_BITS: u32 = 24;
 
 /// Line hashes per set, for pages with the same lines in another order or number.
 const LINES_PER_SET: usize = 2_048;
-/// Bits in a line hash. Of 250 new lines, one is mistaken for another.
+/// Bits in a line hash. Among 250 new lines, one is mistaken for another.
 const LINE_BITS: u32 = 20;
 
 /// Set in a line's hash if only the line's numbers can be new.
 const OF_NUMBERS: u32 = 1;
 
-/// Set for a long line, such as a sentence. A page with a new one has new content, however much of
-/// its template surrounds it.
+/// Set for a long line, such as a sentence. When a page has a new one, it has new content, however
+/// large its template is.
 const LONG: u32 = 2;
 
 /// An odd number whose products have high bits that depend on all bits of the other factor.
@@ -59,9 +60,9 @@ pub(crate) struct Novelty {
     /// Line hashes.
     pub(crate) lines: SeenHashes,
     /// Content from pages that are fetched but not finished.
-    unanswered: HashMap<UrlHash, Said>,
-    unanswered_pages: HashSet<u32>,
-    unanswered_lines: HashSet<u32>,
+    unfinished: HashMap<UrlHash, Said>,
+    unfinished_pages: HashSet<u32>,
+    unfinished_lines: HashSet<u32>,
 }
 
 /// A page's new content.
@@ -77,9 +78,9 @@ impl Default for Novelty {
         Self {
             pages: SeenHashes::new(PAGES_PER_SET),
             lines: SeenHashes::new(LINES_PER_SET),
-            unanswered: HashMap::new(),
-            unanswered_pages: HashSet::new(),
-            unanswered_lines: HashSet::new(),
+            unfinished: HashMap::new(),
+            unfinished_pages: HashSet::new(),
+            unfinished_lines: HashSet::new(),
         }
     }
 }
@@ -94,20 +95,20 @@ impl PartialEq for Novelty {
 impl Novelty {
     /// Returns true if an unfinished page's content was added.
     pub(crate) fn is_noted(&self, url: UrlHash) -> bool {
-        self.unanswered.contains_key(&url)
+        self.unfinished.contains_key(&url)
     }
 
     /// Adds a page's content. Returns for how many pages it makes up. `None` if it repeats others.
     pub(crate) fn note(&mut self, url: UrlHash, lines: &[u32]) -> Option<u32> {
         let page = hash_of_page(lines);
-        if self.pages.contains(page) || self.unanswered_pages.contains(&page) {
-            self.unanswered.insert(url, Said::default());
+        if self.pages.contains(page) || self.unfinished_pages.contains(&page) {
+            self.unfinished.insert(url, Said::default());
             return None;
         }
-        // A caller passes the lowest hashes of a long page, so spread them again by a product.
+        // The caller passes a long page's lowest hashes, so spread them again by a product.
         let short = lines.iter().map(|line| line.wrapping_mul(SPREAD) >> (u32::BITS - LINE_BITS));
         let is_new =
-            |line: &u32| !self.lines.contains(*line) && !self.unanswered_lines.contains(line);
+            |line: &u32| !self.lines.contains(*line) && !self.unfinished_lines.contains(line);
         let new = short.zip(lines).filter(|(short, _)| is_new(short));
         let (numbers, words): (Vec<_>, Vec<_>) = new.partition(|(_, line)| **line & OF_NUMBERS > 0);
         let has_long = words.iter().any(|(_, line)| **line & LONG > 0);
@@ -116,28 +117,28 @@ impl Novelty {
         new.sort_unstable();
         new.dedup();
         new.truncate(LINES_PER_PAGE);
-        self.unanswered_pages.insert(page);
-        self.unanswered_lines.extend(&new);
-        self.unanswered.insert(url, Said { page: Some(page), lines: new, owed: Vec::new() });
+        self.unfinished_pages.insert(page);
+        self.unfinished_lines.extend(&new);
+        self.unfinished.insert(url, Said { page: Some(page), lines: new, owed: Vec::new() });
         gain
     }
 
-    /// Sets the debt changes of a page that was added.
+    /// Sets an added page's debt changes.
     pub(crate) fn note_owed(&mut self, url: UrlHash, owed: Vec<Owed>) {
-        if let Some(said) = self.unanswered.get_mut(&url) {
+        if let Some(said) = self.unfinished.get_mut(&url) {
             said.owed = owed;
         }
     }
 
     /// Stores a finished page's content. Returns its debt changes.
-    pub(crate) fn answered(&mut self, url: UrlHash) -> Vec<Owed> {
-        let Some(said) = self.unanswered.remove(&url) else { return Vec::new() };
+    pub(crate) fn finished(&mut self, url: UrlHash) -> Vec<Owed> {
+        let Some(said) = self.unfinished.remove(&url) else { return Vec::new() };
         if let Some(page) = said.page {
-            self.unanswered_pages.remove(&page);
+            self.unfinished_pages.remove(&page);
             self.pages.insert(page);
         }
         for line in said.lines {
-            self.unanswered_lines.remove(&line);
+            self.unfinished_lines.remove(&line);
             self.lines.insert(line);
         }
         said.owed
@@ -152,7 +153,7 @@ impl Novelty {
     /// Returns the approximate memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         let page = size_of::<(UrlHash, Said)>() + (LINES_PER_PAGE + 1) * 2 * size_of::<u32>();
-        self.pages.memory_bytes() + self.lines.memory_bytes() + 2 * page * self.unanswered.len()
+        self.pages.memory_bytes() + self.lines.memory_bytes() + 2 * page * self.unfinished.len()
     }
 }
 

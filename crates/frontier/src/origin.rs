@@ -1,9 +1,7 @@
-//! A URL's origin on a known host: its scheme and port.
-//!
-//! robots.txt applies to an origin (RFC 9309 2.3), and so does an outage: one port of a host can be
-//! dead while another one responds.
+//! A URL's origin on a known host: its scheme and port. robots.txt applies to an origin (RFC 9309
+//! 2.3), and so does an outage: one port on a host can be dead while another one responds.
 
-/// The scheme and port of a URL. Together with a hostname they are an origin (RFC 6454 4).
+/// A URL's scheme and port. Together with a hostname they are an origin (RFC 6454 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
     is_https: bool,
@@ -11,8 +9,9 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Returns the origin of an absolute URL in the form of [`crate::CanonicalUrl::fetched`].
-    /// `None` if its scheme is neither http nor https, or its port is not a number up to 65,535.
+    /// Returns an absolute URL's origin. The URL has the form that [`crate::CanonicalUrl::fetched`]
+    /// returns. `None` if its scheme is neither http nor https, or its port is not a number up to
+    /// 65,535.
     #[must_use]
     pub fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
@@ -23,7 +22,7 @@ impl Origin {
         };
         let authority = rest.split(['/', '?', '#']).next()?;
         let port = match authority.rsplit_once(':') {
-            // The last group of an IPv6 address is not a port.
+            // An IPv6 address's last group is not a port.
             Some((_, port)) if !port.ends_with(']') => port.parse().ok()?,
             _ => default_port,
         };
@@ -36,7 +35,8 @@ impl Origin {
         self.is_https
     }
 
-    /// Returns the origin as text: scheme, `://`, hostname, and the port unless it is the default.
+    /// Returns the origin as a string: scheme, `://`, hostname, and the port unless it is the
+    /// default.
     #[must_use]
     pub fn on(self, host: &str) -> String {
         match self {

@@ -1,5 +1,5 @@
-//! The closed list of parameters that identify a session or a campaign instead of a page. They are
-//! not part of a URL's key.
+//! The closed list of parameters that identify a session or a campaign instead of a page. URL keys
+//! omit them.
 //!
 //! The list is data: a fleet reads it from its database, so that all worker versions agree on keys.
 //! A line is a name, or the start of a name followed by `*`. `#` starts a comment. Names are
@@ -63,7 +63,7 @@ pub enum ParameterError {
     },
     /// A name has an invalid character: `*` before its end, `&`, `=`, `%`, a blank, or a character
     /// beyond ASCII. Or it is `*` alone, which would remove every parameter.
-    #[error("line {line}: {name:?} is no name of a parameter")]
+    #[error("line {line}: invalid parameter name {name:?}")]
     Name {
         /// Line number, from 1.
         line: usize,
@@ -72,7 +72,7 @@ pub enum ParameterError {
     },
 }
 
-/// A parsed list of parameters that are not part of a key.
+/// A parsed list of parameters that keys omit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterList {
     /// Exact names in lower case, sorted.
@@ -114,7 +114,7 @@ impl ParameterList {
         Ok(Self { names, starts })
     }
 
-    /// Returns true if a parameter with this name is not part of a key.
+    /// Returns true if keys omit a parameter with this name.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         if name.is_empty() || name.len() > MAX_PARAMETER_BYTES {

@@ -1,14 +1,14 @@
 //! Matches a crawl's include and exclude patterns, its filters' rules, and its priority words.
 //!
 //! A glob must match all of `host/path?query` in the key: `*` matches any characters, including
-//! `/`, and everything else matches itself. A glob without `/` matches hosts: `*.example.com`. A
-//! pattern that starts with `re:` is a regular expression that may match anywhere in that text. A
-//! word may be anywhere in the key, including its scheme, in any case.
+//! `/`, and everything else matches itself. If a glob has no `/`, it matches hosts:
+//! `*.example.com`. If a pattern starts with `re:`, it is a regular expression that may match
+//! anywhere in this string. A word may be anywhere in the key, including its scheme, in any case.
 //!
 //! A crawl's patterns are compiled together into at most four tables, so that reading a URL takes a
 //! few loads per byte, whatever the patterns are. Patterns that do not fit are rejected when they
-//! are submitted, because an engine that accepts any pattern takes an hour for one page with some
-//! of them (docs/decisions/0069). Does not depend on which list takes precedence.
+//! are submitted, because with some patterns, an engine that accepts any of them takes an hour for
+//! one page (docs/decisions/0110). Does not depend on which list takes precedence.
 
 mod determinize;
 mod lists;
@@ -30,13 +30,12 @@ use self::{
 };
 use crate::canonical::CanonicalUrl;
 
-/// Maximum tables per crawl. With the worst patterns that were found, 5,000 URLs of 2,048 bytes
-/// take 46 ms with three tables on one of two busy cores, 57 to 76 ms with four, and 94 ms with
-/// five.
+/// Maximum tables per crawl. With the worst known patterns, 5,000 URLs with 2,048 bytes each take
+/// 46 ms with three tables on one of two busy cores, 57 to 76 ms with four, and 94 ms with five.
 const MAX_TABLES: usize = 4;
 
-/// Maximum work for one table, in visited states: some 10 ms. Tables for patterns that people write
-/// take a tenth of it.
+/// Maximum work for one table, in visited states: some 10 ms. Tables for typical patterns take a
+/// tenth of this.
 const MAX_STEPS: u64 = 2_000_000;
 
 /// Maximum work for all a crawl's patterns, in visited states. Up to 30 tables are tried.
@@ -44,7 +43,7 @@ const MAX_ALL_STEPS: u64 = 16_000_000;
 
 const _: () = assert!(MAX_STEPS < MAX_ALL_STEPS && MAX_PATTERNS < i16::MAX as usize);
 
-/// The compiled patterns and words of a crawl.
+/// A crawl's compiled patterns and words.
 #[derive(Debug, Clone, Default)]
 pub struct UrlPatterns {
     tables: Vec<Table>,
@@ -69,7 +68,7 @@ impl UrlMatches {
         self.0.first_of(INCLUDE).is_some()
     }
 
-    /// Returns the position of a filter's first matching rule, from 0. `None` if no rule matches.
+    /// Returns a filter's first matching rule, by its position from 0. `None` if no rule matches.
     #[must_use]
     pub fn rule_of(&self, filter: usize) -> Option<usize> {
         self.0.first_of(FIRST_FILTER + filter)
@@ -136,12 +135,14 @@ impl UrlPatterns {
     }
 }
 
-/// Builds a table of as many patterns as fit, starting at `at`, and returns it with their number.
+/// Builds a table from as many patterns as fit, starting at `at`, and returns it with their number.
 /// `None` if not even one pattern fits.
 fn largest_table(nodes: &Nodes, at: usize, left: &mut u64) -> Option<(Table, usize)> {
     let all = nodes.patterns.len() - at;
     let mut best: Option<(Table, usize)> = None;
-    let (mut fit, mut over, mut tried) = (0, all + 1, all);
+    let mut fit = 0;
+    let mut over = all + 1;
+    let mut tried = all;
     // Accepting up to a sixteenth fewer patterns than would fit saves half of the attempts.
     while over - fit > 1 + fit / 16 {
         let given = MAX_STEPS.min(*left);

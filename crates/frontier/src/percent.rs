@@ -1,10 +1,11 @@
-//! Normalizes percent-encoded text (RFC 3986 section 6.2.2): decodes encoded unreserved characters,
-//! converts hexadecimal digits to upper case, and encodes a `%` that starts no escape as `%25`.
+//! Normalizes percent-encoded strings (RFC 3986 section 6.2.2): decodes encoded unreserved
+//! characters, converts hexadecimal digits to upper case, and encodes a `%` that starts no escape
+//! as `%25`.
 //!
-//! Invariant: a normal form is its own normal form. That is why a lone `%` is encoded: otherwise
-//! `%%34%31` would become `%41`, and that would become `A`.
+//! Invariant: a normal form is its own normal form. This is why we encode a lone `%`: otherwise
+//! `%%34%31` would become `%41`, and this would become `A`.
 
-/// Appends the normal form of `text` to `out`.
+/// Appends `text` to `out` in its normal form.
 pub(crate) fn push_normalized(out: &mut String, text: &str) {
     let bytes = text.as_bytes();
     let mut copied = 0;
@@ -43,7 +44,7 @@ fn upper_digit(value: u8) -> char {
     char::from_digit(u32::from(value), 16).unwrap_or('0').to_ascii_uppercase()
 }
 
-/// Returns whether a byte is an unreserved character of RFC 3986 section 2.3.
+/// Returns whether a byte is an unreserved character according to RFC 3986 section 2.3.
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }

@@ -1,4 +1,4 @@
-//! Computes a URL's priority: the sum of the numbers for the words in it, 0 to 7.
+//! Computes a URL's priority: the sum of its words' numbers, 0 to 7.
 //!
 //! Does not depend on the order within a host, or on how words are found.
 
@@ -16,12 +16,12 @@ pub enum PriorityError {
     /// There are more than [`MAX_WORDS`] words.
     #[error("more than {MAX_WORDS} priority words")]
     TooMany,
-    /// The text is not a word, `=` and a number from -7 to 7.
-    #[error("{0:?} is no priority: WORD=N, with N from -7 to 7, in ASCII")]
+    /// The string is not a word, `=` and a number from -7 to 7.
+    #[error("invalid priority {0:?}: expected WORD=N, with N from -7 to 7, in ASCII")]
     Format(String),
 }
 
-/// Words, and how much each adds to the priority of a URL that contains it.
+/// Words, and how much each adds to a URL's priority if the URL contains it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PriorityWords {
     /// Words in lower case.
@@ -29,10 +29,10 @@ pub struct PriorityWords {
 }
 
 impl PriorityWords {
-    /// Parses texts such as `news=2`. Words are compared without regard to case.
+    /// Parses strings such as `news=2`. Words are compared without regard to case.
     ///
     /// # Errors
-    /// Returns an error that names the first malformed text, or if there are too many.
+    /// Returns an error that names the first malformed string, or an error if there are too many.
     pub fn parse(texts: &[&str]) -> Result<Self, PriorityError> {
         if texts.len() > MAX_WORDS {
             return Err(PriorityError::TooMany);
@@ -57,7 +57,7 @@ impl PriorityWords {
         self.words.iter().map(|(word, _)| word.as_str()).collect()
     }
 
-    /// Returns `base` plus the numbers of all words in a URL, clamped to 0 to [`MAX_PRIORITY`].
+    /// Returns `base` plus the numbers for all words in a URL, clamped to 0 to [`MAX_PRIORITY`].
     #[must_use]
     pub fn priority(&self, matches: &UrlMatches, base: u8) -> u8 {
         let found = self.words.iter().enumerate();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_priority_is_an_error() {
+    fn an_invalid_priority_is_an_error() {
         for bad in ["", "=1", "news", "news=", "news=8", "news=-8", "news=1.5", "a b=1", "ü=1"] {
             let error = PriorityWords::parse(&[bad]).unwrap_err();
             assert_eq!(error, PriorityError::Format(bad.to_owned()));

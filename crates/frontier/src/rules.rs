@@ -1,9 +1,9 @@
 //! The rules by which a crawl follows links: its frozen settings, in compiled form.
 //!
-//! Order: the scope is checked where a link is found. Ports, exclude, include, filters, depth and
-//! traps are checked where it is merged, and the first that applies is counted. Patterns and words
-//! are compared with the key, so the result is identical for all spellings of a URL. Does not
-//! depend on the known URLs, or on how a filter decides.
+//! The scope is checked where a link is found. Ports, exclude, include, filters, depth and traps
+//! are checked in this order where it is merged, and the first that applies is counted. Patterns
+//! and words are compared with the key, so the result is identical for all spellings of a URL. Does
+//! not depend on the known URLs, or on how a filter decides.
 
 use std::{fmt, sync::Arc};
 
@@ -12,19 +12,19 @@ use crate::{
     link::{Link, LinkFlags, MAX_HOPS},
     patterns::{UrlMatches, UrlPatterns},
     priority::PriorityWords,
+    reject_reason::RejectReason,
     scope::{Scope, SiteSet},
     suffixes::SuffixList,
     trap::trap,
-    turned_away::TurnedAway,
 };
 
-/// Maximum depth of a crawl. Deeper links come from traps.
+/// Maximum depth of a crawl. Only traps have deeper links.
 pub const MAX_DEPTH: u16 = 1_000;
 
 /// Default depth of a crawl, deeper than nearly every page on a site.
 const DEFAULT_DEPTH: u16 = 16;
 
-/// Maximum page budget per site that can be set: the known URLs of 1,000 full hosts.
+/// Maximum page budget per site that can be set: the known URLs on 1,000 full hosts.
 const MAX_SITE_BUDGET: u64 = 1_000_000_000;
 
 /// The reason why rules are invalid.
@@ -34,19 +34,18 @@ pub enum RulesError {
     #[error("the depth is greater than {MAX_DEPTH}")]
     Depth,
     /// The site budget is 0 or greater than [`MAX_SITE_BUDGET`].
-    #[error("the pages of a site are not from 1 to {MAX_SITE_BUDGET}")]
+    #[error("the pages per site must be from 1 to {MAX_SITE_BUDGET}")]
     SitePages,
-    /// The pages of a trap are 0 or more than [`MAX_TRAP_PAGES`].
-    #[error("the pages of a trap are not from 1 to {MAX_TRAP_PAGES}")]
+    /// The setting `trap_pages` is 0 or more than [`MAX_TRAP_PAGES`].
+    #[error("the trap pages must be from 1 to {MAX_TRAP_PAGES}")]
     TrapPages,
 }
 
 /// Rejects links in addition to a crawl's rules: its filters. The result must be identical for
 /// identical links.
 pub trait LinkFilter: fmt::Debug + Send + Sync {
-    /// Returns why a link is rejected. `None` if it may be followed. `matches` are the matches of
-    /// its URL.
-    fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<TurnedAway>;
+    /// Returns why a link is rejected. `None` if it may be followed. `matches` belong to its URL.
+    fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<RejectReason>;
 }
 
 /// A crawl's compiled rules.
@@ -135,16 +134,16 @@ impl Rules {
         self.patterns.matches(&link.url)
     }
 
-    /// Returns why a link in scope is rejected, judging by the link and the matches of its URL
-    /// alone. `None` if it may be followed.
+    /// Returns why a link in scope is rejected, judging only by this link and its URL's matches.
+    /// `None` if it may be followed.
     #[must_use]
-    pub fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<TurnedAway> {
+    pub fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<RejectReason> {
         let Link { url, attributes, .. } = link;
         if !self.ports.is_empty() && !self.ports.contains(&url.port()) {
-            return Some(TurnedAway::Port);
+            return Some(RejectReason::Port);
         }
         if self.is_closed {
-            return Some(TurnedAway::PatternCost);
+            return Some(RejectReason::PatternCost);
         }
         if let Some(reason) = self.pattern_refusal(matches, attributes.flags) {
             return Some(reason);
@@ -154,10 +153,10 @@ impl Rules {
             return Some(reason);
         }
         if attributes.depth > self.depth {
-            return Some(TurnedAway::Depth);
+            return Some(RejectReason::Depth);
         }
         if attributes.hops > MAX_HOPS {
-            return Some(TurnedAway::Redirects);
+            return Some(RejectReason::Redirects);
         }
         trap(url)
     }
@@ -165,13 +164,13 @@ impl Rules {
     /// Returns why the include and exclude patterns reject a URL with these matches. `None` if they
     /// allow it.
     #[must_use]
-    pub fn pattern_refusal(&self, matches: &UrlMatches, flags: LinkFlags) -> Option<TurnedAway> {
+    pub fn pattern_refusal(&self, matches: &UrlMatches, flags: LinkFlags) -> Option<RejectReason> {
         if matches.is_excluded() {
-            return Some(TurnedAway::Excluded);
+            return Some(RejectReason::Excluded);
         }
-        let is_exempt = flags.contains(LinkFlags::SEED) || flags.is_no_page();
+        let is_exempt = flags.contains(LinkFlags::SEED) || flags.is_requisite_or_sitemap();
         let is_left_out = !is_exempt && self.patterns.has_include() && !matches.is_included();
-        is_left_out.then_some(TurnedAway::NotIncluded)
+        is_left_out.then_some(RejectReason::NotIncluded)
     }
 }
 
@@ -182,7 +181,7 @@ mod tests {
         canonical::CanonicalUrl, parameters::ParameterList, patterns::PatternLists, site::site_hash,
     };
 
-    fn refused(rules: &Rules, link: &Link) -> Option<TurnedAway> {
+    fn refused(rules: &Rules, link: &Link) -> Option<RejectReason> {
         rules.refusal(link, &rules.matches(link))
     }
 
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_says_which_hosts_are_followed() {
+    fn a_scope_determines_the_hosts_to_follow() {
         let suffixes = SuffixList::default();
         let list = SiteSet::new(vec![site_hash("b.example")]);
         // To the page's own host, to another host on the site, to a site in the list, and to any
@@ -228,26 +227,26 @@ mod tests {
         };
         let refusal = |url: &str, depth| refused(&rules, &link(url, depth));
         assert_eq!(refusal("http://a.com/blog/1", 1), None);
-        assert_eq!(refusal("http://a.com/blog/1?print=1", 1), Some(TurnedAway::Excluded));
-        assert_eq!(refusal("http://a.com/shop/1", 1), Some(TurnedAway::NotIncluded));
-        assert_eq!(refusal("http://a.com/blog/1", 3), Some(TurnedAway::Depth));
-        assert_eq!(refusal("http://a.com/blog/x/x/x", 1), Some(TurnedAway::TrapRepeatedSegment));
+        assert_eq!(refusal("http://a.com/blog/1?print=1", 1), Some(RejectReason::Excluded));
+        assert_eq!(refusal("http://a.com/shop/1", 1), Some(RejectReason::NotIncluded));
+        assert_eq!(refusal("http://a.com/blog/1", 3), Some(RejectReason::Depth));
+        assert_eq!(refusal("http://a.com/blog/x/x/x", 1), Some(RejectReason::TrapRepeatedSegment));
         let mut seed = link("http://a.com/shop/1", 0);
         seed.attributes.flags = LinkFlags::SEED;
         assert_eq!(refused(&rules, &seed), None);
         seed.url = link("http://a.com/blog/1?print=1", 0).url;
-        assert_eq!(refused(&rules, &seed), Some(TurnedAway::Excluded));
+        assert_eq!(refused(&rules, &seed), Some(RejectReason::Excluded));
         let mut hopped = link("http://a.com/blog/", 0);
         hopped.attributes.hops = 6;
-        assert_eq!(refused(&rules, &hopped), Some(TurnedAway::Redirects));
+        assert_eq!(refused(&rules, &hopped), Some(RejectReason::Redirects));
     }
 
     #[test]
-    fn a_port_that_is_not_of_the_crawl_turns_seeds_away_too() {
+    fn a_port_outside_the_crawl_rejects_seeds_too() {
         let rules = Rules { ports: vec![80, 443, 8081], ..Rules::default() };
         let mut seed = link("http://a.com:8080/", 0);
         seed.attributes.flags = LinkFlags::SEED;
-        assert_eq!(refused(&rules, &seed), Some(TurnedAway::Port));
+        assert_eq!(refused(&rules, &seed), Some(RejectReason::Port));
         for url in ["http://a.com/", "https://a.com/", "https://a.com:8081/x", "http://a.com:443/"]
         {
             assert_eq!(refused(&rules, &link(url, 0)), None, "{url}");

@@ -1,15 +1,15 @@
 //! Decides which links on a page are in a crawl's scope.
 //!
-//! Scope depends on where a link was found, so the finder decides it, before the link travels to
-//! its site's slot. Does not depend on patterns, depth or traps.
+//! Scope depends on where a link was found, so this is decided before the link travels to its
+//! site's slot. Does not depend on patterns, depth or traps.
 
 use std::str::FromStr;
 
 use crate::site::site_hash;
 
-/// The text is not a valid scope.
+/// The string is not a valid scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no scope: page, host, site, list or any")]
+#[error("invalid scope {0:?}: expected page, host, site, list or any")]
 pub struct ScopeError(String);
 
 /// Which links are in scope.
@@ -22,7 +22,7 @@ pub enum Scope {
     /// Links to the page's site.
     #[default]
     Site,
-    /// Links to the seeds' sites, and within the page's site, which can be another one if a seed
+    /// Links to the seeds' sites, and within the page's site. This can be another one if a seed
     /// redirects there.
     List,
     /// All links.
@@ -55,7 +55,7 @@ impl FromStr for Scope {
     }
 }
 
-/// The sites of the seeds, for the scope `list`: 8 bytes each.
+/// The seeds' sites, for the scope `list`: 8 bytes each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SiteSet {
     hashes: Vec<u64>,
@@ -87,11 +87,11 @@ mod tests {
             assert_eq!(scope.as_str().parse(), Ok(scope));
         }
         let error = "Site".parse::<Scope>().unwrap_err().to_string();
-        assert_eq!(error, "\"Site\" is no scope: page, host, site, list or any");
+        assert_eq!(error, "invalid scope \"Site\": expected page, host, site, list or any");
     }
 
     #[test]
-    fn a_set_has_the_sites_it_was_made_of() {
+    fn a_set_contains_the_sites_it_was_built_from() {
         let set = SiteSet::new(vec![site_hash("b.example"), site_hash("a.example")]);
         assert!(set.contains("a.example") && set.contains("b.example"));
         assert!(!set.contains("c.example") && !SiteSet::default().contains("a.example"));

@@ -5,16 +5,16 @@
 //! that chunks preserve, so that an unpacked state has the same sets. Does not depend on what is
 //! hashed.
 
-/// The hashes of one kind.
+/// Hashes of one kind.
 #[derive(Debug, Clone)]
 pub(crate) struct SeenHashes {
-    /// Number of hashes at which the newer set becomes the older one.
+    /// The newer set becomes the older one when it has this many hashes.
     capacity: usize,
     /// Hashes in ascending order.
     older: Vec<u32>,
     /// Hashes in ascending order.
     newer: Vec<u32>,
-    /// Hashes in the newer set that were inserted since the last pack.
+    /// Hashes inserted into the newer set since the last pack.
     unpacked: Vec<u32>,
 }
 
@@ -56,12 +56,12 @@ impl SeenHashes {
         [&self.older, &self.newer]
     }
 
-    /// Returns the hashes that were inserted since the last pack.
+    /// Returns the hashes inserted since the last pack.
     pub(crate) fn unpacked(&self) -> &[u32] {
         &self.unpacked
     }
 
-    /// Sets the older set from a snapshot. The hashes of the newer one are inserted.
+    /// Sets the older set from a snapshot. The newer set's hashes are inserted.
     pub(crate) fn restore_older(&mut self, older: Vec<u32>) {
         self.older = older;
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_inserted_is_seen_until_two_sets_are_full() {
+    fn inserted_hashes_are_seen_until_two_sets_are_full() {
         let mut seen = SeenHashes::new(3);
         for hash in [5, 1, 9, 5] {
             seen.insert(hash);

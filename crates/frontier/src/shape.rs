@@ -1,9 +1,10 @@
 //! A URL's shape: its path and query with runs of decimal or hexadecimal digits replaced. Pages
-//! from one template have one shape, and so do the pages of a trap that counts up.
+//! from one template have one shape, and so do the pages in a trap that counts up. When a trap
+//! combines words, its pages all have different shapes, so broader shapes group them. If a URL has
+//! a query, these are its path with the parameter names, its path, and its directory. Otherwise
+//! they are the directory and the first directory.
 //!
-//! Pages of a trap that combines words all have different shapes, so broader shapes group them. For
-//! a URL with a query these are its path with the parameter names, its path, and its directory; for
-//! other URLs the directory and the first directory. Does not depend on page content.
+//! Does not depend on page content.
 
 /// Minimum length of a hexadecimal token that is replaced if it contains a digit. Shorter ones are
 /// words and numbers such as `mp3` or `v2a`.
@@ -13,8 +14,8 @@ const MIN_HEX_CHARACTERS: usize = 6;
 /// every word made of the letters a to f.
 const MIN_HEX_LETTERS_CHARACTERS: usize = 16;
 
-/// Minimum length of a token with letters and several numbers that is replaced, because it is an id
-/// in base 36 or 62, such as a session. Coarser shapes do no harm to pages with new content.
+/// Minimum length of a replaced token with letters and several numbers, because it is an id in base
+/// 36 or 62, such as a session. Coarser shapes do no harm to pages with new content.
 const MIN_ID_CHARACTERS: usize = 12;
 
 /// Returns the shape hash for a path and query, as [`crate::CanonicalUrl::path_and_query`] returns
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn broader_shapes_hold_together_what_differs_by_words() {
+    fn broader_shapes_group_paths_that_differ_by_words() {
         let broader = |path: &str| Shapes::of(path).broader;
         // Pages in one directory, or with the same parameters.
         assert_eq!(broader("/news/2026/one"), broader("/news/17/two"));
@@ -179,7 +180,7 @@ mod tests {
         assert!(first.is_some() && first == broader("/a/y/item")[1]);
         assert_eq!(broader("/a/item")[1], None);
         assert_ne!(broader("/about")[0], broader("/a/about")[0]);
-        // A URL in which nothing is replaced is the only one of its shape.
+        // If nothing is replaced, no other URL has this shape.
         let own = |path: &str| Shapes::of(path).own;
         assert_eq!((own("/about"), own("/?q=cat")), (None, None));
         assert_eq!(own("/item-7"), Some(shape_hash("/item-12")));
@@ -192,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_has_a_shape_that_is_no_longer(text in "([/%0-9a-gé]|\\PC){0,30}") {
+        fn a_shape_is_never_longer_than_its_path(text in "([/%0-9a-gé]|\\PC){0,30}") {
             prop_assert!(shape_of(&text).0.len() <= text.len());
             let shapes = Shapes::of(&text);
             prop_assert!((1..=1 + MAX_BROADER).contains(&shapes.iter().count()));

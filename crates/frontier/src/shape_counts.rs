@@ -1,21 +1,22 @@
-//! Counts a host's pages by URL shape, in a bounded table, and keeps each shape's debt for pages
-//! that repeat others.
+//! Counts a host's pages by URL shape, in a bounded table, and keeps each shape's debt for
+//! repetitive pages.
 //!
 //! Up to 64 shapes are counted exactly. If there are more, the frequent ones are kept by the
 //! algorithm of Misra and Gries (Finding repeated elements, 1982): a count is never too high, and
-//! too low by at most a 65th of everything counted. So no page of a rare shape is mistaken for a
-//! trap, and a shape that fills half of the budget is always in the table. A shape's debt is
-//! forgotten with its count. Does not depend on the budget, the chunk format, or page content.
+//! too low by at most a 65th of everything counted. Because of this, no page with a rare shape is
+//! mistaken for a trap, and a shape that fills half the budget is always in the table. A shape's
+//! debt is forgotten with its count. Does not depend on the budget, the chunk format, or page
+//! content.
 
 use std::collections::HashMap;
 
-/// Maximum shapes in the table. A site has fewer templates, and 64 fit the bits of a mask.
+/// Maximum shapes in the table. A site has fewer templates, and a mask has a bit for each of 64.
 const MAX_SHAPES: usize = 64;
 
-/// How the last page of a shape compares with others.
+/// How the last page with a shape compares with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastPage {
-    /// No page of the shape was read.
+    /// No page with this shape was read.
     Unread,
     /// The page repeated others.
     Repeated,
@@ -28,10 +29,10 @@ pub(crate) enum LastPage {
 pub(crate) struct ShapeSlot {
     /// The shape's hash.
     pub(crate) hash: u32,
-    /// The count plus the floor of the table.
+    /// The count plus the table's floor.
     pub(crate) raised: u32,
-    /// The cost of its pages that repeated others, minus the gain of those with new content. 0 if
-    /// the gain is greater.
+    /// The cost of its repetitive pages, minus the gain from those with new content. 0 if the gain
+    /// is greater.
     pub(crate) debt: u32,
     pub(crate) last: LastPage,
 }
@@ -53,19 +54,19 @@ pub(crate) struct Owed {
 
 /// Changes to a shape's debt that no chunk contains.
 #[derive(Debug, Clone, Copy, Default)]
-struct Beside {
+struct UnpackedDebt {
     /// Changes by unfinished pages. If the holder dies, the next one fetches these again.
-    unanswered: i64,
+    unfinished: i64,
     /// Changes by finished pages, if their sum is negative. It is kept because earlier pages that
     /// offset it are not finished yet.
-    answered: i64,
+    finished: i64,
 }
 
 /// A table with shapes and their counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ShapeCounts {
     slots: Vec<ShapeSlot>,
-    beside: HashMap<u32, Beside>,
+    unpacked_debts: HashMap<u32, UnpackedDebt>,
     /// Subtracted from every count.
     floor: u32,
     /// Bit n: slot n changed since the last call of [`Self::forget_changes`].
@@ -92,7 +93,7 @@ pub(crate) struct ShapeChanges {
 /// A slot's new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShapeChange {
-    /// Number of the slot, 0 to 63.
+    /// The slot's number, 0 to 63.
     pub(crate) index: usize,
     /// Its shape's hash. `None` if the shape is unchanged.
     pub(crate) hash: Option<u32>,
@@ -124,33 +125,35 @@ impl ShapeCounts {
 
     /// Returns a shape's debt, including unfinished pages.
     pub(crate) fn owed(&self, slot: &ShapeSlot) -> u32 {
-        let Beside { unanswered, answered } =
-            self.beside.get(&slot.hash).copied().unwrap_or_default();
-        let owed = i64::from(slot.debt) + unanswered + answered;
+        let UnpackedDebt { unfinished, finished } =
+            self.unpacked_debts.get(&slot.hash).copied().unwrap_or_default();
+        let owed = i64::from(slot.debt) + unfinished + finished;
         u32::try_from(owed.max(0)).unwrap_or(u32::MAX)
     }
 
     /// Returns the greatest debt that any shape has.
-    pub(crate) fn greatest_owed(&self) -> u32 {
+    pub(crate) fn max_owed(&self) -> u32 {
         self.slots.iter().map(|slot| self.owed(slot)).max().unwrap_or_default()
     }
 
-    /// Records what a page contained, and adds its change to the shape's debt.
+    /// Records a page's content, and adds its change to the shape's debt.
     pub(crate) fn note(&mut self, hash: u32, last: LastPage, added: i64) {
         self.change(hash, |slot| slot.last = last);
-        self.beside.entry(hash).or_default().unanswered += added;
+        self.unpacked_debts.entry(hash).or_default().unfinished += added;
     }
 
     /// Moves a page's changes into the debts that the next chunk stores, because its URL is
     /// finished.
-    pub(crate) fn page_answered(&mut self, owed: &[Owed]) {
+    pub(crate) fn page_finished(&mut self, owed: &[Owed]) {
         for &Owed { hash, added } in owed {
-            let Beside { unanswered, answered } = self.beside.remove(&hash).unwrap_or_default();
+            let UnpackedDebt { unfinished, finished } =
+                self.unpacked_debts.remove(&hash).unwrap_or_default();
             let Some(slot) = self.slot(hash) else { continue };
-            let debt = i64::from(slot.debt) + answered + added;
-            let (unanswered, answered) = (unanswered - added, debt.min(0));
-            if unanswered != 0 || answered != 0 {
-                self.beside.insert(hash, Beside { unanswered, answered });
+            let debt = i64::from(slot.debt) + finished + added;
+            let unfinished = unfinished - added;
+            let finished = debt.min(0);
+            if unfinished != 0 || finished != 0 {
+                self.unpacked_debts.insert(hash, UnpackedDebt { unfinished, finished });
             }
             let debt = u32::try_from(debt.max(0)).unwrap_or(u32::MAX);
             self.change(hash, |slot| slot.debt = debt);
@@ -266,26 +269,26 @@ mod tests {
         assert_eq!(counts.count(64), 0);
     }
 
-    /// Changes may cancel each other while some of their pages are finished and others are not.
+    /// Changes may cancel each other while only some of their pages are finished.
     #[test]
-    fn what_a_shape_owes_is_the_same_in_any_order_of_answers() {
+    fn the_debt_of_a_shape_does_not_depend_on_the_order_of_results() {
         let mut counts = ShapeCounts::default();
         counts.add(1);
         let owed = |added| [Owed { hash: 1, added }];
         for added in [4, -4, 0] {
             counts.note(1, LastPage::Repeated, added);
         }
-        counts.page_answered(&owed(0));
-        counts.page_answered(&owed(4));
+        counts.page_finished(&owed(0));
+        counts.page_finished(&owed(4));
         counts.note(1, LastPage::Repeated, 4);
-        counts.page_answered(&owed(-4));
-        counts.page_answered(&owed(4));
+        counts.page_finished(&owed(-4));
+        counts.page_finished(&owed(4));
         let slot = counts.slot(1).copied().unwrap();
-        assert_eq!((slot.debt, counts.owed(&slot), counts.beside.len()), (4, 4, 0));
+        assert_eq!((slot.debt, counts.owed(&slot), counts.unpacked_debts.len()), (4, 4, 0));
     }
 
     #[test]
-    fn what_a_shape_owes_goes_with_its_count_and_one_page_always_stays_counted() {
+    fn a_debt_is_dropped_with_its_count_and_one_page_stays_counted() {
         let mut counts = ShapeCounts::default();
         counts.add(1);
         counts.add(1);
@@ -308,7 +311,7 @@ mod tests {
             let (mut counts, mut exact) = (ShapeCounts::default(), BTreeMap::new());
             let mut copy = ShapeCounts::default();
             for (index, shape) in shapes.iter().enumerate() {
-                // Half of the pages share a few shapes.
+                // Half the pages share a few shapes.
                 let shape = if index % 2 == 0 { shape % 5 } else { *shape };
                 counts.add(shape);
                 counts.change(shape, |slot| slot.debt += 1);

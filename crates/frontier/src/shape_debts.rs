@@ -1,7 +1,7 @@
-//! URL shape debts, which tell traps from long lists of pages.
+//! URL shape debts, which distinguish traps from long lists of pages.
 //!
-//! A page with new content reduces its shapes' debt, and one that repeats others increases it. A
-//! shape with too much debt is closed: its pending URLs are left, and links to it are rejected.
+//! A page with new content reduces its shapes' debt, and a repetitive one increases it. When a
+//! shape has too much debt, it is closed: its pending URLs are left, and links to it are rejected.
 //! Does not depend on page content.
 
 use crate::{
@@ -13,18 +13,18 @@ use crate::{
 /// The debt that a page adds to its shapes if it repeats others.
 const COST: u32 = 4;
 
-/// The debt that a page adds if it links to shapes of which no page was read, because several lists
-/// may come before the pages that they list.
+/// The debt that a page adds if it links to shapes without any read page, because several lists may
+/// come before the pages that they list.
 const COST_OF_LIST: u32 = 1;
 
-/// A broader shape may have this many times a narrow shape's debt. It does not take over the debt
-/// of narrow shapes that are closed, so that a trap does not close its neighbors.
+/// A broader shape may have this many times a narrow shape's debt. When narrow shapes are closed,
+/// it does not take over their debt, so that a trap does not close its neighbors.
 const BROADER_TIMES: u32 = 2;
 
 /// A page's content compared with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageSays {
-    /// New content. The value is the number of repeating pages that it makes up for.
+    /// New content. The value is the number of repetitive pages that it offsets.
     New(u32),
     /// Nothing new, but links to unknown pages whose shapes have new content.
     Leads,
@@ -53,16 +53,18 @@ impl ShapeCounts {
 
     /// Returns true if a shape may be closed.
     pub(crate) fn has_closed(&self, rules: &Rules) -> bool {
-        self.greatest_owed() >= most_owed(rules, false)
+        self.max_owed() >= most_owed(rules, false)
     }
 
     /// Adds an unfinished page with these shapes. If it closes a shape, the broader ones do not
-    /// take over that shape's debt. Returns the changes, for [`Self::page_answered`].
+    /// take over that shape's debt. Returns the changes, for [`Self::page_finished`].
     pub(crate) fn note_page(&mut self, shapes: Shapes, says: PageSays, rules: &Rules) -> Vec<Owed> {
-        let (mut forgiven, mut changed) = (0, Vec::new());
+        let mut forgiven = 0;
+        let mut changed = Vec::new();
         for (hash, is_broader) in shapes.iter() {
             let Some(slot) = self.slot(hash) else { continue };
-            let (before, most) = (self.owed(slot), most_owed(rules, is_broader));
+            let before = self.owed(slot);
+            let most = most_owed(rules, is_broader);
             if before >= most {
                 return changed;
             }

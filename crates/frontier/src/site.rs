@@ -4,8 +4,8 @@
 
 use crate::canonical::hash_of;
 
-/// Number of slots into which all sites are divided: the maximum number of processes that can
-/// crawl, and few enough that each slot's row can be renewed every 5 seconds.
+/// Number of slots into which all sites are divided. At most this many processes can crawl, and
+/// each slot's row can still be renewed every 5 seconds.
 pub const SLOTS: usize = 256;
 
 /// Returns the first 8 bytes of a site's SHA-256, as an unsigned big-endian number.
@@ -14,7 +14,7 @@ pub fn site_hash(site: &str) -> u64 {
     hash_of(site)
 }
 
-/// Returns a site's slot: the highest 8 bits of its hash, 0 to 255.
+/// Returns a site's slot: its hash's highest 8 bits, 0 to 255.
 #[must_use]
 pub fn slot_of_site(site: &str) -> u8 {
     let [first, ..] = site_hash(site).to_be_bytes();

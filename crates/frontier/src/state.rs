@@ -2,7 +2,7 @@
 //! ones.
 //!
 //! A state lives in the slot holder's memory, and in the database as chunks. It changes when links
-//! are merged, when URLs finish, and when URLs are taken for fetching. The last change is not
+//! are merged, when URLs finish, and when URLs are taken for fetching. This last change is not
 //! packed, so a URL that was in flight when its holder died is fetched again. Does not depend on
 //! other hosts, delays or robots.txt.
 
@@ -13,14 +13,14 @@ mod novelty;
 mod order;
 mod origin_queues;
 mod pack;
+mod pending;
 mod referrers;
-mod turns;
 mod unpack;
 
 pub use host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Sums};
-pub use merge::{LinkVerdict, Merged};
+pub use merge::{MergeOutcome, Merged};
 pub use pack::{Packed, StateChanges};
-pub use turns::{Answered, Ending, MAX_RETRIES, Turn, never_paused};
+pub use pending::{FinalState, FinishEffect, MAX_RETRIES, PendingUrl, never_paused};
 pub use unpack::Unpacked;
 
 #[cfg(test)]

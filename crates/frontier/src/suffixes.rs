@@ -1,5 +1,4 @@
-//! Finds the registered domain of a hostname with the Public Suffix List, including its private
-//! section.
+//! Finds a hostname's registered domain with the Public Suffix List, including its private section.
 //!
 //! The list is data: a fleet reads it from its database, together with the operator's own suffixes
 //! (hosters that the list lacks), so that all worker versions agree on sites. Does not depend on
@@ -9,18 +8,18 @@ use std::net::Ipv4Addr;
 
 use publicsuffix::{List, Psl};
 
-/// The Public Suffix List in a database until an operator imports another. It is licensed under
-/// MPL-2.0, as its header says.
+/// The Public Suffix List that a database has until an operator imports another. It is licensed
+/// under MPL-2.0, as its header says.
 pub const DEFAULT_SUFFIX_LIST: &str = include_str!("../data/public_suffix_list.dat");
 
-/// Maximum size of a list, in bytes. The real one has 338 KB, and takes some megabytes when parsed.
+/// Maximum list size, in bytes. The real one has 338 KB, and takes some megabytes when parsed.
 const MAX_LIST_BYTES: usize = 8 << 20;
 
 /// Maximum number of an operator's own suffixes. More belong in the public list.
 const MAX_OWN_SUFFIXES: usize = 10_000;
 
-/// Maximum labels in a rule. The parsed list is a tree of labels that is freed by recursion; real
-/// rules have at most 5.
+/// Maximum labels in a rule, because the parsed list is a tree of labels that is freed by
+/// recursion. Real rules have at most 5.
 const MAX_LABELS_PER_RULE: usize = 32;
 
 /// The reason why a suffix list is invalid.
@@ -30,7 +29,7 @@ pub enum SuffixError {
     #[error("the suffix list is larger than {MAX_LIST_BYTES} bytes")]
     TooLarge,
     /// There are more than [`MAX_OWN_SUFFIXES`].
-    #[error("more than {MAX_OWN_SUFFIXES} suffixes of the operator")]
+    #[error("more than {MAX_OWN_SUFFIXES} operator suffixes")]
     TooManyOwn,
     /// A rule has more than [`MAX_LABELS_PER_RULE`] labels.
     #[error("line {line}: the rule has more than {MAX_LABELS_PER_RULE} labels")]
@@ -38,11 +37,13 @@ pub enum SuffixError {
         /// Line number, from 1.
         line: usize,
     },
-    /// The text is not in the format of publicsuffix.org.
-    #[error("no list of public suffixes: {0}")]
+    /// The string does not have the publicsuffix.org format.
+    #[error("not a public suffix list: {0}")]
     Format(String),
     /// An operator's suffix is not a name in lower case.
-    #[error("{0:?} is no suffix: names in lower case, such as hoster.example or *.hoster.example")]
+    #[error(
+        "invalid suffix {0:?}: expected lower case, such as hoster.example or *.hoster.example"
+    )]
     Own(String),
 }
 
@@ -53,7 +54,7 @@ pub struct SuffixList {
 }
 
 impl SuffixList {
-    /// Parses a list in the format of publicsuffix.org, and adds the operator's own suffixes.
+    /// Parses a list in the publicsuffix.org format, and adds the operator's own suffixes.
     ///
     /// # Errors
     /// Returns an error for the first invalid line or suffix, or if the list is too large.
@@ -83,16 +84,16 @@ impl SuffixList {
         Ok(Self { list })
     }
 
-    /// Returns a host's site: the registered domain of a name, or the host itself if it is an
-    /// address, a suffix, or a name without a listed suffix. Takes a host in the form of
-    /// [`crate::CanonicalUrl::host`].
+    /// Returns a host's site: a name's registered domain, or the host itself if it is an address, a
+    /// suffix, or a name without a listed suffix. The host has the form that
+    /// [`crate::CanonicalUrl::host`] returns.
     #[must_use]
     pub fn site_of<'a>(&self, host: &'a str) -> &'a str {
         self.suffix_of(host).and_then(|suffix| domain_of(host, suffix)).unwrap_or(host)
     }
 
     /// Returns a host's public suffix. `None` for an address, and for a name without a listed
-    /// suffix. Takes a host in the form of [`crate::CanonicalUrl::host`].
+    /// suffix. The host has the form that [`crate::CanonicalUrl::host`] returns.
     #[must_use]
     pub fn suffix_of<'a>(&self, host: &'a str) -> Option<&'a str> {
         if host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok() {
@@ -116,7 +117,7 @@ pub(crate) fn domain_of<'a>(host: &'a str, suffix: &str) -> Option<&'a str> {
     host.get(label..)
 }
 
-/// Returns true for labels in lower-case ASCII. The first of several may be `*`.
+/// Returns true for labels in lower-case ASCII. If there are several, the first may be `*`.
 fn is_suffix(text: &str) -> bool {
     let name = text.strip_prefix("*.").unwrap_or(text);
     let is_letter =
@@ -178,7 +179,7 @@ mod tests {
         assert!(checked > 50, "{checked}");
     }
 
-    /// Returns a name's site by the algorithm of publicsuffix.org, without regard to speed.
+    /// Returns a name's site by the publicsuffix.org algorithm, without regard to speed.
     fn site_by_the_algorithm<'a>(rules: &BTreeSet<&str>, name: &'a str) -> &'a str {
         let mut ends = vec![name];
         while let Some((_, end)) = ends.last().and_then(|end| end.split_once('.')) {
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_an_error() {
+    fn an_invalid_list_is_an_error() {
         assert!(matches!(SuffixList::parse("", &[]), Err(SuffixError::Format(_))));
         let list = |rule: &str| format!("// ===BEGIN ICANN DOMAINS===\n{rule}\n");
         assert!(matches!(SuffixList::parse(&list("a..b"), &[]), Err(SuffixError::Format(_))));
@@ -246,7 +247,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_site_is_an_end_of_its_host_and_its_own_site(
+        fn a_site_is_a_suffix_of_its_host_and_its_own_site(
             host in "([a-c]|com|uk|co|\\.|ü|\\[){0,9}",
         ) {
             static LIST: std::sync::LazyLock<SuffixList> =

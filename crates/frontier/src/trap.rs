@@ -1,39 +1,38 @@
-//! Detects URLs that only traps or broken templates produce, by the URL alone.
+//! Detects URLs that only traps or broken templates produce, by looking only at the URL.
 //!
 //! Does not depend on budgets, which count URLs.
 
-use crate::{canonical::CanonicalUrl, turned_away::TurnedAway};
+use crate::{canonical::CanonicalUrl, reject_reason::RejectReason};
 
 /// Maximum segments in a path. Real pages have fewer than 10.
 const MAX_SEGMENTS: usize = 20;
 
-/// Maximum parameters in a query. The facets of shops combine without end.
+/// Maximum parameters in a query, because shops' facets combine without end.
 const MAX_PARAMETERS_PER_URL: usize = 12;
 
-/// A path with this many copies of a segment comes from a relative link that is resolved again and
-/// again.
+/// When a path has this many copies of a segment, a relative link was resolved again and again.
 const SEGMENT_LIMIT: usize = 3;
 
 /// Returns why a URL is a trap. `None` if it is not.
-pub(crate) fn trap(url: &CanonicalUrl) -> Option<TurnedAway> {
+pub(crate) fn trap(url: &CanonicalUrl) -> Option<RejectReason> {
     let path = url.path();
     let segments = || path.split('/').filter(|segment| !segment.is_empty());
     // Empty segments count, too, except the last: `//` is kept, so `////` could grow without end.
     if path.strip_suffix('/').unwrap_or(path).split('/').skip(1).count() > MAX_SEGMENTS {
-        return Some(TurnedAway::TrapSegments);
+        return Some(RejectReason::TrapSegments);
     }
     let query = url.query();
     if !query.is_empty() && query.split('&').count() > MAX_PARAMETERS_PER_URL {
-        return Some(TurnedAway::TrapParameters);
+        return Some(RejectReason::TrapParameters);
     }
     let is_repeated =
         |segment: &str| segments().filter(|other| *other == segment).count() >= SEGMENT_LIMIT;
     if segments().any(is_repeated) {
-        return Some(TurnedAway::TrapRepeatedSegment);
+        return Some(RejectReason::TrapRepeatedSegment);
     }
     let own = without_www(url.host());
     if segments().any(|segment| is_hostname(segment, own)) {
-        return Some(TurnedAway::TrapHostSegment);
+        return Some(RejectReason::TrapHostSegment);
     }
     None
 }
@@ -61,7 +60,7 @@ mod tests {
     use super::*;
     use crate::parameters::ParameterList;
 
-    fn found(path: &str) -> Option<TurnedAway> {
+    fn found(path: &str) -> Option<RejectReason> {
         let url = format!("http://www.shop.example/{path}");
         trap(&CanonicalUrl::parse(&url, &ParameterList::default()).unwrap())
     }
@@ -70,20 +69,20 @@ mod tests {
     fn each_trap_is_found_by_its_reason() {
         let many = |text: &str, times| text.repeat(times);
         for (path, reason) in [
-            ("a/b/a/c/a", TurnedAway::TrapRepeatedSegment),
-            ("www.shop.example/x", TurnedAway::TrapHostSegment),
-            ("x/shop.example", TurnedAway::TrapHostSegment),
-            ("x/WWW.Other.example/y", TurnedAway::TrapHostSegment),
-            (&many("/", 21), TurnedAway::TrapSegments),
-            (&(0..21).map(|n| format!("{n}/")).collect::<String>(), TurnedAway::TrapSegments),
-            (&format!("?{}", many("a&", 13)), TurnedAway::TrapParameters),
+            ("a/b/a/c/a", RejectReason::TrapRepeatedSegment),
+            ("www.shop.example/x", RejectReason::TrapHostSegment),
+            ("x/shop.example", RejectReason::TrapHostSegment),
+            ("x/WWW.Other.example/y", RejectReason::TrapHostSegment),
+            (&many("/", 21), RejectReason::TrapSegments),
+            (&(0..21).map(|n| format!("{n}/")).collect::<String>(), RejectReason::TrapSegments),
+            (&format!("?{}", many("a&", 13)), RejectReason::TrapParameters),
         ] {
             assert_eq!(found(path), Some(reason), "{path}");
         }
     }
 
     #[test]
-    fn real_pages_are_no_traps() {
+    fn real_pages_are_not_traps() {
         let deep = (0..20).map(|n| format!("{n}/")).collect::<String>();
         let query = format!("?{}", (0..12).map(|n| format!("p{n}=1&")).collect::<String>());
         for path in ["", "a/b/a/c", "a//b", &deep, &query, "whois/other.example", "www.", "www.x"] {

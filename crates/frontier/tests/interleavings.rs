@@ -1,34 +1,35 @@
-//! Any interleaving of merging, asking, answering, packing, unpacking and kills gives one result:
-//! that of a plain model of the world.
+//! Any interleaving of merging, fetching, packing, unpacking and kills must yield the same result
+//! as a simple model of the world.
 //!
-//! The world is closed: a number of pages, each with the same links whenever it is asked. A kill
-//! loses what was not packed, and so do the records and the cursor of links, which are written in
-//! the same transaction; the next holder unpacks, is given the unread links again, and asks again.
+//! The world is closed: it has a number of pages, and each has the same links in every response. A
+//! kill loses the changes since the last pack. It also loses the rows and the cursor of links,
+//! because they are written in the same transaction. The next holder unpacks the chunks, reads the
+//! unread links again, and fetches again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use everytab_frontier::{
-    Answered, Attributes, CanonicalUrl, ChunkKind, Ending, HostState, Link, LinkFlags, MAX_RETRIES,
-    Merged, ParameterList, Rules, SiteBudget, SiteUse, Sums, Unpacked, UrlHash, never_paused,
-    pack_links,
+    Attributes, CanonicalUrl, ChunkKind, FinalState, FinishEffect, HostState, Link, LinkFlags,
+    MAX_RETRIES, Merged, ParameterList, Rules, SiteBudget, SiteUsage, Sums, Unpacked, UrlHash,
+    never_paused, pack_links,
 };
 use proptest::prelude::*;
 
 const HOST: &str = "a.example";
 
-/// The pages of the world: what each links to, and how asking it ends.
+/// The pages of the world, with their links and final states.
 #[derive(Debug, Clone)]
 struct World {
     links: Vec<Vec<usize>>,
-    endings: Vec<Ending>,
-    /// Pages whose first attempt fails in passing.
+    final_states: Vec<FinalState>,
+    /// Whether the first attempt to fetch each page has a transient failure.
     shaky: Vec<bool>,
     parameters: ParameterList,
 }
 
 impl World {
     fn link(&self, page: usize, depth: u16) -> Link {
-        // Two spellings of each page; pages of some folders with a query.
+        // Each page has two spellings, and some pages have a query.
         let url = match (page % 3, depth % 2) {
             (0, 0) => format!("http://{HOST}/{}/p?n={page}&utm_source=x", page % 4),
             (0, _) => format!("http://{HOST}/{}/%70?n={page}", page % 4),
@@ -46,13 +47,14 @@ impl World {
             .expect("a page of the world")
     }
 
-    /// Every page that seeds reach, by the rule that a page's links are read if it is captured.
-    fn reachable(&self, seeds: &[usize]) -> BTreeMap<usize, Ending> {
+    /// Returns all pages that are reachable from seeds, with their final states. Only captured
+    /// pages are parsed for links.
+    fn reachable(&self, seeds: &[usize]) -> BTreeMap<usize, FinalState> {
         let mut found = BTreeMap::new();
         let mut next: Vec<usize> = seeds.to_vec();
         while let Some(page) = next.pop() {
-            let ending = self.endings[page];
-            if found.insert(page, ending).is_none() && ending == Ending::Captured {
+            let final_state = self.final_states[page];
+            if found.insert(page, final_state).is_none() && final_state == FinalState::Captured {
                 next.extend(&self.links[page]);
             }
         }
@@ -61,16 +63,18 @@ impl World {
 }
 
 fn worlds() -> impl Strategy<Value = World> {
-    let ending = prop_oneof![
-        6 => Just(Ending::Captured), 1 => Just(Ending::Failed), 1 => Just(Ending::Refused),
+    let final_state = prop_oneof![
+        6 => Just(FinalState::Captured),
+        1 => Just(FinalState::Failed),
+        1 => Just(FinalState::Refused),
     ];
     (2_usize..30).prop_flat_map(move |pages| {
         let links = prop::collection::vec(prop::collection::vec(0..pages, 0..5), pages);
-        let endings = prop::collection::vec(ending.clone(), pages);
+        let final_states = prop::collection::vec(final_state.clone(), pages);
         let shaky = prop::collection::vec(prop::bool::weighted(0.2), pages);
-        (links, endings, shaky).prop_map(|(links, endings, shaky)| World {
+        (links, final_states, shaky).prop_map(|(links, final_states, shaky)| World {
             links,
-            endings,
+            final_states,
             shaky,
             parameters: ParameterList::default(),
         })
@@ -79,19 +83,20 @@ fn worlds() -> impl Strategy<Value = World> {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Reads the next batch of links that the database has for the host.
+    /// Reads the host's next batch of links from the database.
     ReadLinks,
-    /// Asks the next URL.
-    Ask,
-    /// An answer arrives for the asked URL of this number: its links are merged at once.
-    Answer(usize),
-    /// Our own trouble: the asked URL of this number is put back.
+    /// Takes the next URL for fetching.
+    Take,
+    /// Finishes the fetch with this number, and merges the page's links.
+    Finish(usize),
+    /// Puts the URL with this number back, as after a local failure.
     PutBack(usize),
-    /// The links of asked and answered pages of this number are found again, urgent.
+    /// Merges an urgent link to a known page.
     Submit(usize),
     Wait,
     Checkpoint,
-    /// The host leaves memory after a checkpoint, and links are appended to it unmerged.
+    /// Drops the host from memory after a checkpoint, appends unmerged links to its chunks, and
+    /// loads it again.
     Evict(Vec<usize>),
     Kill,
 }
@@ -99,8 +104,8 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         2 => Just(Step::ReadLinks),
-        8 => Just(Step::Ask),
-        8 => (0_usize..4).prop_map(Step::Answer),
+        8 => Just(Step::Take),
+        8 => (0_usize..4).prop_map(Step::Finish),
         1 => (0_usize..4).prop_map(Step::PutBack),
         1 => (0_usize..30).prop_map(Step::Submit),
         2 => Just(Step::Wait),
@@ -111,37 +116,37 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..200)
 }
 
-/// What the database has; a kill leaves it as it is.
+/// The state in the database, which survives a kill.
 #[derive(Debug, Clone, Default)]
 struct Database {
     chunks: Vec<Vec<u8>>,
-    /// Batches of links that were sent, and how many of them are read.
+    /// Batches of links sent to the host. `cursor` counts those that are read.
     batches: Vec<Vec<usize>>,
     cursor: usize,
-    /// How each URL ended: the table of fetches.
-    fetches: BTreeMap<UrlHash, Ending>,
+    /// The table of fetches: the final state of each URL.
+    fetches: BTreeMap<UrlHash, FinalState>,
     counted: Counted,
 }
 
-/// Links by what became of them, which must be all that were read.
+/// Links read, and their number by result. The results must add up to `read`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counted {
     read: u64,
     new: u64,
     known: u64,
-    turned_away: u64,
+    rejected: u64,
 }
 
-/// The holder of the host.
+/// The slot holder, with the state of the host.
 struct Holder<'w> {
     world: &'w World,
     rules: &'w Rules,
     state: HostState,
-    site: SiteUse,
-    asked: Vec<(UrlHash, u16, u8)>,
-    /// What the next checkpoint records.
+    site: SiteUsage,
+    in_flight: Vec<(UrlHash, u16, u8)>,
+    /// The cursor that the next checkpoint records.
     cursor: usize,
-    fetches: BTreeMap<UrlHash, Ending>,
+    fetches: BTreeMap<UrlHash, FinalState>,
     counted: Counted,
     now_s: u64,
 }
@@ -151,14 +156,14 @@ impl<'w> Holder<'w> {
         let loaded = unpack(&database.chunks, world);
         let sums = loaded.state.sums();
         assert_eq!(sums.known - sums.pending, database.fetches.len() as u64);
-        let mut site = SiteUse::default();
+        let mut site = SiteUsage::default();
         site.add_host(loaded.state.pages(), sums.known);
         let mut holder = Self {
             world,
             rules,
             state: loaded.state,
             site,
-            asked: Vec::new(),
+            in_flight: Vec::new(),
             cursor: database.cursor,
             fetches: BTreeMap::new(),
             counted: database.counted,
@@ -171,37 +176,46 @@ impl<'w> Holder<'w> {
     fn merge(&mut self, links: Vec<Link>) {
         self.counted.read += links.len() as u64;
         let merged = self.state.merge(links, self.rules, &mut self.site);
-        let Merged { new, known, turned_away } = merged;
-        self.counted.turned_away += turned_away.total();
+        let Merged { new, known, rejected } = merged;
+        self.counted.rejected += rejected.total();
         self.counted.new += new;
         self.counted.known += known;
     }
 
-    fn answer(&mut self, number: usize) {
-        if self.asked.is_empty() {
+    /// Takes the next URL. Returns false if no URL is due.
+    fn take(&mut self) -> bool {
+        let Some(pending) = self.state.next(self.now_s, never_paused) else { return false };
+        let page = self.world.page_of(pending.hash);
+        assert_eq!(self.world.link(page, 0).url.hash(), pending.hash);
+        self.in_flight.push((pending.hash, pending.attributes.depth, pending.retries));
+        true
+    }
+
+    fn finish(&mut self, number: usize) {
+        if self.in_flight.is_empty() {
             return;
         }
-        let (hash, depth, retries) = self.asked.remove(number % self.asked.len());
+        let (hash, depth, retries) = self.in_flight.remove(number % self.in_flight.len());
         let page = self.world.page_of(hash);
         if self.world.shaky[page] && retries == 0 {
             assert!(self.state.retry(hash, self.now_s + 30, MAX_RETRIES));
             return;
         }
-        let ending = self.world.endings[page];
-        // Pages say one of few things, and none so often that a shape of them is closed.
+        let final_state = self.world.final_states[page];
+        // Many pages have the same content, but not so many that a shape is closed.
         let path = format!("/{}/page-{page}", page % 2);
         let said: Vec<u32> = (0..page as u32 % 12).map(|line| line << 24 | 7).collect();
         self.state.note_page((hash, &path), &said, &[], self.rules);
-        if ending == Ending::Captured {
+        if final_state == FinalState::Captured {
             let links = &self.world.links[page];
             self.merge(links.iter().map(|page| self.world.link(*page, depth + 1)).collect());
         }
-        assert_eq!(self.state.answer(hash, ending), Answered::Recorded);
-        assert_eq!(self.state.answer(hash, Ending::Failed), Answered::Before);
-        self.fetches.insert(hash, ending);
+        assert_eq!(self.state.finish(hash, final_state), FinishEffect::Finished);
+        assert_eq!(self.state.finish(hash, FinalState::Failed), FinishEffect::AlreadyFinished);
+        self.fetches.insert(hash, final_state);
     }
 
-    /// One transaction: the chunk, the fetches, the cursor, the sums.
+    /// Writes the chunk, the fetches, the cursor and the sums in one transaction.
     fn checkpoint(&mut self, database: &mut Database) {
         if let Some(packed) = self.state.pack(never_paused) {
             if packed.kind == ChunkKind::Snapshot {
@@ -212,11 +226,11 @@ impl<'w> Holder<'w> {
             assert_eq!((packed.known, packed.pending), (sums.known, sums.pending));
             assert_eq!(packed.pages, self.state.pages());
         }
-        // The database has what the holder has, and no link that would be merged again.
+        // The chunks must unpack to the holder's state, without unmerged links.
         let loaded = unpack(&database.chunks, self.world);
         assert!(loaded.state == self.state && loaded.unmerged.is_empty());
-        for (hash, ending) in std::mem::take(&mut self.fetches) {
-            assert_eq!(database.fetches.insert(hash, ending), None, "recorded twice");
+        for (hash, final_state) in std::mem::take(&mut self.fetches) {
+            assert_eq!(database.fetches.insert(hash, final_state), None, "recorded twice");
         }
         database.cursor = self.cursor;
         database.counted = self.counted;
@@ -229,16 +243,19 @@ fn unpack(chunks: &[Vec<u8>], world: &World) -> Unpacked {
     HostState::unpack(HOST, chunks, &world.parameters).expect("chunks as they were packed")
 }
 
-/// Promise 1 of a crawl: known = pending + captured + failed + refused + left.
+/// Checks the crawl's first guarantee: known = pending + captured + failed + refused + left.
 fn assert_sums(sums: Sums, database: &Database) {
-    let of = |ending| database.fetches.values().filter(|found| **found == ending).count() as u64;
+    let of = |final_state| {
+        database.fetches.values().filter(|found| **found == final_state).count() as u64
+    };
     let Sums { known, pending, captured, failed, refused, left } = sums;
     assert_eq!(known, pending + captured + failed + refused + left);
-    let ended = [Ending::Captured, Ending::Failed, Ending::Refused, Ending::Left].map(of);
+    let ended =
+        [FinalState::Captured, FinalState::Failed, FinalState::Refused, FinalState::Left].map(of);
     assert_eq!([captured, failed, refused, left], ended);
     assert_eq!(known, database.counted.new);
-    let Counted { read, new, known, turned_away } = database.counted;
-    assert_eq!(read, new + known + turned_away);
+    let Counted { read, new, known, rejected } = database.counted;
+    assert_eq!(read, new + known + rejected);
 }
 
 fn run(world: &World, rules: &Rules, batches: Vec<Vec<usize>>, steps: &[Step]) -> Database {
@@ -254,21 +271,18 @@ fn run(world: &World, rules: &Rules, batches: Vec<Vec<usize>>, steps: &[Step]) -
                     holder.merge(batch.iter().map(|page| world.link(page % pages, 0)).collect());
                 }
             }
-            Step::Ask => {
-                if let Some(turn) = holder.state.next(holder.now_s, never_paused) {
-                    assert_eq!(world.link(world.page_of(turn.hash), 0).url.hash(), turn.hash);
-                    holder.asked.push((turn.hash, turn.attributes.depth, turn.retries));
-                }
+            Step::Take => {
+                holder.take();
             }
-            Step::Answer(number) => holder.answer(*number),
+            Step::Finish(number) => holder.finish(*number),
             Step::PutBack(number) => {
-                if !holder.asked.is_empty() {
-                    let (hash, ..) = holder.asked.remove(number % holder.asked.len());
+                if !holder.in_flight.is_empty() {
+                    let (hash, ..) = holder.in_flight.remove(number % holder.in_flight.len());
                     assert!(holder.state.put_back(hash));
                 }
             }
             Step::Submit(page) => {
-                // Of pages that are known only, so that the world stays what the seeds reach.
+                // Submit only known pages, so that the seeds still reach the same pages.
                 let mut link = world.link(page % pages, 0);
                 if holder.state.knows(link.url.hash()) {
                     link.attributes.flags = LinkFlags::URGENT;
@@ -289,18 +303,16 @@ fn run(world: &World, rules: &Rules, batches: Vec<Vec<usize>>, steps: &[Step]) -
             Step::Kill => holder = Holder::load(world, rules, &database, holder.now_s),
         }
     }
-    // Undisturbed to its end, which is near: a page takes two rounds at most.
+    // From here on, crawl without faults until the end. Each page takes at most two rounds.
     let mut rounds = 0;
     while holder.cursor < database.batches.len() || holder.state.sums().pending > 0 {
         if let Some(batch) = database.batches.get(holder.cursor) {
             holder.cursor += 1;
             holder.merge(batch.iter().map(|page| world.link(page % pages, 0)).collect());
         }
-        while let Some(turn) = holder.state.next(holder.now_s, never_paused) {
-            holder.asked.push((turn.hash, turn.attributes.depth, turn.retries));
-        }
-        while !holder.asked.is_empty() {
-            holder.answer(0);
+        while holder.take() {}
+        while !holder.in_flight.is_empty() {
+            holder.finish(0);
         }
         rounds += 1;
         assert!(rounds <= 10 + 2 * pages, "the crawl does not end");
@@ -308,7 +320,7 @@ fn run(world: &World, rules: &Rules, batches: Vec<Vec<usize>>, steps: &[Step]) -
         holder.checkpoint(&mut database);
     }
     assert_eq!(holder.state.next_due_s(never_paused), None);
-    // Deltas compose to the state of a snapshot.
+    // Deltas must compose to the same state as a snapshot.
     let composed = unpack(&database.chunks, world).state;
     assert_eq!(composed, holder.state);
     let snapshot = holder.state.pack_snapshot(never_paused).bytes;
@@ -331,18 +343,18 @@ proptest! {
         let seeds: Vec<usize> = seeds.into_iter().collect();
         let database = run(&world, &rules, batches.clone(), &steps);
         let reachable = world.reachable(&seeds);
-        let expected: BTreeMap<UrlHash, Ending> = reachable
+        let expected: BTreeMap<UrlHash, FinalState> = reachable
             .into_iter()
-            .map(|(page, ending)| (world.link(page, 0).url.hash(), ending))
+            .map(|(page, final_state)| (world.link(page, 0).url.hash(), final_state))
             .collect();
         prop_assert_eq!(&database.fetches, &expected);
-        // And without any fault.
+        // A run without faults must have the same result.
         let undisturbed = run(&world, &rules, batches, &[]);
         prop_assert_eq!(&undisturbed.fetches, &expected);
-        prop_assert_eq!(database.counted.turned_away + undisturbed.counted.turned_away, 0);
+        prop_assert_eq!(database.counted.rejected + undisturbed.counted.rejected, 0);
     }
 
-    /// Which pages a budget takes depends on the order of answers, but never how many.
+    /// The order of responses determines which pages a budget admits, but never how many.
     #[test]
     fn any_interleaving_keeps_a_budget_exactly(
         world in worlds(),
@@ -357,10 +369,10 @@ proptest! {
         let database = run(&world, &rules, batches, &steps);
         let found = database.fetches.len() as u64;
         prop_assert!(found <= budget && found <= reachable.len() as u64);
-        for (hash, ending) in &database.fetches {
-            prop_assert_eq!(reachable.get(&world.page_of(*hash)), Some(ending));
+        for (hash, final_state) in &database.fetches {
+            prop_assert_eq!(reachable.get(&world.page_of(*hash)), Some(final_state));
         }
-        // Less than the budget is found only if nothing was turned away.
-        prop_assert!(found == budget || database.counted.turned_away == 0);
+        // If fewer pages than the budget are found, no link was rejected.
+        prop_assert!(found == budget || database.counted.rejected == 0);
     }
 }

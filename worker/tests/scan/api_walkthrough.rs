@@ -11,7 +11,7 @@ use std::{
 
 use everytab_api::ProblemCode;
 use everytab_crawler::outcomes_of;
-use everytab_frontier::Ending;
+use everytab_frontier::FinalState;
 use everytab_postgres::shared_for_tests;
 use serde_json::{Value, json};
 
@@ -80,10 +80,10 @@ fn the_page_lists_every_outcome_with_its_state_and_every_code_with_its_status() 
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/api.md");
     let text = std::fs::read_to_string(path).unwrap();
     let states = [
-        (Ending::Captured, "captured"),
-        (Ending::Failed, "failed"),
-        (Ending::Refused, "refused"),
-        (Ending::Left, "left"),
+        (FinalState::Captured, "captured"),
+        (FinalState::Failed, "failed"),
+        (FinalState::Refused, "refused"),
+        (FinalState::Left, "left"),
     ];
     let outcomes = states.into_iter().flat_map(|(ending, state)| {
         outcomes_of(ending).into_iter().map(move |name| (name.to_owned(), state.to_owned()))

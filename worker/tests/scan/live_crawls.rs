@@ -183,13 +183,13 @@ fn a_crawl_can_be_scraped_and_its_counters_begin_at_zero() {
     let (of_worker, of_crawl) = (address_of(&worker), address_of(&watching));
     let series = wait_for("recorded pages", || {
         let series = scrape(&internet, &of_worker);
-        let captured = sum(&series, "everytab_crawl_fetches_total", &["ending=\"captured\""]);
+        let captured = sum(&series, "everytab_crawl_fetches_total", &["state=\"captured\""]);
         let held = sum(&series, "everytab_crawl_slots", &[]);
         (captured > 0.0 && held == 256.0).then_some(series)
     });
     for (name, label) in [
-        ("everytab_crawl_fetches_total{", "ending=\"left\""),
-        ("everytab_crawl_checkpoints_total{", "end=\"lost\""),
+        ("everytab_crawl_fetches_total{", "state=\"left\""),
+        ("everytab_crawl_checkpoints_total{", "result=\"lost\""),
         ("everytab_crawl_errors_total{", "call=\"lease\""),
         ("everytab_fetches_total{", "purpose=\"sitemap\""),
     ] {
@@ -197,7 +197,7 @@ fn a_crawl_can_be_scraped_and_its_counters_begin_at_zero() {
         let found = series.iter().find(|(full, _)| is_one(full)).map(|(_, value)| *value);
         assert_eq!(found, Some(0.0), "{name}{label}");
     }
-    assert!(sum(&series, "everytab_crawl_links_total", &["way=\"read\""]) > 0.0);
+    assert!(sum(&series, "everytab_crawl_links_total", &["direction=\"read\""]) > 0.0);
     let watched = wait_for("captured pages of the crawl", || {
         let series = scrape(&internet, &of_crawl);
         let captured = sum(&series, "everytab_crawl_urls", &["state=\"captured\""]);

@@ -1,5 +1,4 @@
-//! Decides whether a fetched page is kept, by the filters of its crawl and by the page's own robots
-//! directives.
+//! Decides whether a fetched page is kept, by its crawl's filters and the page's robots directives.
 //!
 //! Does not depend on how a page is recorded.
 
@@ -7,8 +6,8 @@ use everytab_filters::{ClassifierQuestion, Decision, FilterVerdict, PageContent,
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_webpage::RobotsDirectives;
 
-use super::ask::ask;
-use crate::{crawl::Crawl, metrics, readable::ReadableAnswer};
+use super::classifier_client::classify;
+use crate::{crawl::Crawl, metrics, readable::ReadableResponse};
 
 /// The outcome for a page with a `noarchive` directive.
 pub(crate) const NOARCHIVE: &str = "noarchive";
@@ -41,7 +40,7 @@ pub(crate) struct Judgement {
 pub(crate) async fn judge(
     crawl: &Crawl,
     url: &str,
-    answer: &ReadableAnswer<'_>,
+    response: &ReadableResponse<'_>,
     page: &ReadPage,
     parameters: &ParameterList,
 ) -> Judgement {
@@ -58,8 +57,8 @@ pub(crate) async fn judge(
         judgement.language = language_of(&page.text);
     }
     let content = PageContent {
-        content_type: answer.content_type.as_deref(),
-        address: answer.address,
+        content_type: response.content_type.as_deref(),
+        address: response.address,
         title: &page.title,
         text: &page.text,
         language: judgement.language,
@@ -71,12 +70,12 @@ pub(crate) async fn judge(
         }
         let language = judgement.language;
         let question = ClassifierQuestion::new(url.fetched(), &page.title, &page.text, language);
-        match ask(&classifier.socket, &question).await {
-            Ok(answer) => {
-                metrics::classified(answer.verdict.as_str());
-                judgement.obey(answer.decision(classifier));
+        match classify(&classifier.socket, &question).await {
+            Ok(response) => {
+                metrics::classified(response.verdict.as_str());
+                judgement.obey(response.decision(classifier));
             }
-            Err(silence) => metrics::classified(silence.as_str()),
+            Err(failure) => metrics::classified(failure.as_str()),
         }
     }
     judgement

@@ -27,7 +27,7 @@ use super::{
 /// Maximum size of unused lists that are kept, in bytes: two of the largest, and small ones.
 const MAX_UNUSED_BYTES: u64 = 1 << 30;
 /// Maximum lists that are copied at a time, so that a slow store does not delay those in another.
-const COPIES_AT_A_TIME: usize = 4;
+const MAX_CONCURRENT_COPIES: usize = 4;
 
 /// The result of copying a list, for all that wait for it.
 type Copied = Result<LoadedList, Arc<LoadError>>;
@@ -143,7 +143,7 @@ impl FilterLists {
 
     fn with_limit(temporary: PathBuf, max_unused_bytes: u64) -> Self {
         let held = Mutex::new(HeldLists::new(max_unused_bytes));
-        let permits = Semaphore::new(COPIES_AT_A_TIME);
+        let permits = Semaphore::new(MAX_CONCURRENT_COPIES);
         Self { shared: Arc::new(Shared { temporary, permits, held }) }
     }
 

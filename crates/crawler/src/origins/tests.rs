@@ -1,4 +1,5 @@
-//! Origins by their responses: robots.txt, pauses, and when their URLs are given up.
+//! Tests how an origin's responses determine its robots.txt and pauses, and when its URLs are given
+//! up.
 
 use everytab_frontier::UrlHash;
 
@@ -21,10 +22,10 @@ fn robots(
     body: &str,
     now: DateTime<Utc>,
 ) -> Option<Duration> {
-    origins.robots_answered(origin(url), (outcome, body.as_bytes()), ("everytab", FIRST), now)
+    origins.robots_responded(origin(url), (outcome, body.as_bytes()), ("everytab", FIRST), now)
 }
 
-/// Records failed fetches of robots.txt for 25 hours, each at the end of the pause before.
+/// Records failed fetches of robots.txt for 25 hours, each when the previous pause ends.
 fn fail_for_a_day(origins: &mut HostOrigins, url: &str, outcome: Outcome, mut now: DateTime<Utc>) {
     let since = now;
     while now < since + TimeDelta::hours(25) {
@@ -34,7 +35,7 @@ fn fail_for_a_day(origins: &mut HostOrigins, url: &str, outcome: Outcome, mut no
 }
 
 #[test]
-fn the_longest_crawl_delay_of_a_hosts_origins_holds() {
+fn the_longest_crawl_delay_of_a_hosts_origins_applies() {
     let (mut origins, now) = (HostOrigins::default(), Utc::now());
     let mut delay = |url, body: &str| robots(&mut origins, url, Outcome::Ok, body, now);
     let slow = "User-agent: *\nCrawl-delay: 20";
@@ -44,7 +45,7 @@ fn the_longest_crawl_delay_of_a_hosts_origins_holds() {
 }
 
 #[test]
-fn an_origin_that_cannot_be_reached_waits_alone_and_is_requested_again() {
+fn an_unreachable_origin_pauses_alone_and_is_retried() {
     let (mut origins, now) = (HostOrigins::default(), Utc::now());
     let (dead, good) = (origin("http://a.com:8000"), origin("http://a.com"));
     robots(&mut origins, "http://a.com:8000", Outcome::ConnectRefused, "", now);
@@ -54,7 +55,7 @@ fn an_origin_that_cannot_be_reached_waits_alone_and_is_requested_again() {
     assert_eq!(origins.paused_for(dead, day(now)), Some(now + FIRST));
     assert_eq!(origins.paused_for(good, day(now)), None);
     let later = now + TimeDelta::seconds(30);
-    assert!(matches!(origins.permission(dead, day(now), later), Permission::AskRobots));
+    assert!(matches!(origins.permission(dead, day(now), later), Permission::FetchRobots));
     assert!(origins.take_pause_change() && !origins.take_pause_change());
     robots(&mut origins, "http://a.com:8000", Outcome::Ok, "", later);
     assert!(origins.take_pause_change());
@@ -62,7 +63,7 @@ fn an_origin_that_cannot_be_reached_waits_alone_and_is_requested_again() {
 }
 
 #[test]
-fn urls_of_an_origin_are_given_up_by_the_patience_of_their_crawl() {
+fn urls_of_an_origin_are_given_up_after_the_patience_of_their_crawl() {
     let (mut origins, now) = (HostOrigins::default(), Utc::now());
     let one = origin("http://a.com");
     robots(&mut origins, "http://a.com", Outcome::ConnectRefused, "", now);
@@ -76,7 +77,7 @@ fn urls_of_an_origin_are_given_up_by_the_patience_of_their_crawl() {
     assert!(matches!(origins.permission(one, new, later), Permission::Wait), "a later crawl");
     assert_eq!(origins.paused_for(one, minute), None, "URLs that are given up do not wait");
     let over = later + TimeDelta::seconds(60);
-    assert!(matches!(origins.permission(one, minute, over), Permission::AskRobots));
+    assert!(matches!(origins.permission(one, minute, over), Permission::FetchRobots));
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn a_host_is_dead_only_if_all_its_origins_are() {
     assert_eq!(given_up(&origins, "https://a.com"), Some(unresolved), "named by its failure");
     let mut origins = HostOrigins::default();
     let pause = Duration::from_secs(3_600);
-    origins.asked_for_pause(origin("http://a.com"), Outcome::Http429, pause, now);
+    origins.requested_pause(origin("http://a.com"), Outcome::Http429, pause, now);
     let impatient = Patience { lasts: Duration::from_secs(60), since: now };
     assert!(matches!(
         origins.permission(origin("http://a.com"), impatient, now),
@@ -121,35 +122,44 @@ fn a_host_is_dead_only_if_all_its_origins_are() {
 }
 
 #[test]
-fn robots_txt_is_kept_when_its_record_is_put() {
+fn robots_txt_is_stored_once_its_record_is_uploaded() {
     let (now, one, other) = (Utc::now(), "http://a.test", "https://a.test:8443");
     let mut origins = HostOrigins::default();
-    let answered = |origins: &mut HostOrigins, url| {
+    let responded = |origins: &mut HostOrigins, url| {
         robots(origins, url, Outcome::Ok, "Disallow: /", now);
         origins.record_begins(1, origin(url));
     };
-    answered(&mut origins, one);
-    answered(&mut origins, other);
-    assert!(origins.take_unkept("a.test").is_none());
-    assert!(origins.is_unput(1, origin(one)) && !origins.is_unput(2, origin(one)));
+    responded(&mut origins, one);
+    responded(&mut origins, other);
+    assert!(origins.take_unrecorded("a.test").is_none());
+    assert!(
+        origins.has_unuploaded_record(1, origin(one))
+            && !origins.has_unuploaded_record(2, origin(one))
+    );
     origins.record_ends(1, origin(one), false);
-    assert!(origins.take_unkept("a.test").is_none() && !origins.is_kept(), "one is not put");
-    assert!(!origins.is_unput(1, origin(one)) && origins.is_unput(1, origin(other)));
+    assert!(origins.take_unrecorded("a.test").is_none() && !origins.is_kept(), "one is not put");
+    assert!(
+        !origins.has_unuploaded_record(1, origin(one))
+            && origins.has_unuploaded_record(1, origin(other))
+    );
     origins.record_ends(1, origin(other), false);
-    assert!(!origins.is_unput(1, origin(other)));
-    let (kept, _) = origins.take_unkept("a.test").unwrap();
-    assert!(origins.is_kept() && origins.take_unkept("a.test").is_none(), "it is kept once");
+    assert!(!origins.has_unuploaded_record(1, origin(other)));
+    let (kept, _) = origins.take_unrecorded("a.test").unwrap();
+    assert!(
+        origins.is_kept() && origins.take_unrecorded("a.test").is_none(),
+        "it is recorded once"
+    );
     let restored = HostOrigins::restore(Some(&kept), None);
     assert!(matches!(restored.permission(origin(other), day(now), now), Permission::Rules(_)));
 
-    answered(&mut origins, one);
+    responded(&mut origins, one);
     origins.record_ends(1, origin(one), true);
-    assert!(matches!(origins.permission(origin(one), day(now), now), Permission::AskRobots));
+    assert!(matches!(origins.permission(origin(one), day(now), now), Permission::FetchRobots));
     assert!(matches!(origins.permission(origin(other), day(now), now), Permission::Rules(_)));
 }
 
 #[test]
-fn a_successor_takes_up_the_pauses() {
+fn the_next_holder_restores_the_pauses() {
     let (mut origins, now) = (HostOrigins::default(), Utc::now());
     assert_eq!(origins.pauses("a.com"), None);
     robots(&mut origins, "http://a.com:8080", Outcome::ConnectRefused, "", now);
@@ -163,7 +173,11 @@ fn a_successor_takes_up_the_pauses() {
     let dead = origin("http://a.com:8080");
     assert_eq!(restored.paused_for(dead, day(now)), Some(now + FIRST));
     robots(&mut restored, "http://a.com:8080", Outcome::ConnectRefused, "", now + FIRST);
-    assert_eq!(restored.paused_for(dead, day(now)), Some(now + FIRST * 3), "it goes on doubling");
+    assert_eq!(
+        restored.paused_for(dead, day(now)),
+        Some(now + FIRST * 3),
+        "it continues to double"
+    );
     for bad in ["[]", "{}", "3", r#"[{"origin":"x"}]"#] {
         let bad: Value = serde_json::from_str(bad).unwrap();
         assert!(HostOrigins::restore(None, Some(&bad)).pauses("a.com").is_none());

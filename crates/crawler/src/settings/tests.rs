@@ -1,7 +1,7 @@
-//! Settings: their defaults, bounds and JSON.
+//! Tests of the settings' defaults, bounds and JSON.
 
 use everytab_fetcher::PurposeKind;
-use everytab_frontier::{CanonicalUrl, Link, LinkFlags, ParameterList, SuffixList, TurnedAway};
+use everytab_frontier::{CanonicalUrl, Link, LinkFlags, ParameterList, RejectReason, SuffixList};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn a_setting_out_of_its_bounds_is_refused_by_its_option_and_bound() {
         (json!({ "limit": 0 }), "--limit: 0 is not from 1 to 9223372036854775807 pages"),
         (
             json!({ "site_pages": 0 }),
-            "--site-pages: the pages of a site are not from 1 to 1000000000",
+            "--site-pages: the pages per site must be from 1 to 1000000000",
         ),
         (
             json!({ "include": ["https://a.com/*"] }),
@@ -52,7 +52,7 @@ fn a_setting_out_of_its_bounds_is_refused_by_its_option_and_bound() {
         ),
         (
             json!({ "priorities": ["news"] }),
-            "--priority: \"news\" is no priority: WORD=N, with N from -7 to 7, in ASCII",
+            "--priority: invalid priority \"news\": expected WORD=N, with N from -7 to 7, in ASCII",
         ),
         (json!({ "media_bytes": 0 }), "--media-bytes: 0 is not from 1 to 33554432 bytes"),
         (
@@ -135,8 +135,8 @@ fn rules_follow_what_the_settings_say() {
         rules.refusal(&link, &rules.matches(&link))
     };
     assert_eq!(refusal("http://b.example/blog/1"), None);
-    assert_eq!(refusal("http://b.example/shop/1"), Some(TurnedAway::NotIncluded));
-    assert_eq!(refusal("http://b.example/blog/1?print=1"), Some(TurnedAway::Excluded));
+    assert_eq!(refusal("http://b.example/shop/1"), Some(RejectReason::NotIncluded));
+    assert_eq!(refusal("http://b.example/blog/1?print=1"), Some(RejectReason::Excluded));
     let url = CanonicalUrl::parse("http://b.example/news", &ParameterList::default()).unwrap();
     assert_eq!(rules.priorities.priority(&rules.patterns.matches(&url), 0), 2);
 }
@@ -216,7 +216,7 @@ proptest! {
         let text = serde_json::to_string(&settings).unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
         let read: CrawlSettings = serde_json::from_value(value).unwrap();
-        // Rust prints and reads numbers with a fraction exactly; serde_json nearly.
+        // Rust prints and parses floating-point numbers exactly, but serde_json does not quite.
         prop_assert!((read.delay_factor - settings.delay_factor).abs() < 1e-6);
         prop_assert_eq!(
             CrawlSettings { delay_factor: 0.0, ..read },

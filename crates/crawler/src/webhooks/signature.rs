@@ -4,11 +4,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// Returns the signature of a body that is sent under this id at this time (seconds since 1970):
-/// HMAC-SHA256 over the three, joined with dots. Neither the id nor the time contains a dot.
+/// Returns the signature for a body with this id and time (seconds since 1970): HMAC-SHA256 over
+/// the three, joined with dots. Neither the id nor the time contains a dot.
 pub(super) fn signature(secret: &[u8], id: &str, timestamp: &str, body: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else {
-        // HMAC takes a key of any length.
+        // HMAC accepts keys of any length.
         return String::new();
     };
     for part in [id, ".", timestamp, ".", body] {
@@ -23,7 +23,7 @@ mod tests {
 
     /// The example of the specification's reference libraries.
     #[test]
-    fn a_signature_is_that_of_the_reference_libraries() {
+    fn signatures_equal_those_of_the_reference_libraries() {
         let secret = STANDARD.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let found = signature(
             &secret,

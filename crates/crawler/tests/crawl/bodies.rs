@@ -1,5 +1,5 @@
-//! Bodies that end early, and codings that are not what heads say: what came is kept, marked and
-//! read, and never stored as an empty page.
+//! Bodies that end early, and bodies whose coding does not match their head. The received part is
+//! stored, marked and parsed, and never stored as an empty page.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::world::{World, settings};
 
-/// What a crawl recorded of a URL.
+/// The recorded fetch of a URL.
 struct Recorded {
     outcome: String,
     ending: String,
@@ -26,7 +26,7 @@ impl Recorded {
     }
 }
 
-/// The fetches of a crawl that have a record, by target.
+/// Returns the fetches of a crawl that have a record, by request target.
 fn recorded(world: &World, id: Uuid, store: &Path) -> BTreeMap<String, Recorded> {
     let rows = world.sql(&format!(
         "select f.url, f.outcome, coordinator.ending_of(f.outcome, f.bytes), f.truncated, f.title,
@@ -58,7 +58,7 @@ fn recorded(world: &World, id: Uuid, store: &Path) -> BTreeMap<String, Recorded>
     recorded.collect()
 }
 
-/// The head of a record's answer and its body, as they are stored.
+/// Returns the head and the body of a record's response, as they are stored.
 fn stored(record: &Record) -> (String, &[u8]) {
     let end = record.block.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
     let (head, body) = record.block.split_at(end);
@@ -70,7 +70,7 @@ async fn what_came_of_a_body_is_kept_marked_and_read() {
     let graph = GraphSettings {
         traps: vec![Trap::BrokenBodies],
         trap_hosts: 1_000,
-        // HTTP/2 has no such faults.
+        // These faults do not exist in HTTP/2.
         https: 0,
         ..GraphSettings::plain(1, 1, 2)
     };
@@ -79,7 +79,7 @@ async fn what_came_of_a_body_is_kept_marked_and_read() {
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(id).await;
     worker.finish().await;
-    let recorded = recorded(&world, id, &world.folder("store"));
+    let recorded = recorded(&world, id, &world.directory("store"));
     let (mut captured, mut failed) = (0, 0);
     for body in BrokenBody::ALL {
         for size in BrokenBody::SIZES {
@@ -87,7 +87,7 @@ async fn what_came_of_a_body_is_kept_marked_and_read() {
             let found = recorded.get(&target).unwrap_or_else(|| panic!("{target}"));
             let record = found.record();
             let (head, kept) = stored(&record);
-            // Bytes.
+            // Check the stored bytes.
             let page = body.page(size);
             match body.left() {
                 BodyLeft::Whole => assert!(kept == page, "{name}: {} bytes", kept.len()),
@@ -101,7 +101,7 @@ async fn what_came_of_a_body_is_kept_marked_and_read() {
             let digest = format!("sha256:{}", hex::encode(Sha256::digest(&record.block)));
             assert_eq!(record.headers.text("warc-block-digest"), Some(digest), "{name}");
             read_recorded(&found.member, Limits::default(), |_| true, &found.sha256).unwrap();
-            // Marks.
+            // Check how the record and the row are marked.
             let is_coded = body.left() == BodyLeft::Coded;
             let mark = if body.ends_early() { "disconnect" } else { "" };
             assert_eq!(found.truncated, mark, "{name}");
@@ -118,7 +118,7 @@ async fn what_came_of_a_body_is_kept_marked_and_read() {
             let ending = if outcome == "content_decode" { "failed" } else { "captured" };
             assert_eq!(found.ending, ending, "{name}");
             failed += i64::from(ending == "failed");
-            // What it says.
+            // Check what was parsed.
             assert_eq!(found.title, if is_coded { "" } else { &name });
             let behind = recorded.get(&body.target_behind(size));
             assert_eq!(behind.is_some(), !is_coded, "{name}");
@@ -131,7 +131,7 @@ async fn what_came_of_a_body_is_kept_marked_and_read() {
         assert!(!stored(&record).1.is_empty(), "{target}");
     }
     let others = recorded.keys().filter(|target| !target.starts_with("/broken/")).count();
-    // The page that links to all of them.
+    // Add the page that links to all of them.
     let others = i64::try_from(others).unwrap() + 1;
     assert_eq!((status.captured, status.failed), (captured + others, failed), "{status:?}");
 }

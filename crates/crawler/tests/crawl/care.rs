@@ -1,4 +1,4 @@
-//! What a crawl takes care of beside its pages: who waits, what kills workers, where records go.
+//! Urgent URLs, URLs that kill workers, stores of records, and robots.txt records.
 
 use std::{collections::BTreeSet, fs, time::Duration};
 
@@ -11,39 +11,38 @@ use serde_json::json;
 
 use crate::world::{TestWorker, World, assert_same, settings};
 
-/// Longer than any test: nothing is recorded by its age.
+/// Longer than any test, so that nothing is recorded because of its age.
 const NEVER: Duration = Duration::from_secs(3_600);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_url_that_somebody_waits_for_is_recorded_before_a_crawl_of_the_same_hosts() {
+async fn an_urgent_url_is_recorded_before_other_urls_of_the_same_hosts() {
     let graph = GraphSettings { hosts: 8, sites: 4, pages: 2_000, ..GraphSettings::default() };
     let world = World::new(6, graph).await;
     let home = world.graph().home(0);
-    let mut asked = settings("any");
-    asked.delay_ms = 100;
-    // Otherwise servers that are slow because the machine is busy have all hosts wait at once, and
-    // then everything is recorded.
-    asked.delay_factor = 0.0;
-    let asked = serde_json::to_value(asked).unwrap();
-    let (number, id) = world.start_with(asked, None, &[home]).await;
+    let mut crawl_settings = settings("any");
+    crawl_settings.delay_ms = 100;
+    // With a factor, hosts whose servers are slow on a busy host would all wait at the same time,
+    // and the scheduler would record everything because it is idle.
+    crawl_settings.delay_factor = 0.0;
+    let crawl_settings = serde_json::to_value(crawl_settings).unwrap();
+    let (number, id) = world.start_with(crawl_settings, None, &[home]).await;
     let worker = world.worker("worker-1", |settings| settings.record_after = NEVER);
     until("100 requests", async || world.running.access_lines().len() >= 100).await;
-    let asked: BTreeSet<String> =
+    let requested: BTreeSet<String> =
         world.running.access_lines().into_iter().map(|line| line.host + &line.path).collect();
-    let mut waited_for =
-        (0..world.graph().pages_of(1)).rev().map(|page| GraphPage { host: 1, page });
-    let is_asked = |page: &GraphPage| {
+    let mut urgent = (0..world.graph().pages_of(1)).rev().map(|page| GraphPage { host: 1, page });
+    let is_requested = |page: &GraphPage| {
         let url = world.graph().url(*page);
-        asked.iter().any(|line| url.ends_with(line))
+        requested.iter().any(|line| url.ends_with(line))
     };
-    let waited_for = waited_for.find(|page| !is_asked(page)).unwrap();
-    world.add_urgent(number, &[waited_for]).await;
-    let url = world.graph().url(waited_for);
+    let urgent = urgent.find(|page| !is_requested(page)).unwrap();
+    world.add_urgent(number, &[urgent]).await;
+    let url = world.graph().url(urgent);
     let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
     until("its record", async || world.recorded(id).await.contains_key(url.key())).await;
     let status = world.status(id).await;
     assert!(status.state == "running" && status.captured < 1_000, "{status:?}");
-    // Nothing else is recorded before it but what shares its slot.
+    // Until then only fetches of the same slot are recorded.
     let rows = world.sql("select xid, slot, url from everytab.fetches order by xid");
     let rows = rows.lines().map(|row| row.splitn(3, '|').collect::<Vec<_>>());
     let rows: Vec<_> =
@@ -55,14 +54,14 @@ async fn a_url_that_somebody_waits_for_is_recorded_before_a_crawl_of_the_same_ho
     worker.stop().await;
 }
 
-/// The key of a URL.
+/// Returns the key of a URL.
 fn key(url: &str) -> String {
     CanonicalUrl::parse(url, &ParameterList::default()).unwrap().key().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
-    // So slow that a worker dies before the page that it asks for has come.
+async fn a_url_that_kills_its_workers_is_recorded_as_crashed() {
+    // The pages are so slow that a worker dies before it receives the page that it requests.
     let slow = GraphSettings { slow: 1_000, slow_ms: (1_500, 1_500), ..GraphSettings::default() };
     let world = World::new(7, GraphSettings { hosts: 2, sites: 1, pages: 12, ..slow }).await;
     let home = world.graph().home(0);
@@ -70,7 +69,7 @@ async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
     world.sql("update everytab.slots set isolated_until = now() + interval '1 hour'");
     let page = |line: &everytab_testbed::AccessLine| line.path != "/robots.txt";
     let pages = |world: &World| world.running.access_lines().iter().filter(|l| page(l)).count();
-    // The third page is the one: its worker dies while it is asked.
+    // The worker dies while the third page is in flight.
     let one: TestWorker = world.worker("worker-1", |_| {});
     until("three pages", async || pages(&world) >= 3).await;
     one.kill();
@@ -78,10 +77,11 @@ async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
     let poison = lines.iter().filter(|line| page(line)).nth(2).unwrap();
     let poison = poison.host.clone() + &poison.path;
     let times = |world: &World| {
-        let asked = world.running.access_lines();
-        asked.iter().filter(|line| line.host.clone() + &line.path == poison).count()
+        let requests = world.running.access_lines();
+        requests.iter().filter(|line| line.host.clone() + &line.path == poison).count()
     };
-    // A few deaths may have had other causes: it is asked again, and its worker dies again.
+    // A few deaths may have other causes, so the page is requested again, and the next worker dies,
+    // too.
     for death in 2..=4 {
         world.expire_leases();
         let next = world.worker(&format!("worker-{death}"), |_| {});
@@ -97,7 +97,7 @@ async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
     let crashed: Vec<&String> =
         recorded.iter().filter(|(_, outcome)| *outcome == "crashed").map(|(url, _)| url).collect();
     assert!(crashed.len() == 1 && crashed[0].ends_with(&poison), "{crashed:?} {poison}");
-    assert_eq!(times(&world), 4, "it is not asked again");
+    assert_eq!(times(&world), 4, "it is not requested again");
     for (url, outcome) in world.expected(crawl) {
         let found = recorded.get(&url);
         assert!(found.is_none_or(|found| *found == outcome || found == "crashed"), "{url}");
@@ -105,7 +105,7 @@ async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn links_of_a_crawl_that_a_worker_cannot_read_wait_for_one_that_can() {
+async fn a_worker_that_cannot_read_an_open_crawl_holds_no_slots() {
     let graph = GraphSettings { hosts: 4, sites: 2, pages: 30, ..GraphSettings::default() };
     let world = World::new(8, graph).await;
     let home = world.graph().home(0);
@@ -118,7 +118,7 @@ async fn links_of_a_crawl_that_a_worker_cannot_read_wait_for_one_that_can() {
         assert_eq!((world.status(crawl).await.read, world.status(crawl).await.known), (0, 0));
     }
     assert_eq!(world.sql("select count(*) from everytab.slots where holder <> ''"), "0");
-    // Without that crawl it goes on.
+    // Without the unreadable crawl, the other one continues.
     world.owner.move_crawl(newer, CrawlVerb::Cancel).await.unwrap().unwrap();
     world.ended(id).await;
     worker.finish().await;
@@ -128,19 +128,19 @@ async fn links_of_a_crawl_that_a_worker_cannot_read_wait_for_one_that_can() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_go_to_the_store_of_their_slot_and_those_of_requisites_to_their_own() {
+async fn records_go_to_the_store_of_their_slot_or_of_requisites() {
     let graph = GraphSettings { hosts: 10, sites: 6, pages: 120, ..GraphSettings::default() };
     let world = World::new(9, GraphSettings { media: 300, ..graph }).await;
     let home = world.graph().home(0);
-    let url = |name: &str| format!("file://{}", world.folder(name).display());
-    let mut asked = settings("any");
-    asked.media = MediaOption::Images;
-    asked.stores = vec![
+    let url = |name: &str| format!("file://{}", world.directory(name).display());
+    let mut crawl_settings = settings("any");
+    crawl_settings.media = MediaOption::Images;
+    crawl_settings.stores = vec![
         StoreRange { first: 0, last: 127, store: url("low") },
         StoreRange { first: 128, last: 255, store: url("high") },
     ];
-    asked.media_store = Some(url("media"));
-    let id = world.start(&asked, None, &[home]).await;
+    crawl_settings.media_store = Some(url("media"));
+    let id = world.start(&crawl_settings, None, &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     world.ended(id).await;
     worker.finish().await;
@@ -163,53 +163,55 @@ async fn records_go_to_the_store_of_their_slot_and_those_of_requisites_to_their_
         } else {
             "high"
         };
-        assert!(world.folder(store).join(object).is_file(), "{row} is not in {store}");
+        assert!(world.directory(store).join(object).is_file(), "{row} is not in {store}");
         used.insert(store);
     }
     assert_eq!(used.len(), 3, "{rows}");
-    // robots.txt is kept with the pages of its host.
+    // A robots.txt is stored with the pages of its host.
     for store in ["low", "high"] {
         let robots =
-            walkdir(&world.folder(store)).into_iter().any(|path| path.contains("robotstxt"));
+            files_below(&world.directory(store)).into_iter().any(|path| path.contains("robotstxt"));
         assert!(robots, "{store}");
     }
 }
 
-/// What a crawl obeyed is kept, though its worker dies when nothing is left to ask for.
+/// The robots.txt that a crawl obeyed is stored even if the worker dies when no URL is left to
+/// fetch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_url_is_answered_when_the_robots_txt_that_disallows_it_is_stored() {
+async fn a_disallowed_url_finishes_only_once_its_robots_txt_is_stored() {
     let graph =
         GraphSettings { hosts: 1, sites: 1, pages: 200, no_robots: 0, ..GraphSettings::default() };
     let world = World::new(26, graph).await;
     let mut pages = (0..world.graph().pages_of(0)).map(|page| GraphPage { host: 0, page });
     let forbidden = pages.find(|page| world.graph().kind(*page) == PageKind::Forbidden).unwrap();
-    // A file where the store wants a folder.
-    let folder = world.folder("store");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("crawl-data"), "").unwrap();
+    // A file in place of the store's directory makes uploads fail.
+    let directory = world.directory("store");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("crawl-data"), "").unwrap();
     let id = world.start(&settings("any"), None, &[forbidden]).await;
     let first = world.worker("worker-1", |settings| settings.record_after = Duration::ZERO);
     until("a request", async || !world.running.access_lines().is_empty()).await;
     world.waited(id, |status| status.known == 1).await;
-    // Long enough for many checkpoints.
+    // This is long enough for many checkpoints.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let status = world.status(id).await;
     assert_eq!((status.state.as_str(), status.pending), ("running", 1), "{status:?}");
     first.kill();
-    fs::remove_file(folder.join("crawl-data")).unwrap();
+    fs::remove_file(directory.join("crawl-data")).unwrap();
     world.expire_leases();
     let second = world.worker("worker-2", |_| {});
     world.ended(id).await;
-    let stored = |name: &str| walkdir(&folder).iter().any(|path| path.contains(name));
+    let stored = |name: &str| files_below(&directory).iter().any(|path| path.contains(name));
     assert!(stored("/robotstxt/"), "when it has ended, all is stored");
     second.finish().await;
     let outcomes: Vec<String> = world.recorded(id).await.into_values().collect();
     assert_eq!(outcomes, ["robots_disallowed"]);
 }
 
-/// They wait for the robots.txt to be put, and more of them than may wait do not stop their host.
+/// The URLs wait until the robots.txt is uploaded. The maximum of waiting fetches must not block
+/// their host.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn any_number_of_urls_is_answered_by_a_robots_txt_that_disallows_them() {
+async fn one_robots_txt_can_disallow_thousands_of_urls() {
     let plain = GraphSettings::plain(1, 1, 4_000);
     let graph = GraphSettings { forbidden: 1_000, no_robots: 0, links: 400, ..plain };
     let world = World::new(27, graph).await;
@@ -225,13 +227,13 @@ async fn any_number_of_urls_is_answered_by_a_robots_txt_that_disallows_them() {
     assert_same(&world.recorded(id).await, &expected);
 }
 
-/// The files below a folder.
-fn walkdir(folder: &std::path::Path) -> Vec<String> {
+/// Returns the files below a directory.
+fn files_below(directory: &std::path::Path) -> Vec<String> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            files.extend(walkdir(&path));
+            files.extend(files_below(&path));
         } else {
             files.push(path.display().to_string());
         }

@@ -21,10 +21,10 @@ async fn world(seed: u64) -> World {
         .await
 }
 
-/// A host with pages below /keep and /drop. Each of the first ones links to one more of the others.
+/// Serves pages below `/keep` and `/drop`. Each page below `/keep` links to one more below `/drop`.
 async fn serve(address: &str) -> Server {
-    let links = |folder: &str, number: usize| -> String {
-        (0..number).map(|page| format!("<a href=/{folder}/{page}>.</a>")).collect()
+    let links = |directory: &str, number: usize| -> String {
+        (0..number).map(|page| format!("<a href=/{directory}/{page}>.</a>")).collect()
     };
     let dead = address.replace("8080", "8443");
     let home = links("keep", KEPT) + &links("drop", DROPPED);
@@ -32,7 +32,7 @@ async fn serve(address: &str) -> Server {
     Server::start(address, move |path, _| match path.strip_prefix("/keep/") {
         Some(number) => page(&format!("<a href=/drop/found-{number}>.</a>")),
         None if path == "/" => page(&home),
-        None if path == "/robots.txt" => Act::Answer(404, "", String::new()),
+        None if path == "/robots.txt" => Act::Respond(404, "", String::new()),
         None => page(path),
     })
     .await
@@ -42,7 +42,7 @@ fn host_settings() -> CrawlSettings {
     CrawlSettings { delay_ms: 250, delay_factor: 0.0, ..settings("host") }
 }
 
-/// A worker that waits for the dead port much longer than any test.
+/// Makes a worker wait for the dead port much longer than any test.
 fn patient(settings: &mut CrawlerSettings) {
     settings.host_patience = Duration::from_secs(24 * 60 * 60);
     settings.exit_when_done = false;
@@ -52,7 +52,8 @@ fn dropped(server: &Server) -> usize {
     server.requests().iter().filter(|path| path.starts_with("/drop/")).count()
 }
 
-/// The pages below /keep that were requested: one more than once if its worker was stopped.
+/// Returns how many pages below `/keep` were requested. A page counts once, although a worker that
+/// was stopped may have requested it before.
 fn kept(server: &Server) -> usize {
     let requests: BTreeSet<String> = server.requests().into_iter().collect();
     requests.iter().filter(|path| path.starts_with("/keep/")).count()
@@ -60,12 +61,12 @@ fn kept(server: &Server) -> usize {
 
 async fn change(world: &World, id: Uuid, version: i32, include: &[&str], exclude: &[&str]) {
     let change = PatternChange { version, include: json!(include), exclude: json!(exclude) };
-    let word = world.owner.change_patterns(id, &change).await.unwrap();
-    assert_eq!(word, PatternsChanged::Changed);
+    let result = world.owner.change_patterns(id, &change).await.unwrap();
+    assert_eq!(result, PatternsChanged::Changed);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_exclude_of_a_running_crawl_leaves_what_is_pending_and_requests_nothing_of_it() {
+async fn excluding_urls_of_a_running_crawl_leaves_them_without_requests() {
     let world = world(90).await;
     let server = serve("127.6.4.1:8080").await;
     let home = "http://127.6.4.1:8080/".to_owned();
@@ -76,11 +77,12 @@ async fn an_exclude_of_a_running_crawl_leaves_what_is_pending_and_requests_nothi
     let excluded = |left: &serde_json::Value| left["excluded"].as_i64().unwrap_or_default();
     world.waited(id, |status| excluded(&status.left) > 0).await;
     let before = dropped(&server);
-    // The dead port has one of them too, which would keep the crawl open for a day.
+    // One excluded URL is on the dead port. If it stayed pending, it would keep the crawl open for
+    // a day.
     let status = world.ended(id).await;
     worker.stop().await;
     assert_eq!(status.ended_by.as_deref(), Some("empty"));
-    assert_eq!(dropped(&server), before, "one was requested after the change was known");
+    assert_eq!(dropped(&server), before, "an excluded URL was requested");
     assert_eq!(kept(&server), KEPT);
     assert_eq!(status.pending, 0);
     assert_eq!(status.captured, i64::try_from(1 + KEPT + before).unwrap());
@@ -101,7 +103,7 @@ async fn an_exclude_of_a_running_crawl_leaves_what_is_pending_and_requests_nothi
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_recorded_as_pending_is_judged_by_the_newest_patterns_when_it_is_loaded() {
+async fn pending_urls_are_checked_against_the_newest_patterns_when_loaded() {
     let world = world(91).await;
     let server = serve("127.6.4.2:8080").await;
     let home = "http://127.6.4.2:8080/".to_owned();
@@ -110,11 +112,11 @@ async fn what_is_recorded_as_pending_is_judged_by_the_newest_patterns_when_it_is
     world.waited(id, |status| status.captured > 2).await;
     first.stop().await;
     let before = (dropped(&server), world.status(id).await.captured);
-    // Of two changes the newest counts; who has not seen the one before changes nothing.
+    // Only the newest change counts, and a change based on an older version is rejected.
     change(&world, id, 1, &[], &["*/keep/*"]).await;
     let late = PatternChange { version: 1, include: json!([]), exclude: json!([]) };
-    let word = world.owner.change_patterns(id, &late).await.unwrap();
-    assert_eq!(word, PatternsChanged::Moved);
+    let result = world.owner.change_patterns(id, &late).await.unwrap();
+    assert_eq!(result, PatternsChanged::Moved);
     change(&world, id, 2, &["*/keep/*"], &[]).await;
     let second = world.worker("worker-2", patient);
     let status = world.ended(id).await;

@@ -1,4 +1,4 @@
-//! A crawl of a closed world records exactly what its oracle says.
+//! A crawl of a closed world must record exactly what the oracle predicts.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use everytab_testbed::{
 use crate::world::{World, assert_same, settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_of_a_site_records_what_the_oracle_says() {
+async fn a_site_crawl_matches_the_oracle() {
     let graph = GraphSettings { hosts: 6, sites: 2, pages: 120, ..GraphSettings::default() };
     let world = World::new(1, graph).await;
     let home = world.graph().home(0);
@@ -25,7 +25,7 @@ async fn a_crawl_of_a_site_records_what_the_oracle_says() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_workers_record_what_the_oracle_says_of_a_world_with_dead_hosts() {
+async fn two_workers_match_the_oracle_in_a_world_with_dead_hosts() {
     let graph = GraphSettings {
         hosts: 60,
         sites: 30,
@@ -56,18 +56,18 @@ async fn two_workers_record_what_the_oracle_says_of_a_world_with_dead_hosts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn workers_that_stop_hand_their_slots_over_and_no_host_is_asked_early() {
+async fn stopping_workers_hand_over_their_slots_and_keep_all_delays() {
     let graph = GraphSettings { hosts: 30, sites: 15, pages: 450, ..GraphSettings::default() };
     let world = World::new(3, graph).await;
     let home = world.graph().home(0);
-    let mut asked = settings("any");
-    asked.delay_ms = 50;
-    let id = world.start(&asked, None, &[home]).await;
+    let mut crawl_settings = settings("any");
+    crawl_settings.delay_ms = 50;
+    let id = world.start(&crawl_settings, None, &[home]).await;
     let mut worker = world.worker("worker-0", |_| {});
     for number in 1..5 {
         tokio::time::sleep(Duration::from_millis(1_500)).await;
         let next = world.worker(&format!("worker-{number}"), |_| {});
-        // A worker that has found the crawl ended is finished before it is asked to stop.
+        // If the crawl has ended, the worker has finished before this.
         worker.stop().await;
         worker = next;
     }
@@ -80,13 +80,13 @@ async fn workers_that_stop_hand_their_slots_over_and_no_host_is_asked_early() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_that_dies_costs_requests_and_no_record() {
+async fn a_dying_worker_costs_requests_but_no_records() {
     let graph = GraphSettings { hosts: 20, sites: 10, pages: 300, ..GraphSettings::default() };
     let world = World::new(4, graph).await;
     let home = world.graph().home(0);
-    let mut asked = settings("any");
-    asked.delay_ms = 200;
-    let id = world.start(&asked, None, &[home]).await;
+    let mut crawl_settings = settings("any");
+    crawl_settings.delay_ms = 200;
+    let id = world.start(&crawl_settings, None, &[home]).await;
     let one = world.worker("worker-1", |_| {});
     tokio::time::sleep(Duration::from_secs(4)).await;
     one.kill();
@@ -100,7 +100,7 @@ async fn a_worker_that_dies_costs_requests_and_no_record() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_limit_of_pages_is_reached_and_never_exceeded() {
+async fn a_page_limit_is_reached_and_never_exceeded() {
     let graph = GraphSettings { hosts: 20, sites: 10, pages: 400, ..GraphSettings::default() };
     let world = World::new(5, graph).await;
     let home = world.graph().home(0);
@@ -117,17 +117,17 @@ async fn a_limit_of_pages_is_reached_and_never_exceeded() {
     }
 }
 
-/// What is known of all hosts takes some times the memory, so sites take turns in it. A worker that
-/// dropped none would ask nothing more.
+/// The state of all hosts takes several times the memory limit, so sites take turns in memory. A
+/// worker that never dropped a site would stop sending requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_of_little_memory_records_what_the_oracle_says() {
+async fn a_worker_with_little_memory_matches_the_oracle() {
     let graph =
         GraphSettings { hosts: 40, sites: 20, pages: 800, walled: 200, ..GraphSettings::default() };
     let world = World::new(6, graph).await;
     let home = world.graph().home(0);
-    let mut asked = settings("any");
-    asked.delay_ms = 20;
-    let id = world.start(&asked, None, &[home]).await;
+    let mut crawl_settings = settings("any");
+    crawl_settings.delay_ms = 20;
+    let id = world.start(&crawl_settings, None, &[home]).await;
     let worker = world.worker("worker-1", |settings| settings.frontier_bytes = 60_000);
     let status = world.ended(id).await;
     assert_eq!(worker.finish().await, CrawlerEnd::Finished);
@@ -138,11 +138,12 @@ async fn a_worker_of_little_memory_records_what_the_oracle_says() {
     assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
-/// A few slots reserve the last pages of a limit. Sites of other slots have pending URLs too, but
-/// may not fetch them; they used to rotate through memory and keep the sites of these slots out.
-/// With 25,000 bytes, many sites need more than the tenth of the memory by which sites are rotated.
+/// A few slots reserve the last pages of the limit. Sites in other slots have pending URLs that may
+/// not be fetched. These sites used to rotate through memory and to keep out the sites that had
+/// reserved pages. With 25,000 bytes, many sites need more than the tenth of the memory that one
+/// rotation frees.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_of_little_memory_reaches_a_limit() {
+async fn a_worker_with_little_memory_reaches_a_page_limit() {
     for bytes in [60_000, 25_000] {
         reaches_a_limit_with(bytes).await;
     }
@@ -160,7 +161,7 @@ async fn reaches_a_limit_with(bytes: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_that_is_searched_records_the_text_of_each_page_once() {
+async fn a_searchable_crawl_records_the_text_of_each_page_once() {
     let graph = GraphSettings { hosts: 4, sites: 2, pages: 60, ..GraphSettings::default() };
     let world = World::new(11, graph).await;
     let home = world.graph().home(0);
@@ -171,7 +172,7 @@ async fn a_crawl_that_is_searched_records_the_text_of_each_page_once() {
     world.ended(id).await;
     world.ended(other).await;
     assert_eq!(worker.finish().await, CrawlerEnd::Finished);
-    // Exactly the pages in HTML that were captured have a text, and the words are those of it.
+    // Exactly the captured HTML pages have a text, and its search vector matches.
     let wrong = world.sql(&format!(
         "select count(*) from everytab.crawls c
            join everytab.fetches f using (crawl)

@@ -1,4 +1,4 @@
-//! Cookie walls are passed, and what ends in a loop has failed.
+//! Crawls pass cookie walls, and URLs in a redirect loop fail.
 
 use std::{fs, time::Duration};
 
@@ -14,21 +14,22 @@ use crate::{
     world::{World, assert_same, settings},
 };
 
-/// Most pages of a host are behind walls. Other pages link to many of them, too.
+/// Returns a graph in which most pages of a host are behind walls. Other pages link to many of
+/// them, too.
 fn walled(hosts: u64, pages: u64) -> GraphSettings {
     GraphSettings { walled: 700, redirect: 100, ..GraphSettings::plain(hosts, hosts, pages) }
 }
 
-/// The field with the cookie of a server's walls.
+/// The header field that sets the cookie of a server's walls.
 const PASSED: &str = "Set-Cookie: passed=1\r\n";
 
-/// Returns the answer of a server whose `/page` is behind a cookie that `/check` sets.
+/// Returns the response of a server whose `/page` needs a cookie that `/check` sets.
 fn of_wall(request: &str) -> Act {
     match request {
         "/page" => Act::Redirect("/check".to_owned(), ""),
         "/check" => Act::Redirect("/page".to_owned(), PASSED),
         "/page Cookie: passed=1" => page("Welcome"),
-        _ => Act::Answer(404, "", String::new()),
+        _ => Act::Respond(404, "", String::new()),
     }
 }
 
@@ -53,7 +54,8 @@ async fn pages_behind_cookie_walls_are_captured() {
     assert_eq!(status.ended_by.as_deref(), Some("empty"));
 }
 
-/// A wall that is a seed is the only URL of its crawl, and a limit of one page is for the page.
+/// A wall that is a seed is the only URL of its crawl. A limit of one page must be enough for the
+/// page behind it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wall_takes_one_page_of_a_limit() {
     let world = World::new(61, walled(1, 60)).await;
@@ -69,7 +71,7 @@ async fn a_wall_takes_one_page_of_a_limit() {
     assert_eq!(world.ended(id).await.captured, 1);
     let recorded = world.recorded(id).await;
     assert_eq!(recorded.get(&graph.url(wall)).map(String::as_str), Some("ok"));
-    // The target of a redirect is a page of its own, and there is none for it.
+    // The target of a redirect counts as another page, and the limit has no page left for it.
     let status = world.ended(other).await;
     assert_eq!((status.ended_by.as_deref(), status.captured), (Some("limit"), 1));
     let recorded = world.recorded(other).await;
@@ -78,7 +80,7 @@ async fn a_wall_takes_one_page_of_a_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn loops_and_endless_cookies_have_failed() {
+async fn redirect_loops_and_endless_cookies_fail() {
     let graph = GraphSettings {
         traps: vec![Trap::RedirectLoop, Trap::CookieCounter],
         trap_hosts: 1_000,
@@ -106,16 +108,16 @@ async fn loops_and_endless_cookies_have_failed() {
     let captured =
         world.count(ClosedCrawl::new(homes, OracleScope::Site), ExpectedEnding::Captured);
     assert_eq!((status.captured, status.failed), (captured, 4));
-    // The first request and five that follow redirects.
+    // This is the first request, and five that follow redirects.
     let requests = world.requests();
     assert_eq!(requests.iter().filter(|line| line.path == "/counter").count(), 6);
     assert_eq!(requests.iter().filter(|line| line.path.starts_with("/loop/")).count(), 3);
 }
 
-/// A worker that dies between two requests of a chain loses the cookies, and the next one begins
-/// the chain again: each URL has one row, and all sums are those of the oracle.
+/// A worker that dies between two requests of a chain loses the cookies, so the next one starts the
+/// chain again. Each URL must have one row, and all sums must match the oracle.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn chains_that_a_death_interrupts_begin_again() {
+async fn chains_interrupted_by_a_death_start_again() {
     let graph = GraphSettings {
         traps: vec![Trap::RedirectLoop, Trap::CookieCounter],
         trap_hosts: 1_000,
@@ -123,12 +125,12 @@ async fn chains_that_a_death_interrupts_begin_again() {
     };
     let world = World::new(63, graph).await;
     let homes: Vec<GraphPage> = (0..4).map(|host| world.graph().home(host)).collect();
-    let mut asked = settings("site");
-    asked.delay_ms = 150;
-    let id = world.start(&asked, None, &homes).await;
+    let mut crawl_settings = settings("site");
+    crawl_settings.delay_ms = 150;
+    let id = world.start(&crawl_settings, None, &homes).await;
     let check = |line: &AccessLine| line.path.starts_with("/check/");
     let first = world.worker("worker-1", |_| {});
-    // Chains are under way then, on one host or another.
+    // By then, chains are in progress on some hosts.
     while world.running.access_lines().iter().filter(|line| check(line)).count() < 4 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -149,7 +151,7 @@ async fn chains_that_a_death_interrupts_begin_again() {
     assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
-/// A page and its wall are in two archives, and the worker dies when one of them is stored.
+/// A page and its wall are in two archives. The worker dies when only one of them is stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wall_is_not_recorded_without_its_page() {
     let world = World::new(64, GraphSettings::plain(1, 1, 1)).await;
@@ -158,8 +160,8 @@ async fn a_wall_is_not_recorded_without_its_page() {
     let urls = [page.clone(), missing.clone()];
     let (number, id) = world.start_urls("one", &settings("page"), &urls).await;
     let name = world.sql(&format!("select name from everytab.crawls where crawl = {number}"));
-    let segments = world.folder("store").join(format!("crawl-data/{name}/segments"));
-    // Files where the store wants folders.
+    let segments = world.directory("store").join(format!("crawl-data/{name}/segments"));
+    // Files in place of the store's directories make uploads of pages fail.
     let pages: Vec<_> = (0..256).map(|slot| segments.join(format!("{slot}/warc"))).collect();
     for path in &pages {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -179,12 +181,12 @@ async fn a_wall_is_not_recorded_without_its_page() {
     assert_eq!(world.recorded(id).await.get(&page).map(String::as_str), Some("ok"));
 }
 
-/// The URL that sets the cookie was requested before, and its next try is some seconds away.
+/// The URL that sets the cookie was requested before, and its retry is due in some seconds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wall_waits_for_a_check_that_is_retried() {
     let world = World::new(65, GraphSettings::plain(1, 1, 1)).await;
     let server = Server::start("127.9.4.2:8080", |request, before| match request {
-        "/check" if before == 0 => Act::Answer(503, "", String::new()),
+        "/check" if before == 0 => Act::Respond(503, "", String::new()),
         _ => of_wall(request),
     })
     .await;
@@ -198,9 +200,9 @@ async fn a_wall_waits_for_a_check_that_is_retried() {
     assert_eq!(world.recorded(id).await.get(&page).map(String::as_str), Some("ok"));
 }
 
-/// The links of a page take the whole budget of the site before any wall is passed.
+/// A page's links use up the site's budget before any wall is passed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn walls_lead_to_their_pages_though_the_budget_of_the_site_is_spent() {
+async fn walls_lead_to_their_pages_after_the_site_budget_is_used_up() {
     let world = World::new(68, GraphSettings::plain(1, 1, 1)).await;
     let _server = Server::start("127.9.4.4:8080", |request, _| {
         let links = (0..30).map(|number| format!("<a href=/page/{number}>.</a>"));
@@ -214,9 +216,9 @@ async fn walls_lead_to_their_pages_though_the_budget_of_the_site_is_spent() {
         }
     })
     .await;
-    let asked = CrawlSettings { site_pages: 10, ..settings("site") };
+    let crawl_settings = CrawlSettings { site_pages: 10, ..settings("site") };
     let urls = ["http://127.9.4.4:8080/".to_owned()];
-    let (_, id) = world.start_urls("one", &asked, &urls).await;
+    let (_, id) = world.start_urls("one", &crawl_settings, &urls).await;
     let worker = world.worker("worker-1", |_| {});
     world.ended(id).await;
     worker.finish().await;
@@ -225,14 +227,14 @@ async fn walls_lead_to_their_pages_though_the_budget_of_the_site_is_spent() {
     assert_eq!((count("ok"), count("redirected")), (10, 9), "{recorded:?}");
 }
 
-/// More walls than a host may have chains wait for URLs that are retried.
+/// More walls than the maximum number of chains wait for URLs that are retried.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn walls_whose_checks_all_fail_at_first_are_passed() {
+async fn walls_are_passed_although_every_check_fails_once() {
     const PAGES: usize = 18;
     let world = World::new(66, GraphSettings::plain(1, 1, 1)).await;
     let _server = Server::start("127.9.4.3:8080", |request, before| {
         match request.rsplit_once('/').unwrap() {
-            ("/check", _) if before == 0 => Act::Answer(503, "", String::new()),
+            ("/check", _) if before == 0 => Act::Respond(503, "", String::new()),
             ("/check", number) => Act::Redirect(format!("/page/{number}"), PASSED),
             ("/page", number) if !number.ends_with(" Cookie: passed=1") => {
                 Act::Redirect(format!("/check/{number}"), "")

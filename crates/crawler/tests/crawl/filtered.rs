@@ -1,4 +1,4 @@
-//! Crawls with filters: what is turned away, what is refused, and that sums add up.
+//! Crawls with filters reject links and refuse pages, and their sums add up.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,7 +35,7 @@ fn filtered(filter: FrozenFilter) -> CrawlSettings {
     CrawlSettings { filters: vec![filter], ..settings("any") }
 }
 
-/// Makes a list of some domains, as an object of a store that the world has or not yet.
+/// Builds a list of domains as an object. [`put`] adds it to the store.
 fn list_of(world: &World, domains: &[&str]) -> (FrozenList, Vec<u8>) {
     let mut builder = NameListBuilder::default();
     for domain in domains {
@@ -45,7 +45,7 @@ fn list_of(world: &World, domains: &[&str]) -> (FrozenList, Vec<u8>) {
     let list = FrozenList {
         name: "list".to_owned(),
         version: 1,
-        store: format!("file://{}", world.folder("lists").display()),
+        store: format!("file://{}", world.directory("lists").display()),
         object: "lists/list/1.list".to_owned(),
         sha256: hex::encode(Sha256::digest(&object)),
         bytes: object.len() as u64,
@@ -54,7 +54,7 @@ fn list_of(world: &World, domains: &[&str]) -> (FrozenList, Vec<u8>) {
 }
 
 fn put(world: &World, list: &FrozenList, object: &[u8]) {
-    let path = world.folder("lists").join(&list.object);
+    let path = world.directory("lists").join(&list.object);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, object).unwrap();
 }
@@ -63,19 +63,19 @@ fn count(counts: &Value, name: &str) -> i64 {
     counts.get(name).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// The URLs of the records of all archives.
+/// Returns the URLs of the records in all archives.
 fn archived_urls(world: &World) -> BTreeSet<String> {
     let archives = world.sql("select object from everytab.crawl_archives");
     let mut urls = BTreeSet::new();
     for object in archives.lines() {
-        let archive = std::fs::read(world.folder("store").join(object)).unwrap();
+        let archive = std::fs::read(world.directory("store").join(object)).unwrap();
         let records = Records::new(&archive, Limits::default());
         urls.extend(records.filter_map(|(_, record)| record.unwrap().target_uri()));
     }
     urls
 }
 
-/// What was recorded, with the number of URLs of each outcome.
+/// Counts the recorded URLs by outcome.
 fn outcomes(recorded: &BTreeMap<String, String>) -> BTreeMap<&str, usize> {
     let mut outcomes = BTreeMap::new();
     for outcome in recorded.values() {
@@ -94,7 +94,7 @@ async fn crawl(world: &World, settings: &CrawlSettings) -> (CrawlStatus, BTreeMa
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn links_that_patterns_and_lists_drop_never_become_known_and_are_counted() {
+async fn links_dropped_by_patterns_and_lists_are_counted_but_never_known() {
     let world = World::new(21, graph()).await;
     let site = world.graph().site_name(1);
     let (list, object) = list_of(&world, &[&site]);
@@ -122,7 +122,7 @@ async fn links_that_patterns_and_lists_drop_never_become_known_and_are_counted()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_words_drop_has_a_row_and_neither_record_nor_links() {
+async fn a_page_dropped_by_words_has_a_row_but_no_record_or_links() {
     let world = World::new(22, graph()).await;
     let (_, all) = crawl(&world, &settings("any")).await;
     let titles = world.sql(
@@ -135,7 +135,7 @@ async fn a_page_that_words_drop_has_a_row_and_neither_record_nor_links() {
     let searched = CrawlSettings { search: SearchOption::On, ..filtered };
     let (status, recorded) = crawl(&world, &searched).await;
     let dropped = outcomes(&recorded).remove("filtered_words").unwrap_or_default();
-    // What is refused is not found by search either.
+    // Search must not find refused pages, either.
     let texts = world.sql(
         "select count(*) > 0, count(*) filter (where f.outcome <> 'ok')
            from everytab.fetch_texts t join everytab.fetches f using (crawl, host_hash, url_hash)",
@@ -150,7 +150,7 @@ async fn a_page_that_words_drop_has_a_row_and_neither_record_nor_links() {
                                              or sha256 is null)",
     );
     assert_eq!(kept, "0");
-    // A page of that title has no record anywhere.
+    // No page with this word in its title has a record.
     let of_word = format!(
         "select count(*) from everytab.fetches where crawl = {} and title like '{word} %'
             and outcome <> 'filtered_words'",
@@ -160,7 +160,7 @@ async fn a_page_that_words_drop_has_a_row_and_neither_record_nor_links() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_forbids_copies_has_a_row_and_no_record_and_its_links_are_followed() {
+async fn a_noarchive_page_has_a_row_but_no_record_and_its_links_are_followed() {
     let world = World::new(26, GraphSettings { noarchive: 300, ..graph() }).await;
     let searched = CrawlSettings { search: SearchOption::On, ..settings("any") };
     let (status, recorded) = crawl(&world, &searched).await;
@@ -187,7 +187,7 @@ async fn a_page_that_forbids_copies_has_a_row_and_no_record_and_its_links_are_fo
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_a_language_that_is_dropped_are_not_kept_and_rows_say_the_language() {
+async fn pages_in_a_dropped_language_have_a_row_with_it_but_no_record() {
     let world = World::new(25, graph()).await;
     let filter = json!({ "languages": { "drop": ["jpn"] } });
     let (_, all) = crawl(&world, &filtered(frozen(filter, Vec::new()))).await;
@@ -196,7 +196,7 @@ async fn pages_of_a_language_that_is_dropped_are_not_kept_and_rows_say_the_langu
         "select language from everytab.fetches
           where depth > 0 and language <> '' group by 1 order by count(*) desc, 1 limit 1",
     );
-    assert_eq!(language.len(), 3, "pages of the graph have a language that can be told");
+    assert_eq!(language.len(), 3, "the pages have a detectable language");
     let filter = json!({ "languages": { "drop": [language] } });
     let (status, recorded) = crawl(&world, &filtered(frozen(filter, Vec::new()))).await;
     let dropped = outcomes(&recorded).remove("filtered_language").unwrap_or_default();
@@ -210,14 +210,14 @@ async fn pages_of_a_language_that_is_dropped_are_not_kept_and_rows_say_the_langu
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_whose_list_cannot_be_had_asks_nothing_until_it_can_and_another_goes_on() {
+async fn a_crawl_waits_for_its_list_and_holds_no_other_crawl_back() {
     let world = World::new(23, graph()).await;
     let home = world.graph().home(0);
     let host = world.graph().host_name(0);
     let (list, object) = list_of(&world, &[&host]);
     let filter = json!({ "lists": [{ "name": "list", "mode": "drop" }] });
     let filter = frozen(filter, vec![list.clone()]);
-    // An object of this length that is another one is none.
+    // The store has an object of the right length but with other content, which must not be used.
     put(&world, &list, &vec![0; object.len()]);
     let id = world.start(&filtered(filter), None, &[home]).await;
     let other = world.start(&settings("site"), None, &[world.graph().home(1)]).await;
@@ -228,14 +228,14 @@ async fn a_crawl_whose_list_cannot_be_had_asks_nothing_until_it_can_and_another_
     put(&world, &list, &object);
     let status = world.ended(id).await;
     worker.finish().await;
-    // The seed became known before the list was here.
+    // The seed became known before the list was available, so it is refused.
     assert_eq!((status.known, count(&status.refused, "filtered_list")), (1, 1), "{status:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_classifier_drops_pages_and_the_links_of_others() {
     let world = World::new(24, graph()).await;
-    let socket = world.folder("classifier.sock");
+    let socket = world.directory("classifier.sock");
     let listener = UnixListener::bind(&socket).unwrap();
     let home = world.graph().url(world.graph().home(0));
     let server = tokio::spawn(async move {
@@ -258,6 +258,6 @@ async fn a_classifier_drops_pages_and_the_links_of_others() {
     let (status, recorded) = crawl(&world, &filtered(frozen(filter, Vec::new()))).await;
     server.abort();
     let outcomes = outcomes(&recorded);
-    // What is not answered in time is kept.
+    // Pages without a verdict in time are kept, so we cannot expect that all are dropped.
     assert!(outcomes.get("filtered_classifier").is_some_and(|dropped| *dropped > 0), "{status:?}");
 }

@@ -1,10 +1,10 @@
-//! Sites that are made of a path alone: long lists of pages with text of their own, and traps.
+//! Generates sites from their paths: long lists of pages with unique text, and traps.
 //!
 //! All pages share a template of 40 lines. Does not depend on how they are crawled.
 
 use std::fmt::Write;
 
-/// Pages with text of their own that each site has, at `/real/...`.
+/// Number of pages with unique text that each site has at `/real/...`.
 pub(crate) const REAL_PAGES: u64 = 150;
 
 const WORDS: [&str; 40] = [
@@ -30,17 +30,17 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// A site: of each path its page, if there is one.
+/// A generated site, which maps paths to pages.
 pub(crate) struct MadeSite {
     /// Its name.
     pub name: &'static str,
-    /// How many pages it has at `/own/...` with text of their own, all of which are wanted.
+    /// Number of pages with unique text at `/own/...`. A crawl should capture all of them.
     pub own_pages: u64,
     page: fn(&str) -> Option<String>,
 }
 
 impl MadeSite {
-    /// The HTML of a path.
+    /// Returns the HTML of a path. `None` if there is no such page.
     pub(crate) fn html(&self, path: &str) -> Option<String> {
         if path == "/" {
             let real = (0..REAL_PAGES).map(|n| format!("/real/{}", phrase(n, 3).replace(' ', "-")));
@@ -54,13 +54,13 @@ impl MadeSite {
         (self.page)(path)
     }
 
-    /// True if a path is of a page that is wanted.
+    /// Returns whether a crawl should capture a path.
     pub(crate) fn is_wanted(path: &str) -> bool {
         !path.starts_with("/trap/")
     }
 }
 
-/// Every site that has many pages of one shape, each with something of its own.
+/// All sites with many pages of one shape, each with unique content.
 pub(crate) const LISTS: [MadeSite; 10] = [
     MadeSite { name: "numbers", own_pages: 4_000, page: |path| article(path, "/own/article-") },
     MadeSite { name: "dates", own_pages: 4_000, page: dated },
@@ -74,7 +74,7 @@ pub(crate) const LISTS: [MadeSite; 10] = [
     MadeSite { name: "views of a wiki", own_pages: 600, page: wiki },
 ];
 
-/// Every trap.
+/// All traps.
 pub(crate) const TRAPS: [MadeSite; 11] = [
     MadeSite { name: "calendar", own_pages: 0, page: calendar },
     MadeSite { name: "calendar with a clock", own_pages: 0, page: clock },
@@ -89,7 +89,7 @@ pub(crate) const TRAPS: [MadeSite; 11] = [
     MadeSite { name: "endless search", own_pages: 0, page: search },
 ];
 
-/// A number that looks like chance (splitmix64).
+/// Hashes a number (splitmix64).
 pub(crate) fn mix(number: u64) -> u64 {
     let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -106,7 +106,7 @@ fn phrase(seed: u64, words: u64) -> String {
     (0..words).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Sentences that no other seed has.
+/// Returns sentences that no other seed yields.
 fn own_text(seed: u64, sentences: u64) -> String {
     (0..sentences).map(|n| format!("<p>The {}.</p>", phrase(mix(seed) ^ n << 40, 9))).collect()
 }
@@ -114,7 +114,7 @@ fn own_text(seed: u64, sentences: u64) -> String {
 fn page(title: &str, text: &str, links: &[String]) -> String {
     let mut html = format!("<!DOCTYPE html><title>{title} - A site</title><nav><ul>");
     for n in 0..30 {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(html, "<li>{}</li>", phrase(n, 2));
     }
     let _ = write!(html, "</ul></nav><h1>{title}</h1>{text}<ul>");
@@ -133,7 +133,7 @@ fn number(path: &str, prefix: &str) -> Option<u64> {
     path.strip_prefix(prefix)?.parse().ok()
 }
 
-/// An index of pages of 100 links each, and articles.
+/// Returns a page of an index with 100 links per page.
 fn indexed(path: &str, article: impl Fn(u64) -> String, count: u64) -> Option<String> {
     if path == "/own/" {
         let links: Vec<String> = (0..count / 100).map(|n| format!("/own/index-{n}")).collect();
@@ -170,7 +170,7 @@ fn hexadecimal(path: &str) -> Option<String> {
     indexed(path, of, 4_000)
 }
 
-/// One sentence of seven words is of each page.
+/// Each page has one unique line of seven words.
 fn thin(path: &str) -> Option<String> {
     if let Some(n) = number(path, "/own/product/") {
         let text = format!("<p>{}</p><p>{}.99 EUR</p>", phrase(mix(n), 7), n % 90);
@@ -179,7 +179,8 @@ fn thin(path: &str) -> Option<String> {
     indexed(path, |n| format!("/own/product/{n}"), 4_000)
 }
 
-/// A name, as the URL has it, and a sentence are of each page, below a menu of 200 lines.
+/// Each page has a unique name, which is in its URL, and a unique sentence, below a menu of 200
+/// lines.
 fn sale(path: &str) -> Option<String> {
     let slug = |n: u64| format!("{}-{n}", phrase(mix(n), 3).replace(' ', "-"));
     if let Some(n) = path.strip_prefix("/own/sale/").and_then(|rest| rest.rsplit('-').next()) {
@@ -191,7 +192,7 @@ fn sale(path: &str) -> Option<String> {
     indexed(path, |n| format!("/own/sale/{}", slug(n)), 1_000)
 }
 
-/// Nothing but numbers is of each page.
+/// Pages differ only by numbers.
 fn table(path: &str) -> Option<String> {
     if let Some(n) = number(path, "/own/weather/") {
         let row = |hour: u64| {
@@ -203,14 +204,14 @@ fn table(path: &str) -> Option<String> {
     indexed(path, |n| format!("/own/weather/{n}"), 1_000)
 }
 
-/// Nothing but a picture is of each page.
+/// Pages differ only by a picture.
 fn gallery(path: &str) -> Option<String> {
     let n = if path == "/own/" { 0 } else { number(path, "/own/photo/")? };
     let next = [format!("/own/photo/{}", (n + 1).min(1_000)), "/".to_owned()];
     Some(page(&format!("Photo {n}"), &format!("<img src=/pictures/img_{n}.jpg>"), &next))
 }
 
-/// The pages of the list say nothing; what they lead to does.
+/// The pages of the list have no new content, but they lead to pages that do.
 fn listed(path: &str) -> Option<String> {
     if let Some(n) = number(path, "/own/item/") {
         return Some(page(&format!("Item {n}"), &own_text(n, 3), &["/".to_owned()]));
@@ -221,7 +222,7 @@ fn listed(path: &str) -> Option<String> {
     Some(page("List", "", &links))
 }
 
-/// Each article has nine views that say nothing new.
+/// Each article has nine views without new content.
 fn wiki(path: &str) -> Option<String> {
     if path == "/own/" {
         let links: Vec<String> = (0..600)
@@ -252,7 +253,7 @@ fn calendar(path: &str) -> Option<String> {
     Some(page(&title, text, &[to(months - 1), to(months + 1), to(months + 12)]))
 }
 
-/// A calendar that says how long it took, and how often it was seen.
+/// A calendar that shows its response time and its number of views.
 fn clock(path: &str) -> Option<String> {
     let n = mix(hash(path));
     let footer = format!("<p>{}.{:06} s</p><p>{} views</p>", n % 3, n % 999_983, n % 99_991);
@@ -268,7 +269,7 @@ fn days(path: &str) -> Option<String> {
     Some(page("Day", &text, &links))
 }
 
-/// A shop of 20 pages that are the same in each session.
+/// A shop with the same 20 pages in every session.
 fn shop(item: u64, links: &[String]) -> String {
     page(&format!("Shop {item}"), &own_text(item % 20, 3), links)
 }
@@ -284,7 +285,7 @@ fn session_path(path: &str) -> Option<String> {
 fn session_query(path: &str) -> Option<String> {
     let rest = path.strip_prefix("/trap/")?;
     let item = WORDS.iter().position(|word| rest.starts_with(word)).unwrap_or(0);
-    // No digit or word of a dictionary.
+    // The session has no digits, and is not a dictionary word.
     let letters = |seed: u64| -> String {
         (0..12).map(|n| char::from(b'a' + (mix(seed ^ n) % 26) as u8)).collect()
     };
@@ -293,7 +294,7 @@ fn session_query(path: &str) -> Option<String> {
     Some(shop(item as u64, &links))
 }
 
-/// A list of those of 60 items that a choice has, in an order of its own.
+/// Lists a subset of 60 items in a shuffled order. Both depend on `seed`.
 fn choice(seed: u64, links: &[String]) -> String {
     let mut items: Vec<u64> =
         (0..60).filter(|item| mix(seed ^ item << 7).is_multiple_of(3)).collect();
@@ -303,7 +304,7 @@ fn choice(seed: u64, links: &[String]) -> String {
     page(&format!("{} items", items.len()), &text, links)
 }
 
-/// Four parameters of six words each, in any number and order.
+/// Four parameters with six values each, in any number and order.
 fn facets(path: &str) -> Option<String> {
     let query = path.strip_prefix("/trap/")?;
     let chosen = query.strip_prefix('?').unwrap_or_default();
@@ -328,7 +329,7 @@ fn facet_paths(path: &str) -> Option<String> {
     Some(choice(hash(path), &links))
 }
 
-/// Relative links that are resolved against each new folder.
+/// Each directory has relative links to further directories.
 fn endless_path(path: &str) -> Option<String> {
     let folder = path.strip_prefix("/trap/")?;
     let links: Vec<String> =

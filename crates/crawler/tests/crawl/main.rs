@@ -1,5 +1,5 @@
-//! Live crawls of a graph of sites, over real sockets and a real Postgres, beside the graph's
-//! oracle.
+//! Live crawls of a graph of sites, over real sockets and with a real Postgres. The graph's oracle
+//! predicts their results.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,6 +8,7 @@ mod care;
 mod changed;
 mod closed_world;
 mod cookies;
+mod failures;
 mod filtered;
 mod made_sites;
 mod novelty;
@@ -22,6 +23,5 @@ mod server;
 mod sitemaps;
 mod tenants;
 mod traps;
-mod trouble;
 mod webhooks;
 mod world;

@@ -1,15 +1,15 @@
-//! Which pages a crawl wants by what they say: long lists are captured whole, and traps end within
-//! as many pages as their site has beside them.
+//! Crawls judge pages by their content: long lists are captured completely, and traps end within as
+//! many pages as their site has otherwise.
 //!
-//! Most of it is a crawl without sockets: pages are read as the crawler reads them, and the state
-//! of their host is packed and unpacked on the way, as by deaths of its holders.
+//! Most of these crawls use no sockets. Pages are parsed as the crawler parses them, and the state
+//! of their host is packed and unpacked periodically, as if its holder had died.
 
 use std::collections::HashMap;
 
 use everytab_crawler::{CrawlSettings, OwnHosts};
 use everytab_frontier::{
-    CanonicalUrl, ChunkKind, Ending, FoundLinks, HostState, Link, LinkFlags, ParameterList,
-    Referrer, Rules, SiteUse, SuffixList, Turn, TurnedAway, never_paused,
+    CanonicalUrl, ChunkKind, FinalState, FoundLinks, HostState, Link, LinkFlags, ParameterList,
+    PendingUrl, Referrer, RejectReason, Rules, SiteUsage, SuffixList, never_paused,
 };
 use everytab_testbed::GraphSettings;
 use everytab_webpage::{LinkRequest, TextRequest, lines_said, understand_with_links_and_text};
@@ -22,22 +22,22 @@ use crate::{
 
 const ORIGIN: &str = "https://made.example";
 
-/// Pages that are fetched before the first of them is answered.
+/// Number of pages in flight before the first of them finishes.
 const IN_FLIGHT: usize = 10;
-/// Answers from one pack to the next.
-const ANSWERS_PER_PACK: u64 = 25;
-/// Packs from one death of the holder to the next.
+/// Finished fetches per pack.
+const FETCHES_PER_PACK: u64 = 25;
+/// Packs per death of the holder.
 const PACKS_PER_DEATH: u64 = 7;
 
-/// What a crawl of a site came to.
+/// The result of a site's crawl.
 #[derive(Debug, Default)]
 struct Crawled {
     wanted: u64,
     of_trap: u64,
     left: u64,
-    turned_away: u64,
+    rejected: u64,
     known: u64,
-    /// Bytes of the last chunks, and of all.
+    /// Size of the last chunks in bytes, and of all chunks written.
     stored: usize,
     written: usize,
 }
@@ -47,7 +47,7 @@ struct Crawl {
     suffixes: SuffixList,
     rules: Rules,
     state: HostState,
-    site: SiteUse,
+    site: SiteUsage,
     chunks: Vec<Vec<u8>>,
     crawled: Crawled,
 }
@@ -63,7 +63,7 @@ impl Crawl {
             suffixes: SuffixList::default(),
             rules,
             state: HostState::new("made.example"),
-            site: SiteUse::default(),
+            site: SiteUsage::default(),
             chunks: Vec::new(),
             crawled: Crawled::default(),
             parameters,
@@ -75,23 +75,23 @@ impl Crawl {
 
     fn merge(&mut self, links: impl IntoIterator<Item = Link>) {
         let merged = self.state.merge(links, &self.rules, &mut self.site);
-        self.crawled.turned_away += merged.turned_away.of(TurnedAway::TrapShape);
+        self.crawled.rejected += merged.rejected.of(RejectReason::TrapShape);
     }
 
-    /// Fetches a page: its links are merged at once.
-    fn fetch(&mut self, turn: &Turn, html: &str) {
+    /// Fetches a page and merges its links.
+    fn fetch(&mut self, pending: &PendingUrl, html: &str) {
         let request = LinkRequest { robot: "EveryTabBot", with_requisites: false };
         let requests = (&request, &TextRequest::default());
         let (page, links, text) =
-            understand_with_links_and_text(&turn.url, &[], html.as_bytes(), requests);
-        let said = lines_said(&turn.url, &page.title.text, &text.text, &links.pictures);
+            understand_with_links_and_text(&pending.url, &[], html.as_bytes(), requests);
+        let said = lines_said(&pending.url, &page.title.text, &text.text, &links.pictures);
         let referrer =
-            Referrer { url: &turn.url, host: "made.example", attributes: turn.attributes };
+            Referrer { url: &pending.url, host: "made.example", attributes: pending.attributes };
         let links = links.links.iter().map(|link| (link.url.as_str(), LinkFlags::default()));
         let (parameters, suffixes) = (&self.parameters, &self.suffixes);
         let found = FoundLinks::of_page(links, &referrer, &self.rules, parameters, suffixes);
-        let url = CanonicalUrl::parse(&turn.url, &self.parameters).unwrap();
-        let of = (turn.hash, url.path_and_query());
+        let url = CanonicalUrl::parse(&pending.url, &self.parameters).unwrap();
+        let of = (pending.hash, url.path_and_query());
         self.state.note_page(of, &said, &found.own_host, &self.rules);
         self.merge(found.own_host);
     }
@@ -106,43 +106,43 @@ impl Crawl {
         }
     }
 
-    /// The holder died: what was not packed is lost.
+    /// Simulates a death of the holder: changes since the last pack are lost.
     fn die(&mut self) {
         let chunks = self.chunks.iter().map(Vec::as_slice);
         self.state = HostState::unpack("made.example", chunks, &self.parameters).unwrap().state;
-        self.site = SiteUse::default();
+        self.site = SiteUsage::default();
         self.site.add_host(self.state.pages(), 1);
     }
 
     fn run(mut self, site: &MadeSite) -> Crawled {
-        let (mut flight, mut answers, mut packs) = (Vec::new(), 0, 0);
+        let (mut flight, mut finished, mut packs) = (Vec::new(), 0, 0);
         let mut fetched: HashMap<String, bool> = HashMap::new();
         loop {
             match self.state.next(0, never_paused) {
-                Some(turn) => {
-                    let url = CanonicalUrl::parse(&turn.url, &self.parameters).unwrap();
-                    let flags = turn.attributes.flags;
+                Some(pending) => {
+                    let url = CanonicalUrl::parse(&pending.url, &self.parameters).unwrap();
+                    let flags = pending.attributes.flags;
                     if self.state.is_of_trap(&url, flags, &self.rules) {
-                        self.state.leave_trap(turn.hash, &mut self.site);
+                        self.state.leave_trap(pending.hash, &mut self.site);
                         continue;
                     }
-                    let path = path_of(&turn.url);
+                    let path = path_of(&pending.url);
                     let html = site.html(path);
                     fetched.insert(path.to_owned(), MadeSite::is_wanted(path));
                     let html = html.unwrap_or_else(|| panic!("{}: no page {path}", site.name));
-                    self.fetch(&turn, &html);
-                    flight.push(turn.hash);
+                    self.fetch(&pending, &html);
+                    flight.push(pending.hash);
                 }
                 None if flight.is_empty() => break,
                 None => {}
             }
-            if flight.len() >= IN_FLIGHT || self.state.next_turn_s(never_paused).is_none() {
+            if flight.len() >= IN_FLIGHT || self.state.next_ready_s(never_paused).is_none() {
                 for hash in flight.drain(..) {
-                    self.state.answer(hash, Ending::Captured);
-                    answers += 1;
+                    self.state.finish(hash, FinalState::Captured);
+                    finished += 1;
                 }
             }
-            if answers >= ANSWERS_PER_PACK * (packs + 1) {
+            if finished >= FETCHES_PER_PACK * (packs + 1) {
                 packs += 1;
                 self.pack();
                 if packs.is_multiple_of(PACKS_PER_DEATH) {
@@ -166,10 +166,10 @@ impl Crawl {
 }
 
 fn print(site: &MadeSite, crawled: &Crawled) {
-    let Crawled { wanted, of_trap, left, turned_away, known, stored, written } = crawled;
+    let Crawled { wanted, of_trap, left, rejected, known, stored, written } = crawled;
     let each = |bytes: &usize| *bytes as f64 / *known as f64;
     println!(
-        "| {} | {wanted} | {of_trap} | {left} | {turned_away} | {:.1} | {:.1} |",
+        "| {} | {wanted} | {of_trap} | {left} | {rejected} | {:.1} | {:.1} |",
         site.name,
         each(stored),
         each(written)
@@ -177,7 +177,7 @@ fn print(site: &MadeSite, crawled: &Crawled) {
 }
 
 #[test]
-fn lists_of_pages_with_something_of_their_own_are_captured_whole() {
+fn lists_of_pages_with_new_content_are_captured_completely() {
     for site in &LISTS {
         let crawled = Crawl::new(Rules { depth: 1_000, ..Rules::default() }).run(site);
         print(site, &crawled);
@@ -186,7 +186,7 @@ fn lists_of_pages_with_something_of_their_own_are_captured_whole() {
 }
 
 #[test]
-fn traps_end_within_as_many_pages_as_their_site_has_beside_them() {
+fn traps_end_within_as_many_pages_as_their_site_has_otherwise() {
     for site in &TRAPS {
         let crawled = Crawl::new(Rules { depth: 1_000, ..Rules::default() }).run(site);
         print(site, &crawled);
@@ -194,15 +194,15 @@ fn traps_end_within_as_many_pages_as_their_site_has_beside_them() {
         assert!(crawled.of_trap <= REAL_PAGES, "{}: {crawled:?}", site.name);
     }
 }
-/// Over sockets: one list and one trap, and that again for a user who wants more of it.
+/// Crawls a list and a trap over sockets, and the trap again for a user who wants more of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_keeps_a_list_whole_and_leaves_a_trap() {
+async fn a_crawl_captures_a_whole_list_and_leaves_a_trap() {
     let graph = GraphSettings { hosts: 1, sites: 1, pages: 1, ..GraphSettings::default() };
     let world = World::new(52, graph).await;
     let serve = |site: &'static MadeSite| {
         move |path: &str, _| match site.html(path) {
             Some(html) => page(&html),
-            None => Act::Answer(404, "", String::new()),
+            None => Act::Respond(404, "", String::new()),
         }
     };
     let (list, trap) = (&LISTS[0], &TRAPS[3]);
@@ -210,7 +210,7 @@ async fn a_crawl_keeps_a_list_whole_and_leaves_a_trap() {
     let of_trap = Server::start("127.8.0.2:8080", serve(trap)).await;
     let host = CrawlSettings { site_pages: 10_000, ..settings("host") };
     let urls = |n: u8| [format!("http://127.8.0.{n}:8080/")];
-    // A worker sends an address ten requests a second: a part of the list.
+    // A worker sends an address ten requests per second, so crawl only a part of the list.
     let part = CrawlSettings {
         exclude: vec![r"re:article-(\d{4}|[3-9]\d\d)|index-(\d\d|[3-9])".to_owned()],
         ..host.clone()
@@ -218,7 +218,7 @@ async fn a_crawl_keeps_a_list_whole_and_leaves_a_trap() {
     let (_, whole) = world.start_urls("one", &part, &urls(1)).await;
     let (_, ends) = world.start_urls("one", &host, &urls(2)).await;
     let patient = CrawlSettings { trap_pages: 200, ..host };
-    // Without a delay, which only the operator's own hosts may have.
+    // Only the operator's own hosts may have no delay.
     let own = || OwnHosts::new(["127.8.0.1", "127.8.0.2"]);
     let worker = world.worker("worker-1", |settings| settings.own = own());
     let status = world.ended(whole).await;

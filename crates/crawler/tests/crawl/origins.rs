@@ -1,4 +1,4 @@
-//! Origins of one host that fail, and others that go on.
+//! Origins of a host that fail, while its other origins continue.
 
 use std::{
     sync::{
@@ -23,21 +23,21 @@ async fn world(seed: u64) -> World {
         .await
 }
 
-/// A home page with links to some pages and more.
+/// Returns a home page with links to [`PAGES`] pages, and with more HTML.
 fn home(more: &str) -> Act {
     let links: String = (0..PAGES).map(|page| format!("<a href=/p{page}>.</a>")).collect();
     page(&format!("<title>home</title>{links}{more}"))
 }
 
 fn not_found() -> Act {
-    Act::Answer(404, "", String::new())
+    Act::Respond(404, "", String::new())
 }
 
 fn host_settings() -> CrawlSettings {
     CrawlSettings { delay_ms: 250, delay_factor: 0.0, ..settings("host") }
 }
 
-/// A worker that waits for origins as operators have it, with short pauses.
+/// Makes a worker as patient as an operator's, but with short pauses.
 fn patient(settings: &mut CrawlerSettings) {
     settings.host_patience = Duration::from_secs(24 * 60 * 60);
     settings.origin_pause = Duration::from_secs(1);
@@ -46,7 +46,7 @@ fn patient(settings: &mut CrawlerSettings) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dead_port_of_a_host_holds_back_its_own_urls_alone() {
+async fn a_dead_port_holds_back_only_its_own_urls() {
     let world = world(60).await;
     let more = "<a href=http://127.6.0.1:8443/dead>.</a><a href=https://127.6.0.1:8080/tls>.</a>";
     let server = Server::start("127.6.0.1:8080", move |path, _| match path {
@@ -61,7 +61,7 @@ async fn a_dead_port_of_a_host_holds_back_its_own_urls_alone() {
     let worker = world.worker("worker-1", patient);
     let good = i64::try_from(PAGES).unwrap() + 1;
     world.waited(one, |status| status.captured == good).await;
-    // Nor does it hold back another owner's URL of the host.
+    // The dead port does not hold back another owner's URL on the host, either.
     let url = "http://127.6.0.1:8080/other".to_owned();
     let (_, other) = world.start_urls("other", &host_settings(), &[url]).await;
     world.waited(other, |status| status.captured == 1 && status.state == "ended").await;
@@ -79,7 +79,7 @@ async fn a_dead_port_of_a_host_holds_back_its_own_urls_alone() {
     let hosts = loop {
         let hosts = world.owner.crawl_hosts(one, 10).await.unwrap();
         if let Some(paused) = paused(&hosts) {
-            // A server of plain HTTP ends the handshake in one of two ways.
+            // A TLS handshake with a plain HTTP server fails in one of two ways.
             assert_eq!(paused.0, "connect_refused");
             assert!(["tls_handshake", "connect_reset"].contains(&paused.1.as_str().unwrap()));
             break hosts;
@@ -92,11 +92,11 @@ async fn a_dead_port_of_a_host_holds_back_its_own_urls_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_outage_costs_no_page_whichever_failure_it_gives() {
+async fn an_outage_costs_no_page_whatever_the_failure() {
     const OUTAGE: std::ops::Range<usize> = 4..12;
-    // More than there are pages left, so that one of them would have no retry left.
+    // Longer than the number of pages left, so that one of them would have no retry left.
     const LONG_OUTAGE: std::ops::Range<usize> = 4..15;
-    // In place of a status.
+    // These replace a status.
     const CLOSED: u16 = 0;
     const CUT: u16 = 1;
     let world = world(61).await;
@@ -112,7 +112,7 @@ async fn an_outage_costs_no_page_whichever_failure_it_gives() {
                 _ if OUTAGE.contains(&number) && status == CLOSED => Act::Close,
                 _ if LONG_OUTAGE.contains(&number) && status == CUT => Act::Cut("<p>It".to_owned()),
                 _ if OUTAGE.contains(&number) => {
-                    Act::Answer(status, "Retry-After: 1\r\n", String::new())
+                    Act::Respond(status, "Retry-After: 1\r\n", String::new())
                 }
                 "/robots.txt" => not_found(),
                 "/" => home(""),
@@ -138,9 +138,9 @@ async fn an_outage_costs_no_page_whichever_failure_it_gives() {
     assert_eq!(world.sql("select count(*) from everytab.fetches where truncated <> ''"), "0");
 }
 
-/// Fewer pages are left than failures are needed to pause an origin.
+/// Fewer pages are left than the number of failures that pauses an origin.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_outage_that_meets_the_last_pages_of_a_site_costs_none() {
+async fn an_outage_during_the_last_pages_of_a_site_costs_none() {
     let world = world(67).await;
     let failed = Arc::new(AtomicUsize::new(0));
     let _server = Server::start("127.6.4.1:8080", move |path, _| match path {
@@ -149,14 +149,14 @@ async fn an_outage_that_meets_the_last_pages_of_a_site_costs_none() {
             failed.store(1, Ordering::SeqCst);
             page("<a href=/a>.</a><a href=/b>.</a>")
         }
-        // The limit is more than the attempts of both pages together.
+        // Fail more requests than both pages together have attempts.
         _ if failed.fetch_add(1, Ordering::SeqCst) <= 7 => Act::Close,
         path => page(path),
     })
     .await;
     let url = "http://127.6.4.1:8080/".to_owned();
-    let asked = CrawlSettings { retries: 2, ..host_settings() };
-    let crawl = world.start_urls("one", &asked, &[url]).await.1;
+    let crawl_settings = CrawlSettings { retries: 2, ..host_settings() };
+    let crawl = world.start_urls("one", &crawl_settings, &[url]).await.1;
     let worker = world.worker("worker-1", |settings| {
         patient(settings);
         settings.origin_pause = Duration::from_millis(200);
@@ -167,13 +167,13 @@ async fn an_outage_that_meets_the_last_pages_of_a_site_costs_none() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_that_always_fail_on_a_site_that_answers_end_by_their_retries() {
+async fn pages_that_always_fail_on_a_working_site_fail_after_their_retries() {
     let world = world(62).await;
     let bad = |path: &str| path.starts_with("/bad");
     let server = Server::start("127.6.2.1:8080", move |path, _| match path {
         "/robots.txt" => not_found(),
         "/" => home(&(0..9).map(|at| format!("<a href=/bad{at}>.</a>")).collect::<String>()),
-        path if bad(path) => Act::Answer(500, "", String::new()),
+        path if bad(path) => Act::Respond(500, "", String::new()),
         path => page(path),
     })
     .await;
@@ -188,12 +188,12 @@ async fn pages_that_always_fail_on_a_site_that_answers_end_by_their_retries() {
     for at in 0..9 {
         assert_eq!(server.count(&format!("/bad{at}")), 3, "{:?}", server.requests());
     }
-    // Probes of the home page, also before the last tries.
+    // The home page is probed several times, also before the last retries.
     assert!((1..=12).contains(&server.count("/")), "{:?}", server.requests());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_urls_of_a_dead_origin_are_left_by_the_patience_of_their_crawl() {
+async fn urls_of_a_dead_origin_are_left_after_the_patience_of_their_crawl() {
     let world = world(63).await;
     let _server = Server::start("127.6.3.1:8080", |path, _| match path {
         "/robots.txt" => not_found(),
@@ -206,7 +206,7 @@ async fn the_urls_of_a_dead_origin_are_left_by_the_patience_of_their_crawl() {
     let worker = world.worker("worker-1", patient);
     let status = world.ended(one).await;
     assert_eq!(status.left, serde_json::json!({ "robots_unreachable": 1 }));
-    // A later crawl of another origin of the host has nothing to do with it.
+    // This does not affect a later crawl of another origin on the host.
     let urls = ["http://127.6.3.1:8080/a".to_owned(), dead];
     let (_, other) = world.start_urls("other", &impatient, &urls).await;
     let status = world.ended(other).await;

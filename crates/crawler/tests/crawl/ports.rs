@@ -1,5 +1,5 @@
-//! Ports that a crawl or a worker does not request: links to them are counted, and what is known
-//! already is refused in its turn. The hosts of a world have one port each, 80 or 443.
+//! Ports that a crawl or a worker does not request: links to them are counted, and known URLs are
+//! refused when they are scheduled. Each host of a world has one port, 80 or 443.
 
 use everytab_fetcher::FetchSettings;
 use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
@@ -12,7 +12,7 @@ async fn world(seed: u64) -> World {
     World::new(seed, graph).await
 }
 
-/// The settings of a worker that requests https alone.
+/// Returns the settings of a worker that requests only https.
 fn https_alone(world: &World) -> FetchSettings {
     FetchSettings { ports: "443".parse().unwrap(), ..world.fetcher() }
 }
@@ -32,7 +32,7 @@ async fn links_to_ports_that_a_crawl_does_not_request_are_counted() {
     let world = world(70).await;
     let home = (0..world.graph().hosts()).find(|host| world.graph().has_https(*host)).unwrap();
     let home = world.graph().home(home);
-    // By the crawl's own ports, and by those of the worker.
+    // First the crawl restricts the ports, then the worker.
     let (_, by_crawl) = world.start_with(with("ports", &[443]), None, &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(by_crawl).await;
@@ -51,12 +51,12 @@ async fn links_to_ports_that_a_crawl_does_not_request_are_counted() {
         let host = world.graph().host_of_name(host);
         host.is_some_and(|host| !world.graph().has_https(host))
     };
-    assert!(world.requests().iter().all(|line| !is_http(&line.host)), "one was asked");
+    assert!(world.requests().iter().all(|line| !is_http(&line.host)), "an http host was requested");
 }
 
-/// As a crawl of a key is that may name a port which a worker does not request.
+/// A key's crawl may name a port that a worker does not request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_worker_does_not_request_is_refused_in_its_turn() {
+async fn known_urls_on_ports_that_a_worker_does_not_request_are_refused() {
     let world = world(71).await;
     let homes: Vec<_> = (0..world.graph().hosts()).map(|host| world.graph().home(host)).collect();
     let (_, id) = world.start_with(with("ports", &[80, 443]), None, &homes).await;
@@ -72,7 +72,7 @@ async fn what_a_worker_does_not_request_is_refused_in_its_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_seeds_of_an_operator_name_each_worker_requests() {
+async fn every_worker_requests_the_ports_of_an_operators_seeds() {
     let world = world(72).await;
     let home = world.graph().home(0);
     let (_, id) = world.start_with(with("seed_ports", &[80]), None, &[home]).await;

@@ -1,4 +1,4 @@
-//! What a user's input costs holds nobody else back, and a holder that is stuck loses its slots.
+//! Expensive input of one user does not hold back others, and a stuck scheduler loses its slots.
 
 use std::{
     fmt,
@@ -21,9 +21,9 @@ use crate::{
     world::{World, assert_same, settings},
 };
 
-/// Links of a page.
+/// Number of links on the page.
 const LINKS: usize = 5_000;
-/// URLs known of a crawl of that page.
+/// Number of known URLs in a crawl of that page.
 const ALL: i64 = LINKS as i64 + 1;
 
 async fn small_world(seed: u64) -> World {
@@ -31,25 +31,25 @@ async fn small_world(seed: u64) -> World {
     World::new(seed, graph).await
 }
 
-/// A page with as many links as are read, each as long as a URL may be.
+/// Returns a page with the maximum number of links, each as long as a URL may be.
 fn long_links(host: &str, path: &str) -> Act {
     if path != "/" {
-        return Act::Answer(404, "", String::new());
+        return Act::Respond(404, "", String::new());
     }
     let base = format!("http://{host}/{}/", "a".repeat(2_010));
     let links: String = (0..LINKS).map(|link| format!("<a href={link}>.</a>")).collect();
     page(&format!("<base href={base}>{links}"))
 }
 
-/// Starts a crawl of that page with patterns that are dear. An engine that follows all states of
-/// the first at once takes 0.1 s a link.
-async fn start_dear(world: &World, host: &str) -> Uuid {
-    let dear = CrawlSettings {
+/// Starts a crawl of that page with expensive patterns. An engine that tracked all states of the
+/// first pattern would take 0.1 s per link.
+async fn start_costly(world: &World, host: &str) -> Uuid {
+    let costly = CrawlSettings {
         exclude: vec!["re:(?:.?){3000}[^a-z0-9/.:_?=-]".to_owned(), "*/zzz/*".to_owned()],
         priorities: vec![format!("{}b=1", "a".repeat(98))],
         ..settings("host")
     };
-    world.start_urls("one", &dear, &[format!("http://{host}/")]).await.1
+    world.start_urls("one", &costly, &[format!("http://{host}/")]).await.1
 }
 
 async fn cancel(world: &World, id: Uuid) {
@@ -58,12 +58,12 @@ async fn cancel(world: &World, id: Uuid) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_of_the_longest_links_and_dear_patterns_holds_no_other_owner_back() {
+async fn long_links_and_costly_patterns_hold_no_other_owner_back() {
     const HOST: &str = "127.7.0.1:8080";
     let world = small_world(70).await;
     let server = Server::start(HOST, |path, _| long_links(HOST, path)).await;
     let _other = Server::start("127.7.0.2:8080", |path, _| page(path)).await;
-    let one = start_dear(&world, HOST).await;
+    let one = start_costly(&world, HOST).await;
     let worker = world.worker("worker-1", |settings| settings.exit_when_done = false);
     until("the page to be requested", async || server.count("/") == 1).await;
     let urls = ["http://127.7.0.2:8080/x".to_owned()];
@@ -75,18 +75,18 @@ async fn a_page_of_the_longest_links_and_dear_patterns_holds_no_other_owner_back
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_merge_ends_when_its_crawl_is_cancelled_or_its_worker_stopped() {
+async fn a_long_merge_stops_when_its_crawl_is_cancelled_or_its_worker_stops() {
     const HOST: &str = "127.7.1.1:8080";
     let world = small_world(73).await;
     let server = Server::start(HOST, |path, _| long_links(HOST, path)).await;
     let one = world.worker("worker-1", |settings| settings.exit_when_done = false);
-    let cancelled = start_dear(&world, HOST).await;
+    let cancelled = start_costly(&world, HOST).await;
     until("the page to be requested", async || server.count("/") == 1).await;
     cancel(&world, cancelled).await;
-    let id = start_dear(&world, HOST).await;
+    let id = start_costly(&world, HOST).await;
     until("the page to be requested again", async || server.count("/") == 2).await;
     one.stop().await;
-    // Another worker merges what that one did not.
+    // Another worker merges the remaining links.
     let two = world.worker("worker-2", |settings| settings.exit_when_done = false);
     world.waited(id, |status| status.known == ALL).await;
     cancel(&world, id).await;
@@ -94,7 +94,7 @@ async fn a_long_merge_ends_when_its_crawl_is_cancelled_or_its_worker_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_whose_patterns_cost_more_than_today_ends_and_holds_no_other_up() {
+async fn a_crawl_with_patterns_over_the_cost_limit_ends_and_holds_no_other_back() {
     let world = small_world(71).await;
     let home = world.graph().home(0);
     let mut before = settings("any");
@@ -103,7 +103,8 @@ async fn a_crawl_whose_patterns_cost_more_than_today_ends_and_holds_no_other_up(
     let id = world.start(&settings("any"), None, &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(before).await;
-    // No link is followed, for the pattern may have excluded any. Its owner sees why.
+    // No link is followed, because the pattern might have excluded it. The crawl's owner sees the
+    // reason.
     assert_eq!((status.known, status.links_refused["pattern_cost"].as_i64()), (0, Some(1)));
     world.ended(id).await;
     worker.finish().await;
@@ -111,7 +112,8 @@ async fn a_crawl_whose_patterns_cost_more_than_today_ends_and_holds_no_other_up(
     assert_same(&world.recorded(id).await, &expected);
 }
 
-/// A log whose reader stops reading at a message: whoever writes that line hangs.
+/// A log whose reader stops reading at a certain message, so that the task that writes this line
+/// hangs.
 #[derive(Default)]
 struct BlockedLog {
     lines: Mutex<Vec<String>>,
@@ -119,8 +121,8 @@ struct BlockedLog {
     reads: Condvar,
 }
 
-const HANGS_AT: &str = "asking nothing more; recording what is known";
-const SAYS: &str = "the crawler is stuck: its slots are not renewed";
+const HANGS_AT: &str = "stopping: sending no more requests, and recording state";
+const STUCK: &str = "the scheduler is stuck; its leases are not renewed";
 
 struct Log(Arc<BlockedLog>);
 
@@ -174,11 +176,11 @@ impl BlockedLog {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_holder_that_hangs_loses_its_slots_and_then_goes_on_without_them() {
+async fn a_scheduler_that_hangs_loses_its_slots_and_continues_without_them() {
     let world = small_world(72).await;
     let log = Arc::<BlockedLog>::default();
     let home = world.graph().home(0);
-    // Held back for an hour by a delay of its only host, so that it is open to the end.
+    // A delay of one hour keeps this crawl open until the end of the test.
     let mut slow = settings("host");
     slow.delay_ms = 3_600_000;
     let (_, open) = world.start_as("one", serde_json::to_value(slow).unwrap(), None, &[home]).await;
@@ -187,12 +189,12 @@ async fn a_holder_that_hangs_loses_its_slots_and_then_goes_on_without_them() {
     };
     let one = world.worker_with_log("worker-1", Log(Arc::clone(&log)));
     until("the first to hold all slots", async || slots("worker-1") == "256").await;
-    one.tell_to_stop();
+    one.request_stop();
     until("it to hang", async || log.has(HANGS_AT)).await;
     assert_eq!(slots("worker-1"), "256", "it hangs before it gives them back");
     let two = world.worker("worker-2", |settings| settings.exit_when_done = false);
     until("the other to hold them", async || slots("worker-2") == "256").await;
-    assert!(log.has(SAYS));
+    assert!(log.has(STUCK));
     log.go_on();
     one.finish().await;
     assert_eq!(slots("worker-2"), "256");

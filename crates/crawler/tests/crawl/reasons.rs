@@ -1,4 +1,4 @@
-//! Rows say why each URL ended so, what led to it, and what was wrong with its server.
+//! Rows contain the outcome of each URL, its referrer, and the fault of its server's certificate.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn key(url: &str) -> String {
     CanonicalUrl::parse(url, &Default::default()).unwrap().key().to_owned()
 }
 
-/// The fetches of a crawl, by their keys.
+/// Returns the fetches of a crawl by their keys.
 async fn fetches(world: &World, id: Uuid) -> BTreeMap<String, CrawlFetch> {
     let (mut found, mut next) = (BTreeMap::new(), Some(FetchPosition::default()));
     while let Some(after) = next {
@@ -28,12 +28,12 @@ async fn fetches(world: &World, id: Uuid) -> BTreeMap<String, CrawlFetch> {
     found
 }
 
-/// The lines of the metadata records of all archives, by the keys of their URLs.
+/// Returns the lines of the metadata records in all archives, by the keys of their URLs.
 fn metadata(world: &World) -> BTreeMap<String, Vec<String>> {
     let archives = world.sql("select object from everytab.crawl_archives");
     let mut found = BTreeMap::new();
     for object in archives.lines() {
-        let archive = std::fs::read(world.folder("store").join(object)).unwrap();
+        let archive = std::fs::read(world.directory("store").join(object)).unwrap();
         for (_, record) in Records::new(&archive, Limits::default()) {
             let record = record.unwrap();
             if record.record_type == RecordType::Metadata {
@@ -47,7 +47,7 @@ fn metadata(world: &World) -> BTreeMap<String, Vec<String>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_url_says_what_led_to_it_and_each_failure_why_through_workers_that_stop() {
+async fn each_row_names_its_referrer_and_failure_across_worker_restarts() {
     let graph = GraphSettings {
         hosts: 30,
         sites: 10,
@@ -60,11 +60,12 @@ async fn each_url_says_what_led_to_it_and_each_failure_why_through_workers_that_
     };
     let world = World::new(41, graph).await;
     let home = world.graph().home(0);
-    let asked = CrawlSettings { sitemaps: SitemapsOption::Also, delay_ms: 20, ..settings("any") };
-    let id = world.start(&asked, None, &[home]).await;
-    // No root is known, so every certificate has a fault.
+    let crawl_settings =
+        CrawlSettings { sitemaps: SitemapsOption::Also, delay_ms: 20, ..settings("any") };
+    let id = world.start(&crawl_settings, None, &[home]).await;
+    // Without root certificates, every certificate has a fault.
     let fetcher = || FetchSettings { ca_file: None, ..world.fetcher() };
-    // What is pending is packed by one worker and unpacked by the next.
+    // One worker packs the pending URLs, and the next unpacks them.
     let one = world.worker_with("worker-1", fetcher(), |_| {});
     world.waited(id, |status| status.captured > 40).await;
     one.stop().await;
@@ -77,7 +78,7 @@ async fn each_url_says_what_led_to_it_and_each_failure_why_through_workers_that_
     let mut redirects = 0;
     for (url, fetch) in &fetches {
         let Some(via) = &fetch.via else {
-            // Nothing names the usual place of a sitemap where robots.txt does not.
+            // If robots.txt names no sitemap, the usual location of one has no referrer.
             assert!(*url == seed || url.ends_with("/sitemap.xml"), "{url}");
             continue;
         };
@@ -119,9 +120,9 @@ async fn each_url_says_what_led_to_it_and_each_failure_why_through_workers_that_
     assert!(faulty > 20, "{faulty}");
 }
 
-/// A certificate that a known root vouches for has no fault.
+/// A certificate signed by a known root has no fault.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_good_certificate_is_not_spoken_of() {
+async fn a_good_certificate_has_no_fault() {
     let graph =
         GraphSettings { hosts: 2, sites: 1, pages: 20, https: 1_000, ..GraphSettings::default() };
     let world = World::new(42, graph).await;

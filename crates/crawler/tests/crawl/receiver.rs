@@ -1,4 +1,4 @@
-//! A receiver of webhooks, on an address of its own.
+//! A receiver of webhooks that listens on its own address.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,7 +17,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// A request that came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub line: String,
@@ -26,17 +26,17 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// The id of the event.
+    /// Returns the id of the event.
     pub(crate) fn id(&self) -> &str {
         &self.fields["webhook-id"]
     }
 
-    /// The event.
+    /// Returns the event.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// Whether one of the signatures is that of a secret.
+    /// Returns whether one of the signatures was made with a secret.
     pub(crate) fn is_signed_with(&self, secret: &[u8]) -> bool {
         let signed = format!("{}.{}.{}", self.id(), self.fields["webhook-timestamp"], self.body);
         let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap();
@@ -46,7 +46,7 @@ impl Received {
     }
 }
 
-/// A receiver on one port. It ends when it is dropped.
+/// A receiver on one port. It stops when it is dropped.
 pub(crate) struct Receiver {
     received: Arc<Mutex<Vec<Received>>>,
     task: JoinHandle<()>,
@@ -59,40 +59,41 @@ impl Drop for Receiver {
 }
 
 impl Receiver {
-    /// Answers a request, and how many came before, with what `answer` returns: a status and
-    /// further fields, each with a line end. `None`: it does not answer.
+    /// Starts a receiver. `respond` gets a request and the number of earlier ones, and returns a
+    /// status and further header fields, each with a line ending. If it returns `None`, the
+    /// receiver sends no response.
     pub(crate) async fn start(
         address: &str,
-        answer: impl Fn(&Received, usize) -> Option<(u16, &'static str)> + Send + Sync + 'static,
+        respond: impl Fn(&Received, usize) -> Option<(u16, &'static str)> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(address.parse::<SocketAddr>().unwrap()).await.unwrap();
         let received: Arc<Mutex<Vec<Received>>> = Arc::default();
-        let (answer, log) = (Arc::new(answer), Arc::clone(&received));
+        let (respond, log) = (Arc::new(respond), Arc::clone(&received));
         let task = tokio::spawn(async move {
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };
-                let (answer, log) = (Arc::clone(&answer), Arc::clone(&log));
+                let (respond, log) = (Arc::clone(&respond), Arc::clone(&log));
                 tokio::spawn(async move {
-                    // A client may leave.
-                    serve(stream, &*answer, &log).await.ok();
+                    // The client may close the connection.
+                    serve(stream, &*respond, &log).await.ok();
                 });
             }
         });
         Self { received, task }
     }
 
-    /// What came, in order.
+    /// Returns the received requests in order.
     pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until this many requests are received, and returns them.
     pub(crate) async fn has(&self, amount: usize) -> Vec<Received> {
-        until("requests to come", async || self.received().len() >= amount).await;
+        until("requests to be received", async || self.received().len() >= amount).await;
         self.received()
     }
 
-    /// The events that came, by id, each as often as it came.
+    /// Returns how often each event was received, by its id.
     pub(crate) fn by_id(&self) -> BTreeMap<String, usize> {
         let mut found = BTreeMap::new();
         for one in self.received() {
@@ -104,7 +105,7 @@ impl Receiver {
 
 async fn serve(
     stream: TcpStream,
-    answer: &(impl Fn(&Received, usize) -> Option<(u16, &'static str)> + Send + Sync),
+    respond: &(impl Fn(&Received, usize) -> Option<(u16, &'static str)> + Send + Sync),
     log: &Mutex<Vec<Received>>,
 ) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
@@ -127,7 +128,7 @@ async fn serve(
         log.push(one.clone());
         log.len() - 1
     };
-    let Some((status, more)) = answer(&one, before) else {
+    let Some((status, more)) = respond(&one, before) else {
         return std::future::pending().await;
     };
     let text = format!("HTTP/1.1 {status} Said\r\n{more}Content-Length: 2\r\n\r\nok");

@@ -1,5 +1,5 @@
-//! A crawl that repeats an earlier one: what has not changed is not stored again, and all else is
-//! as if it came for the first time.
+//! A crawl that repeats an earlier one does not store unchanged pages again, and handles all others
+//! as if they were new.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,13 +9,13 @@ use uuid::Uuid;
 
 use crate::world::{World, assert_same, settings};
 
-/// A world in which a tenth of the pages changes from day to day.
+/// Creates a world in which a tenth of the pages changes from day to day.
 async fn world(seed: u64) -> World {
     let graph = GraphSettings { hosts: 12, sites: 6, pages: 400, ..GraphSettings::default() };
     World::new(seed, graph).await
 }
 
-/// Crawls the whole world on a day, and compares what was recorded with the oracle.
+/// Crawls the whole world on a day, and compares the result with the oracle.
 async fn crawl(world: &World, day: u32, settings: &CrawlSettings) -> Uuid {
     world.running.set_day(day);
     let home = world.graph().home(0);
@@ -38,14 +38,14 @@ fn again(earlier: Uuid) -> CrawlSettings {
     CrawlSettings { again: Some(earlier), ..settings("any") }
 }
 
-/// How many fetches of a crawl something is so of.
+/// Counts the fetches of a crawl that satisfy an SQL condition.
 fn count(world: &World, crawl: Uuid, condition: &str) -> usize {
     let of_crawl = format!("f.crawl = (select crawl from everytab.crawls where id = '{crawl}')");
     let sql = format!("select count(*) from everytab.fetches f where {of_crawl} and {condition}");
     world.sql(&sql).parse().unwrap()
 }
 
-/// Returns the digest and the place of the body of each URL of a crawl, by its hash.
+/// Returns the digest and the location of each URL's body in a crawl, by the hash of the URL.
 fn bodies(world: &World, crawl: Uuid) -> BTreeMap<String, (String, String)> {
     let rows = world.sql(&format!(
         "select f.url_hash, encode(f.sha256, 'hex'), a.object,
@@ -64,7 +64,7 @@ fn bodies(world: &World, crawl: Uuid) -> BTreeMap<String, (String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_has_not_changed_is_a_revisit_of_the_first_copy_on_every_later_day() {
+async fn unchanged_pages_are_revisits_of_the_first_copy_on_every_later_day() {
     let world = world(41).await;
     let first = crawl(&world, 0, &settings("any")).await;
     let second = crawl(&world, 1, &again(first)).await;
@@ -86,7 +86,7 @@ async fn what_has_not_changed_is_a_revisit_of_the_first_copy_on_every_later_day(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_body_of_the_same_digest_is_a_revisit_where_no_tag_says_so() {
+async fn an_identical_body_is_a_revisit_even_without_an_etag() {
     let world = world(42).await;
     let first = crawl(&world, 0, &settings("any")).await;
     world.sql("update everytab.fetches set etag = null, last_modified = null");
@@ -103,8 +103,9 @@ async fn a_body_of_the_same_digest_is_a_revisit_where_no_tag_says_so() {
     assert_eq!(refused, u64::try_from(pages).ok());
 }
 
-/// How many revisits of a crawl name the record of another URL of their site, which is where its
-/// own row says, with their body; and how many of them are in another archive.
+/// Counts the revisits in a crawl that name the record of another URL of their site, at the
+/// location in that URL's row, with the same body. The second number counts those that are in
+/// another archive.
 fn copies(world: &World, crawl: Uuid) -> (usize, usize) {
     let named = "f.body_url is not null and f.record_length > 0 and exists (
         select from everytab.fetches o
@@ -132,18 +133,17 @@ async fn the_same_file_under_another_url_of_its_site_is_stored_once() {
     let first = crawl(&world, 0, &settings("any")).await;
     let files = "f.mime = 'application/pdf'";
     let all = count(&world, first, files);
-    // They have the same bytes, and each site its own. While an archive is being put it is not
-    // named.
+    // The files of a site have the same bytes. An archive that is being uploaded is not named.
     assert!(all > 30, "{all}");
     let stored = count(&world, first, &format!("{files} and f.body_archive is null"));
     assert!((2..all / 3).contains(&stored), "{stored} of {all}");
     assert_eq!(copies(&world, first).0, all - stored);
-    // In the next crawl each is a revisit of that record, also where another tag comes with it.
+    // In the next crawl each is a revisit of that record, even if its response has another `ETag`.
     let second = crawl(&world, 1, &again(first)).await;
     assert_eq!(count(&world, second, &format!("{files} and f.body_archive is null")), 0);
     assert_eq!(bodies(&world, second).len(), bodies(&world, first).len());
 
-    // Records of other archives are named when those are put.
+    // Records in other archives are named once those are uploaded.
     let id = world.start(&settings("any"), None, &[world.graph().home(0)]).await;
     let worker = world.worker("worker-2", |settings| settings.record_after = Duration::ZERO);
     world.ended(id).await;
@@ -155,14 +155,14 @@ async fn the_same_file_under_another_url_of_its_site_is_stored_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_copy_that_is_old_or_gone_is_stored_anew() {
+async fn a_copy_that_is_too_old_or_gone_is_stored_again() {
     let world = world(43).await;
     let first = crawl(&world, 0, &settings("any")).await;
     let old = CrawlSettings { store_again_after_s: 0, ..again(first) };
     let second = crawl(&world, 0, &old).await;
     assert_eq!(count(&world, second, "f.body_archive is not null or f.status = 304"), 0);
-    // The archives are gone: an answer 304 leaves nothing to read links from.
-    std::fs::remove_dir_all(world.folder("store")).unwrap();
+    // The archives are gone, so a 304 response leaves nothing to read links from.
+    std::fs::remove_dir_all(world.directory("store")).unwrap();
     let third = crawl(&world, 0, &again(first)).await;
     let html = "f.mime = 'text/html'";
     let pages = count(&world, third, &format!("{html} and f.outcome = 'ok' and f.status = 200"));

@@ -1,4 +1,4 @@
-//! Seeds without a scheme, seeds that have moved, and a robots.txt that is on another host.
+//! Seeds without a scheme, seeds that have moved, and a robots.txt on another host.
 
 use std::{
     collections::BTreeMap,
@@ -20,21 +20,22 @@ async fn world(seed: u64) -> World {
 }
 
 fn moved(to: &'static str) -> Act {
-    Act::Answer(301, to, String::new())
+    Act::Respond(301, to, String::new())
 }
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(url, outcome)| ((*url).to_owned(), (*outcome).to_owned())).collect()
 }
 
-/// A server of plain HTTP ends a TLS handshake in one of two ways.
+/// Checks that a URL failed over TLS. A handshake with a plain HTTP server fails in one of two
+/// ways.
 fn assert_failed_over_tls(recorded: &mut BTreeMap<String, String>, url: &str) {
     let outcome = recorded.remove(url).unwrap();
     assert!(["tls_handshake", "connect_reset"].contains(&outcome.as_str()), "{url}: {outcome}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_seed_without_a_scheme_is_crawled_over_http_where_https_cannot_be_reached() {
+async fn a_seed_without_a_scheme_is_crawled_over_http_if_https_is_unreachable() {
     let world = world(90).await;
     let links = "<a href=/a>.</a><a href=/b>.</a>";
     let server = Server::start("127.9.0.1:8080", move |path, _| match path {
@@ -44,14 +45,14 @@ async fn a_seed_without_a_scheme_is_crawled_over_http_where_https_cannot_be_reac
     .await;
     let seeds = ["127.9.0.1:8080".to_owned()];
     let (_, id) = world.start_urls("one", &settings("host"), &seeds).await;
-    // A day, in which neither crawl may end by itself.
+    // The patience is a day, so that neither crawl ends because of it.
     let worker = world.worker("worker-1", |settings| {
         settings.host_patience = Duration::from_secs(24 * 60 * 60);
         settings.origin_pause = Duration::from_secs(60 * 60);
         settings.exit_when_done = false;
     });
     world.ended(id).await;
-    // Nor does another one, which begins while https is paused.
+    // Another crawl starts while https is paused.
     let (_, other) = world.start_urls("other", &settings("host"), &seeds).await;
     world.ended(other).await;
     worker.stop().await;
@@ -68,9 +69,10 @@ async fn a_seed_without_a_scheme_is_crawled_over_http_where_https_cannot_be_reac
     assert_eq!(server.count("/robots.txt"), 1);
 }
 
-/// Over https alone as before, and a URL with a scheme is not requested with another one.
+/// Bare seeds are requested only over https if that works, and a URL with a scheme is never
+/// requested with another one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_seed_without_a_scheme_that_https_has_is_not_requested_over_http() {
+async fn a_seed_without_a_scheme_is_not_requested_over_http_if_https_works() {
     let graph = GraphSettings { https: 500, ..GraphSettings::plain(8, 8, 40) };
     let world = World::new(91, graph).await;
     let homes: Vec<GraphPage> = (0..8).map(|host| world.graph().home(host)).collect();
@@ -88,12 +90,12 @@ async fn a_seed_without_a_scheme_that_https_has_is_not_requested_over_http() {
     crate::world::assert_same(&world.recorded(id).await, &world.expected(crawl));
 }
 
-/// The server says that https is the place, so that it is waited for.
+/// The server redirects to https, so the crawl must wait for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn https_to_which_http_redirects_keeps_the_patience_of_its_crawl() {
+async fn an_https_redirect_target_waits_for_the_patience_of_its_crawl() {
     let world = world(92).await;
     let server = Server::start("127.9.1.1:8080", move |path, _| match path {
-        "/robots.txt" => Act::Answer(404, "", String::new()),
+        "/robots.txt" => Act::Respond(404, "", String::new()),
         _ => moved("Location: https://127.9.1.1:8080/\r\n"),
     })
     .await;
@@ -111,27 +113,27 @@ async fn https_to_which_http_redirects_keeps_the_patience_of_its_crawl() {
     assert_eq!(server.count("/"), 1);
 }
 
-/// A site of the list that moves to another domain gave one page.
+/// A listed site that had moved to another domain used to yield only one page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_scope_of_a_list_follows_a_seed_that_has_moved() {
     let world = world(93).await;
     let new_site = |path: &str, _| match path {
-        "/robots.txt" => Act::Answer(404, "", String::new()),
+        "/robots.txt" => Act::Respond(404, "", String::new()),
         "/" => page("<a href=/a>.</a><a href=http://127.9.2.3:8080/>.</a>"),
         "/a" => page("<a href=/b>.</a>"),
         path => page(path),
     };
     let _old = Server::start("127.9.2.1:8080", |path, _| match path {
-        "/robots.txt" => Act::Answer(404, "", String::new()),
+        "/robots.txt" => Act::Respond(404, "", String::new()),
         _ => moved("Location: http://127.9.2.2:8080/\r\n"),
     })
     .await;
     let _new = Server::start("127.9.2.2:8080", new_site).await;
     let _other = Server::start("127.9.2.3:8080", new_site).await;
-    let mut asked = settings("list");
-    asked.list_sites = vec![site_hash("127.9.2.1")];
+    let mut crawl_settings = settings("list");
+    crawl_settings.list_sites = vec![site_hash("127.9.2.1")];
     let seeds = ["http://127.9.2.1:8080/".to_owned()];
-    let (_, id) = world.start_urls("one", &asked, &seeds).await;
+    let (_, id) = world.start_urls("one", &crawl_settings, &seeds).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(id).await;
     worker.finish().await;
@@ -145,7 +147,7 @@ async fn the_scope_of_a_list_follows_a_seed_that_has_moved() {
     assert_eq!(status.links_refused["scope"], 1, "the third site is not where a seed moved to");
 }
 
-/// One was asked for the robots.txt of another host 57 ms after its last request.
+/// A host used to get a request for another host's robots.txt 57 ms after its last request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_robots_txt_on_another_host_keeps_that_hosts_delay() {
     const DELAY: Duration = Duration::from_millis(300);
@@ -157,7 +159,7 @@ async fn a_robots_txt_on_another_host_keeps_that_hosts_delay() {
     let _server = Server::start("127.9.3.1:8080", move |path, _| {
         seen.lock().unwrap().push((Instant::now(), path.to_owned()));
         match path {
-            "/robots.txt" => Act::Answer(404, "", String::new()),
+            "/robots.txt" => Act::Respond(404, "", String::new()),
             "/" => page(&links),
             path => page(path),
         }
@@ -172,13 +174,13 @@ async fn a_robots_txt_on_another_host_keeps_that_hosts_delay() {
         servers.push(Server::start(&format!("{address}:8080"), act).await);
     }
     let delay_ms = u64::try_from(DELAY.as_millis()).unwrap();
-    let asked = CrawlSettings { delay_ms, delay_factor: 0.0, ..settings("host") };
+    let crawl_settings = CrawlSettings { delay_ms, delay_factor: 0.0, ..settings("host") };
     let seeds: Vec<String> = ["127.9.3.1"]
         .into_iter()
         .chain(OLD)
         .map(|address| format!("http://{address}:8080/"))
         .collect();
-    let (_, id) = world.start_urls("one", &asked, &seeds).await;
+    let (_, id) = world.start_urls("one", &crawl_settings, &seeds).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(id).await;
     worker.finish().await;

@@ -1,4 +1,4 @@
-//! A web server of which a test decides each answer, on any ports of an address of its own.
+//! A web server whose responses are chosen by a test. It listens on any ports of its own address.
 
 use std::{
     net::SocketAddr,
@@ -11,24 +11,24 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What a server does with a request.
+/// The reaction of a server to a request.
 pub(crate) enum Act {
-    /// Answers with this status, these fields (each with a line end) and this body.
-    Answer(u16, &'static str, String),
-    /// Redirects to this path, with these fields (each with a line end).
+    /// Responds with this status, these header fields (each with a line ending) and this body.
+    Respond(u16, &'static str, String),
+    /// Redirects to this path, with these header fields (each with a line ending).
     Redirect(String, &'static str),
-    /// Closes the connection within this body.
+    /// Closes the connection after this part of the body.
     Cut(String),
     /// Closes the connection.
     Close,
 }
 
-/// Returns the answer of a page.
+/// Returns a response with an HTML page.
 pub(crate) fn page(body: &str) -> Act {
-    Act::Answer(200, "Content-Type: text/html\r\n", body.to_owned())
+    Act::Respond(200, "Content-Type: text/html\r\n", body.to_owned())
 }
 
-/// A server on one port. It ends when it is dropped.
+/// A server on one port. It stops when it is dropped.
 pub(crate) struct Server {
     requests: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
@@ -41,7 +41,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Serves what `act` returns for a path and how often that was requested before. The cookies
+    /// Starts a server. `act` gets a path and the number of earlier requests for it. The cookies
     /// that a client sends follow the path: `/path Cookie: a=1`.
     pub(crate) async fn start(
         address: &str,
@@ -55,7 +55,7 @@ impl Server {
                 let Ok((stream, _)) = listener.accept().await else { continue };
                 let (act, log) = (Arc::clone(&act), Arc::clone(&log));
                 tokio::spawn(async move {
-                    // A client may leave.
+                    // The client may close the connection.
                     serve(stream, &*act, &log).await.ok();
                 });
             }
@@ -63,12 +63,12 @@ impl Server {
         Self { requests, task }
     }
 
-    /// The paths that were requested, in order.
+    /// Returns the requested paths in order.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// How often a path was requested.
+    /// Returns how often a path was requested.
     pub(crate) fn count(&self, path: &str) -> usize {
         self.requests().iter().filter(|one| *one == path).count()
     }
@@ -80,7 +80,7 @@ async fn serve(
     log: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
-    // What begins a TLS handshake, which has no line that could be read to its end.
+    // A TLS handshake has no lines, so reading one would never finish.
     if stream.fill_buf().await?.first() == Some(&0x16) {
         return Ok(());
     }
@@ -104,20 +104,20 @@ async fn serve(
             before
         };
         let (status, fields, body) = match act(&path, before) {
-            Act::Answer(status, fields, body) => (status, fields.to_owned(), body),
+            Act::Respond(status, fields, body) => (status, fields.to_owned(), body),
             Act::Redirect(path, fields) => {
                 (302, format!("Location: {path}\r\n{fields}"), String::new())
             }
             Act::Cut(body) => {
                 let head = "HTTP/1.1 200 Said\r\nContent-Type: text/html\r\n";
-                let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len() + 1);
-                return stream.write_all(answer.as_bytes()).await;
+                let response = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len() + 1);
+                return stream.write_all(response.as_bytes()).await;
             }
             Act::Close => return Ok(()),
         };
         let length = body.len();
-        let answer =
+        let response =
             format!("HTTP/1.1 {status} Said\r\n{fields}Content-Length: {length}\r\n\r\n{body}");
-        stream.write_all(answer.as_bytes()).await?;
+        stream.write_all(response.as_bytes()).await?;
     }
 }

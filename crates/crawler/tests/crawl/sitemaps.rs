@@ -1,4 +1,4 @@
-//! A crawl reads the sitemaps of its hosts, and no sitemap keeps it from its end.
+//! A crawl reads the sitemaps of its hosts, and no sitemap keeps it from ending.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -15,17 +15,17 @@ use crate::world::{World, assert_same, settings};
 const KEPT: &str = "select count(*) from (select url, outcome, a.object from everytab.fetches f
     join everytab.crawl_archives a using (crawl, archive)) kept";
 
-/// A world where most hosts have sitemaps, and pages that only these name.
+/// Returns a graph in which most hosts have sitemaps, and some pages are linked only from these.
 fn with_sitemaps(hosts: u64, sites: u64, pages: u64) -> GraphSettings {
     GraphSettings { hosts, sites, pages, sitemaps: 800, hidden: 100, ..GraphSettings::default() }
 }
 
-fn asking(sitemaps: SitemapsOption, scope: &str) -> CrawlSettings {
+fn with_sitemaps_option(sitemaps: SitemapsOption, scope: &str) -> CrawlSettings {
     CrawlSettings { sitemaps, ..settings(scope) }
 }
 
-/// The outcome of each URL that a crawl recorded, and the digest where it is `ok`: bodies of other
-/// answers are not read.
+/// Returns the outcome of each recorded URL, with the digest if it is `ok`. Bodies of other
+/// responses are not parsed.
 fn recorded(world: &World, id: Uuid) -> BTreeMap<String, String> {
     let rows = world.sql(&format!(
         "select url, outcome, case outcome when 'ok' then encode(sha256, 'hex') end
@@ -51,14 +51,14 @@ fn expected(world: &World, crawl: ClosedCrawl) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The pages that are hidden from whoever follows links alone.
+/// Counts the pages that cannot be found by following links alone.
 fn hidden(world: &World, urls: &BTreeMap<String, String>) -> usize {
     let pages = urls.keys().filter_map(|url| world.graph().page_of_url(url));
     pages.filter(|page| world.graph().kind(*page) == PageKind::Hidden).count()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_records_the_pages_that_sitemaps_list_where_it_reads_them() {
+async fn a_crawl_that_reads_sitemaps_records_the_pages_they_list() {
     let world = World::new(40, with_sitemaps(30, 12, 900)).await;
     let home = world.graph().home(0);
     let mut crawls = Vec::new();
@@ -69,7 +69,10 @@ async fn a_crawl_records_the_pages_that_sitemaps_list_where_it_reads_them() {
     ] {
         for (scope, of_oracle) in [("any", OracleScope::Any), ("host", OracleScope::Host)] {
             let crawl = ClosedCrawl { sitemaps, ..ClosedCrawl::new(vec![home], of_oracle) };
-            crawls.push((world.start(&asking(option, scope), None, &[home]).await, crawl));
+            crawls.push((
+                world.start(&with_sitemaps_option(option, scope), None, &[home]).await,
+                crawl,
+            ));
         }
     }
     let one = world.worker("worker-1", |_| {});
@@ -87,7 +90,7 @@ async fn a_crawl_records_the_pages_that_sitemaps_list_where_it_reads_them() {
     one.finish().await;
     two.finish().await;
     assert!(found[0] == 0 && found[1] > 20 && found[2] > found[1], "{found:?}");
-    // They are no pages: no index of pages has them.
+    // Sitemaps are not pages, so the index of pages must not contain them.
     let others = world.sql(&format!("{KEPT} where url ~ '/sitemap' and object !~ '/media/'"));
     assert_eq!(others, "0");
     assert_eq!(check_politeness(&world.requests(), |_| Duration::ZERO), []);
@@ -97,9 +100,9 @@ async fn a_crawl_records_the_pages_that_sitemaps_list_where_it_reads_them() {
 async fn workers_that_die_lose_no_sitemap() {
     let world = World::new(41, with_sitemaps(20, 10, 400)).await;
     let home = world.graph().home(0);
-    let mut asked = asking(SitemapsOption::Also, "any");
-    asked.delay_ms = 150;
-    let id = world.start(&asked, None, &[home]).await;
+    let mut crawl_settings = with_sitemaps_option(SitemapsOption::Also, "any");
+    crawl_settings.delay_ms = 150;
+    let id = world.start(&crawl_settings, None, &[home]).await;
     for number in 0..2 {
         let worker = world.worker(&format!("worker-{number}"), |_| {});
         tokio::time::sleep(Duration::from_secs(3)).await;
@@ -114,14 +117,15 @@ async fn workers_that_die_lose_no_sitemap() {
     assert_eq!(status.seeds + status.sent, status.read);
 }
 
-/// The second crawl asks for no robots.txt, which is known.
+/// The second crawl does not fetch robots.txt, because it is cached.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_that_finds_robots_txt_known_reads_sitemaps_too() {
+async fn a_crawl_with_a_cached_robots_txt_reads_sitemaps_too() {
     let world = World::new(42, with_sitemaps(6, 6, 120)).await;
     let homes: Vec<GraphPage> = (0..6).map(|host| world.graph().home(host)).collect();
     let crawl = ClosedCrawl::new(homes.clone(), OracleScope::Host);
     for number in 1..=2 {
-        let id = world.start(&asking(SitemapsOption::Robots, "host"), None, &homes).await;
+        let id =
+            world.start(&with_sitemaps_option(SitemapsOption::Robots, "host"), None, &homes).await;
         let worker = world.worker(&format!("worker-{number}"), |_| {});
         world.ended(id).await;
         worker.finish().await;
@@ -134,10 +138,11 @@ async fn a_crawl_that_finds_robots_txt_known_reads_sitemaps_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sitemap_takes_no_page_of_a_limit() {
+async fn sitemaps_do_not_count_against_the_page_limit() {
     let world = World::new(43, with_sitemaps(20, 10, 400)).await;
     let home = world.graph().home(0);
-    let id = world.start(&asking(SitemapsOption::Also, "any"), Some(60), &[home]).await;
+    let id =
+        world.start(&with_sitemaps_option(SitemapsOption::Also, "any"), Some(60), &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(id).await;
     worker.finish().await;
@@ -148,10 +153,10 @@ async fn a_sitemap_takes_no_page_of_a_limit() {
     assert!(sitemaps.parse::<u32>().unwrap() > 3, "{sitemaps}");
 }
 
-/// A crawl of each host, of which each has another trap: it ends, every page is found, and what it
-/// asks for beside is bounded.
+/// Crawls each host, each with another trap. The crawl must end and find every page, and the number
+/// of other requests must be bounded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_trap_of_sitemaps_keeps_a_crawl_from_its_end_or_its_pages() {
+async fn a_crawl_ends_and_finds_its_pages_despite_sitemap_traps() {
     let traps: Vec<Trap> = Trap::ALL.into_iter().filter(|trap| trap.is_of_sitemaps()).collect();
     let hosts = traps.len() as u64;
     let graph = GraphSettings {
@@ -161,11 +166,12 @@ async fn no_trap_of_sitemaps_keeps_a_crawl_from_its_end_or_its_pages() {
         ..GraphSettings::plain(hosts, hosts, hosts * 100)
     };
     let world = World::new(44, graph).await;
-    let asked = CrawlSettings { site_pages: 2_000, ..asking(SitemapsOption::Robots, "site") };
+    let crawl_settings =
+        CrawlSettings { site_pages: 2_000, ..with_sitemaps_option(SitemapsOption::Robots, "site") };
     let mut crawls = Vec::new();
     for (host, trap) in traps.into_iter().enumerate() {
         let home = world.graph().home(host as u64);
-        crawls.push((trap, home, world.start(&asked, None, &[home]).await));
+        crawls.push((trap, home, world.start(&crawl_settings, None, &[home]).await));
     }
     let worker = world.worker("worker-1", |_| {});
     for (trap, home, id) in crawls {
@@ -177,35 +183,35 @@ async fn no_trap_of_sitemaps_keeps_a_crawl_from_its_end_or_its_pages() {
         }
         let refused = &status.links_refused;
         let counted = |reason: &str| refused[reason].as_i64().unwrap_or_default();
-        let beside = recorded.len() - pages.len();
-        println!("{}: {} pages, {beside} beside, {refused}", trap.as_str(), pages.len());
+        let others = recorded.len() - pages.len();
+        println!("{}: {} pages, {others} others, {refused}", trap.as_str(), pages.len());
         match trap {
-            Trap::SitemapLoop => assert_eq!(beside, 3),
-            // They nest five deep.
+            Trap::SitemapLoop => assert_eq!(others, 3),
+            // The indexes nest five levels deep.
             Trap::SitemapTree => {
-                assert_eq!(beside, 64);
+                assert_eq!(others, 64);
                 assert!(counted("trap_sitemaps") > 0, "{refused}");
             }
-            // The index and the list. Of the special addresses one has two spellings.
+            // These are the index and the list. One of the special addresses has two spellings.
             Trap::SitemapForeign => {
-                assert!(beside == 2 && counted("scope") >= 20, "{beside} {refused}");
+                assert!(others == 2 && counted("scope") >= 20, "{others} {refused}");
             }
-            // The list, and the entry that needs no entity.
+            // These are the list, and the entry that needs no entity.
             Trap::SitemapEntities => {
-                assert_eq!((beside, counted("unparsable")), (2, 3), "{refused}");
+                assert_eq!((others, counted("unparsable")), (2, 3), "{refused}");
             }
-            Trap::SitemapBomb | Trap::SitemapLying => assert_eq!(beside, 1),
-            // Half of the budget of the site for pages of one shape, most of them left. Of the list
-            // 10 MiB are read, and of these 50,000 entries.
+            Trap::SitemapBomb | Trap::SitemapLying => assert_eq!(others, 1),
+            // One shape gets half of the site's budget, and most of its pages are left. The crawler
+            // reads 10 MiB of the list, and 50,000 entries of these.
             Trap::SitemapMany => {
                 assert!(counted("trap_page_links") >= 50_000, "{refused}");
-                assert!(counted("trap_shape") > 0 && beside <= 1_010, "{beside}");
+                assert!(counted("trap_shape") > 0 && others <= 1_010, "{others}");
                 assert!(status.left["trap_shape"].as_i64() > Some(900), "{}", status.left);
             }
-            // The index, 21 lists, and as many pages.
+            // These are the index, 21 lists, and the pages that the budget allows.
             Trap::SitemapFlood => {
                 assert!(counted("trap_shape") >= 1_000_000, "{refused}");
-                assert!(beside <= 22 + 1_010, "{beside}");
+                assert!(others <= 22 + 1_010, "{others}");
             }
             _ => unreachable!("no trap of sitemaps"),
         }

@@ -1,4 +1,4 @@
-//! Owners of crawls beside each other: turns, rates, delays and stricter rules of each.
+//! Several owners of crawls: their order, rates, delays and stricter robots rules.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -11,26 +11,26 @@ use uuid::Uuid;
 
 use crate::world::{World, assert_same, settings};
 
-/// Requests that a saturated worker has under way: one, so that the servers' log has them in the
-/// order in which hosts had their turns, whatever the machine's pace.
+/// Maximum requests in flight of a saturated worker. With one, the servers' log shows the order in
+/// which hosts were chosen, however slow this host is.
 const IN_FLIGHT: usize = 1;
-/// Requests after which all hosts of the large crawl are known and due.
+/// Number of requests after which all hosts of the large crawl are known and due.
 const SATURATED: usize = 700;
 
-/// The numbers of the requests to some hosts, in the order of all requests.
-fn asked(lines: &[AccessLine], hosts: &BTreeSet<String>) -> Vec<usize> {
+/// Returns the positions of requests to some hosts in the log of all requests.
+fn request_numbers(lines: &[AccessLine], hosts: &BTreeSet<String>) -> Vec<usize> {
     let own = lines.iter().enumerate().filter(|(_, line)| hosts.contains(&line.host));
     own.map(|(number, _)| number).collect()
 }
 
-/// Hosts were asked in the order of their times: the second owner's ten hosts came after all hosts
-/// that were due before.
+/// When hosts were chosen in the order of their times, the second owner's ten hosts got their
+/// requests after all hosts that were due before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_owner_with_ten_urls_is_asked_beside_one_that_saturates_the_worker() {
+async fn an_owner_with_ten_urls_is_served_while_another_saturates_the_worker() {
     let graph = GraphSettings { hosts: 500, sites: 500, pages: 60_000, ..GraphSettings::default() };
     let world = World::new(21, graph).await;
     let big: Vec<GraphPage> = (0..490).map(|host| world.graph().home(host)).collect();
-    // The delay does not follow the time of answers, which is long where a worker is saturated.
+    // The delay does not depend on response times, which are long if a worker is saturated.
     let quick = |scope| CrawlSettings { delay_factor: 0.0, ..settings(scope) };
     let (_, big_id) =
         world.start_as("big", serde_json::to_value(quick("site")).unwrap(), None, &big).await;
@@ -39,15 +39,15 @@ async fn an_owner_with_ten_urls_is_asked_beside_one_that_saturates_the_worker() 
     until("many requests", async || world.running.access_lines().len() >= SATURATED).await;
     let small: Vec<GraphPage> = (490..500).map(|host| world.graph().home(host)).collect();
     let hosts: BTreeSet<String> = (490..500).map(|host| world.graph().host_name(host)).collect();
-    let asked_for = serde_json::to_value(quick("page")).unwrap();
-    let (_, small_id) = world.start_as("small", asked_for, None, &small).await;
+    let crawl_settings = serde_json::to_value(quick("page")).unwrap();
+    let (_, small_id) = world.start_as("small", crawl_settings, None, &small).await;
     world.ended(small_id).await;
     assert_eq!(world.status(big_id).await.state, "running", "the big crawl still saturates it");
     let lines = world.requests();
-    let own = asked(&lines, &hosts);
+    let own = request_numbers(&lines, &hosts);
     assert_eq!(own.len(), 20, "robots.txt and one page of each");
-    // Every second turn is the small one's while a host of it is ready: before, each of its
-    // requests came after one to each of the 490 hosts that are due all the time.
+    // Every second request is for the small owner while one of its hosts is ready. Before, each of
+    // its requests came after one to each of the 490 hosts that are always due.
     let span = own[19] - own[0];
     assert!(span <= 2 * 20, "{span} requests: {own:?}");
     worker.kill();
@@ -55,19 +55,21 @@ async fn an_owner_with_ten_urls_is_asked_beside_one_that_saturates_the_worker() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_that_waits_for_its_last_page_holds_no_other_back() {
-    // Every answer takes longer than a worker takes to hear of a new crawl.
+    // Every response takes longer than the interval at which a worker lists the crawls.
     let slow = GraphSettings { slow: 1_000, slow_ms: (7_000, 7_000), ..GraphSettings::default() };
     let world = World::new(26, GraphSettings { hosts: 2, sites: 2, pages: 20, ..slow }).await;
     let homes = [world.graph().home(0), world.graph().home(1)];
     let quick = CrawlSettings { delay_factor: 0.0, ..settings("page") };
-    let asked_for = serde_json::to_value(quick).unwrap();
-    // Its only page is of one host, while the other host's turn comes again and again.
-    let (limited, limited_id) = world.start_as("limited", asked_for.clone(), Some(1), &homes).await;
+    let crawl_settings = serde_json::to_value(quick).unwrap();
+    // The limit allows one page. While it is fetched from one host, the other host is scheduled
+    // repeatedly.
+    let (limited, limited_id) =
+        world.start_as("limited", crawl_settings.clone(), Some(1), &homes).await;
     let worker = world.worker("worker-1", |_| {});
     let reserved =
         format!("select sum(reserved) from everytab.crawl_slots where crawl = {limited}");
     until("a reserved page", async || world.sql(&reserved) == "1").await;
-    let (_, other_id) = world.start_as("other", asked_for, None, &homes).await;
+    let (_, other_id) = world.start_as("other", crawl_settings, None, &homes).await;
     world.ended(other_id).await;
     world.ended(limited_id).await;
     let mut pages = world.requests();
@@ -79,28 +81,28 @@ async fn a_crawl_that_waits_for_its_last_page_holds_no_other_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rate_holds_one_owner_back_and_no_other() {
+async fn a_rate_holds_back_only_its_owner() {
     let graph = GraphSettings { hosts: 40, sites: 40, pages: 1_200, ..GraphSettings::default() };
     let world = World::new(22, graph).await;
     let home = |hosts: std::ops::Range<u64>| -> Vec<GraphPage> {
         hosts.map(|host| world.graph().home(host)).collect()
     };
-    let asked_for = serde_json::to_value(settings("site")).unwrap();
+    let crawl_settings = serde_json::to_value(settings("site")).unwrap();
     let rate = RateChange::Rate(Some(5.0));
     assert!(world.owner.set_crawl_rate(Some("slow"), None, rate).await.unwrap());
-    let (_, slow) = world.start_as("slow", asked_for.clone(), None, &home(0..20)).await;
-    let (_, quick) = world.start_as("quick", asked_for, None, &home(20..40)).await;
+    let (_, slow) = world.start_as("slow", crawl_settings.clone(), None, &home(0..20)).await;
+    let (_, quick) = world.start_as("quick", crawl_settings, None, &home(20..40)).await;
     let worker = world.worker("worker-1", |_| {});
     world.ended(quick).await;
     assert_eq!(world.status(slow).await.state, "running");
     let hosts: BTreeSet<String> = (0..20).map(|host| world.graph().host_name(host)).collect();
-    until("30 requests", async || asked(&world.requests(), &hosts).len() >= 30).await;
+    until("30 requests", async || request_numbers(&world.requests(), &hosts).len() >= 30).await;
     let lines = world.requests();
-    let own = asked(&lines, &hosts);
-    // They take 5.8 s at this rate; a busy server may be late to log the first.
+    let own = request_numbers(&lines, &hosts);
+    // The requests take 5.8 s at this rate, but a busy server may log the first one late.
     let apart = Duration::from_micros(lines[own[29]].start_us - lines[own[0]].start_us);
     assert!(apart >= Duration::from_secs(4), "30 requests in {apart:?}");
-    // Without the rate it ends.
+    // Without the rate, the crawl ends.
     let lifted = RateChange::Rate(None);
     assert!(world.owner.set_crawl_rate(Some("slow"), None, lifted).await.unwrap());
     world.ended(slow).await;
@@ -108,17 +110,17 @@ async fn a_rate_holds_one_owner_back_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_longer_delay_of_one_owner_spaces_its_requests_alone() {
+async fn a_longer_delay_of_one_owner_spaces_only_its_requests() {
     let graph = GraphSettings { hosts: 1, sites: 1, pages: 40, ..GraphSettings::default() };
     let world = World::new(23, graph).await;
     let home = world.graph().home(0);
-    let asked_for = serde_json::to_value(settings("any")).unwrap();
+    let crawl_settings = serde_json::to_value(settings("any")).unwrap();
     let delay = RateChange::MinDelay(Some(700));
     assert!(world.owner.set_crawl_rate(Some("slow"), None, delay).await.unwrap());
     let pages: Vec<GraphPage> = (0..4).map(|page| GraphPage { host: 0, page }).collect();
     let only = serde_json::to_value(settings("page")).unwrap();
     let (_, slow) = world.start_as("slow", only, None, &pages).await;
-    let (_, quick) = world.start_as("quick", asked_for, None, &[home]).await;
+    let (_, quick) = world.start_as("quick", crawl_settings, None, &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     world.ended(quick).await;
     world.ended(slow).await;
@@ -135,8 +137,8 @@ async fn a_longer_delay_of_one_owner_spaces_its_requests_alone() {
     let apart: Vec<i64> = at.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(apart.len(), 3, "{at}");
     assert!(apart.iter().all(|ms| *ms >= 700), "{apart:?}");
-    // The other crawl was not held back meanwhile: with the same delay it would have had its turn
-    // once between two of these.
+    // The other crawl was not held back during that time. With the same delay, it would have
+    // fetched one page between two of these.
     let between = world.sql(&format!(
         "select count(*) from everytab.fetches f join everytab.crawls c using (crawl)
           where c.id = '{quick}'
@@ -184,8 +186,8 @@ async fn an_owner_obeys_its_own_rules_too_and_another_owner_does_not() {
     assert_eq!(world.expected(ClosedCrawl::new(vec![home], OracleScope::Page)).len(), 1);
 }
 
-/// How many questions go to the name server, by how many workers have the names: with two workers,
-/// and with a third that takes over. docs/decisions/0016 has the numbers.
+/// Prints how many queries the name server gets if one or two workers resolve the names, and if a
+/// third one takes over. docs/decisions/0071-names.md has the numbers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures, and asserts nothing"]
 async fn names_that_are_asked_for_again() {
@@ -193,9 +195,9 @@ async fn names_that_are_asked_for_again() {
         let graph = GraphSettings { hosts: 300, sites: 300, pages: 6_000, ..Default::default() };
         let world = World::new(seed, graph).await;
         let homes: Vec<GraphPage> = (0..300).map(|host| world.graph().home(host)).collect();
-        let mut asked_for = settings("any");
-        asked_for.delay_ms = 300;
-        let id = world.start(&asked_for, None, &homes).await;
+        let mut crawl_settings = settings("any");
+        crawl_settings.delay_ms = 300;
+        let id = world.start(&crawl_settings, None, &homes).await;
         let first = world.worker("worker-1", |_| {});
         let mut others = Vec::new();
         if workers > 1 {

@@ -1,4 +1,4 @@
-//! Events of a key's crawls, as its receivers get them.
+//! Webhook events of a key's crawls, as receivers get them.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ async fn key(world: &World, number: u8) -> ApiCaller {
     ApiCaller { key, secret_sha256: [number; 32] }
 }
 
-/// Adds a webhook to a receiver; returns its id.
+/// Adds a webhook for a receiver, and returns its id.
 async fn hook(world: &World, caller: &ApiCaller, host: &str, events: &[&'static str]) -> Uuid {
     let new = NewWebhook {
         id: Uuid::new_v4(),
@@ -60,7 +60,7 @@ async fn state(world: &World, id: Uuid) -> WebhookState {
     all.into_iter().find(|one| one.id == id).unwrap()
 }
 
-/// Lets time pass for all events and webhooks that wait.
+/// Lets time pass for all waiting events and webhooks.
 fn wait(world: &World, time: &str) {
     world.sql(&format!(
         "update everytab.webhooks set due_at = due_at - interval '{time}',
@@ -71,7 +71,7 @@ fn wait(world: &World, time: &str) {
     ));
 }
 
-/// Starts a crawl of a key with pages of one host as seeds, of which none has links.
+/// Starts a key's crawl with pages on one host as seeds. None of them has links.
 async fn crawl(world: &World, caller: &ApiCaller, host: &str, pages: usize) -> Uuid {
     let urls: Vec<String> = (0..pages).map(|page| format!("http://{host}/{page}")).collect();
     let owner = format!("key:{}", caller.key);
@@ -79,7 +79,7 @@ async fn crawl(world: &World, caller: &ApiCaller, host: &str, pages: usize) -> U
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_submitted_url_and_the_end_of_its_crawl_are_told_and_signed() {
+async fn each_submitted_url_and_the_end_of_its_crawl_cause_a_signed_event() {
     const HOST: &str = "127.8.0.1:8080";
     let world = small_world(90).await;
     let caller = key(&world, 0).await;
@@ -91,7 +91,7 @@ async fn each_submitted_url_and_the_end_of_its_crawl_are_told_and_signed() {
     })
     .await;
     hook(&world, &caller, "127.8.0.2:8080", &ALL).await;
-    // Of an operator's crawl nobody is told, nor of another key's.
+    // Crawls of the operator or of another key cause no events.
     let other = key(&world, 1).await;
     let crawls = [
         crawl(&world, &caller, HOST, 3).await,
@@ -100,7 +100,7 @@ async fn each_submitted_url_and_the_end_of_its_crawl_are_told_and_signed() {
     ];
     let worker = world.worker("worker-1", |_| {});
     worker.finish().await;
-    // A worker that ends with the last crawl has told of it.
+    // A worker that exits after the last crawl has sent its event.
     let received = receiver.received();
     let events: Vec<Value> = received.iter().map(|one| one.json()).collect();
     for one in &received {
@@ -135,7 +135,7 @@ async fn each_submitted_url_and_the_end_of_its_crawl_are_told_and_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_receiver_that_was_down_for_an_hour_gets_each_event_when_it_is_back() {
+async fn a_receiver_that_was_down_for_an_hour_gets_each_event_later() {
     const HOST: &str = "127.8.1.1:8080";
     let world = small_world(91).await;
     let caller = key(&world, 0).await;
@@ -144,7 +144,7 @@ async fn a_receiver_that_was_down_for_an_hour_gets_each_event_when_it_is_back() 
     let crawled = crawl(&world, &caller, HOST, 12).await;
     let worker = world.worker("worker-1", |settings| settings.exit_when_done = false);
     world.ended(crawled).await;
-    // An hour, of which each pause of the webhook is made short.
+    // Let an hour pass, and shorten each pause of the webhook.
     for _ in 0..6 {
         let before = state(&world, id).await;
         wait(&world, "10 minutes");
@@ -153,15 +153,15 @@ async fn a_receiver_that_was_down_for_an_hour_gets_each_event_when_it_is_back() 
         })
         .await;
     }
-    let away = state(&world, id).await;
-    assert_eq!((away.last_outcome.as_deref(), away.disabled_at), (Some("connect_refused"), None));
-    assert_eq!((away.pending, away.sent, away.dropped), (13, 0, 0));
-    assert!(away.failures >= 6 && away.failing_since.is_some(), "{away:?}");
+    let down = state(&world, id).await;
+    assert_eq!((down.last_outcome.as_deref(), down.disabled_at), (Some("connect_refused"), None));
+    assert_eq!((down.pending, down.sent, down.dropped), (13, 0, 0));
+    assert!(down.failures >= 6 && down.failing_since.is_some(), "{down:?}");
     let waiting = world.sql(
         "select 'msg_' || replace(id::text, '-', '')
                                from everytab.webhook_events order by 1",
     );
-    // It is found within five minutes; then nothing waits for a pause of its own.
+    // The next attempt is at most five minutes away. After it, no event waits for its own pause.
     let receiver = Receiver::start("127.8.1.2:8080", |_, _| Some((200, ""))).await;
     wait(&world, "5 minutes");
     until("all to be sent", async || state(&world, id).await.pending == 0).await;
@@ -174,7 +174,7 @@ async fn a_receiver_that_was_down_for_an_hour_gets_each_event_when_it_is_back() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_that_dies_before_it_records_has_its_event_sent_again_under_the_same_id() {
+async fn an_event_is_sent_again_with_the_same_id_if_its_worker_dies() {
     let world = small_world(92).await;
     let caller = key(&world, 0).await;
     let id = hook(&world, &caller, "127.8.2.1:8080", &ALL).await;
@@ -211,7 +211,7 @@ async fn a_receiver_that_hangs_or_fails_delays_no_other() {
     let good = Receiver::start("127.8.3.3:8080", |_, _| Some((200, ""))).await;
     let hung = hook(&world, &caller, "127.8.3.1:8080", &ALL).await;
     let redirected = hook(&world, &caller, "127.8.3.2:8080", &ALL).await;
-    let answered = hook(&world, &other, "127.8.3.3:8080", &ALL).await;
+    let responding = hook(&world, &other, "127.8.3.3:8080", &ALL).await;
     for _ in 0..40 {
         world.owner.api_test_webhook(&caller, hung).await.unwrap();
     }
@@ -219,7 +219,7 @@ async fn a_receiver_that_hangs_or_fails_delays_no_other() {
     let worker = world.worker("worker-1", |settings| settings.exit_when_done = false);
     hanging.has(1).await;
     for _ in 0..10 {
-        world.owner.api_test_webhook(&other, answered).await.unwrap();
+        world.owner.api_test_webhook(&other, responding).await.unwrap();
     }
     good.has(10).await;
     until("the redirect to be a failure", async || {
@@ -227,7 +227,7 @@ async fn a_receiver_that_hangs_or_fails_delays_no_other() {
     })
     .await;
     assert!(elsewhere.received().is_empty(), "a redirect was followed");
-    // At most four at the same time, and one when these have failed.
+    // Up to four events are sent concurrently, and one once these have failed.
     until("the time of the first ones to be over", async || state(&world, hung).await.failures > 0)
         .await;
     let failed = state(&world, hung).await;
@@ -237,7 +237,7 @@ async fn a_receiver_that_hangs_or_fails_delays_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_receiver_that_is_gone_a_disabled_webhook_and_a_revoked_key_get_nothing_more() {
+async fn disabled_webhooks_and_those_of_revoked_keys_get_no_more_events() {
     const HOST: &str = "127.8.4.4:8080";
     let world = small_world(94).await;
     let (caller, revoked) = (key(&world, 0).await, key(&world, 1).await);
@@ -260,14 +260,15 @@ async fn a_receiver_that_is_gone_a_disabled_webhook_and_a_revoked_key_get_nothin
     let disabled = state(&world, lost).await;
     assert_eq!(disabled.disabled_because.as_deref(), Some("key_revoked"));
     assert_eq!((disabled.pending, disabled.dropped), (0, 3));
-    // What others are sent meanwhile shows that a worker has looked for it.
+    // The events that other webhooks get show that a worker has queried the due webhooks since.
     let before = gone.received().len();
     let _site = Server::start(HOST, |path, _| page(path)).await;
     let crawled = crawl(&world, &caller, HOST, 1).await;
     world.ended(crawled).await;
     good.has(2).await;
     assert_eq!((gone.received().len(), of_revoked.received().len()), (before, 0));
-    // Enabled again it is sent what is new, signed with both secrets while the old one holds.
+    // Once it is enabled again, it gets new events, signed with both secrets while the old one is
+    // valid.
     let enabled = WebhookChange {
         url: Some("http://127.8.4.3:8080/other".to_owned()),
         enabled: Some(true),

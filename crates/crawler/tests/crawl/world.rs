@@ -1,4 +1,4 @@
-//! A graph of sites that is served, a database, a store, and workers that crawl.
+//! A served graph of sites, a database, a store, and workers that crawl.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -28,7 +28,7 @@ use tokio::{
 use tracing::{Dispatch, Subscriber, dispatcher::set_default};
 use uuid::Uuid;
 
-/// Requests that are logged.
+/// Maximum number of logged requests.
 const MAX_LINES: usize = 1_000_000;
 
 pub(crate) struct World {
@@ -36,10 +36,10 @@ pub(crate) struct World {
     pub owner: Coordinator,
     database: String,
     worker_url: String,
-    folder: TempDir,
+    directory: TempDir,
 }
 
-/// A worker that crawls in this process, on a runtime of its own.
+/// A worker that crawls in this process, in its own runtime.
 pub(crate) struct TestWorker {
     stop: watch::Sender<bool>,
     task: JoinHandle<CrawlerEnd>,
@@ -47,24 +47,24 @@ pub(crate) struct TestWorker {
 }
 
 impl TestWorker {
-    /// Asks it to stop.
-    pub(crate) fn tell_to_stop(&self) {
+    /// Requests the worker to stop.
+    pub(crate) fn request_stop(&self) {
         self.stop.send(true).unwrap();
     }
 
-    /// Asks it to stop, and waits until it has given back what it held.
+    /// Requests the worker to stop, and waits until it has released its slots.
     pub(crate) async fn stop(self) -> CrawlerEnd {
-        // It may have ended already.
+        // The worker may have finished already.
         self.stop.send(true).ok();
         self.finish().await
     }
 
-    /// Ends all its tasks at once: nothing is recorded or given back.
+    /// Cancels all its tasks, so that nothing is recorded or released.
     pub(crate) fn kill(self) {
         self.runtime.shutdown_background();
     }
 
-    /// Waits until it has nothing to do.
+    /// Waits until the worker has nothing left to do.
     pub(crate) async fn finish(self) -> CrawlerEnd {
         let end = self.task.await.unwrap();
         self.runtime.shutdown_background();
@@ -94,8 +94,8 @@ fn template() -> String {
 
 impl World {
     pub(crate) async fn new(seed: u64, graph: GraphSettings) -> Self {
-        let folder = TempDir::new().unwrap();
-        let settings = Settings::graph(seed, graph, folder.path().join("internet"));
+        let directory = TempDir::new().unwrap();
+        let settings = Settings::graph(seed, graph, directory.path().join("internet"));
         let running = SmallInternet::start(settings).await.unwrap();
         running.log_accesses(&AccessLogTarget::Memory(MAX_LINES)).unwrap();
         let server = shared_for_tests();
@@ -104,31 +104,31 @@ impl World {
         let settings = ConnectSettings::default();
         let owner = Coordinator::connect(&owner_url, &settings).await.unwrap();
         let worker_url = server.url(&name, "everytab_worker");
-        Self { running, owner, database: name, worker_url, folder }
+        Self { running, owner, database: name, worker_url, directory }
     }
 
-    /// The requests that were made, of which there are some.
+    /// Returns all requests. There must be at least one.
     pub(crate) fn requests(&self) -> Vec<AccessLine> {
         let lines = self.running.access_lines();
         assert!(!lines.is_empty() && self.running.lost_accesses() == 0);
         lines
     }
 
-    /// Runs a statement as the owner of the database; returns its rows, a line each.
+    /// Runs a statement as the owner of the database, and returns its rows, one per line.
     pub(crate) fn sql(&self, statement: &str) -> String {
         shared_for_tests().psql(&self.database, statement).unwrap().trim().to_owned()
     }
 
-    /// Lets the leases of workers that died run out.
+    /// Expires the leases of workers that died.
     pub(crate) fn expire_leases(&self) {
         self.sql(
             "update everytab.slots set lease_until = now() - interval '1 s' where holder <> ''",
         );
     }
 
-    /// A folder below that of this world.
-    pub(crate) fn folder(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+    /// Returns a path below the directory of this world.
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
     }
 
     pub(crate) fn graph(&self) -> &SiteGraph {
@@ -142,8 +142,8 @@ impl World {
             ca_file: Some(client.ca_file.clone()),
             allow_ranges: client.allow_ranges.iter().map(|r| r.parse().unwrap()).collect(),
             dial_ports: client.dial_ports.iter().copied().collect(),
-            // Servers and workers share this process, and the machine may be busy: none of these
-            // hosts is silent.
+            // Servers and workers share this process, and this host may be busy, so no server must
+            // count as silent.
             dns_timeout: LIMIT,
             connect_timeout: LIMIT,
             first_byte_timeout: LIMIT,
@@ -153,7 +153,7 @@ impl World {
         }
     }
 
-    /// Starts a crawl of some pages.
+    /// Starts a crawl with pages as seeds.
     pub(crate) async fn start(
         &self,
         settings: &CrawlSettings,
@@ -164,7 +164,7 @@ impl World {
         self.start_with(settings, page_limit, seeds).await.1
     }
 
-    /// Starts a crawl with any settings; returns its number and id.
+    /// Starts a crawl with any settings, and returns its number and id.
     pub(crate) async fn start_with(
         &self,
         settings: serde_json::Value,
@@ -174,7 +174,7 @@ impl World {
         self.start_as("test", settings, page_limit, seeds).await
     }
 
-    /// Starts a crawl of an owner; returns its number and id.
+    /// Starts a crawl of an owner, and returns its number and id.
     pub(crate) async fn start_as(
         &self,
         owner: &str,
@@ -201,7 +201,7 @@ impl World {
             id,
             name: name.as_str().to_owned(),
             owner: owner.to_owned(),
-            store: format!("file://{}", self.folder.path().join("store").display()),
+            store: format!("file://{}", self.directory.path().join("store").display()),
             settings,
             page_limit,
             ends_at: None,
@@ -210,13 +210,13 @@ impl World {
         (self.owner.start_crawl(&crawl).await.unwrap(), id)
     }
 
-    /// Adds urgent links to a crawl that runs.
+    /// Adds urgent links to a running crawl.
     pub(crate) async fn add_urgent(&self, crawl: i32, pages: &[GraphPage]) {
         let urls: Vec<String> = pages.iter().map(|page| self.graph().url(*page)).collect();
         self.add_urgent_urls(crawl, &urls).await;
     }
 
-    /// Starts a crawl of an owner with any URLs as seeds; returns its number and id.
+    /// Starts a crawl of an owner with any URLs as seeds, and returns its number and id.
     pub(crate) async fn start_urls(
         &self,
         owner: &str,
@@ -229,7 +229,7 @@ impl World {
         (number, id)
     }
 
-    /// Adds urgent links to any URLs to a crawl that runs.
+    /// Adds urgent links with any URLs to a running crawl.
     pub(crate) async fn add_urgent_urls(&self, crawl: i32, urls: &[String]) {
         assert!(self.owner.add_links(crawl, &rows_of(urls, true), false).await.unwrap());
     }
@@ -243,7 +243,7 @@ impl World {
         self.worker_with(name, self.fetcher(), change)
     }
 
-    /// Starts a worker that writes this log, and goes on when no crawl is open.
+    /// Starts a worker that writes this log, and continues when no crawl is open.
     pub(crate) fn worker_with_log(
         &self,
         name: &str,
@@ -253,7 +253,7 @@ impl World {
         self.start_worker(name, self.fetcher(), go_on, Some(Dispatch::new(log)))
     }
 
-    /// Starts a worker that fetches with these settings.
+    /// Starts a worker with these fetch settings.
     pub(crate) fn worker_with(
         &self,
         name: &str,
@@ -270,15 +270,15 @@ impl World {
         change: impl FnOnce(&mut CrawlerSettings),
         log: Option<Dispatch>,
     ) -> TestWorker {
-        let temporary = self.folder.path().to_path_buf();
+        let temporary = self.directory.path().to_path_buf();
         let mut settings =
             CrawlerSettings::new(name.to_owned(), temporary, StoreSettings::default());
         settings.exit_when_done = true;
         let sites = (0..self.graph().sites()).map(|site| self.graph().site_name(site));
         settings.own = OwnHosts::new(sites);
         settings.record_after = Duration::from_secs(2);
-        // Three pauses of an origin: a request may fail because this machine is busy. More than any
-        // Retry-After here.
+        // The patience lasts for three pauses of an origin, because a request may fail when this
+        // host is busy. It is longer than any Retry-After in these tests.
         settings.host_patience = Duration::from_secs(16);
         settings.origin_pause = Duration::from_secs(2);
         settings.retry_pause = Duration::ZERO;
@@ -286,7 +286,7 @@ impl World {
         let (stop, stopped) = watch::channel(false);
         let worker_url = self.worker_url.clone();
         let mut builder = Builder::new_multi_thread();
-        // The threads' own: other workers of this process write another log, or none.
+        // Set the log per thread, because other workers in this process write another log or none.
         builder.worker_threads(2).enable_all().on_thread_start(move || {
             if let Some(log) = &log {
                 std::mem::forget(set_default(log));
@@ -306,12 +306,12 @@ impl World {
         self.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap()
     }
 
-    /// Waits until a crawl has ended. Its sums add up at every look.
+    /// Waits until a crawl has ended. Checks at every poll that its sums add up.
     pub(crate) async fn ended(&self, id: Uuid) -> CrawlStatus {
         self.waited(id, |status| status.state == "ended").await
     }
 
-    /// Waits until something is so of a crawl. Its sums add up at every look.
+    /// Waits until a crawl's status satisfies `is_so`. Checks at every poll that its sums add up.
     pub(crate) async fn waited(
         &self,
         id: Uuid,
@@ -329,7 +329,7 @@ impl World {
         }
     }
 
-    /// What a crawl recorded: of each URL its ending or outcome, and its digest.
+    /// Returns the recorded outcome of each URL of a crawl, by its key.
     pub(crate) async fn recorded(&self, id: Uuid) -> BTreeMap<String, String> {
         let mut recorded = BTreeMap::new();
         let mut after = FetchPosition::default();
@@ -346,13 +346,13 @@ impl World {
         }
     }
 
-    /// What the oracle expects.
+    /// Returns the outcomes that the oracle expects.
     pub(crate) fn expected(&self, crawl: ClosedCrawl) -> BTreeMap<String, String> {
         let fetches = self.graph().oracle(crawl);
         fetches.map(|fetch| (fetch.url, fetch.outcome.to_owned())).collect()
     }
 
-    /// How many URLs the oracle expects to end so.
+    /// Returns how many URLs the oracle expects to have this final state.
     pub(crate) fn count(&self, crawl: ClosedCrawl, ending: ExpectedEnding) -> i64 {
         let fetches = self.graph().oracle(crawl).filter(|fetch| fetch.ending == ending);
         i64::try_from(fetches.count()).unwrap()
@@ -368,7 +368,7 @@ fn rows_of(urls: &[String], is_urgent: bool) -> Vec<LinksRow> {
         let link = Link::submitted(url, is_urgent, 0);
         let link = if is_bare { link.bare() } else { link };
         LinksRow {
-            // The call names it.
+            // The call sets the crawl.
             crawl: 0,
             slot_group: i16::from(slot / 16),
             slot_mask: 1 << (slot % 16),
@@ -391,7 +391,7 @@ pub(crate) fn assert_adds_up(status: &CrawlStatus) {
     assert_eq!(*known, sum, "{status:?}");
 }
 
-/// Settings of a crawl of a closed world: no delay, and no budget that cuts anything off.
+/// Returns settings for a crawl of a closed world, without a delay or a limiting budget.
 pub(crate) fn settings(scope: &str) -> CrawlSettings {
     CrawlSettings {
         scope: scope.parse().unwrap(),
@@ -402,7 +402,7 @@ pub(crate) fn settings(scope: &str) -> CrawlSettings {
     }
 }
 
-/// Compares what was recorded with what the oracle expects, and shows some of what differs.
+/// Compares recorded outcomes with expected ones, and prints some differences.
 pub(crate) fn assert_same(
     recorded: &BTreeMap<String, String>,
     expected: &BTreeMap<String, String>,

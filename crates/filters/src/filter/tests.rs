@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use everytab_frontier::{
     Attributes, CanonicalUrl, Link, LinkFilter as _, LinkFlags, ParameterList, PatternLists,
-    TurnedAway, UrlMatches, UrlPatterns,
+    RejectReason, UrlMatches, UrlPatterns,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -121,10 +121,10 @@ fn a_filter_rejects_links_and_seeds_are_exempt_from_keep_only_filters() {
         set.refusal(&Link { url, attributes, via: None }, &matches)
     };
     let none = LinkFlags::default();
-    assert_eq!(refusal("http://good.example/x", none), Some(TurnedAway::FilterRule));
-    assert_eq!(refusal("http://good.example/x", LinkFlags::SEED), Some(TurnedAway::FilterRule));
+    assert_eq!(refusal("http://good.example/x", none), Some(RejectReason::FilterRule));
+    assert_eq!(refusal("http://good.example/x", LinkFlags::SEED), Some(RejectReason::FilterRule));
     assert_eq!(refusal("http://good.example/y", none), None);
-    assert_eq!(refusal("http://a.fr/", none), Some(TurnedAway::FilterList));
+    assert_eq!(refusal("http://a.fr/", none), Some(RejectReason::FilterList));
     assert_eq!(refusal("http://a.fr/", LinkFlags::SEED), None);
     assert_eq!(refusal("http://a.example/i.png", LinkFlags::REQUISITE), None);
     let by_country = filter(json!({ "countries": { "keep": ["DE"] } }));
@@ -133,7 +133,7 @@ fn a_filter_rejects_links_and_seeds_are_exempt_from_keep_only_filters() {
     assert_eq!(by_country.refusal(&link, &none), None);
     let attributes = Attributes::default();
     let refused = by_country.refusal(&Link { attributes, ..link }, &none);
-    assert_eq!(refused, Some(TurnedAway::FilterCountry));
+    assert_eq!(refused, Some(RejectReason::FilterCountry));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests of keys: one table of identical URLs, and properties of arbitrary URLs.
+//! Tests of keys with a table of identical URLs and with properties of arbitrary URLs.
 
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ fn pages_that_differ_have_different_keys() {
 }
 
 #[test]
-fn what_is_fetched_is_the_url_as_first_seen() {
+fn the_url_is_fetched_as_first_seen() {
     let url = parse("http://u:p@A.example:80/%7ex?b=2&utm_source=m&a=1#top").unwrap();
     assert_eq!(url.fetched(), "http://a.example/%7ex?b=2&utm_source=m&a=1");
     assert_eq!(url.key(), "http://a.example/~x?a=1&b=2");
@@ -101,7 +101,7 @@ fn the_port_is_that_of_the_url_or_of_its_scheme() {
 }
 
 #[test]
-fn each_reason_refuses_by_its_name() {
+fn each_reason_has_its_name() {
     let error = |text: &str| parse(text).unwrap_err();
     for text in ["ftp://a.example/", "file:///etc/passwd", "data:,", "javascript:0", "mailto:a@b"] {
         assert_eq!(error(text), UrlError::Scheme, "{text}");
@@ -121,7 +121,7 @@ fn each_reason_refuses_by_its_name() {
     assert_eq!(error(&host), UrlError::Host);
 }
 
-/// Generates URLs, texts that resemble URLs, and arbitrary texts.
+/// Generates URLs, strings that resemble URLs, and arbitrary strings.
 fn any_url() -> impl Strategy<Value = String> {
     let piece = r"(%[0-9a-fA-F]{2}|%|\.|\.\.|;jsessionid=1|[a-c]|[&=;?/+ ü'\\#@:]){0,12}";
     let host = r"[a-c]{1,3}(\.|%2e)[a-c]{1,3}\.?|1\.2|\[::1\]";
@@ -136,7 +136,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn any_text_gives_a_key_that_is_its_own_key_or_an_error(text in any_url()) {
+    fn any_string_yields_an_error_or_a_key_that_is_its_own_key(text in any_url()) {
         if let Ok(url) = parse(&text) {
             let again = parse(url.key()).unwrap();
             prop_assert_eq!(again.key(), url.key());
@@ -150,7 +150,7 @@ proptest! {
 }
 
 #[test]
-fn a_home_page_is_fetched_as_its_key_says_and_no_other_page_is() {
+fn only_home_pages_are_fetched_by_their_key() {
     let fetched = |text: &str| {
         let url = CanonicalUrl::parse(text, &ParameterList::default()).unwrap();
         url.fetched().to_owned()
@@ -173,7 +173,7 @@ fn a_home_page_has_no_path_and_no_query() {
 }
 
 #[test]
-fn a_hostname_is_read_alone_in_any_spelling() {
+fn a_hostname_alone_is_parsed_in_any_spelling() {
     for (text, expected) in [
         ("www.Example.com", "www.example.com"),
         ("www.example.com.", "www.example.com"),

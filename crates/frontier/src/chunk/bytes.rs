@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_are_none_are_errors() {
+    fn malformed_numbers_are_errors() {
         let number = |bytes: &[u8]| ChunkReader::new(bytes).number("n");
         let error = Err(ChunkError::Field("n"));
         assert_eq!(number(&[]), error);
@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_comes_back(number: u64, shift in 0..64) {
+        fn numbers_round_trip(number: u64, shift in 0..64) {
             let number = number >> shift;
             let mut bytes = Vec::new();
             push_number(&mut bytes, number);

@@ -1,7 +1,7 @@
 //! URLs with their attributes and referrers: sorted, front-coded (each as the length that it shares
-//! with the one before, and the rest), with numbers and text in separate parts, deflated together
-//! if that is smaller. Referrers come first and without duplicates, because all links of a page
-//! share one.
+//! with the previous one, and the rest), with numbers and strings in separate parts, deflated
+//! together if this is smaller. Referrers come first and without duplicates, because all of a
+//! page's links share one.
 //!
 //! Does not depend on whether the URLs are pending or links in transit.
 
@@ -20,14 +20,14 @@ use crate::{
 };
 
 /// Maximum total length of a chunk's URLs, in bytes. A packed host is read into memory as a whole,
-/// and this plus the overhead of a map is what a worker can spend on one host.
+/// and this plus a map's overhead is what a worker can spend on one host.
 pub(crate) const MAX_TEXT_BYTES: usize = 128 << 20;
 
-/// Maximum total length of the referrers in a chunk, or of a host, in bytes: a quarter of a million
+/// Maximum total length of the referrers in a chunk or state, in bytes: a quarter of a million
 /// usual ones. URLs with further referrers are kept without them.
 pub(crate) const MAX_REFERRER_BYTES: usize = 16 << 20;
 
-/// Maximum size of entries before compression: all text, and 32 bytes for each of a million
+/// Maximum size of entries before compression: all strings, and 32 bytes for each of a million
 /// entries, more than their numbers can take.
 const MAX_SECTION_BYTES: usize = MAX_TEXT_BYTES + MAX_REFERRER_BYTES + (32 << 20);
 
@@ -37,14 +37,14 @@ const MAX_DEFLATE_RATIO: usize = 1_032;
 /// Deflate level. One level more saves 0.5 % for URLs and takes a third more time.
 const DEFLATE_LEVEL: i32 = 6;
 
-/// One URL of a chunk.
+/// One URL in a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry<T> {
     /// The URL as fetched.
     pub(crate) url: T,
     /// The attributes.
     pub(crate) attributes: Attributes,
-    /// The URL whose link or redirect led to it.
+    /// The URL that links or redirects to it.
     pub(crate) via: Option<Arc<str>>,
     /// Attempts with a transient failure.
     pub(crate) retries: u8,
@@ -52,11 +52,11 @@ pub(crate) struct Entry<T> {
     pub(crate) not_before_s: u64,
 }
 
-/// The bit in the second number that says that `not_before_s` follows.
+/// The bit in the second number that is set if `not_before_s` follows.
 const WAITS: u64 = 1;
 
 /// Appends entries, after sorting them by URL. The first one is coded as the rest after `start`,
-/// with which most URLs start. Their total length is at most [`MAX_TEXT_BYTES`].
+/// because most URLs start with it. Their total length is at most [`MAX_TEXT_BYTES`].
 pub(crate) fn push_entries<T: AsRef<str>>(
     out: &mut Vec<u8>,
     start: &str,
@@ -106,7 +106,7 @@ fn referrers_of<T>(entries: &[Entry<T>]) -> Vec<&str> {
     referrers
 }
 
-/// Appends a text as the length of the prefix that it shares with the one before, and the rest.
+/// Appends a string as the length of the prefix that it shares with the previous one, and the rest.
 fn push_text(numbers: &mut Vec<u8>, texts: &mut Vec<u8>, before: &str, text: &str) {
     let shared = shared_length(text, before);
     let suffix = text.get(shared..).unwrap_or_default();
@@ -115,7 +115,7 @@ fn push_text(numbers: &mut Vec<u8>, texts: &mut Vec<u8>, before: &str, text: &st
     texts.extend_from_slice(suffix.as_bytes());
 }
 
-/// Returns the number of bytes in the common prefix, in whole characters of both texts.
+/// Returns how many bytes the common prefix has, in whole characters of both strings.
 fn shared_length(one: &str, other: &str) -> usize {
     let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     (0..=same)
@@ -124,8 +124,8 @@ fn shared_length(one: &str, other: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Appends a section's length and its deflated form, or the section itself if that is not larger.
-/// The lengths tell which.
+/// Appends a section's length and its deflated form, or the section itself if this is not larger.
+/// The lengths show which.
 fn push_section(out: &mut Vec<u8>, section: &[u8]) {
     let level = CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default();
     let mut compressor = Compressor::new(level);
@@ -155,8 +155,8 @@ fn push_attributes<T>(out: &mut Vec<u8>, entry: &Entry<T>) {
     }
 }
 
-/// Reads at most `most` entries that were appended with the same `start`, and passes each to
-/// `take`, in order of their URLs. Entries of the first version have no referrers.
+/// Reads up to `most` entries that were appended with the same `start`, and passes each to `take`,
+/// in URL order. In the first version, entries have no referrers.
 pub(crate) fn read_entries(
     reader: &mut ChunkReader<'_>,
     (start, has_referrers): (&str, bool),
@@ -200,8 +200,8 @@ pub(crate) fn read_entries(
     Ok(())
 }
 
-/// Reads `count` texts with a limited total length, and passes each to `take`, in order, with the
-/// reader of the numbers that follow its own.
+/// Reads `count` strings with a limited total length, and passes each to `take`, in order, with the
+/// reader for the numbers that follow.
 fn read_texts<'a>(
     (numbers, texts): (&mut ChunkReader<'a>, &mut ChunkReader<'a>),
     start: &str,
@@ -215,7 +215,7 @@ fn read_texts<'a>(
         let length: usize = numbers.small("length of a URL")?;
         let suffix = texts.take(length, "text of a URL")?;
         let suffix = str::from_utf8(suffix).map_err(|_| ChunkError::Field("text of a URL"))?;
-        // Texts are sorted, so the part that differs from the text before must be greater.
+        // Strings are sorted, so the part that differs from the previous one must be greater.
         let is_ascending = url
             .get(shared..)
             .is_some_and(|rest| index == 0 || rest.as_bytes() <= suffix.as_bytes());

@@ -2,7 +2,7 @@
 //!
 //! Does not depend on a kind's fields.
 
-/// The version of the format that this code writes.
+/// The format version that this code writes.
 const VERSION: u8 = 2;
 
 /// The first version: its URLs have no referrers, and it has no page content.
@@ -28,10 +28,10 @@ pub enum ChunkError {
     /// A newer program wrote the chunk, with a version that this code does not know.
     #[error("chunk of version {0}; this program reads versions 1 and 2")]
     Version(u8),
-    /// The bytes differ from those that were written.
+    /// The bytes differ from those written.
     #[error("the checksum of the chunk is wrong")]
     Checksum,
-    /// The fields contradict each other. Contains the name of the field.
+    /// The fields contradict each other. Contains the field's name.
     #[error("the chunk is damaged: {0}")]
     Field(&'static str),
     /// The chunk has more or longer URLs than a host may have.
@@ -40,9 +40,9 @@ pub enum ChunkError {
     /// A delta does not follow the chunk before it, because one is missing or the order is wrong.
     #[error("a delta of generation {found} follows generation {before}")]
     Gap {
-        /// Generation of the state so far; 0 without any chunk.
+        /// The state's generation so far. 0 without any chunk.
         before: u64,
-        /// Generation of the delta.
+        /// The delta's generation.
         found: u64,
     },
 }
@@ -57,7 +57,7 @@ pub(crate) fn open(kind: ChunkKind) -> Vec<u8> {
     vec![VERSION, kind, 0, 0, 0, 0]
 }
 
-/// Writes the checksum of a chunk.
+/// Writes a chunk's checksum.
 pub(crate) fn close(mut chunk: Vec<u8>) -> Vec<u8> {
     let checksum = checksum(&chunk);
     if let Some(place) = chunk.get_mut(2..HEADER_BYTES) {
@@ -78,7 +78,7 @@ fn checksum(chunk: &[u8]) -> u32 {
 pub(crate) struct ChunkFields<'a> {
     /// The kind.
     pub(crate) kind: ChunkKind,
-    /// Whether it is of the first version, in which some fields are missing.
+    /// Whether it has the first version, in which some fields are missing.
     pub(crate) is_first_version: bool,
     /// The fields.
     pub(crate) bytes: &'a [u8],

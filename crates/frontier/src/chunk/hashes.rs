@@ -1,7 +1,7 @@
-//! Hashes of finished URLs: sorted, each as the difference from the one before.
+//! Hashes of finished URLs: sorted, each as the difference from the previous one. Hashes are
+//! uniform, so among n hashes a difference has 64 - log2(n) bits, and no other encoding is smaller.
 //!
-//! Hashes are uniform, so among n of them a difference has 64 - log2(n) bits, and no other encoding
-//! is smaller. Does not depend on the URLs.
+//! Does not depend on the URLs.
 
 use super::{
     bytes::{ChunkReader, push_number},
@@ -25,21 +25,21 @@ pub(crate) fn read_hashes(
     reader: &mut ChunkReader<'_>,
     most: usize,
 ) -> Result<Vec<UrlHash>, ChunkError> {
-    let count: usize = reader.small("answered")?;
+    let count: usize = reader.small("finished")?;
     if count > most {
-        return Err(ChunkError::TooLarge("answered"));
+        return Err(ChunkError::TooLarge("finished"));
     }
     // A hash takes at least one byte.
     if count > reader.remaining() {
-        return Err(ChunkError::Field("answered"));
+        return Err(ChunkError::Field("finished"));
     }
     let mut hashes = Vec::with_capacity(count);
     let mut before = 0_u64;
     for index in 0..count {
-        let difference = reader.number("answered")?;
-        let hash = before.checked_add(difference).ok_or(ChunkError::Field("answered"))?;
+        let difference = reader.number("finished")?;
+        let hash = before.checked_add(difference).ok_or(ChunkError::Field("finished"))?;
         if index > 0 && difference == 0 {
-            return Err(ChunkError::Field("answered"));
+            return Err(ChunkError::Field("finished"));
         }
         hashes.push(UrlHash(hash));
         before = hash;
@@ -55,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hashes_come_back_sorted(set in prop::collection::btree_set(any::<u64>(), 0..100)) {
+        fn hashes_round_trip_sorted(set in prop::collection::btree_set(any::<u64>(), 0..100)) {
             let sorted: Vec<UrlHash> = set.into_iter().map(UrlHash).collect();
             let mut shuffled: Vec<UrlHash> = sorted.iter().rev().copied().collect();
             let mut bytes = Vec::new();
@@ -66,7 +66,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_give_ascending_hashes_or_an_error(bytes: Vec<u8>) {
+        fn any_bytes_yield_ascending_hashes_or_an_error(bytes: Vec<u8>) {
             if let Ok(hashes) = read_hashes(&mut ChunkReader::new(&bytes), 50) {
                 prop_assert!(hashes.len() <= 50 && hashes.is_sorted_by(|a, b| a < b));
             }
@@ -74,11 +74,11 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_most_are_too_large() {
+    fn more_than_the_maximum_is_too_large() {
         let mut bytes = Vec::new();
         push_hashes(&mut bytes, &mut [UrlHash(1), UrlHash(2)]);
         let most = |most| read_hashes(&mut ChunkReader::new(&bytes), most).map(|found| found.len());
         assert_eq!(most(2), Ok(2));
-        assert_eq!(most(1), Err(ChunkError::TooLarge("answered")));
+        assert_eq!(most(1), Err(ChunkError::TooLarge("finished")));
     }
 }

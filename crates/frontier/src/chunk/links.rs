@@ -1,7 +1,7 @@
 //! Links in transit: those that a holder sends to other slots, and those appended to a host that is
 //! not loaded.
 //!
-//! Does not depend on the slots for which they are.
+//! Does not depend on the slots to which they go.
 
 use super::{
     bytes::ChunkReader,
@@ -12,18 +12,18 @@ use crate::{
     canonical::{CanonicalUrl, MAX_URL_BYTES},
     link::Link,
     parameters::ParameterList,
-    turned_away::TurnedAwayCounts,
+    reject_reason::RejectCounts,
 };
 
 /// Maximum links per chunk. A worker with more packs several chunks.
 pub const MAX_LINKS_PER_CHUNK: usize = 50_000;
 
-/// The likely start of the first link.
+/// The first link's likely start.
 const START: &str = "https://";
 
 const _: () = assert!(MAX_LINKS_PER_CHUNK * MAX_URL_BYTES <= MAX_TEXT_BYTES);
 
-/// Packs links into chunks of at most [`MAX_LINKS_PER_CHUNK`], in order of their URLs.
+/// Packs links into chunks of at most [`MAX_LINKS_PER_CHUNK`], in URL order.
 #[must_use]
 pub fn pack_links(links: &[Link]) -> Vec<Vec<u8>> {
     let pack = |links: &[Link]| pack_entries(&mut links.iter().map(entry).collect::<Vec<_>>());
@@ -31,7 +31,9 @@ pub fn pack_links(links: &[Link]) -> Vec<Vec<u8>> {
 }
 
 fn entry(Link { url, attributes, via }: &Link) -> Entry<&str> {
-    let (url, attributes, via) = (url.fetched(), *attributes, via.clone());
+    let url = url.fetched();
+    let attributes = *attributes;
+    let via = via.clone();
     Entry { url, attributes, via, retries: 0, not_before_s: 0 }
 }
 
@@ -42,16 +44,16 @@ pub(crate) fn pack_entries(entries: &mut [Entry<&str>]) -> Vec<u8> {
     close(chunk)
 }
 
-/// The links of a chunk.
+/// The links in a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnpackedLinks {
-    /// The links, in order of their URLs.
+    /// The links, in URL order.
     pub links: Vec<Link>,
-    /// Links whose text this program cannot parse, unlike the program that packed it.
-    pub turned_away: TurnedAwayCounts,
+    /// Links that this program cannot parse, unlike the program that packed them.
+    pub rejected: RejectCounts,
 }
 
-/// Unpacks the links of a chunk.
+/// Unpacks the links in a chunk.
 ///
 /// # Errors
 /// Returns an error for the first invalid byte or field.
@@ -66,7 +68,7 @@ pub fn unpack_links(chunk: &[u8], parameters: &ParameterList) -> Result<Unpacked
         let Entry { url, attributes, via, .. } = entry;
         match CanonicalUrl::parse(url, parameters) {
             Ok(url) => found.links.push(Link { url, attributes, via }),
-            Err(error) => found.turned_away.count(error.into()),
+            Err(error) => found.rejected.count(error.into()),
         }
         Ok(())
     })?;
@@ -83,11 +85,11 @@ mod tests {
     use super::*;
     use crate::{
         link::{Attributes, LinkFlags},
-        turned_away::TurnedAway,
+        reject_reason::RejectReason,
     };
 
     #[test]
-    fn links_come_back_with_what_is_fetched_and_their_attributes() {
+    fn links_round_trip_with_their_fetched_form_and_attributes() {
         let parameters = ParameterList::default();
         let urls = ["http://b.example/?utm_source=x", "http://a.example/%7e", "http://a.example/"];
         let links = urls.map(|url| Link {
@@ -99,14 +101,14 @@ mod tests {
         let mut expected = links.to_vec();
         expected.reverse();
         let unpacked = unpack_links(&chunks[0], &parameters).unwrap();
-        assert_eq!((unpacked.links, unpacked.turned_away.total()), (expected, 0));
+        assert_eq!((unpacked.links, unpacked.rejected.total()), (expected, 0));
         assert_eq!((chunks.len(), pack_links(&[]).len()), (1, 0));
         let damaged = close(chunks[0][..20].to_vec());
         assert!(unpack_links(&damaged, &parameters).is_err());
     }
 
     #[test]
-    fn a_text_that_is_no_url_any_more_costs_one_link_and_not_the_chunk() {
+    fn a_string_that_is_no_longer_a_url_costs_only_its_link() {
         let entry = |url| {
             let attributes = Attributes::default();
             Entry { url, attributes, via: None, retries: 0, not_before_s: 0 }
@@ -118,11 +120,11 @@ mod tests {
             &mut [entry("http://a.example/"), entry("gopher://a.example/")],
         );
         let found = unpack_links(&close(chunk), &ParameterList::default()).unwrap();
-        assert_eq!((found.links.len(), found.turned_away.of(TurnedAway::Scheme)), (1, 1));
+        assert_eq!((found.links.len(), found.rejected.of(RejectReason::Scheme)), (1, 1));
     }
 
     #[test]
-    fn numbers_out_of_bounds_harm_no_other_field() {
+    fn numbers_out_of_bounds_affect_no_other_field() {
         let parameters = ParameterList::default();
         let flags = LinkFlags::SEED;
         let attributes = Attributes { depth: u16::MAX, priority: 255, hops: 255, flags };
@@ -135,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_give_links_or_an_error(fields: Vec<u8>) {
+        fn any_bytes_yield_links_or_an_error(fields: Vec<u8>) {
             let mut chunk = open(ChunkKind::Links);
             chunk.extend(fields);
             unpack_links(&close(chunk), &ParameterList::default()).ok();

@@ -1,4 +1,4 @@
-//! A host's page content in a chunk: hashes of pages and of lines. A snapshot has both sets, and a
+//! A host's page content in a chunk: page hashes and line hashes. A snapshot has both sets, and a
 //! delta has the new hashes.
 
 use super::{
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{canonical::UrlHash, seen_hashes::SeenHashes};
 
-/// Returns the hashes of one kind that a chunk stores.
+/// Returns the hashes that a chunk stores for one kind.
 pub(crate) fn seen_to_pack(kind: ChunkKind, seen: &SeenHashes) -> Vec<Vec<u32>> {
     match kind {
         ChunkKind::Snapshot => seen.all().map(<[u32]>::to_vec).into(),
@@ -24,7 +24,7 @@ pub(crate) fn push_seen(out: &mut Vec<u8>, sets: Vec<Vec<u32>>) {
     }
 }
 
-/// Reads hashes of one kind into `seen`, which then equals the packed sets.
+/// Reads one kind's hashes into `seen`, which then equals the packed sets.
 pub(crate) fn read_seen(
     reader: &mut ChunkReader<'_>,
     kind: ChunkKind,
@@ -34,7 +34,7 @@ pub(crate) fn read_seen(
     let mut read = || -> Result<Vec<u32>, ChunkError> {
         let hashes = read_hashes(reader, most)?.into_iter();
         let small = hashes.map(|UrlHash(hash)| u32::try_from(hash));
-        small.collect::<Result<_, _>>().map_err(|_| ChunkError::Field("what pages said"))
+        small.collect::<Result<_, _>>().map_err(|_| ChunkError::Field("page content"))
     };
     if kind == ChunkKind::Snapshot {
         let older = read()?;
@@ -53,7 +53,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_give_the_sets_that_were_packed(
+        fn chunks_contain_the_packed_sets(
             packs in prop::collection::vec(prop::collection::vec(any::<u32>(), 0..12), 1..8),
             snapshot_at in 0_usize..8,
         ) {

@@ -23,7 +23,7 @@ pub(crate) fn push_shapes(out: &mut Vec<u8>, changes: &ShapeChanges) {
     }
 }
 
-/// Reads changes. Those of the first version have no debts.
+/// Reads changes. In the first version, they have no debts.
 pub(crate) fn read_shapes(
     reader: &mut ChunkReader<'_>,
     has_debts: bool,
@@ -33,7 +33,8 @@ pub(crate) fn read_shapes(
     let mut slots = Vec::new();
     for index in (0..64).filter(|index| mask & 1 << index != 0) {
         let number = reader.number("shapes")?;
-        let (raised, has_hash) = (small(number >> 1)?, number & 1 == 1);
+        let raised = small(number >> 1)?;
+        let has_hash = number & 1 == 1;
         let hash = if has_hash {
             let bytes = reader.take(4, "shapes")?;
             Some(bytes.iter().fold(0, |hash, byte| hash << 8 | u32::from(*byte)))
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_come_back() {
+    fn changes_round_trip() {
         let slot =
             |index, hash, raised, debt, last| ShapeChange { index, hash, raised, debt, last };
         let slots = vec![

@@ -1,11 +1,11 @@
-//! Builds tables from patterns. Each state of a table is the set of states in which the patterns
-//! may be (the subset construction), so that reading a URL costs the same for all patterns.
+//! Builds tables from patterns.
 //!
-//! A table starts at a key's scheme, in which only words are searched. Patterns start after `://`,
-//! and again at each byte after that. A condition on the byte before a position (`^`, `\b`) is part
-//! of a state. A match that is known only with the next byte (`\b`) is counted one state later.
-//!
-//! Invariant: the work is counted, and bounded for any patterns.
+//! Each table state is the set of states that the patterns may have (the subset construction), so
+//! that reading a URL costs the same for all patterns. A table starts at a key's scheme, in which
+//! only words are searched. Patterns start after `://`, and again at each byte after this. If a
+//! condition looks at the previous byte (`^`, `\b`), it is part of a state. If a match is known
+//! only with the next byte (`\b`), it is counted one state later. Invariant: the work is counted,
+//! and bounded for any patterns.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -23,7 +23,7 @@ pub(super) struct TooLarge;
 /// The bytes before a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Before {
-    /// A byte of the scheme, or nothing.
+    /// A byte in the scheme, or nothing.
     Scheme,
     /// The first slash after the scheme.
     Slash,
@@ -79,17 +79,17 @@ fn is_of_words(look: Look) -> bool {
     !matches!(look, Start | StartLF | StartCRLF | End | EndLF | EndCRLF)
 }
 
-/// A state of the table.
+/// A table state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Subset {
     before: Before,
-    /// States of patterns, ascending, without those in which all patterns start.
+    /// Pattern states, ascending, without those in which all patterns start.
     nodes: Vec<u32>,
     /// Patterns that matched before the last byte, but needed that byte to tell.
     late: Vec<u16>,
 }
 
-/// The closure of a state without reading a byte: states that read one, and the matching patterns,
+/// A state's closure without reading a byte: the states that read one, and the matching patterns,
 /// ascending.
 #[derive(Debug, Clone, Default)]
 struct Closure {
@@ -97,14 +97,14 @@ struct Closure {
     matches: Vec<u16>,
 }
 
-/// The closure of the start states: the next states by column, and the matching patterns.
+/// The start states' closure: the next states by column, and the matching patterns.
 #[derive(Debug)]
 struct Begun {
     by_column: Vec<Vec<u32>>,
     matches: Vec<u16>,
 }
 
-/// Builds a table from some patterns. Subtracts the cost of the work from `steps`.
+/// Builds a table from some patterns. Subtracts its cost from `steps`.
 pub(super) fn determinize(
     nodes: &Nodes,
     patterns: Range<usize>,
@@ -124,7 +124,7 @@ struct Builder<'a> {
     nodes: &'a Nodes,
     steps: &'a mut u64,
     columns: [u8; 256],
-    /// The first byte of each column.
+    /// Each column's first byte.
     first_bytes: Vec<u8>,
     width: usize,
     /// Whether a pattern has a word boundary.
@@ -139,7 +139,7 @@ struct Builder<'a> {
     buckets: Vec<Vec<u32>>,
     found: Vec<Found>,
     found_places: HashMap<Found, u16>,
-    /// The number of the last closure that contained each node.
+    /// The last closure that contained each node, by its number.
     seen: Vec<u32>,
     closures: u32,
 }
@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
     fn add_row(&mut self, subset: &Subset) -> Result<(), TooLarge> {
         let kinds: &[After] =
             if self.has_words { &[After::Other, After::Word] } else { &[After::Other] };
-        // The buckets are reused, so that a row needs no allocations of its own.
+        // The buckets are reused, so that a row needs no further allocations.
         let mut buckets = std::mem::take(&mut self.buckets);
         let mut matches: Vec<Vec<u16>> = Vec::new();
         for after in kinds {
@@ -283,7 +283,7 @@ impl<'a> Builder<'a> {
         self.pay(self.width)
     }
 
-    /// Returns the closure of patterns that start at a position.
+    /// Returns the closure when all patterns start at a position.
     fn begin(&mut self, before: Before, after: After) -> Result<&Begun, TooLarge> {
         if !self.begun.contains_key(&(before, after)) {
             let [patterns, words] = self.starts.clone();
@@ -298,8 +298,7 @@ impl<'a> Builder<'a> {
         self.begun.get(&(before, after)).ok_or(TooLarge)
     }
 
-    /// Adds the states to which readers lead to the buckets of their columns, for bytes of one
-    /// kind.
+    /// Adds the states to which readers lead to their columns' buckets, for one kind of byte.
     fn read(
         &mut self,
         readers: &[u32],
@@ -350,7 +349,7 @@ impl<'a> Builder<'a> {
         Ok(closure)
     }
 
-    /// Returns the index for the meaning of some matching patterns.
+    /// Returns the index for the meaning that some matching patterns have.
     fn found_by<'b>(&mut self, patterns: impl Iterator<Item = &'b u16>) -> u16 {
         let mut found = Found::default();
         for pattern in patterns {
@@ -359,7 +358,7 @@ impl<'a> Builder<'a> {
                 Meaning::OfWord(word) => found.words |= 1 << word,
             }
         }
-        // There are no more of them than rows.
+        // There are at most as many as rows.
         let next = u16::try_from(self.found.len()).unwrap_or_default();
         let place = *self.found_places.entry(found).or_insert(next);
         if place == next {

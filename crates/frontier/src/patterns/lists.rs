@@ -16,7 +16,7 @@ pub(crate) const MAX_WORDS: usize = 64;
 /// Maximum number of filters with rules.
 pub const MAX_FILTER_LISTS: usize = MAX_LISTS - FIRST_FILTER;
 
-/// The index of each list.
+/// Each list's index.
 pub(super) const EXCLUDE: usize = 0;
 pub(super) const INCLUDE: usize = 1;
 pub(super) const FIRST_FILTER: usize = 2;
@@ -33,7 +33,7 @@ pub enum PatternError {
         /// Position in the list, from 1.
         number: usize,
     },
-    /// A glob starts with a scheme, which is not part of the text that it must match.
+    /// The glob starts with a scheme, which is not part of the string that it must match.
     #[error("pattern {number}: leave out the scheme, as in example.com/blog/*")]
     SchemeInGlob {
         /// Position in the list, from 1.
@@ -55,8 +55,8 @@ pub enum PatternError {
     },
     /// The pattern alone does not fit into a table.
     #[error(
-        "pattern {number} is too complex: shorten its repetitions, such as .{{100}}, and what is \
-         optional before them, or write a glob"
+        "pattern {number} is too complex: shorten its repetitions, such as .{{100}}, and the \
+         optional parts before them, or use a glob"
     )]
     TooComplex {
         /// Position in the list, from 1.
@@ -64,9 +64,9 @@ pub enum PatternError {
     },
     /// The patterns together need more than four tables.
     #[error(
-        "from pattern {number} on it is too much: all patterns of a crawl (include, exclude, rules \
-         of its filters, and words of its priorities) must fit together; take fewer, begin \
-         globs with their host instead of `*`, or import hosts as a list for a filter"
+        "the patterns are too complex together from pattern {number} on: all patterns of a crawl \
+         (include, exclude, filter rules and priority words) must fit; use fewer, start globs \
+         with their host instead of `*`, or import hosts as a filter list"
     )]
     TooLarge {
         /// Position in the list, from 1.
@@ -108,11 +108,11 @@ pub struct PatternListError {
 /// A crawl's patterns and words, as written.
 #[derive(Debug, Clone, Default)]
 pub struct PatternLists<'a> {
-    /// Patterns of which none may match.
+    /// Patterns that must not match.
     pub exclude: Vec<&'a str>,
-    /// Patterns of which at least one must match, if there are any.
+    /// If there are include patterns, at least one must match.
     pub include: Vec<&'a str>,
-    /// The rules of each filter. The first that matches decides.
+    /// Each filter's rules. The first that matches decides.
     pub filters: Vec<Vec<&'a str>>,
     /// Words in lower case, at most [`MAX_WORDS`].
     pub words: Vec<&'a str>,

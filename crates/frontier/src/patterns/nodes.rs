@@ -1,4 +1,4 @@
-//! The states of all a crawl's patterns in one list: a nondeterministic automaton.
+//! The states for all of a crawl's patterns in one list: a nondeterministic automaton.
 //!
 //! Does not depend on how patterns are written, or on how the automaton is used.
 
@@ -7,8 +7,8 @@ use regex_automata::{
     util::look::Look,
 };
 
-/// Maximum states for all a crawl's patterns. Each byte of a literal takes one, so more would not
-/// fit into the tables either.
+/// Maximum states for all of a crawl's patterns. Each byte in a literal takes one, so more would
+/// not fit into the tables either.
 const MAX_NODES: usize = 200_000;
 
 /// A transition to a state for bytes in a range.
@@ -32,16 +32,16 @@ pub(super) enum Node {
     Match(u16),
 }
 
-/// What a pattern's match means.
+/// The meaning of a pattern's match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// The pattern at this position of this list matches.
+    /// The pattern at this position in this list matches.
     OfList { list: u8, position: u16 },
-    /// The URL has the word of this number.
+    /// The URL contains the word with this number.
     OfWord(u8),
 }
 
-/// A pattern's start state, and what its match means.
+/// A pattern's start state, and the meaning of its match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) start: u32,
@@ -52,7 +52,7 @@ pub(super) struct Pattern {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyNodes;
 
-/// The states of all patterns.
+/// The states for all patterns.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     pub(super) nodes: Vec<Node>,

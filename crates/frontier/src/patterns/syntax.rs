@@ -1,4 +1,4 @@
-//! Parses patterns: globs, expressions and words become states of an automaton.
+//! Parses patterns: converts globs, expressions and words to an automaton's states.
 //!
 //! Does not depend on how the automaton is used.
 
@@ -17,14 +17,14 @@ use super::{
     nodes::{Meaning, Nodes},
 };
 
-/// Maximum memory for one pattern's states, in bytes: twice as much as a table may have. A
-/// repetition of a repetition would take gigabytes.
+/// Maximum memory for one pattern's states, in bytes: twice as much as a table may have. A nested
+/// repetition would take gigabytes.
 const MAX_STATES_BYTES: usize = 1 << 20;
 
-/// The list and the position (from 1) of each pattern.
+/// Each pattern's list and its position (from 1).
 pub(super) type Places = Vec<(UrlPatternList, usize)>;
 
-/// Compiles all patterns of a crawl.
+/// Compiles all of a crawl's patterns.
 pub(super) fn nodes_of(lists: &PatternLists<'_>) -> Result<(Nodes, Places), PatternListError> {
     let mut nodes = Nodes::default();
     let mut places = Places::new();
@@ -86,7 +86,7 @@ fn add(
     nodes.push(&states, meaning).map_err(|_| PatternError::TooLarge { number })
 }
 
-/// Returns the last line of the parser's message, which contains the reason. The other lines draw
+/// Returns the last line in the parser's message, which contains the reason. The other lines show
 /// its position.
 fn reason(error: &BuildError) -> String {
     let text =
@@ -106,7 +106,7 @@ fn expression_of(pattern: &str, number: usize) -> Result<String, PatternError> {
     }
 }
 
-/// Returns the expression that matches a text literally.
+/// Returns the expression that matches a string literally.
 fn literal(text: &str) -> String {
     let mut expression = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,23 +1,23 @@
-//! A deterministic automaton as a table: each byte of a URL costs one lookup.
+//! A deterministic automaton as a table: each byte in a URL costs one lookup.
 //!
 //! Rows are addressed by their offset, so that a step is one addition and one load. Matches are
 //! added at each step without a branch, because mispredicted branches cost more. Does not depend on
-//! what patterns are.
+//! the meaning of patterns.
 
-/// Maximum entries in a table: the range of a 16-bit offset, 128 KiB.
+/// Maximum entries in a table: as many as 16-bit offsets address, 128 KiB.
 pub(super) const MAX_ENTRIES: usize = 1 << 16;
-/// Maximum pattern lists: exclude, include, and the rules of up to 10 filters.
+/// Maximum pattern lists: exclude, include, and rules for up to 10 filters.
 pub(super) const MAX_LISTS: usize = 12;
 /// The position that means no match. Positions are compared as signed numbers, several at a time.
 const NONE: i16 = i16::MAX;
-/// The last entries of a row: the matches before the next byte, and those at the end.
+/// The last entries in a row: the matches before the next byte, and those at the end.
 const MATCHED: usize = 2;
 const MATCHED_AT_END: usize = 1;
 
 /// A set of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Found {
-    /// The position of the first matching pattern in each list.
+    /// The first matching pattern in each list, by position.
     first: [i16; MAX_LISTS],
     /// The words, one bit each.
     pub(super) words: u64,
@@ -30,7 +30,7 @@ impl Default for Found {
 }
 
 impl Found {
-    /// Adds the match of a pattern in a list.
+    /// Adds a pattern's match in a list.
     pub(super) fn add_pattern(&mut self, list: u8, position: u16) {
         let position = i16::try_from(position).unwrap_or(NONE);
         if let Some(first) = self.first.get_mut(usize::from(list)) {
@@ -38,7 +38,7 @@ impl Found {
         }
     }
 
-    /// Returns the position of the first matching pattern in a list.
+    /// Returns the first matching pattern in a list, by position.
     pub(super) fn first_of(&self, list: usize) -> Option<usize> {
         let first = self.first.get(list).filter(|first| **first != NONE)?;
         usize::try_from(*first).ok()
@@ -56,16 +56,16 @@ impl Found {
 /// A table. The search starts in its first row.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
-    /// The column of each byte.
+    /// Each byte's column.
     columns: [u8; 256],
     width: usize,
-    /// Rows of `width` entries: the offset of the next row by column, and two indexes into `found`.
+    /// Rows with `width` entries: the next row's offset by column, and two indexes into `found`.
     rows: Vec<u16>,
     found: Vec<Found>,
 }
 
 impl Table {
-    /// Returns the width of rows with this many columns.
+    /// Returns how wide rows with this many columns are.
     pub(super) fn width(columns: usize) -> usize {
         columns + MATCHED
     }
@@ -82,7 +82,7 @@ impl Table {
     }
 }
 
-/// Reads a text with several tables concurrently, because their loads do not wait for each other.
+/// Reads a string with several tables concurrently, because their loads do not wait for each other.
 pub(super) fn search(tables: &[Table], text: &[u8]) -> Found {
     match tables {
         [] => Found::default(),

@@ -1,5 +1,5 @@
-//! Patterns match exactly like a regular expression engine, whatever they are compiled with, and
-//! patterns that cost too much are rejected with their name.
+//! Patterns must match exactly like a regular expression engine, however they are compiled.
+//! Patterns that cost too much must be rejected with their name.
 
 use proptest::prelude::*;
 use regex::bytes::RegexSetBuilder;
@@ -11,7 +11,7 @@ fn compile(patterns: &[&str]) -> Result<UrlPatterns, PatternError> {
     UrlPatterns::compile(&lists).map_err(|error| error.error)
 }
 
-/// Returns the position of the first of these patterns that matches `host/path?query`.
+/// Returns the first of these patterns that matches `host/path?query`, by position.
 fn first_match(patterns: &UrlPatterns, text: &str) -> Option<usize> {
     of_key(patterns, &format!("https://{text}")).rule_of(0)
 }
@@ -94,7 +94,7 @@ fn bad_patterns_are_errors_that_name_them() {
 }
 
 #[test]
-fn what_costs_more_than_a_crawl_may_is_refused_by_name() {
+fn patterns_over_the_cost_limit_are_rejected_by_name() {
     let too_complex = [
         "re:((a{99}){99}){99}",
         "re:(?:.?){24000}[^a-z0-9/.:_?=-]",
@@ -109,9 +109,9 @@ fn what_costs_more_than_a_crawl_may_is_refused_by_name() {
         assert_eq!(error, PatternError::TooComplex { number: 2 }, "{pattern}");
         assert!(error.is_of_cost() && error.to_string().starts_with("pattern 2 is too complex"));
     }
-    // As many states at a time, but always the same ones.
+    // This has as many active states, but always the same ones.
     assert!(compile(&["re:(?:.?){3000}[^a-z0-9/.:_?=-]"]).is_ok());
-    // Each host fits alone.
+    // Each host's patterns fit on their own.
     let hosts: Vec<String> =
         (0..1_000).map(|n| format!("*.{n}-of-a-thousand-hosts.example")).collect();
     let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
@@ -131,7 +131,7 @@ fn what_costs_more_than_a_crawl_may_is_refused_by_name() {
 }
 
 #[test]
-fn what_fits_alone_is_never_called_complex_beside_others() {
+fn patterns_that_fit_alone_are_never_called_complex_among_others() {
     for pattern in ["re:[ab].{10}x", r"re:/\d{4}/\d{2}/", "*/a/*page="] {
         assert!(compile(&[pattern]).is_ok(), "{pattern}");
         for number in (2..200).step_by(11) {
@@ -145,7 +145,7 @@ fn what_fits_alone_is_never_called_complex_beside_others() {
 }
 
 #[test]
-fn what_people_write_fits() {
+fn typical_patterns_fit() {
     let real = [
         r"re:[?&](sort|order|dir|view|print)=",
         r"re:/(login|logout|signup|cart|checkout|account)\b",
@@ -211,7 +211,7 @@ fn expression() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn patterns_match_as_an_engine_of_regular_expressions_says(
+    fn patterns_match_like_a_regular_expression_engine(
         lists in proptest::collection::vec(proptest::collection::vec(expression(), 0..4), 1..4),
         words in proptest::collection::vec("[abc/.:]{1,3}", 0..4),
         text in "[abcB/.:]{0,12}",

@@ -3,7 +3,7 @@
 //!
 //! Does not depend on why an origin is unreachable.
 
-use super::{host_state::HostState, turns::Turn};
+use super::{host_state::HostState, pending::PendingUrl};
 use crate::{
     canonical::CanonicalUrl,
     link::{Link, LinkFlags},
@@ -12,10 +12,11 @@ use crate::{
 };
 
 impl HostState {
-    /// Returns http URLs for pending URLs of an origin that were submitted without a scheme. Each
-    /// is returned only by the first call.
+    /// Returns http URLs for an origin's pending URLs that were submitted without a scheme. Only
+    /// the first call returns each.
     pub fn over_http(&mut self, origin: Origin, parameters: &ParameterList) -> Vec<Link> {
-        let (pending, mut links) = (&self.pending, Vec::new());
+        let pending = &self.pending;
+        let mut links = Vec::new();
         self.bare.retain(|hash| {
             let Some(pending) = pending.get(hash) else { return false };
             if pending.origin() != Some(origin) {
@@ -37,10 +38,10 @@ impl HostState {
     /// Returns the pending URL that was submitted without a scheme and is the https form of this
     /// one. `None` if there is no such URL.
     #[must_use]
-    pub fn bare_of(&self, http_url: &str, parameters: &ParameterList) -> Option<Turn> {
+    pub fn bare_of(&self, http_url: &str, parameters: &ParameterList) -> Option<PendingUrl> {
         let hash = with_scheme("https", http_url, parameters)?.hash();
         let pending = self.pending.get(&hash)?;
-        pending.attributes.flags.contains(LinkFlags::BARE).then(|| pending.turn(hash))
+        pending.attributes.flags.contains(LinkFlags::BARE).then(|| pending.pending_url(hash))
     }
 }
 
@@ -52,15 +53,15 @@ fn with_scheme(scheme: &str, url: &str, parameters: &ParameterList) -> Option<Ca
 
 #[cfg(test)]
 mod tests {
-    use super::{super::turns::Ending, *};
-    use crate::{budget::SiteUse, rules::Rules};
+    use super::{super::pending::FinalState, *};
+    use crate::{budget::SiteUsage, rules::Rules};
 
     fn submitted(url: &str) -> Link {
         Link::submitted(CanonicalUrl::parse(url, &ParameterList::default()).unwrap(), true, 3)
     }
 
     #[test]
-    fn what_has_no_scheme_is_over_http_once_and_found_by_that() {
+    fn a_bare_url_is_returned_over_http_once_and_found_by_it() {
         let parameters = ParameterList::default();
         let links = [
             submitted("https://a.example/x?b=1").bare(),
@@ -68,7 +69,7 @@ mod tests {
             submitted("https://a.example/z"),
         ];
         let mut state = HostState::new("a.example");
-        state.merge(links, &Rules::default(), &mut SiteUse::default());
+        state.merge(links, &Rules::default(), &mut SiteUsage::default());
         let packed = state.pack(crate::never_paused);
         let chunks = [packed.unwrap().bytes];
         let chunks = chunks.iter().map(Vec::as_slice);
@@ -81,22 +82,22 @@ mod tests {
         let flags = LinkFlags::SEED.with(LinkFlags::URGENT);
         assert_eq!((attributes.flags, attributes.priority), (flags, 3));
         assert_eq!(state.over_http(origin, &parameters), []);
-        let url = |http: &str| state.bare_of(http, &parameters).map(|turn| turn.url);
+        let url = |http: &str| state.bare_of(http, &parameters).map(|pending| pending.url);
         assert_eq!(url("http://a.example/x?b=1").as_deref(), Some("https://a.example/x?b=1"));
         assert_eq!(url("http://a.example/z"), None, "its scheme was submitted");
         let hash = submitted("https://a.example/x?b=1").url.hash();
-        state.answer(hash, Ending::Failed);
+        state.finish(hash, FinalState::Failed);
         assert_eq!(state.bare_of("http://a.example/x?b=1", &parameters), None);
         let other = Origin::of("https://a.example:8443/").unwrap();
         assert_eq!(state.over_http(other, &parameters).len(), 1);
     }
 
     #[test]
-    fn a_url_that_another_link_names_without_a_scheme_is_bare() {
+    fn a_pending_url_becomes_bare_if_another_link_is() {
         let parameters = ParameterList::default();
         let links = [submitted("https://a.example/"), submitted("https://a.example/").bare()];
         let mut state = HostState::new("a.example");
-        state.merge(links, &Rules::default(), &mut SiteUse::default());
+        state.merge(links, &Rules::default(), &mut SiteUsage::default());
         let origin = Origin::of("https://a.example/").unwrap();
         assert_eq!(state.over_http(origin, &parameters).len(), 1);
     }

@@ -2,8 +2,8 @@
 //! this module.
 //!
 //! Invariants: a URL is pending or finished, never both. A pending URL is either in `queues` or in
-//! `asked`. The number of finished URLs equals the total of the four sums. Does not depend on why a
-//! part changes.
+//! `in_flight`. The number of finished URLs equals the total of the four sums. Does not depend on
+//! why a part changes.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -24,11 +24,11 @@ use crate::{
 /// days.
 pub const MAX_KNOWN_PER_HOST: usize = 1_000_000;
 
-/// Maximum total length of a host's pending URLs, in bytes: 134 bytes for each of a million URLs,
-/// twice what real ones have. A chunk cannot hold more.
+/// Maximum total length of a host's pending URLs, in bytes: 134 bytes each for a million URLs,
+/// twice as long as real ones. A chunk cannot hold more.
 pub const MAX_PENDING_BYTES: usize = MAX_TEXT_BYTES;
 
-/// Numbers of a host's URLs, by their state.
+/// Numbers of a host's URLs, by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sums {
     /// All known URLs: the total of the others.
@@ -50,7 +50,7 @@ pub struct Sums {
 pub(super) struct Pending {
     pub(super) url: Box<str>,
     pub(super) attributes: Attributes,
-    /// The URL whose link or redirect led to it.
+    /// The URL that links or redirects to it.
     pub(super) via: Option<Arc<str>>,
     pub(super) retries: u8,
     /// Seconds since 1970. 0 if it is due.
@@ -75,17 +75,18 @@ pub struct HostState {
     pub(super) host: Box<str>,
     pub(super) pending: HashMap<UrlHash, Pending>,
     pub(super) referrers: Referrers,
-    pub(super) answered: HashSet<UrlHash>,
+    pub(super) finished: HashSet<UrlHash>,
     /// Pending URLs that are not in flight.
     pub(super) queues: OriginQueues,
-    /// Pending URLs that are in flight.
-    pub(super) asked: HashSet<UrlHash>,
-    /// The four sums of finished URLs. `known` and `pending` are not kept here; see [`Self::sums`].
+    /// Pending URLs in flight.
+    pub(super) in_flight: HashSet<UrlHash>,
+    /// The four sums for finished URLs. `known` and `pending` are not kept here; see
+    /// [`Self::sums`].
     pub(super) ended: Sums,
     /// Known URLs that are pages: neither requisites nor sitemaps.
     pub(super) pages: u64,
     pub(super) shapes: ShapeCounts,
-    /// The content of pages.
+    /// The pages' content.
     pub(super) novelty: Novelty,
     /// Total length of the pending URLs, in bytes.
     pub(super) pending_bytes: usize,
@@ -97,10 +98,10 @@ pub struct HostState {
     /// time changed.
     pub(super) has_unmerged: bool,
     /// URLs that finished since the last pack.
-    pub(super) newly_answered: Vec<UrlHash>,
+    pub(super) newly_finished: Vec<UrlHash>,
     /// Number of packs so far, by all holders.
     pub(super) generation: u64,
-    /// Size in bytes of the last snapshot, and of all deltas since.
+    /// The last snapshot's size in bytes, and the size of all deltas since.
     pub(super) snapshot_bytes: usize,
     pub(super) delta_bytes: usize,
 }
@@ -110,7 +111,7 @@ impl PartialEq for HostState {
     fn eq(&self, other: &Self) -> bool {
         self.host == other.host
             && self.pending == other.pending
-            && self.answered == other.answered
+            && self.finished == other.finished
             && self.sums() == other.sums()
             && self.pages == other.pages
             && self.shapes == other.shapes
@@ -119,17 +120,17 @@ impl PartialEq for HostState {
 }
 
 impl HostState {
-    /// Creates the state of a host without known URLs. Takes a host in the form of
-    /// [`crate::CanonicalUrl::host`].
+    /// Creates a state without known URLs. The host has the form that [`crate::CanonicalUrl::host`]
+    /// returns.
     #[must_use]
     pub fn new(host: &str) -> Self {
         Self {
             host: host.into(),
             pending: HashMap::new(),
             referrers: Referrers::default(),
-            answered: HashSet::new(),
+            finished: HashSet::new(),
             queues: OriginQueues::default(),
-            asked: HashSet::new(),
+            in_flight: HashSet::new(),
             ended: Sums::default(),
             pages: 0,
             shapes: ShapeCounts::default(),
@@ -138,7 +139,7 @@ impl HostState {
             changed: HashSet::new(),
             bare: BTreeSet::new(),
             has_unmerged: false,
-            newly_answered: Vec::new(),
+            newly_finished: Vec::new(),
             generation: 0,
             snapshot_bytes: 0,
             delta_bytes: 0,
@@ -154,20 +155,20 @@ impl HostState {
     /// Returns true if a URL is pending or finished.
     #[must_use]
     pub fn knows(&self, hash: UrlHash) -> bool {
-        self.answered.contains(&hash) || self.pending.contains_key(&hash)
+        self.finished.contains(&hash) || self.pending.contains_key(&hash)
     }
 
     /// Returns true if a URL is finished.
     #[must_use]
-    pub fn has_answered(&self, hash: UrlHash) -> bool {
-        self.answered.contains(&hash)
+    pub fn is_finished(&self, hash: UrlHash) -> bool {
+        self.finished.contains(&hash)
     }
 
-    /// Returns the numbers of URLs by their state.
+    /// Returns the numbers of URLs by state.
     #[must_use]
     pub fn sums(&self) -> Sums {
-        let (pending, answered) = (self.pending.len() as u64, self.answered.len() as u64);
-        Sums { known: pending + answered, pending, ..self.ended }
+        let (pending, finished) = (self.pending.len() as u64, self.finished.len() as u64);
+        Sums { known: pending + finished, pending, ..self.ended }
     }
 
     /// Returns the number of known URLs that are pages: neither requisites nor sitemaps.
@@ -180,34 +181,34 @@ impl HostState {
     /// dropped.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
-        self.has_unmerged || !self.changed.is_empty() || !self.newly_answered.is_empty()
+        self.has_unmerged || !self.changed.is_empty() || !self.newly_finished.is_empty()
     }
 
     /// Returns the approximate memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        // A map has room for up to 16/7 of its entries, a B-tree for up to twice.
+        // A map has room for up to 16/7 times its entries, a B-tree for up to twice.
         let pending = size_of::<(UrlHash, Pending)>() * 2 + size_of::<Place>() * 2;
-        let answered = size_of::<UrlHash>() * 2;
+        let finished = size_of::<UrlHash>() * 2;
         size_of::<Self>()
             + self.pending_bytes
             + self.referrers.memory_bytes()
             + self.novelty.memory_bytes()
             + pending * self.pending.len()
-            + answered
-                * (self.answered.len()
+            + finished
+                * (self.finished.len()
                     + self.changed.len()
-                    + self.newly_answered.len()
+                    + self.newly_finished.len()
                     + self.bare.len())
     }
 
-    /// Returns the string with which most URLs of the host start. Chunks omit it from their first
+    /// Returns the string with which most URLs on the host start. Chunks omit it from their first
     /// URL, so it is part of their format.
     pub(super) fn usual_start(&self) -> String {
         format!("https://{}/", self.host)
     }
 
-    /// Adds a URL that is not known as pending.
+    /// Adds an unknown URL as pending.
     pub(super) fn insert_pending(&mut self, hash: UrlHash, mut pending: Pending) {
         pending.via = pending.via.and_then(|via| self.referrers.add(via));
         self.queues.insert(pending.origin(), pending.place(hash), pending.not_before_s);
@@ -222,7 +223,7 @@ impl HostState {
     pub(super) fn remove_pending(&mut self, hash: UrlHash) -> Option<Pending> {
         let pending = self.pending.remove(&hash)?;
         self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s);
-        self.asked.remove(&hash);
+        self.in_flight.remove(&hash);
         self.bare.remove(&hash);
         if let Some(via) = &pending.via {
             self.referrers.remove(via);
@@ -250,12 +251,12 @@ impl HostState {
         let sums = self.sums();
         let ended = sums.captured + sums.failed + sums.refused + sums.left;
         assert_eq!(sums.known, sums.pending + ended);
-        assert_eq!(self.answered.len() as u64, ended);
-        assert!(self.pending.keys().all(|hash| !self.answered.contains(hash)));
+        assert_eq!(self.finished.len() as u64, ended);
+        assert!(self.pending.keys().all(|hash| !self.finished.contains(hash)));
         let queued = self.queues.hashes();
-        assert_eq!(queued.len() + self.asked.len(), self.pending.len());
+        assert_eq!(queued.len() + self.in_flight.len(), self.pending.len());
         assert!(queued.iter().all(|hash| self.pending.contains_key(hash)));
-        assert!(self.asked.iter().all(|hash| self.pending.contains_key(hash)));
+        assert!(self.in_flight.iter().all(|hash| self.pending.contains_key(hash)));
         assert!(self.changed.iter().all(|hash| self.pending.contains_key(hash)));
         let bytes: usize = self.pending.values().map(|pending| pending.url.len()).sum();
         assert_eq!(self.pending_bytes, bytes);

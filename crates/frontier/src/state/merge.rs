@@ -1,35 +1,35 @@
 //! Merges links into their host's state.
 //!
-//! A known link counts as known before any rule is evaluated: most links on a page are known, and
-//! no rule can change them. For an unknown link, the crawl's rules come first, then the budgets of
-//! site and shape, then the limits of a host. Does not depend on where a link came from, or on page
-//! content.
+//! A known link counts as known before any rule is evaluated, because most links on a page are
+//! known, and no rule can change this. For an unknown link, the crawl's rules come first, then the
+//! budgets for site and shape, then the host's limits. Does not depend on where a link was found,
+//! or on page content.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Pending};
 use crate::{
-    budget::{MAX_HOSTS_PER_SITE, SiteUse},
+    budget::{MAX_HOSTS_PER_SITE, SiteUsage},
     link::{Attributes, Link, LinkFlags},
     patterns::UrlMatches,
     priority::{MAX_PRIORITY, PriorityWords},
+    reject_reason::{RejectCounts, RejectReason},
     rules::Rules,
     shape::Shapes,
-    turned_away::{TurnedAway, TurnedAwayCounts},
 };
 
-/// The shape under which all sitemaps of a host are counted, so that their limit holds across
-/// holders. On a host with more than 63 other shapes it may be exceeded by a 65th of all counts. No
-/// known text has this hash.
+/// The shape under which a host's sitemaps are counted, so that their limit holds across holders.
+/// When a host has more than 63 other shapes, it may be exceeded by a 65th of all counts. No known
+/// string has this hash.
 const SITEMAP_SHAPE: u32 = u32::from_be_bytes(*b"smap");
 
 /// The result of merging a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkVerdict {
+pub enum MergeOutcome {
     /// It was unknown and is pending now.
     New,
     /// It was known.
     Known,
     /// It was rejected.
-    TurnedAway(TurnedAway),
+    Rejected(RejectReason),
 }
 
 /// The results of merging links, counted.
@@ -40,28 +40,28 @@ pub struct Merged {
     /// Links that were known.
     pub known: u64,
     /// Rejected links, by reason.
-    pub turned_away: TurnedAwayCounts,
+    pub rejected: RejectCounts,
 }
 
 impl Merged {
     /// Counts one link.
-    pub fn count(&mut self, verdict: LinkVerdict) {
-        match verdict {
-            LinkVerdict::New => self.new += 1,
-            LinkVerdict::Known => self.known += 1,
-            LinkVerdict::TurnedAway(reason) => self.turned_away.count(reason),
+    pub fn count(&mut self, outcome: MergeOutcome) {
+        match outcome {
+            MergeOutcome::New => self.new += 1,
+            MergeOutcome::Known => self.known += 1,
+            MergeOutcome::Rejected(reason) => self.rejected.count(reason),
         }
     }
 }
 
 impl HostState {
-    /// Merges links in order, and updates `site`, the usage of the host's site in the crawl. Every
+    /// Merges links in order, and updates `site`, the usage of the host's site in this crawl. Every
     /// link is counted once.
     pub fn merge(
         &mut self,
         links: impl IntoIterator<Item = Link>,
         rules: &Rules,
-        site: &mut SiteUse,
+        site: &mut SiteUsage,
     ) -> Merged {
         let mut merged = Merged::default();
         for link in links {
@@ -71,13 +71,13 @@ impl HostState {
     }
 
     /// Merges one link. A link to another host is rejected.
-    pub fn merge_link(&mut self, link: Link, rules: &Rules, site: &mut SiteUse) -> LinkVerdict {
+    pub fn merge_link(&mut self, link: Link, rules: &Rules, site: &mut SiteUsage) -> MergeOutcome {
         let hash = link.url.hash();
         if *self.host != *link.url.host() {
-            return LinkVerdict::TurnedAway(TurnedAway::Host);
+            return MergeOutcome::Rejected(RejectReason::Host);
         }
-        if self.answered.contains(&hash) {
-            return LinkVerdict::Known;
+        if self.finished.contains(&hash) {
+            return MergeOutcome::Known;
         }
         let is_pending = self.pending.contains_key(&hash);
         // For a pending URL only its priority words can matter.
@@ -86,9 +86,9 @@ impl HostState {
         let attributes = with_priority(&link, &rules.priorities, &matches);
         if is_pending {
             self.raise(&link, attributes, rules, site);
-            return LinkVerdict::Known;
+            return MergeOutcome::Known;
         }
-        let is_page = !attributes.flags.is_no_page();
+        let is_page = !attributes.flags.is_requisite_or_sitemap();
         let shapes = Shapes::of(link.url.path_and_query());
         let over_budget = || match attributes.flags {
             flags if flags.contains(LinkFlags::SITEMAP) => self.over_sitemaps(rules),
@@ -101,7 +101,7 @@ impl HostState {
         let refusal = rules.refusal(&link, &matches);
         let refusal = refusal.or_else(over_budget).or_else(|| self.over_limit(&link, site));
         if let Some(reason) = refusal {
-            return LinkVerdict::TurnedAway(reason);
+            return MergeOutcome::Rejected(reason);
         }
         site.hosts += u64::from(self.is_unknown());
         if is_page {
@@ -109,10 +109,11 @@ impl HostState {
         } else if attributes.flags.contains(LinkFlags::SITEMAP) {
             self.shapes.add(SITEMAP_SHAPE);
         }
-        let (url, via) = (link.url.into_fetched().into_boxed_str(), link.via);
+        let url = link.url.into_fetched().into_boxed_str();
+        let via = link.via;
         self.insert_pending(hash, Pending { url, attributes, via, retries: 0, not_before_s: 0 });
         self.changed.insert(hash);
-        LinkVerdict::New
+        MergeOutcome::New
     }
 
     /// Returns true if the link is a redirect within this host.
@@ -123,55 +124,55 @@ impl HostState {
     }
 
     fn is_unknown(&self) -> bool {
-        self.pending.is_empty() && self.answered.is_empty()
+        self.pending.is_empty() && self.finished.is_empty()
     }
 
     fn over_budget(
         &self,
         (link, shapes): (&Link, Shapes),
         rules: &Rules,
-        site: &SiteUse,
-    ) -> Option<TurnedAway> {
+        site: &SiteUsage,
+    ) -> Option<RejectReason> {
         let is_seed = link.attributes.flags.contains(LinkFlags::SEED);
-        // The reserve of the largest host limits links, not submitted URLs.
+        // The largest host's reserve limits links, not submitted URLs.
         let pages = if is_seed { site.largest } else { self.pages };
         if rules.site_budget.is_used_up(pages, *site) {
-            return Some(TurnedAway::TrapSitePages);
+            return Some(RejectReason::TrapSitePages);
         }
         let count = shapes.own.map_or(0, |own| self.shapes.count(own));
         let is_full = u64::from(count) >= rules.site_budget.of_shape();
         let is_refused = !is_seed && (is_full || self.shapes.are_closed(shapes, rules));
-        is_refused.then_some(TurnedAway::TrapShape)
+        is_refused.then_some(RejectReason::TrapShape)
     }
 
-    fn over_sitemaps(&self, rules: &Rules) -> Option<TurnedAway> {
+    fn over_sitemaps(&self, rules: &Rules) -> Option<RejectReason> {
         let known = u64::from(self.shapes.count(SITEMAP_SHAPE));
-        (known >= rules.site_budget.of_sitemaps()).then_some(TurnedAway::TrapSitemaps)
+        (known >= rules.site_budget.of_sitemaps()).then_some(RejectReason::TrapSitemaps)
     }
 
-    fn over_limit(&self, link: &Link, site: &SiteUse) -> Option<TurnedAway> {
+    fn over_limit(&self, link: &Link, site: &SiteUsage) -> Option<RejectReason> {
         if self.is_unknown() && site.hosts >= MAX_HOSTS_PER_SITE {
-            return Some(TurnedAway::TrapSiteHosts);
+            return Some(RejectReason::TrapSiteHosts);
         }
-        let known = self.pending.len() + self.answered.len();
+        let known = self.pending.len() + self.finished.len();
         let bytes = self.pending_bytes + link.url.fetched().len();
         (known >= MAX_KNOWN_PER_HOST || bytes > MAX_PENDING_BYTES)
-            .then_some(TurnedAway::TrapHostKnown)
+            .then_some(RejectReason::TrapHostKnown)
     }
 
-    fn count_page(&mut self, shapes: Shapes, site: &mut SiteUse) {
+    fn count_page(&mut self, shapes: Shapes, site: &mut SiteUsage) {
         self.pages += 1;
         site.add_page(self.pages);
         shapes.iter().for_each(|(shape, _)| self.shapes.add(shape));
     }
 
-    /// Raises a pending URL to the attributes of another link to it: urgency, priority, being a
-    /// seed, being a page, or a sitemap. It keeps its depth and referrer, which belong to the path
-    /// by which it was first reached.
+    /// Raises a pending URL's attributes by another link to it: urgency, priority, being a seed,
+    /// being a page, or a sitemap. It keeps its depth and referrer, because these belong to the
+    /// path by which it was first reached.
     ///
     /// A page or requisite does not become a sitemap while it is in flight, or if its host has
-    /// reached its limit of sitemaps.
-    fn raise(&mut self, link: &Link, more: Attributes, rules: &Rules, site: &mut SiteUse) {
+    /// reached its sitemap limit.
+    fn raise(&mut self, link: &Link, more: Attributes, rules: &Rules, site: &mut SiteUsage) {
         let hash = link.url.hash();
         let Some(pending) = self.pending.get(&hash) else { return };
         let before = pending.attributes;
@@ -181,7 +182,7 @@ impl HostState {
             flags: together(before.flags, more.flags),
             ..before
         };
-        let stays = self.asked.contains(&hash) || self.over_sitemaps(rules).is_some();
+        let stays = self.in_flight.contains(&hash) || self.over_sitemaps(rules).is_some();
         let becomes_sitemap = |after: Attributes| {
             let is_one = |of: Attributes| of.flags.contains(LinkFlags::SITEMAP);
             is_one(after) && !is_one(before)
@@ -206,12 +207,12 @@ impl HostState {
             self.queue(hash, not_before_s);
         }
         self.changed.insert(hash);
-        if before.flags.is_no_page() && !after.flags.is_no_page() {
+        if before.flags.is_requisite_or_sitemap() && !after.flags.is_requisite_or_sitemap() {
             self.count_page(Shapes::of(link.url.path_and_query()), site);
         }
         if becomes_sitemap(after) {
             self.shapes.add(SITEMAP_SHAPE);
-            if !before.flags.is_no_page() {
+            if !before.flags.is_requisite_or_sitemap() {
                 self.pages = self.pages.saturating_sub(1);
                 site.remove_page();
             }
@@ -219,8 +220,8 @@ impl HostState {
     }
 }
 
-/// Returns a link's attributes with the priority that the crawl's words give it. A redirect target
-/// keeps at least the priority of the URL that redirects to it, which the words have raised before.
+/// Returns a link's attributes with the priority from the crawl's words. A redirect target keeps at
+/// least the priority of the URL that redirects to it, because the words have raised this before.
 fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> Attributes {
     let given = link.attributes.priority;
     let of_words = |base| words.priority(matches, base);
@@ -229,12 +230,13 @@ fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> At
     Attributes { priority: priority.min(MAX_PRIORITY), ..link.attributes }
 }
 
-/// Returns the flags of a URL that two links name: urgent, a seed, bare or in progress if one of
-/// them is, with the greater number of deaths; a requisite only if both are; a sitemap if one of
-/// them is and no user submitted it, because sites link to their sitemaps as to pages.
+/// Combines the flags of two links to a URL. The URL is urgent, a seed, bare or in progress if one
+/// of them is, with the greater number of deaths. It is a requisite only if both are. It is a
+/// sitemap if one of them is and no user submitted it, because sites link to their sitemaps as to
+/// pages.
 fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
     let mut flags = LinkFlags::default().with_deaths(one.deaths().max(other.deaths()));
-    let raised = [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::BARE, LinkFlags::WRITTEN_DOWN];
+    let raised = [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::BARE, LinkFlags::IN_PROGRESS];
     for raising in raised {
         if one.contains(raising) || other.contains(raising) {
             flags = flags.with(raising);

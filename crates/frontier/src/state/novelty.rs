@@ -1,13 +1,13 @@
-//! Adds page content to the state of their host, and decides which URLs belong to a trap.
+//! Adds page content to a host's state, and decides which URLs belong to a trap.
 //!
 //! Does not depend on how a page is read.
 
 use super::{
     host_state::HostState,
-    turns::{Answered, Ending},
+    pending::{FinalState, FinishEffect},
 };
 use crate::{
-    budget::SiteUse,
+    budget::SiteUsage,
     canonical::{CanonicalUrl, UrlHash},
     link::{Link, LinkFlags},
     rules::Rules,
@@ -16,19 +16,19 @@ use crate::{
     shape_debts::PageSays,
 };
 
-/// Number of known pages from which a host's page content is remembered. Smaller hosts have no
+/// A host's page content is remembered once it has this many known pages. Smaller hosts have no
 /// trap, and cost no extra memory.
 const MIN_PAGES: u64 = 16;
 
-/// Maximum unknown links that decide whether a page leads to something new. The task with the state
-/// of all hosts finds their shapes, in 2 µs each.
+/// Maximum unknown links that decide whether a page leads to something new. The scheduler computes
+/// their shapes, in 2 µs each.
 const MAX_LINKS_JUDGED: usize = 64;
 
 impl HostState {
-    /// Adds the content from a page that is fetched but not finished, before its links are merged:
-    /// the hashes of its lines, and its links on its host. Bit 0 of a hash is set for a line that
-    /// may differ only by a number, bit 1 for a sentence. `None` if the host has few pages, or if
-    /// the page was added before.
+    /// Adds the content of a fetched page before its links are merged and before it is finished:
+    /// its lines' hashes, and its links on its host. In a hash, bit 0 is set for a line that may
+    /// differ only by a number, bit 1 for a sentence. `None` if the host has few pages, or if this
+    /// page was added before.
     pub fn note_page(
         &mut self,
         (url, path_and_query): (UrlHash, &str),
@@ -50,14 +50,14 @@ impl HostState {
         Some(says)
     }
 
-    /// Classifies a page that repeats others, by the majority of its links to unknown pages whose
-    /// shapes are counted. Links with the path of the page itself and another query do not count
-    /// before such a page was read.
+    /// Classifies a repetitive page by the majority of its links to unknown pages whose shapes are
+    /// counted. If a link has this page's path and another query, it does not count until such a
+    /// page was read.
     fn leads_to(&self, from: Shapes, links: &[Link]) -> PageSays {
         let (mut all, mut new, mut unread) = (0, 0, 0);
-        let unknown = links
-            .iter()
-            .filter(|link| !link.attributes.flags.is_no_page() && !self.knows(link.url.hash()));
+        let unknown = links.iter().filter(|link| {
+            !link.attributes.flags.is_requisite_or_sitemap() && !self.knows(link.url.hash())
+        });
         for link in unknown.take(MAX_LINKS_JUDGED) {
             all += 1;
             let to = Shapes::of(link.url.path_and_query());
@@ -76,7 +76,7 @@ impl HostState {
         }
     }
 
-    /// Returns true if a shape of the host is closed, so that [`Self::is_of_trap`] may be true.
+    /// Returns true if the host has a closed shape, so that [`Self::is_of_trap`] may be true.
     #[must_use]
     pub fn has_trap(&self, rules: &Rules) -> bool {
         self.shapes.has_closed(rules)
@@ -87,19 +87,19 @@ impl HostState {
     #[must_use]
     pub fn is_of_trap(&self, url: &CanonicalUrl, flags: LinkFlags, rules: &Rules) -> bool {
         !flags.contains(LinkFlags::SEED)
-            && !flags.is_no_page()
+            && !flags.is_requisite_or_sitemap()
             && !self.novelty.is_noted(url.hash())
             && self.shapes.are_closed(Shapes::of(url.path_and_query()), rules)
     }
 
-    /// Marks a pending page of a trap as left. Its site may have another page instead.
-    pub fn leave_trap(&mut self, url: UrlHash, site: &mut SiteUse) -> Answered {
-        let answered = self.answer(url, Ending::Left);
-        if answered == Answered::Recorded {
+    /// Marks a trap's pending page as left. Its site may have another page instead.
+    pub fn leave_trap(&mut self, url: UrlHash, site: &mut SiteUsage) -> FinishEffect {
+        let finished = self.finish(url, FinalState::Left);
+        if finished == FinishEffect::Finished {
             self.pages = self.pages.saturating_sub(1);
             site.remove_page();
         }
-        answered
+        finished
     }
 }
 

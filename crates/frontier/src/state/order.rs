@@ -18,7 +18,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Returns the position for a URL that was retried `retries` times. Retried URLs come last, so
-    /// that the failures of an origin show on different URLs.
+    /// that an origin's failures show on different URLs.
     pub(super) fn of(hash: UrlHash, attributes: &Attributes, retries: u8) -> Self {
         let is_urgent = attributes.flags.contains(LinkFlags::URGENT);
         let after = MAX_PRIORITY.saturating_sub(attributes.priority);
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urgent_goes_first_then_priority_then_what_did_not_fail_then_depth_then_hash() {
+    fn urls_are_ordered_by_urgency_priority_retries_depth_and_hash() {
         let place = |is_urgent, priority, depth, hash| {
             let flags = if is_urgent { LinkFlags::URGENT } else { LinkFlags::default() };
             Place::of(UrlHash(hash), &Attributes { depth, priority, hops: 0, flags }, 0)

@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::order::Place;
 use crate::{canonical::UrlHash, origin::Origin};
 
-/// The queues of a host's origins. `None` is for URLs that this program cannot parse, which are
+/// The queues for a host's origins. `None` is for URLs that this program cannot parse, which are
 /// never paused.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OriginQueues(BTreeMap<Option<Origin>, OriginQueue>);
 
-/// The pending URLs of one origin.
+/// One origin's pending URLs.
 #[derive(Debug, Clone, Default)]
 struct OriginQueue {
-    /// URLs that are due.
+    /// Due URLs.
     ready: BTreeSet<Place>,
-    /// URLs that are not due yet, with the second from which each is due.
+    /// URLs that are not due yet, each with the second when it will be due.
     waiting: BTreeSet<(u64, UrlHash)>,
 }
 
@@ -88,21 +88,22 @@ impl OriginQueues {
     /// `None` if there is no URL. `free_s` returns the second until which an origin is paused.
     pub(super) fn next_at_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         let times = self.0.iter().filter_map(|(origin, queue)| {
-            let due_s = match queue.ready.is_empty() {
-                true => queue.waiting.first().map(|(due_s, _)| *due_s)?,
-                false => 0,
+            let due_s = if queue.ready.is_empty() {
+                queue.waiting.first().map(|(due_s, _)| *due_s)?
+            } else {
+                0
             };
             Some(due_s.max(origin.map_or(0, &free_s)))
         });
         times.min()
     }
 
-    /// Returns the number of an origin's URLs, due or not.
+    /// Returns how many URLs an origin has, due or not.
     pub(super) fn len_of(&self, origin: Option<Origin>) -> usize {
         self.0.get(&origin).map_or(0, |queue| queue.ready.len() + queue.waiting.len())
     }
 
-    /// Returns the first due URL of each origin.
+    /// Returns each origin's first due URL.
     pub(super) fn first_ready(&self) -> impl Iterator<Item = (Option<Origin>, Place)> {
         let queues = self.0.iter();
         queues.filter_map(|(origin, queue)| Some((*origin, *queue.ready.first()?)))

@@ -1,4 +1,4 @@
-//! Packs a state: a snapshot of everything, or a delta with the changes since the last pack.
+//! Packs a state: a snapshot with everything, or a delta with the changes since the last pack.
 //!
 //! A snapshot is written when the deltas since the last one exceed twice its size, because then the
 //! bytes written and stored per URL are minimal. Packing a million pending URLs takes seconds, so
@@ -19,20 +19,20 @@ use crate::{
     shape_counts::ShapeChanges,
 };
 
-/// Maximum size of all deltas, as a multiple of their snapshot's size. Of 2, 1 and 0.5, a
-/// measurement showed the least log with 2.
+/// Maximum size of all deltas, as a multiple of their snapshot's size. We measured 2, 1 and 0.5,
+/// and 2 had the smallest log.
 const DELTA_RATIO: usize = 2;
 
 /// A packed state, or its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "what is packed is not packed again: record it, or drop the state"]
+#[must_use = "packed changes are not packed again: record them, or drop the state"]
 pub struct Packed {
     /// Whether it is a snapshot, which supersedes all earlier chunks, or a delta. Both supersede
     /// links that were appended before it and merged.
     pub kind: ChunkKind,
     /// The chunk.
     pub bytes: Vec<u8>,
-    /// Number of the pack, consecutive per host.
+    /// The pack's number, consecutive per host.
     pub generation: u64,
     /// Known URLs.
     pub known: u64,
@@ -44,19 +44,19 @@ pub struct Packed {
     pub next_due_s: Option<u64>,
 }
 
-/// Changes that were taken out of a state to be packed. The state continues without them.
+/// Changes copied out of a state to be packed. The state continues without them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "what is taken is not taken again: pack and record it, or drop the state"]
+#[must_use = "taken changes are not taken again: pack and record them, or drop the state"]
 pub struct StateChanges {
     packed: Packed,
-    /// The start of most URLs.
+    /// The start that most URLs have.
     start: String,
-    /// Captured, failed, refused, left, and the number of pages.
+    /// Captured, failed, refused and left URLs, and pages.
     numbers: [u64; 5],
     shapes: ShapeChanges,
-    /// Hashes of pages, and of lines.
+    /// Page hashes and line hashes.
     seen: [Vec<Vec<u32>>; 2],
-    answered: Vec<UrlHash>,
+    finished: Vec<UrlHash>,
     /// The entries' URLs, concatenated.
     text: String,
     entries: Vec<ChangedUrl>,
@@ -64,7 +64,7 @@ pub struct StateChanges {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ChangedUrl {
-    /// End offset of its URL in the text.
+    /// Where its URL ends in the string.
     end: usize,
     attributes: Attributes,
     via: Option<Arc<str>>,
@@ -81,13 +81,14 @@ impl StateChanges {
         self.numbers.into_iter().for_each(|number| push_number(&mut out, number));
         push_shapes(&mut out, &self.shapes);
         self.seen.into_iter().for_each(|sets| push_seen(&mut out, sets));
-        push_hashes(&mut out, &mut self.answered);
+        push_hashes(&mut out, &mut self.finished);
         let mut start = 0;
         let entries = self.entries.iter().map(|changed| {
             let ChangedUrl { end, attributes, via, retries, not_before_s } = changed;
             let url = self.text.get(start..*end).unwrap_or_default();
             start = *end;
-            let (attributes, via) = (*attributes, via.clone());
+            let attributes = *attributes;
+            let via = via.clone();
             Entry { url, attributes, via, retries: *retries, not_before_s: *not_before_s }
         });
         push_entries(&mut out, &self.start, &mut entries.collect::<Vec<_>>());
@@ -145,22 +146,23 @@ impl HostState {
         let mut add = |pending: &Pending| {
             text.push_str(&pending.url);
             let Pending { attributes, retries, not_before_s, .. } = *pending;
-            let (end, via) = (text.len(), pending.via.clone());
+            let end = text.len();
+            let via = pending.via.clone();
             entries.push(ChangedUrl { end, attributes, via, retries, not_before_s });
         };
-        let answered = if is_snapshot {
+        let finished = if is_snapshot {
             self.pending.values().for_each(&mut add);
-            self.answered.iter().copied().collect()
+            self.finished.iter().copied().collect()
         } else {
             self.changed.iter().filter_map(|hash| self.pending.get(hash)).for_each(&mut add);
-            std::mem::take(&mut self.newly_answered)
+            std::mem::take(&mut self.newly_finished)
         };
         let seen =
             [&self.novelty.pages, &self.novelty.lines].map(|hashes| seen_to_pack(kind, hashes));
         self.generation += 1;
         self.has_unmerged = false;
         self.changed.clear();
-        self.newly_answered.clear();
+        self.newly_finished.clear();
         self.shapes.forget_changes();
         self.novelty.packed();
         let packed = Packed {
@@ -174,6 +176,6 @@ impl HostState {
         };
         let numbers = [sums.captured, sums.failed, sums.refused, sums.left, self.pages];
         let start = self.usual_start();
-        StateChanges { packed, start, numbers, shapes, seen, answered, text, entries }
+        StateChanges { packed, start, numbers, shapes, seen, finished, text, entries }
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Referrers {
 }
 
 impl Referrers {
-    /// Counts one more use of a referrer, and returns the shared text. `None` if the memory limit
+    /// Counts one more use of a referrer, and returns the shared string. `None` if the memory limit
     /// for referrers is reached.
     pub(super) fn add(&mut self, via: Arc<str>) -> Option<Arc<str>> {
         if let Some((known, _)) = self.uses.get_key_value(&via) {
@@ -52,7 +52,7 @@ impl Referrers {
 
     /// Returns the approximate memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        // Each text is preceded by two counters, and a map has room for up to twice its entries.
+        // Each string is preceded by two counters, and a map has room for up to twice its entries.
         let each = size_of::<(Arc<str>, u32)>() * 2 + size_of::<usize>() * 2;
         self.bytes + each * self.uses.len()
     }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_kept_once_and_as_long_as_a_url_names_it() {
+    fn a_referrer_is_kept_once_while_any_url_names_it() {
         let mut referrers = Referrers::default();
         let first = referrers.add("https://a.example/".into()).unwrap();
         let second = referrers.add("https://a.example/".into()).unwrap();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_texts_are_kept_than_the_limit_allows() {
+    fn referrers_are_bounded() {
         let mut referrers = Referrers::default();
         let long = |n: usize| format!("{n:06}{}", "x".repeat((1 << 20) - 6)).into();
         let kept = (0..20).filter(|n| referrers.add(long(*n)).is_some()).count();

@@ -1,13 +1,13 @@
 //! Unpacks chunks into the state that was packed.
 //!
-//! A snapshot replaces the state. A delta must follow the chunk before it, so that a missing chunk
+//! A snapshot replaces the state. A delta must follow the previous chunk, so that a missing chunk
 //! causes an error and never a wrong state. Links that were appended without merging are returned
 //! as links.
 //!
 //! A pending URL's hash is computed with the current parameter list. If two pending URLs became
-//! identical by a new list, or a pending one is already finished, the second is dropped. A pending
-//! URL that this program cannot parse, unlike the program that packed it, stays pending under the
-//! hash of its text. It is refused when it is taken.
+//! identical because of a new list, or a pending one is already finished, the second is dropped.
+//! When this program cannot parse a pending URL, unlike the program that packed it, this URL stays
+//! pending under its string's hash. It is refused when it is taken.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, Pending, Sums};
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     },
     link::Link,
     parameters::ParameterList,
-    turned_away::TurnedAwayCounts,
+    reject_reason::RejectCounts,
 };
 
 /// Maximum packs per host. Ten per second would take 13 years.
@@ -27,14 +27,14 @@ const MAX_GENERATION: u64 = 1 << 32;
 /// An unpacked state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unpacked {
-    /// The state. All pending URLs must be fetched, including those that were in flight when it was
-    /// packed.
+    /// The state. All pending URLs must be fetched, including those that were in flight at the
+    /// pack.
     pub state: HostState,
     /// Links that were appended after the last pack, in order. The caller must merge them. The next
     /// pack then supersedes their chunks, even if no link was new.
     pub unmerged: Vec<Link>,
     /// Appended links that cannot be merged (see [`crate::UnpackedLinks`]).
-    pub turned_away: TurnedAwayCounts,
+    pub rejected: RejectCounts,
 }
 
 impl HostState {
@@ -50,14 +50,14 @@ impl HostState {
     ) -> Result<Unpacked, ChunkError> {
         let mut state = Self::new(host);
         let mut unmerged = Vec::new();
-        let mut turned_away = TurnedAwayCounts::default();
+        let mut rejected = RejectCounts::default();
         for chunk in chunks {
             let fields = fields_of(chunk)?;
             let kind = fields.kind;
             if kind == ChunkKind::Links {
                 let found = unpack_links(chunk, parameters)?;
                 unmerged.extend(found.links);
-                turned_away.add(&found.turned_away);
+                rejected.add(&found.rejected);
                 continue;
             }
             if kind == ChunkKind::Snapshot {
@@ -68,12 +68,12 @@ impl HostState {
             }
             // The holder that packed the chunk had merged them.
             unmerged.clear();
-            turned_away = TurnedAwayCounts::default();
+            rejected = RejectCounts::default();
             state.apply(&fields, parameters)?;
         }
         state.shapes.forget_changes();
-        state.has_unmerged = !unmerged.is_empty() || turned_away.total() > 0;
-        Ok(Unpacked { state, unmerged, turned_away })
+        state.has_unmerged = !unmerged.is_empty() || rejected.total() > 0;
+        Ok(Unpacked { state, unmerged, rejected })
     }
 
     fn apply(
@@ -104,7 +104,7 @@ impl HostState {
         }
         for hash in read_hashes(&mut reader, MAX_KNOWN_PER_HOST)? {
             self.remove_pending(hash);
-            self.answered.insert(hash);
+            self.finished.insert(hash);
         }
         let start = self.usual_start();
         read_entries(&mut reader, (&start, !is_first_version), MAX_KNOWN_PER_HOST, |entry| {
@@ -115,10 +115,10 @@ impl HostState {
         }
         let mut ended = [captured, failed, refused, left].into_iter();
         let ended = ended.try_fold(0_u64, u64::checked_add);
-        if ended != Some(self.answered.len() as u64) {
+        if ended != Some(self.finished.len() as u64) {
             return Err(ChunkError::Field("sums"));
         }
-        let known = self.answered.len() + self.pending.len();
+        let known = self.finished.len() + self.pending.len();
         if known > MAX_KNOWN_PER_HOST || self.pages > MAX_KNOWN_PER_HOST as u64 {
             return Err(ChunkError::TooLarge("known URLs"));
         }
@@ -137,7 +137,7 @@ impl HostState {
             Ok(url) => (url.hash(), url.into_fetched()),
             Err(_) => (UrlHash(hash_of(entry.url)), entry.url.to_owned()),
         };
-        if self.answered.contains(&hash) {
+        if self.finished.contains(&hash) {
             return Ok(());
         }
         self.remove_pending(hash);

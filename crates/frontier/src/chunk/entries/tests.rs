@@ -1,4 +1,4 @@
-//! Tests of packed URLs: any entries can be read back, and any bytes give entries or an error.
+//! Tests of packed URLs. Any entries can be read back, and any bytes yield entries or an error.
 
 use proptest::prelude::*;
 
@@ -32,14 +32,14 @@ fn entry() -> impl Strategy<Value = Entry<String>> {
 
 proptest! {
     #[test]
-    fn entries_come_back_sorted(mut entries in prop::collection::vec(entry(), 0..40)) {
+    fn entries_round_trip_sorted(mut entries in prop::collection::vec(entry(), 0..40)) {
         let mut bytes = Vec::new();
         push_entries(&mut bytes, START, &mut entries);
         prop_assert_eq!(read(&bytes, 40), Ok(entries));
     }
 
     #[test]
-    fn any_bytes_give_entries_or_an_error(bytes: Vec<u8>, numbers: Vec<u8>, texts: Vec<u8>) {
+    fn any_bytes_yield_entries_or_an_error(bytes: Vec<u8>, numbers: Vec<u8>, texts: Vec<u8>) {
         read(&bytes, 100).ok();
         // A stored section, so that its fields are read.
         let mut section = Vec::new();
@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_entries_give_entries_or_an_error(
+    fn damaged_entries_yield_entries_or_an_error(
         mut entries in prop::collection::vec(entry(), 1..40), at: prop::sample::Index, byte: u8,
     ) {
         let mut bytes = Vec::new();
@@ -66,7 +66,7 @@ proptest! {
 }
 
 #[test]
-fn a_length_that_no_deflate_can_give_is_refused_before_memory_is_taken() {
+fn an_impossible_length_is_rejected_before_memory_is_allocated() {
     let mut bytes = vec![1];
     push_number(&mut bytes, 100 << 20);
     push_number(&mut bytes, 10);
@@ -79,7 +79,7 @@ fn a_length_that_no_deflate_can_give_is_refused_before_memory_is_taken() {
 }
 
 #[test]
-fn more_entries_or_longer_texts_than_allowed_are_refused() {
+fn too_many_entries_or_too_long_strings_are_rejected() {
     let none = Attributes::default();
     let entry =
         |url: String| Entry { url, attributes: none, via: None, retries: 0, not_before_s: 0 };
@@ -87,7 +87,7 @@ fn more_entries_or_longer_texts_than_allowed_are_refused() {
     let mut bytes = Vec::new();
     push_entries(&mut bytes, START, &mut entries);
     assert_eq!(read(&bytes, 2), Err(ChunkError::TooLarge("number of URLs")));
-    // A long URL that 70,000 entries share: small here, 140 MB when unpacked.
+    // 70,000 entries share a long URL, so the chunk is small but takes 140 MB when unpacked.
     let long = "x".repeat(2_000);
     let mut entries: Vec<_> = (0..70_000).map(|_| entry(long.clone())).collect();
     let mut bytes = Vec::new();
@@ -97,7 +97,7 @@ fn more_entries_or_longer_texts_than_allowed_are_refused() {
 }
 
 #[test]
-fn referrers_beyond_their_limit_are_left_out_and_their_urls_kept() {
+fn referrers_over_their_limit_are_dropped_but_not_their_urls() {
     let none = Attributes::default();
     let entry = |n: usize| {
         let via = format!("{n:05}{}", "x".repeat(2_000)).into();

@@ -1,12 +1,12 @@
-//! Tests of which shapes are closed, and what chunks store about them. Whole sites are crawled in
+//! Tests that shapes are closed correctly, and that chunks store this. Whole sites are crawled in
 //! crates/crawler/tests/crawl/novelty.rs.
 
 use super::*;
 use crate::{
     link::Attributes,
     parameters::ParameterList,
+    reject_reason::RejectReason,
     state::{Unpacked, never_paused},
-    turned_away::TurnedAway,
 };
 
 const HOST: &str = "a.example";
@@ -20,16 +20,16 @@ fn link(path: &str) -> Link {
     Link { url: url(path), attributes: Attributes::default(), via: None }
 }
 
-/// A host with these known pages, and 20 others.
+/// A host with given known pages and 20 others.
 struct Known {
     state: HostState,
-    site: SiteUse,
+    site: SiteUsage,
     rules: Rules,
 }
 
 impl Known {
     fn new(rules: Rules, paths: impl IntoIterator<Item = String>) -> Self {
-        let mut known = Self { state: HostState::new(HOST), site: SiteUse::default(), rules };
+        let mut known = Self { state: HostState::new(HOST), site: SiteUsage::default(), rules };
         known.merge((0..20).map(|n| format!("/other/{}", "x".repeat(n + 1))));
         known.merge(paths);
         known
@@ -38,13 +38,13 @@ impl Known {
     fn merge(&mut self, paths: impl IntoIterator<Item = String>) -> u64 {
         let links = paths.into_iter().map(|path| link(&path));
         let merged = self.state.merge(links, &self.rules, &mut self.site);
-        merged.turned_away.of(TurnedAway::TrapShape)
+        merged.rejected.of(RejectReason::TrapShape)
     }
 
     /// Adds a page's content, and marks the page as captured.
     fn says(&mut self, path: &str, lines: &[u32], links: &[Link]) -> Option<PageSays> {
         let says = self.state.note_page((url(path).hash(), path), lines, links, &self.rules);
-        self.state.answer(url(path).hash(), Ending::Captured);
+        self.state.finish(url(path).hash(), FinalState::Captured);
         says
     }
 
@@ -57,7 +57,7 @@ fn numbered(start: &str, count: u32) -> Vec<String> {
     (0..count).map(|n| format!("{start}{n}")).collect()
 }
 
-/// Returns lines that no other number has.
+/// Returns lines that are unique to a number.
 fn own(n: u32) -> Vec<u32> {
     (0..8).map(|line| (n * 16 + line + 1).wrapping_mul(0x0202_8ace) & !3).collect()
 }
@@ -85,16 +85,16 @@ fn pages_that_repeat_others_close_their_shape_and_new_ones_keep_theirs_open() {
     assert!(!known.state.is_of_trap(&url("/day/49"), LinkFlags::SEED, &known.rules));
     let submitted = Link::submitted(url("/day/70"), false, 0);
     assert_eq!(known.state.merge([submitted], &known.rules, &mut known.site).new, 1);
-    // The site may have another page for each that is left.
-    let (pages, answered) = (known.site.pages, url("/day/49").hash());
-    assert_eq!(known.state.leave_trap(answered, &mut known.site), Answered::Recorded);
-    assert_eq!(known.state.leave_trap(answered, &mut known.site), Answered::Before);
+    // For each page that is left, the site may have another one.
+    let (pages, finished) = (known.site.pages, url("/day/49").hash());
+    assert_eq!(known.state.leave_trap(finished, &mut known.site), FinishEffect::Finished);
+    assert_eq!(known.state.leave_trap(finished, &mut known.site), FinishEffect::AlreadyFinished);
     assert_eq!((known.site.pages, known.state.sums().left), (pages - 1, 1));
     known.state.check();
 }
 
 #[test]
-fn a_page_of_new_lines_makes_up_for_four_and_one_of_few_for_one() {
+fn a_page_of_new_lines_offsets_four_pages_and_one_with_few_offsets_one() {
     let mut known = Known::new(rules(5), numbered("/day/", 50));
     let lines = |n: u32, new: usize| [&own(0), &own(n)[..new]].concat();
     known.says("/day/0", &own(0), &[]);
@@ -111,7 +111,7 @@ fn a_page_of_new_lines_makes_up_for_four_and_one_of_few_for_one() {
 }
 
 #[test]
-fn a_page_without_news_that_leads_to_some_costs_nothing_or_little() {
+fn a_repetitive_page_that_leads_to_new_content_costs_little_or_nothing() {
     let lists = numbered("/list?page=", 40);
     let mut known = Known::new(rules(5), lists.into_iter().chain(numbered("/item/", 9)));
     let items =
@@ -120,7 +120,7 @@ fn a_page_without_news_that_leads_to_some_costs_nothing_or_little() {
     let says = |known: &mut Known, n: u32, links: &[Link]| {
         known.says(&format!("/list?page={n}"), &own(0), links)
     };
-    assert_eq!(says(&mut known, 1, &items(100)), Some(PageSays::Lists), "none was read");
+    assert_eq!(says(&mut known, 1, &items(100)), Some(PageSays::Lists), "no item was read");
     known.says("/item/0", &own(1), &[]);
     assert_eq!(says(&mut known, 2, &items(100)), Some(PageSays::Leads));
     assert_eq!(says(&mut known, 3, &items(0)[1..]), Some(PageSays::Nothing), "all are known");
@@ -132,7 +132,7 @@ fn a_page_without_news_that_leads_to_some_costs_nothing_or_little() {
 }
 
 #[test]
-fn a_broader_shape_is_closed_by_pages_that_have_no_shape_in_common() {
+fn pages_without_a_common_shape_close_a_broader_shape() {
     let words = |folder: &str, n: u32| format!("/{folder}/{}", "ab".repeat(n as usize + 1));
     let paths = (0..40).map(|n| words("find", n)).chain((0..40).map(|n| words("about", n)));
     let mut known = Known::new(rules(5), paths);
@@ -146,7 +146,7 @@ fn a_broader_shape_is_closed_by_pages_that_have_no_shape_in_common() {
 }
 
 #[test]
-fn what_a_closed_shape_owes_its_folder_does_not_and_what_says_news_stays_open() {
+fn a_closed_shape_does_not_close_its_directory_or_shapes_with_new_content() {
     let paths = ["/f/a-", "/f/b-", "/f/c-", "/f/news-"].map(|start| numbered(start, 40));
     let mut known = Known::new(rules(5), paths.into_iter().flatten());
     known.says("/f/news-0", &own(0), &[]);
@@ -160,7 +160,7 @@ fn what_a_closed_shape_owes_its_folder_does_not_and_what_says_news_stays_open() 
 }
 
 #[test]
-fn tables_of_numbers_say_something_new_and_clocks_do_not() {
+fn tables_of_numbers_are_new_content_and_clocks_are_not() {
     let mut known = Known::new(rules(5), numbered("/day/", 50));
     known.says("/day/0", &own(0), &[]);
     known.says("/day/1", &own(0), &[]);
@@ -175,32 +175,32 @@ fn tables_of_numbers_say_something_new_and_clocks_do_not() {
 
 /// A URL that was in flight when its holder died is fetched again.
 #[test]
-fn what_a_page_said_is_kept_from_its_answer_on() {
+fn page_content_is_packed_once_the_page_is_finished() {
     let mut known = Known::new(rules(5), numbered("/news/", 50));
     for n in 0..3 {
         known.says(&format!("/news/{n}"), &own(n), &[]);
     }
-    let asked = (url("/news/3").hash(), "/news/3");
-    let said = known.state.note_page(asked, &own(3), &[], &known.rules);
+    let in_flight = (url("/news/3").hash(), "/news/3");
+    let said = known.state.note_page(in_flight, &own(3), &[], &known.rules);
     assert_eq!(said, Some(PageSays::New(4)));
-    assert_eq!(known.state.note_page(asked, &own(3), &[], &known.rules), None, "noted before");
+    assert_eq!(known.state.note_page(in_flight, &own(3), &[], &known.rules), None, "noted before");
     assert_eq!(known.says("/news/4", &own(3), &[]), Some(PageSays::Nothing), "as that");
     let chunk = known.state.pack(never_paused).unwrap().bytes;
     let unpacked = HostState::unpack(HOST, [&*chunk], &ParameterList::default());
     let Unpacked { state, .. } = unpacked.unwrap();
     assert_eq!(state, known.state);
     known.state = state;
-    assert_eq!(known.says("/news/3", &own(3), &[]), Some(PageSays::New(4)), "asked again");
+    assert_eq!(known.says("/news/3", &own(3), &[]), Some(PageSays::New(4)), "fetched again");
     assert_eq!(known.says("/news/5", &own(2), &[]), Some(PageSays::Nothing));
     let delta = known.state.pack(never_paused).unwrap().bytes;
     let both = HostState::unpack(HOST, [&*chunk, &*delta], &ParameterList::default());
     assert_eq!(both.unwrap().state, known.state);
 }
 
-/// A holder that died after it had recorded the debts of its pages, but before the pages, left
-/// them.
+/// If a holder died after recording the debts of its pages, but before the pages themselves, those
+/// pages used to be left.
 #[test]
-fn what_pages_owe_is_packed_from_their_answers_on() {
+fn debts_are_packed_once_their_pages_are_finished() {
     let mut known = Known::new(rules(5), numbered("/day/", 50));
     known.says("/day/0", &own(0), &[]);
     let fetched = numbered("/day/", 6);
@@ -208,15 +208,18 @@ fn what_pages_owe_is_packed_from_their_answers_on() {
         let of = (url(path).hash(), path.as_str());
         assert_eq!(known.state.note_page(of, &own(0), &[], &known.rules), Some(PageSays::Nothing));
     }
-    assert!(known.is_closed("/day/49") && !known.is_closed("/day/1"), "a fetched page is none");
+    assert!(
+        known.is_closed("/day/49") && !known.is_closed("/day/1"),
+        "a fetched page is not part of the trap"
+    );
     let chunk = known.state.pack(never_paused).unwrap().bytes;
     let unpacked = HostState::unpack(HOST, [&*chunk], &ParameterList::default());
     let before = std::mem::replace(&mut known.state, unpacked.unwrap().state);
     assert!(!known.is_closed("/day/49"), "the pages that closed it are to be fetched again");
     known.state = before;
-    // The order does not matter.
+    // The order of the pages does not matter.
     for path in fetched.iter().rev() {
-        known.state.answer(url(path).hash(), Ending::Captured);
+        known.state.finish(url(path).hash(), FinalState::Captured);
     }
     let delta = known.state.pack(never_paused).unwrap().bytes;
     let unpacked = HostState::unpack(HOST, [&*chunk, &*delta], &ParameterList::default());
@@ -224,9 +227,9 @@ fn what_pages_owe_is_packed_from_their_answers_on() {
     assert!(known.is_closed("/day/49"));
 }
 
-/// Three hundred lines of a template, and one sentence that is the page's own.
+/// Each page has a template of three hundred lines, and one unique sentence.
 #[test]
-fn a_sentence_is_something_new_however_long_the_template_is() {
+fn one_sentence_is_new_content_however_long_the_template_is() {
     let mut known = Known::new(rules(5), numbered("/shop/", 50));
     let template: Vec<u32> = (100..138).flat_map(own).collect();
     let page = |n: u32| [&template, &[own(n)[0] | 2][..]].concat();
@@ -237,9 +240,9 @@ fn a_sentence_is_something_new_however_long_the_template_is() {
 }
 
 #[test]
-fn of_a_host_with_few_pages_nothing_is_kept() {
+fn a_host_with_few_pages_remembers_no_content() {
     let mut state = HostState::new(HOST);
-    let (rules, mut site) = (rules(5), SiteUse::default());
+    let (rules, mut site) = (rules(5), SiteUsage::default());
     state.merge(numbered("/a/", 15).iter().map(|path| link(path)), &rules, &mut site);
     let first = (url("/a/0").hash(), "/a/0");
     assert_eq!(state.note_page(first, &own(0), &[], &rules), None);

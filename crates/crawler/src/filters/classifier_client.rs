@@ -1,0 +1,145 @@
+//! Sends pages to a classifier, a program that listens on a unix socket on this host.
+//!
+//! Each page uses one connection: one line is sent, and one line is received within 200 ms. If a
+//! classifier fails to do this, the page is kept and the failure is counted. Does not depend on the
+//! meaning of a reply.
+
+use std::{io, time::Duration};
+
+use everytab_filters::{ClassifierAnswer, ClassifierQuestion, MAX_ANSWER_BYTES};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::UnixStream,
+    sync::Semaphore,
+    time::timeout,
+};
+
+/// Maximum time that a page waits for a classifier, including the wait for a permit.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// Maximum concurrent classifier requests. Others wait within their time.
+const MAX_QUESTIONS: usize = 64;
+
+static PERMITS: Semaphore = Semaphore::const_new(MAX_QUESTIONS);
+
+/// The reason why a classifier returned no verdict, as metrics count it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClassifierFailure {
+    /// The time limit was reached.
+    Timeout,
+    /// The socket cannot be reached, or the connection closed without a reply.
+    Unreachable,
+    /// The line is not a valid reply.
+    Invalid,
+}
+
+impl ClassifierFailure {
+    /// Returns the metrics label.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Unreachable => "unreachable",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+/// Sends a request to a classifier, and parses the reply.
+pub(crate) async fn classify(
+    socket: &str,
+    question: &ClassifierQuestion<'_>,
+) -> Result<ClassifierAnswer, ClassifierFailure> {
+    let line = question.line();
+    let reply = timeout(PATIENCE, async {
+        // The semaphore is never closed.
+        let _permit = PERMITS.acquire().await.map_err(io::Error::other)?;
+        exchange(socket, &line).await
+    });
+    match reply.await {
+        Err(_elapsed) => Err(ClassifierFailure::Timeout),
+        Ok(Err(_)) => Err(ClassifierFailure::Unreachable),
+        Ok(Ok(reply)) if reply.is_empty() => Err(ClassifierFailure::Unreachable),
+        Ok(Ok(reply)) => ClassifierAnswer::parse(&reply).map_err(|_| ClassifierFailure::Invalid),
+    }
+}
+
+async fn exchange(socket: &str, line: &[u8]) -> io::Result<Vec<u8>> {
+    let mut stream = UnixStream::connect(socket).await?;
+    stream.write_all(line).await?;
+    let mut reply = Vec::new();
+    // Read one byte more than the maximum, because a longer reply is invalid.
+    let most = MAX_ANSWER_BYTES as u64 + 1;
+    BufReader::new(stream).take(most).read_until(b'\n', &mut reply).await?;
+    Ok(reply)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use everytab_filters::FilterVerdict;
+    use tempfile::TempDir;
+    use tokio::net::UnixListener;
+
+    use super::*;
+
+    /// A classifier that reads a line and then does something with the connection.
+    fn classifier<F: Future<Output = ()> + Send>(
+        reply: impl Fn(UnixStream, String) -> F + Send + Sync + 'static,
+    ) -> (TempDir, PathBuf) {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("classifier.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let mut stream = BufReader::new(stream);
+                let mut line = String::new();
+                stream.read_line(&mut line).await.unwrap();
+                reply(stream.into_inner(), line).await;
+            }
+        });
+        (folder, path)
+    }
+
+    async fn classified(path: &std::path::Path) -> Result<ClassifierAnswer, ClassifierFailure> {
+        let question = ClassifierQuestion::new("http://a.example/", "spam", "text", Some("eng"));
+        classify(path.to_str().unwrap(), &question).await
+    }
+
+    #[tokio::test]
+    async fn a_classifier_returns_a_verdict_for_each_page() {
+        let (_folder, path) = classifier(|mut stream, line| async move {
+            let question: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let verdict = if question["title"] == "spam" { "drop" } else { "keep" };
+            let reply = format!("{{\"verdict\":\"{verdict}\",\"labels\":[\"x\"]}}\n");
+            stream.write_all(reply.as_bytes()).await.unwrap();
+        });
+        let reply = classified(&path).await.unwrap();
+        assert_eq!((reply.verdict, reply.labels), (FilterVerdict::Drop, vec!["x".to_owned()]));
+        let question = ClassifierQuestion::new("http://a.example/", "", "", None);
+        let reply = classify(path.to_str().unwrap(), &question).await.unwrap();
+        assert_eq!(reply.verdict, FilterVerdict::Keep);
+    }
+
+    #[tokio::test]
+    async fn a_classifier_that_hangs_or_misbehaves_holds_back_no_page() {
+        let (_hangs, hangs) = classifier(|stream, _| async move {
+            tokio::time::sleep(Duration::from_secs(3_600)).await;
+            drop(stream);
+        });
+        assert_eq!(classified(&hangs).await, Err(ClassifierFailure::Timeout));
+        let (_lies, lies) = classifier(|mut stream, _| async move {
+            stream.write_all(b"{\"verdict\":\"burn\"}\n").await.unwrap();
+        });
+        assert_eq!(classified(&lies).await, Err(ClassifierFailure::Invalid));
+        let (_endless, endless) = classifier(|mut stream, _| async move {
+            // The reader stops after the maximum reply length.
+            while stream.write_all(&[b'x'; 4_096]).await.is_ok() {}
+        });
+        assert_eq!(classified(&endless).await, Err(ClassifierFailure::Invalid));
+        let (_closes, closes) = classifier(|stream, _| async move { drop(stream) });
+        assert_eq!(classified(&closes).await, Err(ClassifierFailure::Unreachable));
+        let absent = closes.with_file_name("absent.sock");
+        assert_eq!(classified(&absent).await, Err(ClassifierFailure::Unreachable));
+    }
+}

@@ -1,0 +1,173 @@
+//! The reasons to reject a link, and their counts.
+//!
+//! Names are stable, because they are keys in the database. Does not depend on when a reason
+//! applies.
+
+use crate::canonical::UrlError;
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
+        /// The reason why a link was rejected.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum RejectReason {
+            $($(#[$doc])+ $variant,)+
+        }
+
+        impl RejectReason {
+            /// Every reason.
+            pub const ALL: [Self; REASONS] = [$(Self::$variant,)+];
+
+            /// Returns the stable name.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+
+        /// Number of reasons.
+        const REASONS: usize = [$($name,)+].len();
+    };
+}
+
+reasons! {
+    /// The string is not an absolute URL.
+    Unparsable = "unparsable",
+    /// The scheme is neither http nor https.
+    Scheme = "scheme",
+    /// The URL has no usable host.
+    Host = "host",
+    /// The port is not one that the crawl may use.
+    Port = "port",
+    /// The link leads out of the crawl's scope.
+    Scope = "scope",
+    /// The crawl was started before today's cost limit for patterns, and its patterns exceed it.
+    PatternCost = "pattern_cost",
+    /// An exclude pattern matches.
+    Excluded = "excluded",
+    /// There are include patterns, and the URL matches no pattern.
+    NotIncluded = "not_included",
+    /// A pattern in a filter drops it.
+    FilterRule = "filter_rule",
+    /// A list in a filter drops it.
+    FilterList = "filter_list",
+    /// A filter drops its top-level domain's country.
+    FilterCountry = "filter_country",
+    /// The link is deeper than the crawl goes.
+    Depth = "depth",
+    /// More than [`crate::MAX_HOPS`] consecutive redirects led to it.
+    Redirects = "redirects",
+    /// The URL is longer than [`crate::MAX_URL_BYTES`].
+    TrapLength = "trap_length",
+    /// The path has too many segments.
+    TrapSegments = "trap_segments",
+    /// The query has too many parameters.
+    TrapParameters = "trap_parameters",
+    /// The path contains a segment three times.
+    TrapRepeatedSegment = "trap_repeated_segment",
+    /// The path has a hostname as a segment, because a link lacks its scheme.
+    TrapHostSegment = "trap_host_segment",
+    /// The page has more links than [`crate::MAX_LINKS_PER_PAGE`], or the sitemap has more URLs
+    /// than are read.
+    TrapPageLinks = "trap_page_links",
+    /// The site has reached its page budget.
+    TrapSitePages = "trap_site_pages",
+    /// The site has too many hosts.
+    TrapSiteHosts = "trap_site_hosts",
+    /// The shape's page limit on this host is reached, or the shape is closed as a trap.
+    TrapShape = "trap_shape",
+    /// The host's URLs have reached their maximum number or length.
+    TrapHostKnown = "trap_host_known",
+    /// The host has reached its maximum number of sitemaps, sitemap indexes are nested too deep, or
+    /// a URL on another host does not look like a sitemap.
+    TrapSitemaps = "trap_sitemaps",
+}
+
+impl From<UrlError> for RejectReason {
+    fn from(error: UrlError) -> Self {
+        match error {
+            UrlError::TooLong => Self::TrapLength,
+            UrlError::Unparsable => Self::Unparsable,
+            UrlError::Scheme => Self::Scheme,
+            UrlError::Host => Self::Host,
+        }
+    }
+}
+
+/// Rejected links, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RejectCounts {
+    counts: [u64; REASONS],
+}
+
+impl Default for RejectCounts {
+    fn default() -> Self {
+        Self { counts: [0; REASONS] }
+    }
+}
+
+impl RejectCounts {
+    /// Counts one link.
+    pub fn count(&mut self, reason: RejectReason) {
+        self.count_many(reason, 1);
+    }
+
+    /// Counts `number` links.
+    pub fn count_many(&mut self, reason: RejectReason, number: u64) {
+        self.counts[reason as usize] += number;
+    }
+
+    /// Adds other counts.
+    pub fn add(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+    }
+
+    /// Returns a reason's count.
+    #[must_use]
+    pub fn of(&self, reason: RejectReason) -> u64 {
+        self.counts[reason as usize]
+    }
+
+    /// Returns the total of all counts.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Iterates over the reasons with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (RejectReason, u64)> {
+        RejectReason::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_equal_those_stored_in_databases() {
+        let names = RejectReason::ALL.map(RejectReason::as_str).join(" ");
+        assert_eq!(
+            names,
+            "unparsable scheme host port scope pattern_cost excluded not_included filter_rule \
+             filter_list filter_country depth redirects trap_length trap_segments trap_parameters \
+             trap_repeated_segment trap_host_segment trap_page_links trap_site_pages \
+             trap_site_hosts trap_shape trap_host_known trap_sitemaps"
+        );
+    }
+
+    #[test]
+    fn counts_add_up() {
+        let mut counts = RejectCounts::default();
+        counts.count(RejectReason::Scope);
+        let mut sum = counts;
+        sum.count(RejectReason::TrapHostKnown);
+        sum.add(&counts);
+        assert_eq!((sum.of(RejectReason::Scope), sum.total()), (2, 3));
+        let found: Vec<_> = sum.iter().collect();
+        assert_eq!(found, [(RejectReason::Scope, 2), (RejectReason::TrapHostKnown, 1)]);
+    }
+}

@@ -1,0 +1,372 @@
+//! Takes pending URLs for fetching, and records their results.
+//!
+//! Does not depend on when a host may get a request, or on a response's content.
+
+use std::sync::Arc;
+
+use super::host_state::{HostState, Pending};
+use crate::{
+    canonical::UrlHash,
+    link::{Attributes, LinkFlags},
+    origin::Origin,
+};
+
+/// Maximum retries of a URL after transient failures. Their pauses double, so that the tenth retry
+/// follows more than four hours after the first failure.
+pub const MAX_RETRIES: u8 = 10;
+
+/// A pending URL that was taken for fetching.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a URL that is taken stays in flight until it is finished or put back"]
+pub struct PendingUrl {
+    /// The URL to request.
+    pub url: String,
+    /// Its key's hash, under which its result is recorded.
+    pub hash: UrlHash,
+    /// The attributes.
+    pub attributes: Attributes,
+    /// The URL that links or redirects to it.
+    pub via: Option<Arc<str>>,
+    /// Attempts with a transient failure.
+    pub retries: u8,
+}
+
+/// Returns 0, which means for [`HostState::next`] that this origin is not paused.
+#[must_use]
+pub fn never_paused(_: Origin) -> u64 {
+    0
+}
+
+/// A URL's final state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FinalState {
+    /// Fetched and stored.
+    Captured,
+    /// Fetched without success.
+    Failed,
+    /// Refused by a rule: robots.txt, a filter, or the content type.
+    Refused,
+    /// Not fetched before the crawl ended or the host was given up.
+    Left,
+}
+
+/// The effect of finishing a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinishEffect {
+    /// The URL was pending and is finished now.
+    Finished,
+    /// The URL was already finished. Nothing changed, and nothing may be recorded.
+    AlreadyFinished,
+    /// The URL is unknown. Nothing changed.
+    Unknown,
+}
+
+impl Pending {
+    /// Returns the URL as it should be fetched.
+    pub(super) fn pending_url(&self, hash: UrlHash) -> PendingUrl {
+        PendingUrl {
+            url: self.url.clone().into_string(),
+            hash,
+            attributes: self.attributes,
+            via: self.via.clone(),
+            retries: self.retries,
+        }
+    }
+}
+
+impl HostState {
+    /// Takes the next URL that is due at a time in seconds since 1970. `None` if no URL is due.
+    /// `free_s` returns the second until which an origin is paused. This URL is not returned again
+    /// until [`Self::put_back`] or [`Self::retry`], and stays pending until [`Self::finish`].
+    pub fn next(&mut self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> Option<PendingUrl> {
+        let pending = &self.pending;
+        let place_of = |hash| Some(pending.get(&hash)?.place(hash));
+        let hash = self.queues.pop(now_s, |origin| free_s(origin) <= now_s, place_of)?;
+        self.mark_in_flight(hash)
+    }
+
+    /// Takes this URL as [`Self::next`] does. `None` if it is not pending, in flight, or not due at
+    /// a time in seconds since 1970.
+    pub fn take(&mut self, hash: UrlHash, now_s: u64) -> Option<PendingUrl> {
+        if self.is_due(hash, now_s) { self.take_waiting(hash) } else { None }
+    }
+
+    /// Returns a pending URL's origin. `None` if the URL is not pending, or this program cannot
+    /// parse it.
+    #[must_use]
+    pub fn origin_of(&self, hash: UrlHash) -> Option<Origin> {
+        self.pending.get(&hash)?.origin()
+    }
+
+    /// Returns how many pending URLs have the same origin as this pending URL, which counts, too.
+    #[must_use]
+    pub fn pending_with_origin_of(&self, hash: UrlHash) -> usize {
+        let origin = self.origin_of(hash);
+        let in_flight =
+            self.in_flight.iter().filter(|hash| self.origin_of(**hash) == origin).count();
+        self.queues.len_of(origin) + in_flight
+    }
+
+    /// Returns true if a URL is pending and not in flight, due or not.
+    #[must_use]
+    pub fn is_waiting(&self, hash: UrlHash) -> bool {
+        self.pending.contains_key(&hash) && !self.is_in_flight(hash)
+    }
+
+    /// Returns true if a URL is in flight.
+    #[must_use]
+    pub fn is_in_flight(&self, hash: UrlHash) -> bool {
+        self.in_flight.contains(&hash)
+    }
+
+    /// Returns true if a URL is pending, not in flight, and due at a time in seconds since 1970,
+    /// unless its origin is paused.
+    #[must_use]
+    pub fn is_due(&self, hash: UrlHash, now_s: u64) -> bool {
+        let pending = self.pending.get(&hash).filter(|_| self.is_waiting(hash));
+        pending.is_some_and(|pending| pending.not_before_s <= now_s)
+    }
+
+    /// Returns the hashes of pending URLs that are not in flight, due or not.
+    #[must_use]
+    pub fn waiting_hashes(&self) -> Vec<UrlHash> {
+        self.pending.keys().filter(|hash| !self.in_flight.contains(hash)).copied().collect()
+    }
+
+    /// Returns a pending URL that is not in flight, due or not, without taking it.
+    #[must_use]
+    pub fn waiting(&self, hash: UrlHash) -> Option<PendingUrl> {
+        if self.is_waiting(hash) { self.pending_url(hash) } else { None }
+    }
+
+    /// Takes a URL like [`Self::take`], even if it is not due.
+    pub fn take_waiting(&mut self, hash: UrlHash) -> Option<PendingUrl> {
+        self.unqueue(hash).then_some(())?;
+        self.mark_in_flight(hash)
+    }
+
+    fn mark_in_flight(&mut self, hash: UrlHash) -> Option<PendingUrl> {
+        let taken = self.pending_url(hash)?;
+        self.in_flight.insert(hash);
+        Some(taken)
+    }
+
+    fn pending_url(&self, hash: UrlHash) -> Option<PendingUrl> {
+        Some(self.pending.get(&hash)?.pending_url(hash))
+    }
+
+    /// Puts a taken URL back, and marks it in the next pack as about to be fetched. If this holder
+    /// dies, perhaps because of this URL, the next holder finds [`LinkFlags::IN_PROGRESS`] on it.
+    pub fn mark_in_progress(&mut self, hash: UrlHash) {
+        if let Some(pending) = self.pending.get_mut(&hash)
+            && self.in_flight.remove(&hash)
+        {
+            let flags = pending.attributes.flags.with(LinkFlags::IN_PROGRESS);
+            pending.attributes.flags = flags;
+            self.queue(hash, 0);
+            self.changed.insert(hash);
+        }
+    }
+
+    /// Counts, in the next pack, one more holder that died while a URL was marked as in progress.
+    pub fn note_death(&mut self, hash: UrlHash) {
+        if let Some(pending) = self.pending.get_mut(&hash) {
+            let flags = pending.attributes.flags;
+            pending.attributes.flags = flags.with_deaths(flags.deaths() + 1);
+            self.changed.insert(hash);
+        }
+    }
+
+    /// Clears, in the next pack, the mark that a URL is in progress.
+    pub fn clear_in_progress(&mut self, hash: UrlHash) {
+        if let Some(pending) = self.pending.get_mut(&hash) {
+            let before = pending.attributes;
+            pending.attributes.flags = before.flags.without(LinkFlags::IN_PROGRESS);
+            if pending.attributes != before {
+                self.changed.insert(hash);
+            }
+        }
+    }
+
+    /// Returns true if a client is waiting for an origin's next URL, and this origin's `free_s`, as
+    /// in [`Self::next`], is at most `now_s`.
+    #[must_use]
+    pub fn is_urgent(&self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> bool {
+        let mut first = self.queues.first_ready();
+        first.any(|(origin, place)| {
+            place.is_urgent() && origin.is_none_or(|origin| free_s(origin) <= now_s)
+        })
+    }
+
+    /// Returns the origins of the pending URLs that are not in flight.
+    pub fn queued_origins(&self) -> impl Iterator<Item = Origin> {
+        self.queues.origins()
+    }
+
+    /// Has the next pack record the due time again, because an origin's pause has started or ended.
+    pub fn pause_changed(&mut self) {
+        self.has_unmerged = true;
+    }
+
+    /// Returns true if a URL is in flight. Chunks store it as pending.
+    #[must_use]
+    pub fn has_in_flight(&self) -> bool {
+        !self.in_flight.is_empty()
+    }
+
+    /// Returns the second since 1970 from which [`Self::next`] returns a URL. 0 if it does now,
+    /// `None` if all pending URLs are in flight. `free_s` is as in [`Self::next`].
+    #[must_use]
+    pub fn next_ready_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
+        self.queues.next_at_s(free_s)
+    }
+
+    /// Returns the second since 1970 from which a URL is due. 0 if a URL is due now or in flight,
+    /// `None` if nothing is pending. `free_s` is as in [`Self::next`].
+    #[must_use]
+    pub fn next_due_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
+        if self.in_flight.is_empty() { self.next_ready_s(free_s) } else { Some(0) }
+    }
+
+    /// Marks a pending URL as finished, in flight or not. Call this once its record is uploaded;
+    /// until then packs contain the URL as pending.
+    pub fn finish(&mut self, hash: UrlHash, final_state: FinalState) -> FinishEffect {
+        if self.finished.contains(&hash) {
+            return FinishEffect::AlreadyFinished;
+        }
+        if self.remove_pending(hash).is_none() {
+            return FinishEffect::Unknown;
+        }
+        self.changed.remove(&hash);
+        let owed = self.novelty.finished(hash);
+        self.shapes.page_finished(&owed);
+        self.finished.insert(hash);
+        self.newly_finished.push(hash);
+        let sum = match final_state {
+            FinalState::Captured => &mut self.ended.captured,
+            FinalState::Failed => &mut self.ended.failed,
+            FinalState::Refused => &mut self.ended.refused,
+            FinalState::Left => &mut self.ended.left,
+        };
+        *sum += 1;
+        FinishEffect::Finished
+    }
+
+    /// Puts a URL back that is in flight and had a transient failure, to be fetched again from a
+    /// time in seconds since 1970. Returns false if it was retried `max_retries` times or is not in
+    /// flight. In this case nothing has changed, and the caller must record its result.
+    #[must_use]
+    pub fn retry(&mut self, hash: UrlHash, not_before_s: u64, max_retries: u8) -> bool {
+        let Some(pending) = self.pending.get_mut(&hash) else { return false };
+        if pending.retries >= max_retries || !self.in_flight.remove(&hash) {
+            return false;
+        }
+        pending.retries += 1;
+        pending.not_before_s = not_before_s;
+        let flags = pending.attributes.flags.without(LinkFlags::IN_PROGRESS);
+        pending.attributes.flags = flags.with_deaths(0);
+        self.queue(hash, not_before_s);
+        self.changed.insert(hash);
+        true
+    }
+
+    /// Puts a URL back that is in flight and is not to blame for its failure, to be fetched again
+    /// from a time in seconds since 1970, with as many retries left. Returns false if it is not in
+    /// flight.
+    pub fn put_off(&mut self, hash: UrlHash, not_before_s: u64) -> bool {
+        self.clear_in_progress(hash);
+        let is_in_flight = self.in_flight.remove(&hash);
+        if is_in_flight && let Some(pending) = self.pending.get_mut(&hash) {
+            pending.not_before_s = not_before_s;
+            self.queue(hash, not_before_s);
+            self.changed.insert(hash);
+        }
+        is_in_flight
+    }
+
+    /// Puts a URL back as if it had not been taken, because of a local failure. Returns false if it
+    /// was not in flight.
+    pub fn put_back(&mut self, hash: UrlHash) -> bool {
+        self.clear_in_progress(hash);
+        let was_in_flight = self.in_flight.remove(&hash);
+        if was_in_flight {
+            // If it had a due time, this is over.
+            self.queue(hash, 0);
+        }
+        was_in_flight
+    }
+
+    /// Marks all pending URLs as left, and returns their hashes in ascending order.
+    pub fn leave_pending(&mut self) -> Vec<UrlHash> {
+        let mut hashes: Vec<UrlHash> = self.pending.keys().copied().collect();
+        hashes.sort_unstable();
+        for hash in &hashes {
+            self.finish(*hash, FinalState::Left);
+        }
+        hashes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        budget::{SiteBudget, SiteUsage},
+        canonical::CanonicalUrl,
+        link::Link,
+        parameters::ParameterList,
+        reject_reason::RejectReason,
+        rules::Rules,
+        state::merge::MergeOutcome,
+    };
+
+    fn link(url: &str) -> Link {
+        let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
+        Link { url, attributes: Attributes::default(), via: None }
+    }
+
+    fn redirect(from: &str, to: &str) -> Link {
+        let attributes = Attributes { hops: 1, ..Attributes::default() };
+        Link { attributes, via: Some(from.into()), ..link(to) }
+    }
+
+    #[test]
+    fn a_retried_url_is_taken_once_it_is_due() {
+        let mut state = HostState::new("a.example");
+        let hash = link("http://a.example/check").url.hash();
+        let links = [link("http://a.example/check"), link("http://a.example/other")];
+        state.merge(links, &Rules::default(), &mut SiteUsage::default());
+        assert_eq!(state.take(hash, 5).unwrap().hash, hash);
+        assert_eq!(state.take(hash, 5), None, "it is in flight");
+        assert!(state.retry(hash, 10, 2));
+        assert_eq!(state.take(hash, 9), None);
+        assert!(state.is_due(hash, 10));
+        assert_eq!(state.take(hash, 10).unwrap().hash, hash);
+        state.check();
+    }
+
+    #[test]
+    fn pending_urls_are_counted_by_origin() {
+        let mut state = HostState::new("a.example");
+        let links = ["http://a.example/1", "http://a.example/2", "https://a.example/3"];
+        state.merge(links.map(link), &Rules::default(), &mut SiteUsage::default());
+        let [first, second, third] = links.map(|url| link(url).url.hash());
+        let _turn = state.take(first, 0);
+        let pending = [first, second, third].map(|hash| state.pending_with_origin_of(hash));
+        assert_eq!(pending, [2, 2, 1]);
+    }
+
+    #[test]
+    fn only_redirects_within_the_host_pass_a_used_up_budget() {
+        let rules = Rules { site_budget: SiteBudget(1), ..Rules::default() };
+        let (mut state, mut site) = (HostState::new("a.example"), SiteUsage::default());
+        let wall = "http://a.example/wall";
+        assert_eq!(state.merge_link(link(wall), &rules, &mut site), MergeOutcome::New);
+        for from in ["http://short.example/1", "http://a.example.net/", "http://www.a.example/"] {
+            let outcome = state.merge_link(redirect(from, "http://a.example/x"), &rules, &mut site);
+            assert_eq!(outcome, MergeOutcome::Rejected(RejectReason::TrapSitePages), "{from}");
+        }
+        let page = redirect(wall, "http://a.example/page");
+        assert_eq!(state.merge_link(page, &rules, &mut site), MergeOutcome::New);
+    }
+}
