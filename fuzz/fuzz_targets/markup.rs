@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 
 #[path = "../../crates/webpage/src/markup.rs"]
 mod markup;
-#[path = "../../crates/webpage/src/markup/oracle.rs"]
+#[path = "../../crates/webpage/src/markup/tests/oracle.rs"]
 mod markup_oracle;
 #[path = "../../crates/webpage/src/nesting.rs"]
 mod nesting;

@@ -14,10 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (limit, body) = bytes.split_first().map_or((0, bytes), |(first, rest)| (*first, rest));
     let short = TextRequest { max_bytes: usize::from(limit) };
     let long = TextRequest { max_bytes: 4 << 20 };
-    for text in [
-        understand_with_text(URL, &[], body, &short).1,
-        plain_text(&[], body, &short),
-    ] {
+    for text in [understand_with_text(URL, &[], body, &short).1, plain_text(&[], body, &short)] {
         assert!(text.text.len() <= short.max_bytes);
         assert!(text.text.chars().all(|c| c == '\n' || !c.is_control()));
         assert_eq!(text.text.trim(), text.text);

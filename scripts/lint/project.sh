@@ -102,6 +102,11 @@ done < <(tracked '*.rs' '*.js' '*.mjs' '*.sql' 'scripts/*' |
     grep -vE '^scripts/infra/(mutants|schema)\.sh$|\.lock$|/package-lock\.json$' |
     LC_ALL=C.UTF-8 xargs -r grep -HnoE '^.{101}' 2>/dev/null | cut -d: -f1,2)
 
+# Tests of `x.rs` that are not in it are in `x/tests.rs`.
+while IFS= read -r file; do
+    complain "$file: is ${file%_tests.rs}/tests.rs in the project's way"
+done < <(tracked '*_tests.rs')
+
 while IFS= read -r file; do
     complain "$file: a drawer called like that collects everything"
 done < <(tracked '*.rs' '*.js' | grep -E '(^|/)(utils?|helpers?|types|common)(\.rs|\.js|/)')

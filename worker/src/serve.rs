@@ -2,14 +2,10 @@
 //!
 //! Invariants: nothing outside the folder is served, and of the names that begin with a dot only
 //! `.well-known/`. Every response carries the headers of `site/headers.json`, like the CDN's. A
-//! changed file has a new `ETag`. Memory is bounded: large files are sent in pieces, and few texts
-//! are compressed concurrently. This does not depend on the content of objects, because
-//! `object_names` derives the content type and cache rule from the name.
+//! changed file has a new `ETag`. Memory is bounded, because files are read, compressed and sent in
+//! pieces. Does not depend on the content of objects: `object_names` derives the content type and
+//! cache rule from the name. tower-http reads files, ranges and conditions, and compresses.
 
-mod encoding;
-mod file;
-mod headers;
-mod range;
 #[cfg(test)]
 mod tests;
 
@@ -26,18 +22,27 @@ use axum::{
     body::Body,
     extract::{Request, State},
     http::{
-        Method, StatusCode,
-        header::{self, HeaderMap, HeaderValue},
-        request::Parts,
+        StatusCode,
+        header::{self, HeaderMap, HeaderName, HeaderValue},
     },
-    response::Response,
+    middleware::map_response_with_state,
+    response::{IntoResponse as _, Response},
+    routing::get,
 };
+use everytab_bundler::object_names;
+use percent_encoding::percent_decode_str;
 use tokio::{
     net::{TcpListener, TcpSocket},
     task::JoinHandle,
 };
+use tower_http::{
+    compression::{
+        CompressionLayer,
+        predicate::{Predicate as _, SizeAbove},
+    },
+    services::ServeFile,
+};
 
-use self::headers::insert;
 use crate::http_server;
 
 /// Every response's headers, by lower-case names. The CDN is configured with the same file.
@@ -49,6 +54,9 @@ const BACKLOG: u32 = 4_096;
 
 /// The page for a missing object.
 const NOT_FOUND: &str = "404.html";
+
+/// Files of this length or smaller fit into one packet, compressed or not.
+const MAX_PLAIN_BYTES: u64 = 1_000;
 
 /// The reason why the folder is not served.
 #[derive(Debug, thiserror::Error)]
@@ -154,16 +162,18 @@ fn serve_root(
     let address = reserved.address;
     http_server::warn_if_public("serving at", address);
     let listener = reserved.listen()?;
-    let site = Site { root, headers: headers() };
-    let router = Router::new().fallback(answer).with_state(Arc::new(site));
+    let compression = CompressionLayer::new().compress_when(SizeAbove::new(MAX_PLAIN_BYTES).and(
+        |_: StatusCode, _, headers: &HeaderMap, _: &_| {
+            headers.get(header::CONTENT_TYPE).is_some_and(is_compressible)
+        },
+    ));
+    let router = Router::new()
+        .fallback_service(get(respond).with_state(Arc::new(root)))
+        .layer(compression)
+        .layer(map_response_with_state(Arc::new(headers()), add_headers));
     let limits = http_server::FILE_CONNECTIONS;
     let finished = tokio::spawn(http_server::serve(listener, router, limits, shutdown));
     Ok(Serving { address, finished })
-}
-
-struct Site {
-    root: PathBuf,
-    headers: HeaderMap,
 }
 
 fn headers() -> HeaderMap {
@@ -174,44 +184,80 @@ fn headers() -> HeaderMap {
         .collect()
 }
 
-async fn answer(State(site): State<Arc<Site>>, request: Request) -> Response {
-    // The body is not needed, and cannot be shared between threads.
-    let (request, _body) = request.into_parts();
-    let mut response = if matches!(request.method, Method::GET | Method::HEAD) {
-        match file::answer(&site.root, &request).await {
-            Ok(response) => response,
-            Err(status) => refusal(&site.root, &request, status).await,
-        }
-    } else {
-        let mut response = plain(StatusCode::METHOD_NOT_ALLOWED);
-        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-        response
-    };
+/// Adds the headers of every response.
+async fn add_headers(State(site): State<Arc<HeaderMap>>, mut response: Response) -> Response {
     let headers = response.headers_mut();
-    for (name, value) in &site.headers {
-        headers.insert(name, value.clone());
+    // The same content in other bytes needs a weak validator, like the CDN's.
+    if headers.contains_key(header::CONTENT_ENCODING)
+        && let Some(etag) = headers.get(header::ETAG).and_then(|etag| etag.to_str().ok())
+    {
+        insert(headers, header::ETAG, &format!("W/{etag}"));
     }
+    headers.extend(site.iter().map(|(name, value)| (name.clone(), value.clone())));
     response
 }
 
-/// Returns the site's own page for this status if it has one, otherwise a line of text.
-async fn refusal(root: &Path, request: &Parts, status: StatusCode) -> Response {
-    let page = root.join(NOT_FOUND);
-    if status != StatusCode::NOT_FOUND || request.method == Method::HEAD {
-        return plain(status);
-    }
-    let Ok(html) = tokio::fs::read(page).await else { return plain(status) };
-    let mut response = plain(status);
-    insert(response.headers_mut(), header::CONTENT_TYPE, "text/html; charset=utf-8");
-    *response.body_mut() = Body::from(html);
-    response
+fn is_compressible(content_type: &HeaderValue) -> bool {
+    let text = content_type.to_str().unwrap_or_default();
+    text.starts_with("text/")
+        || ["application/json", "application/manifest+json", "image/svg+xml"].contains(&text)
 }
 
-fn plain(status: StatusCode) -> Response {
-    let text = status.canonical_reason().unwrap_or_default();
-    let mut response = Response::new(Body::from(format!("{} {text}\n", status.as_u16())));
-    *response.status_mut() = status;
-    insert(response.headers_mut(), header::CONTENT_TYPE, "text/plain; charset=utf-8");
-    insert(response.headers_mut(), header::CACHE_CONTROL, "no-store");
-    response
+/// Returns the response to a GET or HEAD of a path below `root`.
+async fn respond(State(root): State<Arc<PathBuf>>, request: Request) -> Response {
+    match file(&root, request).await {
+        Some(response) => response,
+        None => not_found(&root).await,
+    }
+}
+
+/// Returns the response for a file. `None` if there is no such file.
+async fn file(root: &Path, mut request: Request) -> Option<Response> {
+    let key = key_of(request.uri().path())?;
+    let path = tokio::fs::canonicalize(root.join(&key)).await.ok()?;
+    if !path.starts_with(root) || !tokio::fs::metadata(&path).await.ok()?.is_file() {
+        return None;
+    }
+    let headers = request.headers_mut();
+    // ServeFile ignores this condition. The whole file is always a correct response to it.
+    if headers.contains_key(header::IF_RANGE) {
+        headers.remove(header::RANGE);
+    }
+    let content_type = object_names::content_type(&key).parse().ok()?;
+    let mut serving =
+        ServeFile::new_with_mime(path, &content_type).ignore_multi_range_requests(true);
+    let mut response = serving.try_call(request).await.ok()?.map(Body::new);
+    insert(response.headers_mut(), header::CACHE_CONTROL, object_names::cache_control(&key));
+    Some(response)
+}
+
+/// Converts a request's path to an object's name. `None` if no object can have it.
+fn key_of(path: &str) -> Option<String> {
+    let decoded = percent_decode_str(path.strip_prefix('/')?).decode_utf8().ok()?;
+    if decoded.is_empty() {
+        return Some(object_names::INDEX_HTML.to_owned());
+    }
+    let allowed = |segment: &str| {
+        !segment.is_empty() && !segment.starts_with('.') && !segment.contains(char::is_control)
+    };
+    // The only folder with a dot that clients may read (RFC 8615).
+    let path = decoded.strip_prefix(".well-known/").unwrap_or(&decoded);
+    path.split('/').all(allowed).then(|| decoded.into_owned())
+}
+
+/// Returns the site's own page for a missing object if it has one, otherwise a line of text.
+async fn not_found(root: &Path) -> Response {
+    let (content_type, body) = match tokio::fs::read(root.join(NOT_FOUND)).await {
+        Ok(html) => ("text/html; charset=utf-8", Body::from(html)),
+        Err(_) => ("text/plain; charset=utf-8", Body::from("404 Not Found\n")),
+    };
+    let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store")];
+    (StatusCode::NOT_FOUND, headers, body).into_response()
+}
+
+/// Sets a header, unless the value is not valid in a header.
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
 }

@@ -13,6 +13,9 @@ use std::{
     sync::mpsc::{self, RecvTimeoutError},
 };
 
+pub(crate) use export::serve_metrics;
+pub use metrics::metrics;
+pub(crate) use metrics::{begin_at_zero, crawl_status, scan_status};
 use tracing_subscriber::{EnvFilter, Layer as _, filter::Targets, fmt, prelude::*};
 
 use self::{
@@ -20,10 +23,6 @@ use self::{
     flood::{Flood, Limited},
 };
 use crate::{cli_error::CliError, display::frame::LogLines};
-
-pub(crate) use export::serve_metrics;
-pub use metrics::metrics;
-pub(crate) use metrics::{begin_at_zero, crawl_status, scan_status};
 
 /// Log lines written per call site in ten seconds, unless `EVERYTAB_LOG_LIMIT` sets another limit.
 /// A healthy worker writes far fewer, and a person can still read a flood of this size.

@@ -17,9 +17,9 @@ use everytab_coordinator::ApiCaller;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    base32::{base32, is_digit},
     problem::{Problem, ProblemCode},
     service::Service,
+    tokens::{base32, is_base32_digit},
 };
 
 /// Prefix of every key.
@@ -37,7 +37,7 @@ pub const KEY_RANDOM_BYTES: usize = KEY_ID_BYTES + 32;
 #[must_use]
 pub fn split_key(key: &str) -> Option<(&str, &str)> {
     let (id, secret) = key.strip_prefix(KEY_PREFIX)?.split_once('_')?;
-    let is_right = |text: &str, length| text.len() == length && text.bytes().all(is_digit);
+    let is_right = |text: &str, length| text.len() == length && text.bytes().all(is_base32_digit);
     (is_right(id, KEY_ID_LENGTH) && is_right(secret, KEY_SECRET_LENGTH)).then_some((id, secret))
 }
 

@@ -14,8 +14,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
+    parameters::check_no_nul,
     problem::{Problem, ProblemCode},
-    short_text::check_no_nul,
 };
 
 /// Which links the crawl follows.

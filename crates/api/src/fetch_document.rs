@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::{
     captures::Contents,
     closed_lists::{CertificateFault, CrawlEnd, FetchOutcome, Truncation},
-    url_id::url_id,
+    tokens::url_id,
 };
 
 /// The state of a URL.

@@ -12,8 +12,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::{
+    parameters::check_no_nul,
     problem::{Problem, ProblemCode},
-    short_text::check_no_nul,
 };
 
 /// What a filter does with a URL or a page.

@@ -7,9 +7,9 @@ use axum::http::Uri;
 use everytab_coordinator::ApiCaller;
 
 use crate::{
-    cursor::{ListName, item_cursor, item_key},
     parameters::Parameters,
     problem::Problem,
+    tokens::{ListName, item_cursor, item_key},
 };
 
 /// Default and maximum items in a page: as many filters or schedules as a key may have.

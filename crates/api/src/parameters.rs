@@ -1,13 +1,26 @@
-//! Query parameters of requests.
+//! What clients write beside a request's document, and its short strings: query parameters, the
+//! variable part of a path, the header `Idempotency-Key`, names and lines.
 //!
-//! Invariant: an unknown or repeated parameter is rejected, so that a misspelt one does not
-//! silently become a default. This does not depend on what a parameter means.
+//! Invariants: an unknown or repeated parameter is rejected, so that a misspelt one does not
+//! silently become a default. An accepted string fits into its column, and has no character that
+//! Postgres rejects. Does not depend on what a parameter means or what a request does.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use axum::http::Uri;
+use axum::{
+    extract::{FromRequestParts, Path},
+    http::{Uri, request::Parts},
+};
+use everytab_coordinator::{ApiCaller, IdempotencyKey};
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
-use crate::problem::{Problem, ProblemCode};
+use crate::{
+    problem::{Problem, ProblemCode},
+    service::Service,
+};
 
 /// Maximum time that a request may wait, in seconds. Proxies give up after 60.
 pub(crate) const MAX_WAIT_S: u64 = 60;
@@ -108,34 +121,133 @@ pub(crate) fn given_once<T>(
     Ok(of_query.or(of_body))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The only variable part of a path, as a string.
+pub(crate) struct PathText(pub(crate) String);
 
-    fn parse(query: &str) -> Result<Parameters, ProblemCode> {
-        let uri = format!("/x?{query}").parse().unwrap();
-        Parameters::parse(&uri, &["wait", "limit"]).map_err(|problem| problem.code)
-    }
+impl<S: Send + Sync> FromRequestParts<S> for PathText {
+    type Rejection = Problem;
 
-    #[test]
-    fn a_parameter_that_is_not_known_or_comes_twice_is_refused() {
-        assert_eq!(parse("limt=1").err(), Some(ProblemCode::UnknownField));
-        assert_eq!(parse("wait=1&wait=1").err(), Some(ProblemCode::InvalidParameter));
-        let good = parse("wait=0.5&limit=%37").unwrap();
-        assert_eq!(good.limit("limit", 100, 1_000).unwrap(), 7);
-        assert_eq!(good.wait().unwrap(), Duration::from_millis(500));
-    }
-
-    #[test]
-    fn a_wait_and_a_limit_have_bounds() {
-        for wait in ["-1", "61", "NaN", "inf", "x", "", "1e400"] {
-            let code = parse(&format!("wait={wait}")).unwrap().wait().map_err(|error| error.code);
-            assert_eq!(code, Err(ProblemCode::InvalidParameter), "{wait}");
-        }
-        for limit in ["0", "-1", "1001", "1.5", "x", "99999999999"] {
-            let found = parse(&format!("limit={limit}")).unwrap();
-            assert!(found.limit("limit", 100, 1_000).is_err(), "{limit}");
-        }
-        assert_eq!(parse("").unwrap().limit("limit", 100, 1_000).unwrap(), 100);
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let text = Path::<String>::from_request_parts(parts, state).await;
+        text.map(|Path(text)| Self(text)).map_err(|_| Problem::new(ProblemCode::NotFound))
     }
 }
+
+/// The only variable part of a path, as an ID. `None` if it is malformed.
+pub(crate) struct PathId(pub(crate) Option<Uuid>);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let PathText(text) = PathText::from_request_parts(parts, state).await?;
+        Ok(Self(text.parse().ok()))
+    }
+}
+
+/// Returns the ID. A malformed or forged one costs one request, like an unknown one. Without a
+/// valid key, the result is `unauthorized` for every ID, so that it reveals nothing.
+///
+/// # Errors
+/// Returns a problem if there is no ID.
+pub(crate) async fn known<T>(
+    service: &Service,
+    caller: &ApiCaller,
+    id: Option<T>,
+) -> Result<T, Problem> {
+    let Some(id) = id else {
+        service.coordinator.api_admit(caller).await?;
+        return Err(Problem::new(ProblemCode::NotFound));
+    };
+    Ok(id)
+}
+
+/// The header's name.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Maximum key length.
+const MAX_KEY_CHARACTERS: usize = 255;
+
+/// Returns the idempotency key of a request, with a digest of the request. `None` if it has none.
+///
+/// # Errors
+/// Returns a problem if the header is empty, too long, or sent twice.
+pub(crate) fn idempotency_key(
+    parts: &Parts,
+    body: &[u8],
+) -> Result<Option<IdempotencyKey>, Problem> {
+    let mut values = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let name = value.to_str().unwrap_or_default().trim();
+    if name.is_empty() || name.len() > MAX_KEY_CHARACTERS || values.next().is_some() {
+        let detail = format!("give one key of 1 to {MAX_KEY_CHARACTERS} characters of ASCII");
+        return Err(Problem::of_field(ProblemCode::InvalidParameter, "Idempotency-Key", detail));
+    }
+    let mut digest = Sha256::new();
+    // How long a client waits for the response does not change the request.
+    let pairs = parts.uri.query().unwrap_or_default().split('&');
+    let query: Vec<&str> = pairs.filter(|pair| !pair.starts_with("wait=")).collect();
+    for part in [parts.method.as_str(), parts.uri.path(), &query.join("&")] {
+        digest.update(part);
+        // No part contains a newline.
+        digest.update(b"\n");
+    }
+    digest.update(body);
+    Ok(Some(IdempotencyKey { name: name.to_owned(), request_sha256: digest.finalize().into() }))
+}
+
+/// Maximum name length.
+const MAX_NAME_CHARACTERS: usize = 100;
+
+/// Checks the field `name`.
+///
+/// # Errors
+/// Returns a problem if it is not a valid name.
+pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
+    check_line(name, "name", MAX_NAME_CHARACTERS)
+}
+
+/// Checks that a field is one line of at most this many characters.
+///
+/// # Errors
+/// Returns a problem of this field if it is not.
+pub(crate) fn check_line(text: &str, field: &str, max_characters: usize) -> Result<(), Problem> {
+    let is_long_enough = (1..=max_characters).contains(&text.chars().count());
+    if is_long_enough && text.trim() == text && !text.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let detail = format!(
+        "a {field} has 1 to {max_characters} characters, none of them a control character, and no \
+         space around it"
+    );
+    Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
+}
+
+/// Checks that no string in a value contains NUL, which Postgres cannot store.
+///
+/// # Errors
+/// Returns a problem of this field if one does.
+pub(crate) fn check_no_nul<T: Serialize>(
+    value: &T,
+    field: &str,
+    code: ProblemCode,
+) -> Result<(), Problem> {
+    match serde_json::to_value(value) {
+        Ok(value) if !has_nul(&value) => Ok(()),
+        Ok(_) => Err(Problem::of_field(code, field, "a text has the character NUL")),
+        Err(error) => Err(Problem::of_field(code, field, error)),
+    }
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(list) => list.iter().any(has_nul),
+        Value::Object(fields) => {
+            fields.iter().any(|(name, value)| name.contains('\0') || has_nul(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,6 @@ use std::{
 };
 
 use idna::AsciiDenyList;
-
 use sha2::{Digest, Sha256};
 
 /// Maximum bytes of a hostname (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).

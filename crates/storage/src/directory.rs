@@ -21,7 +21,9 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use commit::NewContent;
 use futures_util::stream::BoxStream;
+use root::Root;
 
 use crate::{
     error::{StorageError, StorageErrorKind},
@@ -29,8 +31,6 @@ use crate::{
     settings::StoreSettings,
     store::{Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged, none_if_missing},
 };
-use commit::NewContent;
-use root::Root;
 
 /// A store in a directory.
 #[derive(Debug)]

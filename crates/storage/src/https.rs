@@ -11,6 +11,7 @@ mod response;
 
 use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 
+use answer::{ObjectAnswer, Wanted};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{
@@ -36,7 +37,6 @@ use crate::{
         starts_past_the_end,
     },
 };
-use response::{ObjectResponse, Wanted};
 
 /// Limits requests in flight to all HTTPS stores of this process; each has a connection.
 static REQUESTS_IN_FLIGHT: Semaphore = Semaphore::const_new(50);

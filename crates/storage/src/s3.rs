@@ -21,8 +21,11 @@ mod write;
 use std::{ops::Range, path::Path, sync::Arc};
 
 use async_trait::async_trait;
+use bucket::Bucket;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
+use multipart::{PART_BYTES, UploadSource};
+use ranges::{Ranges, SdkRetry};
 use url::Url;
 
 use crate::{
@@ -36,9 +39,6 @@ use crate::{
         range_length,
     },
 };
-use bucket::Bucket;
-use multipart::{PART_BYTES, UploadSource};
-use ranges::{Ranges, SdkRetry};
 
 /// A store in an S3 bucket.
 #[derive(Debug)]

@@ -29,11 +29,11 @@ pub enum TestbedError {
     Tls(#[from] rustls::Error),
     /// The generated crawl's index could not be written.
     # [error("cannot write the index {}: {source}", path.display())]
-    Parquet {
+    Index {
         /// The parquet file.
         path: PathBuf,
         /// The writer's error.
-        source: parquet::errors::ParquetError,
+        source: everytab_commoncrawl::index::write::IndexWriteError,
     },
     /// The settings are invalid, or the directory is not a recorded crawl.
     #[error("{0}")]

@@ -14,6 +14,9 @@ use std::{borrow::Cow, str};
 
 use serde::Serialize;
 
+pub(crate) use self::finder::LinkFinder;
+use self::finder::{AttributeForm, LinkAttribute};
+pub use self::link::{LinkKind, LinkOrigin, LinkRequest, MAX_LINKS_PER_PAGE, PageLink};
 use crate::{
     icons::LinkReader,
     meta_robots::RobotsDirectives,
@@ -21,10 +24,6 @@ use crate::{
     tokens::ByteRange,
     url_rules::{MAX_URL_BYTES, requested_form},
 };
-
-pub(crate) use self::finder::LinkFinder;
-use self::finder::{AttributeForm, LinkAttribute};
-pub use self::link::{LinkKind, LinkOrigin, LinkRequest, MAX_LINKS_PER_PAGE, PageLink};
 
 /// Maximum length in bytes of an attribute with one URL: four times the longest URL, because
 /// whitespace is removed and character references take more bytes than their characters.

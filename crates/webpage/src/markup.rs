@@ -310,6 +310,4 @@ impl<'a> MarkupReader<'a> {
 }
 
 #[cfg(test)]
-mod oracle;
-#[cfg(test)]
 mod tests;

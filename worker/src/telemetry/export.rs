@@ -4,7 +4,11 @@
 //! standard variables apply. It is http/protobuf through a client with its own threads, which must
 //! be created and ended outside of the program's runtime.
 
-use std::{net::SocketAddr, sync::OnceLock, sync::mpsc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{OnceLock, mpsc},
+    time::Duration,
+};
 
 use axum::{Router, http::StatusCode, routing::get};
 use everytab_runner::worker_id;

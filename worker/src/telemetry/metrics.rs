@@ -8,14 +8,13 @@
 use std::sync::OnceLock;
 
 use everytab_coordinator::{CrawlStatus, ScanState, ScanStatus};
+pub use everytab_fetcher::metrics::{Metric, label};
 use everytab_fetcher::{
     instruments,
     metrics::{MetricKind, PERMITS},
 };
 use opentelemetry::{global, metrics::Meter};
 use serde_json::Value;
-
-pub use everytab_fetcher::metrics::{Metric, label};
 
 instruments! { Metrics RECORDED
     log_suppressed: counter() "everytab.log.suppressed" "{line}" []

@@ -16,7 +16,10 @@ mod report;
 
 use std::time::{Duration, Instant};
 
+use chaos_environment::{ChaosEnvironment, ChaosSettings};
+use chaos_workers::ChaosWorker;
 use everytab_testbed::{Behaviour, Latency, Mix, Settings};
+use faults::Fault;
 
 use crate::{
     consistency::{self, OwnedDatabase as _, ScanResult},
@@ -25,9 +28,6 @@ use crate::{
     netns::in_own_namespaces,
     setup::corpus,
 };
-use chaos_environment::{ChaosEnvironment, ChaosSettings};
-use chaos_workers::ChaosWorker;
-use faults::Fault;
 
 /// The number in an environment variable, or `otherwise` if the variable is not set.
 pub(crate) fn number(variable: &str, otherwise: u64) -> u64 {

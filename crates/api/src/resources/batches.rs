@@ -20,12 +20,11 @@ use crate::{
     answer,
     body::{self, BodyKind},
     caller::Caller,
-    idempotency,
-    parameters::{Parameters, given_once},
+    parameters::{Parameters, given_once, idempotency_key},
     problem::{Problem, ProblemCode, ProblemItem},
     service::Service,
     submitted_urls::SubmittedUrls,
-    url_id::url_id,
+    tokens::url_id,
 };
 
 /// URLs to fetch.
@@ -114,7 +113,7 @@ pub(crate) async fn submit_batch(
     let crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
     let priority: Option<u8> = parameters.value("priority", PRIORITY)?;
     let bytes = body::read(&service, &caller, body).await?;
-    let idempotency = idempotency::of(&parts, &bytes)?;
+    let idempotency = idempotency_key(&parts, &bytes)?;
     let mut ports = service.ports_of(&caller).await?;
     let (crawl, priority, urls) = in_background(&service, move |service| match kind {
         BodyKind::Lines => {

@@ -18,10 +18,9 @@ use crate::{
     answer, body,
     caller::Caller,
     crawl_settings::setting_problem,
-    path_text::{PathId, known},
+    parameters::{PathId, check_no_nul, known},
     problem::{Problem, ProblemCode},
     service::Service,
-    short_text::check_no_nul,
 };
 
 /// Maximum attempts, if other requests change the crawl at the same time.

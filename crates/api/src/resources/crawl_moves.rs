@@ -23,13 +23,11 @@ use crate::{
     body::{self, BodyKind},
     caller::Caller,
     closed_lists::{CrawlEnd, CrawlState, FetchOutcome},
-    cursor::{host_cursor, host_place},
-    idempotency,
-    parameters::{Parameters, given_once},
-    path_text::{PathId, known},
+    parameters::{Parameters, PathId, given_once, idempotency_key, known},
     problem::{Problem, ProblemCode},
     service::Service,
     submitted_urls::SubmittedUrls,
+    tokens::{host_cursor, host_place},
 };
 
 /// Default number of hosts in a response.
@@ -264,7 +262,7 @@ pub(crate) async fn add_urls(
     let priority: Option<u8> = parameters.value("priority", PRIORITY)?;
     let last: Option<bool> = parameters.value("last", "true or false")?;
     let bytes = body::read(&service, &caller, body).await?;
-    let idempotency = idempotency::of(&parts, &bytes)?;
+    let idempotency = idempotency_key(&parts, &bytes)?;
     let mut ports = service.ports_of(&caller).await?;
     let (urls, priority, last) = in_background(&service, move |service| match kind {
         BodyKind::Lines => {

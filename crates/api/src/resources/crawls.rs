@@ -28,14 +28,12 @@ use crate::{
     caller::Caller,
     closed_lists::{CrawlEnd, CrawlState, FailureOutcome, LeftReason, LinkRefusal, RefusalReason},
     crawl_settings::SettingsOfCrawl,
-    cursor::{crawls_before, crawls_cursor},
     failed_seeds::{FailedSeeds, OnlyWord},
-    idempotency,
-    parameters::Parameters,
-    path_text::{PathId, known},
+    parameters::{Parameters, PathId, idempotency_key, known},
     problem::{Problem, ProblemCode, ProblemItem},
     service::Service,
     submitted_urls::SubmittedUrls,
+    tokens::{crawls_before, crawls_cursor},
     waiters::Question,
 };
 
@@ -228,7 +226,7 @@ pub(crate) async fn start(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, bytes) = body::json_request(&service, &caller, request).await?;
-    let idempotency = idempotency::of(&parts, &bytes)?;
+    let idempotency = idempotency_key(&parts, &bytes)?;
     let is_repeated = service.coordinator.api_admit_named(&caller, idempotency.as_ref()).await?;
     let ports = service.ports_of(&caller).await?;
     let (asked, more, mut failed) = in_background(&service, move |service| {

@@ -17,13 +17,12 @@ use crate::{
     caller::Caller,
     captures::Include,
     closed_lists::{CrawlState, FetchOutcome, is_outcome},
-    cursor::{feed_cursor, feed_position},
     fetch_document::UrlDocument,
     included::{include_of, with_contents},
-    parameters::Parameters,
-    path_text::{PathId, known},
+    parameters::{Parameters, PathId, known},
     problem::{Problem, ProblemCode},
     service::Service,
+    tokens::{feed_cursor, feed_position},
     waiters::Question,
 };
 

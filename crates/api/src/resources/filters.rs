@@ -24,14 +24,12 @@ use super::batches::in_background;
 use crate::{
     answer, body,
     caller::Caller,
-    cursor::ListName,
     filter_body::FilterBody,
-    idempotency,
     list_page::ListPage,
-    parameters::Parameters,
-    path_text::{PathId, known},
+    parameters::{Parameters, PathId, idempotency_key, known},
     problem::{Problem, ProblemCode},
     service::Service,
+    tokens::ListName,
 };
 
 /// Name of a key's filters in cursors.
@@ -122,7 +120,7 @@ pub(crate) async fn add(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, bytes) = body::json_request(&service, &caller, request).await?;
-    let idempotency = idempotency::of(&parts, &bytes)?;
+    let idempotency = idempotency_key(&parts, &bytes)?;
     let FilterSubmission { name, filter } = body::from_json(&bytes)?;
     check_filter_name(&name)
         .map_err(|detail| Problem::of_field(ProblemCode::InvalidParameter, "name", detail))?;

@@ -14,7 +14,7 @@ use axum::{
 };
 
 use crate::{
-    path_text::PathText,
+    parameters::PathText,
     problem::{Problem, ProblemCode},
     service::Service,
 };

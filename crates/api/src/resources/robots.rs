@@ -18,13 +18,12 @@ use uuid::Uuid;
 use crate::{
     answer, body,
     caller::Caller,
-    cursor::ListName,
     list_page::ListPage,
-    parameters::Parameters,
-    path_text::{PathId, known},
+    parameters::{Parameters, PathId, known},
     problem::{Problem, ProblemCode},
     robots_rules::{check_delay, check_rules, check_user_agent, site_of},
     service::Service,
+    tokens::ListName,
 };
 
 /// Name of a key's overrides in cursors.

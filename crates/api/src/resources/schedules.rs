@@ -26,15 +26,12 @@ use crate::{
     body,
     caller::Caller,
     crawl_settings::SettingsOfCrawl,
-    cursor::ListName,
-    idempotency,
     list_page::ListPage,
-    parameters::Parameters,
-    path_text::{PathId, known},
+    parameters::{Parameters, PathId, check_name, idempotency_key, known},
     problem::{Problem, ProblemCode, ProblemItem},
     schedule_times::{DayWord, TimesInWords},
     service::Service,
-    short_text::check_name,
+    tokens::ListName,
 };
 
 /// Name of a key's schedules in cursors.
@@ -188,7 +185,7 @@ pub(crate) async fn add(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, bytes) = body::json_request(&service, &caller, request).await?;
-    let idempotency = idempotency::of(&parts, &bytes)?;
+    let idempotency = idempotency_key(&parts, &bytes)?;
     let is_repeated = service.coordinator.api_admit_named(&caller, idempotency.as_ref()).await?;
     let ports = service.ports_of(&caller).await?;
     let (name, times, asked) = in_background(&service, move |service| {

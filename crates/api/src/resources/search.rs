@@ -11,11 +11,11 @@ use uuid::Uuid;
 use crate::{
     answer,
     caller::Caller,
-    cursor::{found_cursor, found_place},
     fetch_document::UrlDocument,
     parameters::Parameters,
     problem::{Problem, ProblemCode},
     service::Service,
+    tokens::{found_cursor, found_place},
 };
 
 /// Default number of pages in a response.

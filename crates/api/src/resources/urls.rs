@@ -23,15 +23,13 @@ use crate::{
     caller::Caller,
     crawl_settings::{MediaWord, SettingsOfCrawl},
     fetch_document::{UrlDocument, is_settled},
-    idempotency,
     included::{include_of, with_contents},
     metrics,
-    parameters::Parameters,
-    path_text::{PathText, known},
+    parameters::{Parameters, PathText, idempotency_key, known},
     problem::{Problem, ProblemCode},
     service::Service,
     submitted_urls::code_of,
-    url_id::{parse_url_id, url_id},
+    tokens::{parse_url_id, url_id},
     waiters::{News, Question},
 };
 
@@ -118,7 +116,7 @@ pub(crate) async fn submit(
         let id = url_id(id, &caller.secret_sha256);
         answer::json(StatusCode::ACCEPTED, &UrlDocument::due(id, Some(key), crawl_id))
     };
-    let idempotency = idempotency::of(&parts, &bytes)?;
+    let idempotency = idempotency_key(&parts, &bytes)?;
     if asked.opens_crawl() {
         let settings = asked.settings()?;
         let links = packed(&service, seed, false, 0)?;

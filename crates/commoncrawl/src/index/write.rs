@@ -69,6 +69,7 @@ pub struct IndexWriter<W: Write + Send> {
     group_rows: usize,
     rows: u64,
     last: Option<CaptureOrder>,
+    max_group_rows: usize,
 }
 
 impl<W: Write + Send> IndexWriter<W> {
@@ -77,6 +78,15 @@ impl<W: Write + Send> IndexWriter<W> {
     /// # Errors
     /// Returns an error if the output fails.
     pub fn new(output: W) -> Result<Self, IndexWriteError> {
+        Self::with_group_rows(output, MAX_GROUP_ROWS)
+    }
+
+    /// Starts a file whose row groups have at most `max_group_rows` rows, for small files with
+    /// several groups.
+    ///
+    /// # Errors
+    /// Returns an error if the output fails.
+    pub fn with_group_rows(output: W, max_group_rows: usize) -> Result<Self, IndexWriteError> {
         let schema = Arc::new(parse_message_type(schema::SCHEMA)?);
         let by_key = SortingColumn { column_idx: 0, descending: false, nulls_first: false };
         let properties = WriterProperties::builder()
@@ -87,7 +97,8 @@ impl<W: Write + Send> IndexWriter<W> {
             .build();
         let columns = schema::columns(&schema);
         let file = SerializedFileWriter::new(output, schema, Arc::new(properties))?;
-        Ok(Self { file, columns, group_bytes: 0, group_rows: 0, rows: 0, last: None })
+        let (group_bytes, group_rows, rows, last) = (0, 0, 0, None);
+        Ok(Self { file, columns, group_bytes, group_rows, rows, last, max_group_rows })
     }
 
     /// Adds a row. Rows must be in ascending [`CaptureRow::order`].
@@ -107,7 +118,7 @@ impl<W: Write + Send> IndexWriter<W> {
         self.last = Some(order);
         self.rows += 1;
         self.group_rows += 1;
-        if self.group_bytes >= MAX_GROUP_BYTES || self.group_rows >= MAX_GROUP_ROWS {
+        if self.group_bytes >= MAX_GROUP_BYTES || self.group_rows >= self.max_group_rows {
             self.write_group()?;
         }
         Ok(())

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use everytab_bundler::{
     object_names::host_ranks,
     search::{
-        RANGES, SearchEntry, SearchFileError, part::HEADER_BYTES, part::range_in_part, range_of,
-        ranks::HostRanks, read_lines,
+        RANGES, SearchEntry, SearchFileError,
+        part::{HEADER_BYTES, range_in_part},
+        range_of,
+        ranks::HostRanks,
+        read_lines,
     },
 };
 use everytab_storage::Store;

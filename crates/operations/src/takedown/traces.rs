@@ -6,7 +6,10 @@ use bytes::Bytes;
 use everytab_bundler::{
     icon_list,
     map::{BACKGROUND, part::painted_over},
-    search::{part::HEADER_BYTES, part::write_part, read_lines},
+    search::{
+        part::{HEADER_BYTES, write_part},
+        read_lines,
+    },
 };
 use everytab_commoncrawl::warc::{
     Limits, Record, RecordType, Records,

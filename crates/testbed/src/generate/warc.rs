@@ -8,9 +8,11 @@ use std::{
     path::PathBuf,
 };
 
+use data_encoding::BASE32_NOPAD;
 use flate2::{Compression, write::GzEncoder};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+use uuid::Builder;
 
 use super::site::GeneratedCapture;
 use crate::error::TestbedError;
@@ -31,7 +33,8 @@ pub(super) struct WrittenRecord {
     pub(super) length: u64,
     /// The payload's SHA-1, in base 32.
     pub(super) digest: String,
-    pub(super) record_id: [u8; 16],
+    /// `urn:uuid:` and a UUID.
+    pub(super) record_id: String,
 }
 
 impl WarcFile {
@@ -44,9 +47,9 @@ impl WarcFile {
         let file_name = warc.name.rsplit('/').next().unwrap_or_default();
         let head = format!(
             "WARC/1.0\r\nWARC-Type: warcinfo\r\nWARC-Date: 2026-01-12T00:00:00Z\r\n\
-             WARC-Record-ID: <urn:uuid:{}>\r\nWARC-Filename: {file_name}\r\n\
+             WARC-Record-ID: <{}>\r\nWARC-Filename: {file_name}\r\n\
              Content-Type: application/warc-fields\r\nContent-Length: {}\r\n\r\n",
-            uuid(&record_id(&["warcinfo", &warc.name])),
+            record_id(&["warcinfo", &warc.name]),
             block.len()
         );
         warc.member(&[head.as_bytes(), block.as_bytes(), b"\r\n\r\n"])?;
@@ -61,19 +64,18 @@ impl WarcFile {
         let body = stored_body(capture).map_err(TestbedError::file(&self.path))?;
         let http = http_head(capture, body.len());
         let record_id = record_id(&[&capture.url(), &capture.date()]);
-        let digest = base32(&Sha1::digest(&body));
+        let digest = BASE32_NOPAD.encode(&Sha1::digest(&body));
         let block = Sha1::new().chain_update(&http).chain_update(&body).finalize();
         let length = http.len() + body.len();
         let head = format!(
             "WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: {}\r\n\
-             WARC-Record-ID: <urn:uuid:{}>\r\nContent-Length: {length}\r\n\
+             WARC-Record-ID: <{record_id}>\r\nContent-Length: {length}\r\n\
              Content-Type: application/http; msgtype=response\r\nWARC-Target-URI: {}\r\n\
              WARC-Payload-Digest: sha1:{digest}\r\nWARC-Block-Digest: sha1:{}\r\n\
              WARC-Identified-Payload-Type: {}\r\n\r\n",
             capture.date(),
-            uuid(&record_id),
             capture.url(),
-            base32(&block),
+            BASE32_NOPAD.encode(&block),
             capture.mime,
         );
         let offset = self.offset;
@@ -131,50 +133,14 @@ fn http_head(capture: &GeneratedCapture, body_bytes: usize) -> String {
     head
 }
 
-fn record_id(labels: &[&str]) -> [u8; 16] {
+/// Returns `urn:uuid:` and a UUID of version 8 (custom, RFC 9562), made from a hash of the labels.
+fn record_id(labels: &[&str]) -> String {
     let mut hash = Sha256::new();
     for label in labels {
         hash.update(label.as_bytes());
         hash.update([0]);
     }
-    let digest = hash.finalize();
     let mut id = [0; 16];
-    id.copy_from_slice(&digest[..16]);
-    // A version 8 UUID (custom, RFC 9562), made from a hash.
-    id[6] = (id[6] & 0x0f) | 0x80;
-    id[8] = (id[8] & 0x3f) | 0x80;
-    id
-}
-
-fn uuid(id: &[u8; 16]) -> String {
-    let hex = hex::encode(id);
-    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
-    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
-}
-
-/// Encodes bytes in base 32 (RFC 4648) without padding: 20 bytes become 32 letters.
-fn base32(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    let mut text = String::new();
-    let (mut held, mut bits) = (0_u32, 0);
-    for byte in bytes {
-        held = (held << 8 | u32::from(*byte)) & 0xffff;
-        bits += 8;
-        while bits >= 5 {
-            bits -= 5;
-            text.push(char::from(LETTERS[(held >> bits & 31) as usize]));
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digests_are_written_as_in_the_index() {
-        // An empty payload's SHA-1, as in many rows in the real index.
-        assert_eq!(base32(&Sha1::digest(b"")), "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
-    }
+    id.copy_from_slice(&hash.finalize()[..16]);
+    Builder::from_custom_bytes(id).into_uuid().urn().to_string()
 }

@@ -3,12 +3,12 @@
 //! The two treat foreign content differently on purpose (the oracle keeps no foreign elements), so
 //! the generated pages contain none.
 
+mod oracle;
+
 use proptest::{collection::vec, prelude::*};
 
-use super::{
-    Markup, NoVisitor, TitleSpan,
-    oracle::{self, visible_parts},
-};
+use self::oracle::visible_parts;
+use super::{Markup, NoVisitor, TitleSpan};
 use crate::{icons::names_icon, markup};
 
 const PIECES: [&str; 76] = [

@@ -2,7 +2,6 @@
 //! options.
 
 use super::*;
-
 use crate::plan::{
     options::{AfterScan, IN_FLIGHT, PlannedBackup},
     rates::{CONSOLE_DISK_GB, DATABASE_GB, ICONS_A_HOST},

@@ -1,23 +1,100 @@
-//! Cursors, with which a client continues reading a list.
+//! Strings that clients keep and give back: IDs of URLs, and cursors, with which a client continues
+//! reading a list.
 //!
-//! A cursor is base64url of a code and a payload. The code covers the payload, the list and the
-//! key's secret. Invariant: a cursor that was forged, or made for another key or list, is always
-//! rejected with the same code. This does not depend on what a payload contains.
+//! Each contains a code that only the holder of an API key and this service can compute: a prefix
+//! of the SHA-256 of the key's secret hash followed by the message. A message has a fixed prefix,
+//! and a fixed length or its own length in it, so that a longer message cannot be appended.
+//! Invariant: a token that was forged, truncated, or made for another key, crawl or list is
+//! invalid, and nothing is stored to check it. Does not depend on what a URL is.
+
+use std::sync::LazyLock;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
+use data_encoding::{Encoding, Specification};
 use everytab_coordinator::{FeedPosition, FetchId, FoundPlace};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::{
-    authentication::{code_of, is_same},
-    problem::{Problem, ProblemCode},
-};
+use crate::problem::{Problem, ProblemCode};
+
+/// Computes the code of a message's parts, as a whole digest. Callers use a prefix of it, because a
+/// truncated digest cannot be extended to that of a longer message.
+fn code_of(secret_sha256: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
+    let mut digest = Sha256::new_with_prefix(secret_sha256);
+    for part in parts {
+        digest.update(part);
+    }
+    digest.finalize().into()
+}
+
+/// Compares two byte strings in a time that depends only on their lengths.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let differing = one.iter().zip(other).fold(0, |found, (a, b)| found | (a ^ b));
+    one.len() == other.len() && std::hint::black_box(differing) == 0
+}
+
+/// Base32 in lower case without padding (RFC 4648), for addresses and keys. Values and strings
+/// correspond one to one, because unused bits must be zero.
+static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
+    let mut specification = Specification::new();
+    specification.symbols.push_str("abcdefghijklmnopqrstuvwxyz234567");
+    specification.encoding().expect("32 different characters are an alphabet")
+});
+
+/// Returns whether a character is in the alphabet of [`base32`].
+pub(crate) fn is_base32_digit(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'2'..=b'7')
+}
+
+/// Encodes bytes.
+pub(crate) fn base32(bytes: &[u8]) -> String {
+    BASE32.encode(bytes)
+}
+
+fn from_base32(text: &str) -> Option<Vec<u8>> {
+    BASE32.decode(text.as_bytes()).ok()
+}
+
+/// First byte of every ID.
+const ID_VERSION: u8 = 1;
+/// Bytes before the code: version, crawl, hash of the host, hash of the URL.
+const SAID_BYTES: usize = 1 + 4 + 8 + 8;
+/// Bytes of the code. One of 2^64 guesses is right, and each guess takes a request.
+const ID_CODE_BYTES: usize = 8;
+
+/// Returns the ID of a URL for the key with this secret. `api.url_id` does the same in Postgres,
+/// for events.
+pub(crate) fn url_id(id: FetchId, secret_sha256: &[u8; 32]) -> String {
+    let mut bytes = vec![ID_VERSION];
+    bytes.extend(id.crawl.to_be_bytes());
+    bytes.extend(id.host_hash.to_be_bytes());
+    bytes.extend(id.url_hash.to_be_bytes());
+    let code = code_of(secret_sha256, &[&bytes]);
+    bytes.extend(&code[..ID_CODE_BYTES]);
+    base32(&bytes)
+}
+
+/// Decodes the ID of a URL of this key. `None` if it is invalid.
+pub(crate) fn parse_url_id(text: &str, secret_sha256: &[u8; 32]) -> Option<FetchId> {
+    let bytes = from_base32(text)?;
+    let (said, code) = bytes.split_at_checked(SAID_BYTES)?;
+    if !is_same(code, &code_of(secret_sha256, &[said])[..ID_CODE_BYTES]) {
+        return None;
+    }
+    let (version, rest) = said.split_first()?;
+    let (crawl, rest) = rest.split_at_checked(4)?;
+    let (host_hash, url_hash) = rest.split_at_checked(8)?;
+    (*version == ID_VERSION).then_some(FetchId {
+        crawl: i32::from_be_bytes(crawl.try_into().ok()?),
+        host_hash: u64::from_be_bytes(host_hash.try_into().ok()?),
+        url_hash: u64::from_be_bytes(url_hash.try_into().ok()?),
+    })
+}
 
 /// Bytes of the code.
-const CODE_BYTES: usize = 16;
-/// Maximum cursor length: a snapshot has up to some hundred transactions in progress.
+const CURSOR_CODE_BYTES: usize = 16;
+/// Maximum length of a cursor: a snapshot has up to some hundred transactions in progress.
 const MAX_CURSOR_CHARACTERS: usize = 8_192;
 
 /// Name of a cursor's list: always 16 bytes, so that no name can continue in the payload.
@@ -30,7 +107,7 @@ const HOSTS: &ListName = b"hosts...........";
 
 fn seal(secret_sha256: &[u8; 32], list: &ListName, payload: &str) -> String {
     let code = code_of(secret_sha256, &[b"cursor", list, payload.as_bytes()]);
-    let mut bytes = code[..CODE_BYTES].to_vec();
+    let mut bytes = code[..CURSOR_CODE_BYTES].to_vec();
     bytes.extend(payload.as_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
@@ -40,9 +117,9 @@ fn unseal(secret_sha256: &[u8; 32], list: &ListName, cursor: &str) -> Option<Str
         return None;
     }
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-    let (code, payload) = bytes.split_at_checked(CODE_BYTES)?;
+    let (code, payload) = bytes.split_at_checked(CURSOR_CODE_BYTES)?;
     let expected = code_of(secret_sha256, &[b"cursor", list, payload]);
-    if !is_same(code, &expected[..CODE_BYTES]) {
+    if !is_same(code, &expected[..CURSOR_CODE_BYTES]) {
         return None;
     }
     String::from_utf8(payload.to_vec()).ok()
@@ -188,80 +265,4 @@ fn position_of(payload: &str) -> Option<FeedPosition> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn position() -> impl Strategy<Value = FeedPosition> {
-        let snapshot = || "[0-9]{1,9}:[0-9]{1,9}:([0-9]{1,9}(,[0-9]{1,9}){0,5})?";
-        (any::<i16>(), snapshot(), prop::option::of(snapshot()), any::<i64>(), any::<i64>())
-            .prop_map(|(epoch, snapshot, ceiling, xid, id)| FeedPosition {
-                epoch,
-                snapshot,
-                ceiling,
-                xid,
-                id,
-            })
-    }
-
-    proptest! {
-        #[test]
-        fn a_cursor_is_read_by_its_key_for_its_crawl_alone(
-            position in position(), key in any::<[u8; 32]>(), other in any::<[u8; 32]>(),
-            crawl in any::<u128>(), another in any::<u128>(), at in any::<prop::sample::Index>(),
-        ) {
-            prop_assume!(key != other && crawl != another);
-            let (crawl, another) = (Uuid::from_u128(crawl), Uuid::from_u128(another));
-            let cursor = feed_cursor(&key, crawl, &position);
-            prop_assert_eq!(feed_position(&key, crawl, &cursor).unwrap(), position);
-            prop_assert!(feed_position(&other, crawl, &cursor).is_err());
-            prop_assert!(feed_position(&key, another, &cursor).is_err());
-            prop_assert!(crawls_before(&key, ("after", &cursor)).is_err());
-            prop_assert!(host_place(&key, crawl, &cursor).is_err());
-            prop_assert!(found_place(&key, (None, "q"), &cursor).is_err());
-            prop_assert!(item_key(&key, CRAWLS, &cursor).is_err());
-            let mut forged = cursor.clone().into_bytes();
-            let at = at.index(forged.len());
-            forged[at] = if forged[at] == b'A' { b'B' } else { b'A' };
-            let forged = String::from_utf8(forged).unwrap();
-            prop_assert!(feed_position(&key, crawl, &forged).is_err());
-        }
-
-        #[test]
-        fn any_text_is_refused(text in ".{0,80}") {
-            prop_assert!(feed_position(&[7; 32], Uuid::nil(), &text).is_err());
-            prop_assert!(crawls_before(&[7; 32], ("after", &text)).is_err());
-            prop_assert!(host_place(&[7; 32], Uuid::nil(), &text).is_err());
-            prop_assert!(found_place(&[7; 32], (None, "q"), &text).is_err());
-            prop_assert!(item_key(&[7; 32], HOSTS, &text).is_err());
-        }
-    }
-
-    #[test]
-    fn a_crawl_is_the_end_of_a_page() {
-        let cursor = crawls_cursor(&[7; 32], 41);
-        assert_eq!(crawls_before(&[7; 32], ("after", &cursor)).unwrap(), 41);
-        let long = "A".repeat(MAX_CURSOR_CHARACTERS + 4);
-        let refused = crawls_before(&[7; 32], ("after", &long)).unwrap_err();
-        assert_eq!(refused.code, ProblemCode::InvalidCursor);
-    }
-
-    #[test]
-    fn a_place_is_read_for_its_crawl_and_its_query_alone() {
-        let (key, one, other) = ([7; 32], Uuid::from_u128(1), Uuid::from_u128(2));
-        let due = DateTime::from_timestamp_micros(1_769_860_800_123_456).unwrap();
-        let cursor = host_cursor(&key, one, (due, u64::MAX));
-        assert_eq!(host_place(&key, one, &cursor).unwrap(), (due, u64::MAX));
-        assert!(host_place(&key, other, &cursor).is_err());
-        let id = FetchId { crawl: 3, host_hash: u64::MAX, url_hash: 0 };
-        for rank in [0.0, 0.1, 1.0 / 3.0, 1e-20, f32::MAX] {
-            let place = FoundPlace { rank, id };
-            let cursor = found_cursor(&key, (Some(one), "fox"), &place);
-            assert_eq!(found_place(&key, (Some(one), "fox"), &cursor).unwrap(), place);
-            for query in [(Some(other), "fox"), (None, "fox"), (Some(one), "dog")] {
-                assert!(found_place(&key, query, &cursor).is_err());
-            }
-        }
-    }
-}
+mod tests;
