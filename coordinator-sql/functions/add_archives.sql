@@ -1,7 +1,7 @@
 -- Inserts the archives that crawls' fetches name, unless they exist or their crawl is closed,
 -- and returns the rows for all of them.
 create or replace function coordinator.add_archives(
-    p_crawls integer[], p_objects text[], p_body_objects text[], p_closed integer[])
+    p_fetches everytab.fetch_row[], p_closed integer[])
 returns everytab.crawl_archives[]
 language plpgsql set search_path = everytab, pg_temp as $$
 declare
@@ -12,7 +12,8 @@ begin
     -- In one order, so that checkpoints that name the same new ones cannot deadlock.
     for named in
         select distinct n.crawl, n.object
-          from unnest(p_crawls || p_crawls, p_objects || p_body_objects) n (crawl, object)
+          from unnest(p_fetches) f, lateral (values (f.crawl, f.object), (f.crawl, f.body_object))
+                   as n (crawl, object)
          where n.object is not null and n.crawl <> all (p_closed)
          order by n.crawl, n.object
     loop

@@ -4,23 +4,23 @@
 -- Returns false if the crawl has ended. If a call is repeated because its reply was lost, it
 -- adds its links again, and they are recognized as known.
 create or replace function coordinator.add_links(
-    p_crawl integer, p_is_last boolean, p_groups smallint[], p_masks integer[],
-    p_urgent boolean[], p_amounts integer[], p_data bytea[])
+    p_crawl integer, p_is_last boolean, p_links everytab.link_row[])
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     crawl_row crawls;
     hour integer := coordinator.links_hour();
 begin
-    perform coordinator.check_links(p_groups, p_masks, p_urgent, p_amounts, p_data);
+    perform coordinator.check_links(p_links);
     select * into crawl_row from crawls where crawl = p_crawl for no key update;
     if not found or crawl_row.state = 'ended' then
         return false;
     end if;
     insert into links (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
-    select hour, p_crawl, added.* from unnest(p_groups, p_masks, p_urgent, p_amounts, p_data) added;
+    select hour, p_crawl, l.slot_group, l.slot_mask, l.is_urgent, l.amount, l.data
+      from unnest(p_links) l;
     update crawls c
        set seeding = c.seeding and not p_is_last,
-           seeds = c.seeds + (select coalesce(sum(amount), 0) from unnest(p_amounts) amount)
+           seeds = c.seeds + (select coalesce(sum(l.amount), 0) from unnest(p_links) l)
      where c.crawl = p_crawl;
     if p_is_last then
         perform coordinator.end_if_done(p_crawl);

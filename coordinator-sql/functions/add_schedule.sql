@@ -5,7 +5,7 @@
 create or replace function coordinator.add_schedule(
     p_owner text, p_id uuid, p_name text, p_every_s integer, p_first_at timestamptz,
     p_at_s integer, p_weekdays smallint, p_store text, p_settings jsonb,
-    p_groups smallint[], p_masks integer[], p_amounts integer[], p_data bytea[],
+    p_links everytab.link_row[],
     out word text, out next_at timestamptz)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -14,13 +14,12 @@ declare
     -- Seeds per schedule: one call inserts them, and they are written again each time it fires.
     max_seeds constant integer := 20000;
 begin
-    if coalesce((select sum(amount) from unnest(p_amounts) amount), 0)
+    if coalesce((select sum(l.amount) from unnest(p_links) l), 0)
            not between 1 and max_seeds then
         raise exception 'a schedule has 1 to % seeds', max_seeds
             using errcode = 'invalid_parameter_value';
     end if;
-    perform coordinator.check_links(
-        p_groups, p_masks, array_fill(false, array[cardinality(p_groups)]), p_amounts, p_data);
+    perform coordinator.check_links(p_links);
     perform pg_advisory_xact_lock(hashtextextended('schedules:' || p_owner, 0));
     if (select count(*) from schedules s where s.owner = p_owner) >= max_schedules then
         word := 'too_many';
@@ -39,6 +38,6 @@ begin
         return;
     end if;
     insert into schedule_links (schedule, slot_group, slot_mask, amount, data)
-    select p_id, l.* from unnest(p_groups, p_masks, p_amounts, p_data) l;
+    select p_id, l.slot_group, l.slot_mask, l.amount, l.data from unnest(p_links) l;
     word := 'added';
 end $$;

@@ -4,32 +4,17 @@
 --
 -- p_counts has one object per crawl: how much its sums grow (pending may shrink), its failed,
 -- refused, left and links_refused by reason, how many reserved pages it used and how many it
--- returns. The other arrays are columns for rows: fetches, links, chunks and hosts, as in the
--- tables, and p_texts is the text of pages that are searched. p_cursor and p_urgent_cursor are
--- null if links that were read are not merged yet.
+-- returns. The others are rows of fetches, links, chunks and hosts, as in the tables; a fetch
+-- contains the text of a page that is searched. p_cursor and p_urgent_cursor are null if links
+-- that were read are not merged yet.
 --
 -- Returns the result recorded, repeated or lost, and the crawls in p_counts that have ended, by
 -- this checkpoint or before it. Nothing is recorded for those that had ended before.
 create or replace function coordinator.checkpoint_slot(
     p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text,
     p_urgent_cursor text, p_counts jsonb,
-    p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[],
-    p_at timestamptz[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[],
-    p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[],
-    p_languages text[], p_titles text[], p_etags text[], p_last_modified text[],
-    p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[],
-    p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[],
-    p_body_at timestamptz[], p_body_urls text[], p_body_host_hashes bigint[],
-    p_body_url_hashes bigint[], p_truncated text[], p_texts text[], p_no_pages boolean[],
-    p_via_host_hashes bigint[], p_via_url_hashes bigint[], p_vias text[], p_certificates text[],
-    p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[],
-    p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[],
-    p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[],
-    p_next_dues timestamptz[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[],
-    p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamptz[],
-    p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[],
-    p_origins text[], p_robots bytea[], p_robots_until timestamptz[], p_addresses text[],
-    p_addresses_until timestamptz[],
+    p_fetches everytab.fetch_row[], p_links everytab.link_row[], p_chunks everytab.chunk_row[],
+    p_hosts everytab.host_row[],
     out word text, out ended integer[])
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -41,8 +26,7 @@ declare
     objects crawl_archives[];
 begin
     ended := '{}';
-    perform coordinator.check_links(
-        p_link_groups, p_link_masks, p_link_urgent, p_link_amounts, p_link_data);
+    perform coordinator.check_links(p_links);
     fenced := coordinator.check_slot(p_slot, p_lease_number, p_token);
     if fenced.slot is null then
         word := 'lost';
@@ -77,7 +61,7 @@ begin
         end if;
     end loop;
     select coalesce(max(r.epoch), 0) into current_epoch from restores r;
-    objects := coordinator.add_archives(p_fetch_crawls, p_objects, p_body_objects, closed);
+    objects := coordinator.add_archives(p_fetches, closed);
     insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
                          redirect, archive, record_offset, record_length, body_archive,
@@ -90,43 +74,24 @@ begin
            f.body_offset, f.body_length, f.body_at, f.body_url, f.body_host_hash, f.body_url_hash,
            f.truncated, nullif(f.is_no_page, false), f.via_host_hash, f.via_url_hash, f.via,
            f.certificate, p_slot, p_lease_number, current_epoch
-      from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
-                  p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
-                  p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
-                  p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
-                  p_body_lengths, p_body_at, p_body_urls, p_body_host_hashes, p_body_url_hashes,
-                  p_truncated, p_no_pages, p_via_host_hashes, p_via_url_hashes, p_vias,
-                  p_certificates)
-           as f (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome, bytes,
-                 sha256, mime, charset, language, title, etag, last_modified, redirect, object,
-                 record_offset, record_length, body_object, body_offset, body_length, body_at,
-                 body_url, body_host_hash, body_url_hash, truncated, is_no_page, via_host_hash,
-                 via_url_hash, via, certificate)
+      from unnest(p_fetches) f
       left join unnest(objects) a on a.crawl = f.crawl and a.object = f.object
       left join unnest(objects) b on b.crawl = f.crawl and b.object = f.body_object
      where f.crawl <> all (closed);
-    perform coordinator.tell_urls(
-        closed, p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_depths, p_statuses,
-        p_outcomes, p_bytes, p_objects, p_record_offsets, p_record_lengths, p_no_pages,
-        p_via_url_hashes, p_vias);
+    perform coordinator.tell_urls(closed, p_fetches);
     insert into fetch_texts (crawl, host_hash, url_hash, words, text)
     select f.crawl, f.host_hash, f.url_hash, coordinator.words_of_page(f.title, f.text), f.text
-      from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_titles, p_texts)
-           as f (crawl, host_hash, url_hash, title, text)
+      from unnest(p_fetches) f
      where f.text is not null and f.crawl <> all (closed);
-    if cardinality(p_link_crawls) > 0 then
+    if cardinality(p_links) > 0 then
         insert into links (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
-        select coordinator.links_hour(), l.*
-          from unnest(p_link_crawls, p_link_groups, p_link_masks, p_link_urgent, p_link_amounts,
-                      p_link_data) as l (crawl)
+        select coordinator.links_hour(), l.crawl, l.slot_group, l.slot_mask, l.is_urgent, l.amount,
+               l.data
+          from unnest(p_links) l
          where l.crawl <> all (closed);
     end if;
-    perform coordinator.put_chunks(
-        p_slot, closed, p_chunk_crawls, p_chunk_hosts, p_seqs, p_snapshots, p_next_dues, p_knowns,
-        p_pendings, p_chunk_data);
-    perform coordinator.put_hosts(
-        p_slot, p_host_hashes, p_site_hashes, p_hostnames, p_free_at, p_delays_ms, p_responses_ms,
-        p_crawl_delays_ms, p_origins, p_robots, p_robots_until, p_addresses, p_addresses_until);
+    perform coordinator.put_chunks(p_slot, closed, p_chunks);
+    perform coordinator.put_hosts(p_slot, p_hosts);
     update slots s
        set checkpoint = p_checkpoint, deaths = 0,
            cursor = coalesce(p_cursor::pg_snapshot, s.cursor),

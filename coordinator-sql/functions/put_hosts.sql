@@ -1,26 +1,17 @@
 -- Writes the frontier_hosts rows for a slot's hosts. robots.txt and addresses are kept if their
--- times are null. Addresses are comma-separated strings. p_origins has a host's origins that
--- are paused, or that have not responded since their pause, as an array of JSON objects:
--- origin, since (the first failure), until (the pause's end), pause_s, failures (consecutive),
--- outcome (the last one's) and probe (the page that is requested after the pause, if there is
--- one).
-create or replace function coordinator.put_hosts(
-    p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[],
-    p_free_at timestamptz[], p_delays_ms integer[], p_responses_ms integer[],
-    p_crawl_delays_ms integer[], p_origins text[], p_robots bytea[],
-    p_robots_until timestamptz[], p_addresses text[], p_addresses_until timestamptz[])
+-- times are null. origins has a host's origins that are paused, or that have not responded since
+-- their pause, as an array of JSON objects: origin, since (the first failure), until (the pause's
+-- end), pause_s, failures (consecutive), outcome (the last one's) and probe (the page that is
+-- requested after the pause, if there is one).
+create or replace function coordinator.put_hosts(p_slot smallint, p_hosts everytab.host_row[])
 returns void language sql set search_path = everytab, pg_temp as $$
     insert into frontier_hosts as h (
         slot, host_hash, site_hash, hostname, free_at, delay_ms, response_ms, crawl_delay_ms,
         origins, robots, robots_until, addresses, addresses_until)
     select p_slot, n.host_hash, n.site_hash, n.hostname, n.free_at, n.delay_ms, n.response_ms,
-           n.crawl_delay_ms, n.origins::jsonb, n.robots, n.robots_until,
-           string_to_array(n.addresses, ','), n.addresses_until
-      from unnest(p_host_hashes, p_site_hashes, p_hostnames, p_free_at, p_delays_ms,
-                  p_responses_ms, p_crawl_delays_ms, p_origins, p_robots, p_robots_until,
-                  p_addresses, p_addresses_until)
-               as n (host_hash, site_hash, hostname, free_at, delay_ms, response_ms,
-                     crawl_delay_ms, origins, robots, robots_until, addresses, addresses_until)
+           n.crawl_delay_ms, n.origins, n.robots, n.robots_until,
+           n.addresses, n.addresses_until
+      from unnest(p_hosts) n
     on conflict (slot, host_hash) do update
        set free_at = excluded.free_at, delay_ms = excluded.delay_ms,
            response_ms = excluded.response_ms, crawl_delay_ms = excluded.crawl_delay_ms,

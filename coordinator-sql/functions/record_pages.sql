@@ -2,14 +2,12 @@
 -- was written.
 create or replace function coordinator.record_pages(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
-    p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[],
-    p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[],
-    p_candidates text[], p_outcomes text[])
+    p_pages everytab.page_row[])
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     chunk record;
 begin
-    perform coordinator.check_chunk(p_chunk, cardinality(p_host_nos));
+    perform coordinator.check_chunk(p_chunk, cardinality(p_pages));
     chunk := coordinator.begin_chunk(
         p_job_id, p_lease_number, p_token, p_chunk, 'warc');
     if not chunk.held or not chunk.fresh then
@@ -19,9 +17,6 @@ begin
                        charset, title_state, title, candidates, outcome)
     select chunk.run, chunk.part, p_lease_number, p.host_no, p.hostname, p.https, p.frameable,
            p.framing_rule, p.charset, p.title_state, p.title, p.candidates::json, p.outcome
-      from unnest(p_host_nos, p_hostnames, p_https, p_frameable, p_framing_rules, p_charsets,
-                  p_title_states, p_titles, p_candidates, p_outcomes)
-           as p (host_no, hostname, https, frameable, framing_rule, charset, title_state, title,
-                 candidates, outcome);
+      from unnest(p_pages) p;
     return true;
 end $$;

@@ -1,26 +1,25 @@
--- Starts a crawl. It does not end before its last seed was added (add_links). p_ends_at and
--- p_max_store_bytes are further limits; null means none. A key's crawl has the key's ports in
--- its settings. Returns the crawl's number.
-create or replace function coordinator.start_crawl(
-    p_id uuid, p_name text, p_owner text, p_store text, p_settings jsonb, p_page_limit bigint,
-    p_ends_at timestamptz, p_max_store_bytes bigint)
+-- Starts a crawl. It does not end before its last seed was added (add_links). Its ends_at and
+-- max_store_bytes are further limits; null means none. A key's crawl has the key's ports in its
+-- settings. Returns the crawl's number.
+create or replace function coordinator.start_crawl(p_crawl everytab.new_crawl)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     owner_is_key text := 'key:';
     ports jsonb := (select jsonb_build_object('ports', to_jsonb(k.ports)) from api_keys k
-                     where owner_is_key || k.key = p_owner);
+                     where owner_is_key || k.key = p_crawl.owner);
     new_crawl integer;
 begin
     insert into crawls (id, name, owner, store, settings, page_limit, budget_left, ends_at,
                         max_store_bytes)
-    values (p_id, p_name, p_owner, p_store, p_settings || coalesce(ports, '{}'), p_page_limit,
-            p_page_limit, p_ends_at, p_max_store_bytes)
+    values (p_crawl.id, p_crawl.name, p_crawl.owner, p_crawl.store,
+            p_crawl.settings || coalesce(ports, '{}'), p_crawl.page_limit, p_crawl.page_limit,
+            p_crawl.ends_at, p_crawl.max_store_bytes)
     returning crawl into new_crawl;
     insert into api_crawls (crawl, key)
-    select new_crawl, substr(p_owner, length(owner_is_key) + 1)
-     where starts_with(p_owner, owner_is_key);
+    select new_crawl, substr(p_crawl.owner, length(owner_is_key) + 1)
+     where starts_with(p_crawl.owner, owner_is_key);
     perform coordinator.make_fetches_partition(new_crawl);
-    if p_settings ->> 'search' = 'on' then
+    if p_crawl.settings ->> 'search' = 'on' then
         perform coordinator.make_fetches_partition(new_crawl, 'fetch_texts');
     end if;
     perform coordinator.make_links_partitions();

@@ -25,14 +25,13 @@ begin
         perform api.use_urls(key_row, (select sum(l.amount) from schedule_links l
                                         where l.schedule = p_schedule.id));
     end if;
-    crawl := coordinator.start_crawl(
+    crawl := coordinator.start_crawl((
         id, name, p_schedule.owner, p_schedule.store, settings, (settings ->> 'limit')::bigint,
         began + make_interval(secs => (settings ->> 'duration_s')::double precision),
-        (settings ->> 'max_store_bytes')::bigint);
-    perform coordinator.add_links(
-        crawl, true, array_agg(l.slot_group), array_agg(l.slot_mask), array_agg(false),
-        array_agg(l.amount), array_agg(l.data))
-       from schedule_links l where l.schedule = p_schedule.id;
+        (settings ->> 'max_store_bytes')::bigint)::new_crawl);
+    perform coordinator.add_links(crawl, true, array(
+        select (crawl, l.slot_group, l.slot_mask, false, l.amount, l.data)::link_row
+          from schedule_links l where l.schedule = p_schedule.id));
     update schedules s
        set fired = s.fired + 1, last_crawl = crawl, last_error = null
      where s.id = p_schedule.id;

@@ -2,10 +2,7 @@
 -- one at depth 0 that has no referrer. p_closed are crawls for which nothing is recorded. If no
 -- webhook wants such events, this costs one read from the webhooks.
 create or replace function coordinator.tell_urls(
-    p_closed integer[], p_crawls integer[], p_hosts bigint[], p_url_hashes bigint[],
-    p_urls text[], p_at timestamptz[], p_depths smallint[], p_statuses smallint[],
-    p_outcomes text[], p_bytes integer[], p_objects text[], p_offsets bigint[],
-    p_lengths integer[], p_no_pages boolean[], p_via_url_hashes bigint[], p_vias text[])
+    p_closed integer[], p_fetches everytab.fetch_row[])
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
     event text := 'url.done';
@@ -22,10 +19,7 @@ begin
                'status', f.status, 'at', coordinator.utc_text(f.at),
                'record', case when f.record_length is not null then json_build_object(
                    'object', f.object, 'offset', f.record_offset, 'length', f.record_length) end))
-      from unnest(p_crawls, p_hosts, p_url_hashes, p_urls, p_at, p_depths, p_statuses, p_outcomes,
-                  p_bytes, p_objects, p_offsets, p_lengths, p_no_pages, p_via_url_hashes, p_vias)
-           as f (crawl, host_hash, url_hash, url, at, depth, status, outcome, bytes, object,
-                 record_offset, record_length, is_no_page, via_url_hash, via)
+      from unnest(p_fetches) f
       join api_crawls a on a.crawl = f.crawl
       join api_keys k on k.key = a.key
       join crawls c on c.crawl = f.crawl

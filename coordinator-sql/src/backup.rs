@@ -9,7 +9,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{bind::bind, call::Transaction, coordinator::Coordinator, error::Error, row::values};
+use crate::{
+    call::Transaction, coordinator::Coordinator, error::Error, row::values, sql_calls::sql_calls,
+};
 
 /// Maximum time of a snapshot. A backup of 80 million rows takes a quarter of an hour, and some
 /// hours on a slow network.
@@ -73,7 +75,7 @@ impl Snapshot {
         let statements = self.transaction.rows(DIGESTS, &[]).await?;
         let mut digests = Vec::with_capacity(statements.len());
         for (table, sql) in values::<(String, String)>(&statements)? {
-            let rows = self.transaction.rows(&sql, &[]).await?;
+            let rows = self.transaction.unnamed(&sql).await?;
             let (rows, digest) = values(&rows)?.pop().unwrap_or_default();
             digests.push(TableDigest { table, rows, digest });
         }
@@ -87,6 +89,39 @@ impl Snapshot {
     pub async fn end(self) -> Result<(), Error> {
         self.transaction.commit().await
     }
+}
+
+sql_calls! {
+    /// Returns a scan's row. `None` if there is no such scan.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn backup_scan(scan: i32) -> Result<Option<Value>, Error>
+        = operator_value("select coordinator.backup_scan($1)", scan);
+
+    /// Returns whether the database has the tables of live crawls, which older versions lack.
+    async fn has_frontier() -> Result<bool, Error>
+        = value("select to_regclass('everytab.links') is not null");
+
+    /// Returns whether the database has the tables of the HTTP service.
+    async fn has_keys() -> Result<bool, Error>
+        = value("select to_regclass('everytab.api_keys') is not null");
+
+    /// Starts a new epoch, so that live crawls continue in a database restored from a backup,
+    /// because another server counts transactions differently. Can be repeated. Returns the epoch.
+    /// `None` if there are no crawls.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn begin_epoch() -> Result<Option<i16>, Error>
+        = operator_value("select coordinator.begin_epoch()");
+
+    /// Records that a scan's site and archive are in other stores.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such scan, or Postgres cannot be reached.
+    pub async fn move_scan(scan: i32, site: &str, archive: &str) -> Result<(), Error>
+        = operator_done("select coordinator.move_scan($1, $2, $3) is null", scan, site, archive);
 }
 
 impl Coordinator {
@@ -108,15 +143,7 @@ impl Coordinator {
         Ok(Snapshot { transaction, id })
     }
 
-    /// Returns a scan's row. `None` if there is no such scan.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn backup_scan(&self, scan: i32) -> Result<Option<Value>, Error> {
-        self.operator_value("select coordinator.backup_scan($1)", &[bind(&scan)]).await
-    }
-
-    /// Returns what the database holds, before or after it was migrated.
+    /// Returns what the database holds, for any schema version.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -130,16 +157,6 @@ impl Coordinator {
                            or exists (select from everytab.api_keys)";
         let has_any = self.value::<bool>(has_any, &[]).await?;
         Ok(if has_any { Contents::Scans } else { Contents::EmptyTables })
-    }
-
-    /// Starts a new epoch, so that live crawls continue in a database restored from a backup,
-    /// because another server counts transactions differently. Can be repeated. Returns the epoch.
-    /// `None` if there are no crawls.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn begin_epoch(&self) -> Result<Option<i16>, Error> {
-        self.operator_value("select coordinator.begin_epoch()", &[]).await
     }
 
     /// Collects statistics of all tables, which a restored database lacks: the planner would choose
@@ -168,15 +185,5 @@ impl Coordinator {
                     drop schema everytab cascade";
         transaction.script(drop).await?;
         transaction.commit().await
-    }
-
-    /// Records that a scan's site and archive are in other stores.
-    ///
-    /// # Errors
-    /// Returns an error if there is no such scan, or Postgres cannot be reached.
-    pub async fn move_scan(&self, scan: i32, site: &str, archive: &str) -> Result<(), Error> {
-        let sql = "select coordinator.move_scan($1, $2, $3) is null";
-        let parameters = [bind(&scan), bind(&site), bind(&archive)];
-        self.operator_value::<bool>(sql, &parameters).await.map(drop)
     }
 }

@@ -8,15 +8,26 @@ use serde_json::Value;
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
-/// A value and its type, as `tokio_postgres::Client::query_typed` takes them.
-pub(crate) type Bound<'a> = (&'a (dyn ToSql + Sync), Type);
+/// A value and its type.
+pub(crate) type Bound<'a> = (&'a (dyn ToSql + Sync), SqlType);
+
+/// The type of a value.
+#[derive(Debug, Clone)]
+pub(crate) enum SqlType {
+    /// A type that every database has.
+    BuiltIn(Type),
+    /// This composite type of the schema `everytab`.
+    Row(&'static str),
+    /// An array of this composite type.
+    Rows(&'static str),
+}
 
 /// A Rust type with one Postgres type.
 pub(crate) trait Bind: ToSql + Sync {
     /// The Postgres type of the value.
-    const TYPE: Type;
+    const TYPE: SqlType;
     /// The Postgres type of an array of such values.
-    const ARRAY: Type;
+    const ARRAY: SqlType;
 }
 
 /// Returns the value as a parameter.
@@ -27,8 +38,8 @@ pub(crate) fn bind<T: Bind>(value: &T) -> Bound<'_> {
 macro_rules! types {
     ($($rust:ty => $one:ident, $many:ident;)*) => {
         $(impl Bind for $rust {
-            const TYPE: Type = Type::$one;
-            const ARRAY: Type = Type::$many;
+            const TYPE: SqlType = SqlType::BuiltIn(Type::$one);
+            const ARRAY: SqlType = SqlType::BuiltIn(Type::$many);
         })*
     };
 }
@@ -49,14 +60,48 @@ types! {
 }
 
 impl<T: Bind> Bind for Option<T> {
-    const TYPE: Type = T::TYPE;
-    const ARRAY: Type = T::ARRAY;
+    const TYPE: SqlType = T::TYPE;
+    const ARRAY: SqlType = T::ARRAY;
 }
 
 impl<T: Bind> Bind for Vec<T> {
-    const TYPE: Type = T::ARRAY;
+    const TYPE: SqlType = T::ARRAY;
     // Postgres has no type for an array of arrays with different lengths.
-    const ARRAY: Type = T::ARRAY;
+    const ARRAY: SqlType = T::ARRAY;
+}
+
+/// Declares how rows of a Rust type are sent: as a composite type of the schema `everytab`, whose
+/// columns have these names, types and values.
+macro_rules! sql_row {
+    (
+        $name:tt: $sql:ident from $rust:ty as |$row:ident| {
+            $($column:ident: $type:ty = $value:expr),* $(,)?
+        }
+    ) => {
+        #[doc = concat!("A row of the composite type `everytab.", $name, "`.")]
+        #[derive(Debug, ::postgres_types::ToSql)]
+        #[postgres(name = $name)]
+        pub(crate) struct $sql<'a> {
+            $($column: $type),*
+        }
+
+        impl<'a> From<&'a $rust> for $sql<'a> {
+            fn from($row: &'a $rust) -> Self {
+                Self { $($column: $value),* }
+            }
+        }
+
+        impl $crate::bind::Bind for $sql<'_> {
+            const TYPE: $crate::bind::SqlType = $crate::bind::SqlType::Row($name);
+            const ARRAY: $crate::bind::SqlType = $crate::bind::SqlType::Rows($name);
+        }
+    };
+}
+pub(crate) use sql_row;
+
+/// Returns rows as Postgres takes them.
+pub(crate) fn sql_rows<'a, R, S: From<&'a R>>(rows: &'a [R]) -> Vec<S> {
+    rows.iter().map(S::from).collect()
 }
 
 /// Returns a string that Postgres can store: NUL, which it rejects, is replaced by U+FFFD.

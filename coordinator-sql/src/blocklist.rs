@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
+use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
 /// An entry of the blocklist.
 #[derive(Debug, Clone)]
@@ -34,30 +34,20 @@ pub struct ImportedList {
 
 from_row!(ImportedList { list, source, imported_at, patterns });
 
-impl Coordinator {
+sql_calls! {
     /// Adds a pattern to the blocklist.
     ///
     /// # Errors
     /// Returns an error if Postgres rejects it.
-    pub async fn block(
-        &self,
-        kind: &str,
-        pattern: &str,
-        reason: Option<&str>,
-    ) -> Result<(), Error> {
-        let sql = "select coordinator.block($1, $2, $3) is null";
-        let parameters = [bind(&kind), bind(&pattern), bind(&reason)];
-        self.operator_value::<bool>(sql, &parameters).await.map(drop)
-    }
+    pub async fn block(kind: &str, pattern: &str, reason: Option<&str>) -> Result<(), Error>
+        = operator_done("select coordinator.block($1, $2, $3) is null", kind, pattern, reason);
 
     /// Removes a pattern from the blocklist. Returns false if it was not on it.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn unblock(&self, kind: &str, pattern: &str) -> Result<bool, Error> {
-        let sql = "select coordinator.unblock($1, $2)";
-        self.operator_value(sql, &[bind(&kind), bind(&pattern)]).await
-    }
+    pub async fn unblock(kind: &str, pattern: &str) -> Result<bool, Error>
+        = operator_value("select coordinator.unblock($1, $2)", kind, pattern);
 
     /// Replaces the patterns of an imported list. Returns how many it has now. `kinds` and
     /// `patterns` have equal lengths, are sorted, and contain no pattern twice.
@@ -65,39 +55,34 @@ impl Coordinator {
     /// # Errors
     /// Returns an error if Postgres rejects it.
     pub async fn import_list(
-        &self,
         list: &str,
         source: &str,
         kinds: &[&str],
         patterns: &[&str],
-    ) -> Result<i64, Error> {
-        let sql = "select coordinator.import_list($1, $2, $3, $4)";
-        let (kinds, patterns) = (kinds.to_vec(), patterns.to_vec());
-        let parameters = [bind(&list), bind(&source), bind(&kinds), bind(&patterns)];
-        self.operator_value(sql, &parameters).await
-    }
+    ) -> Result<i64, Error>
+        = operator_value(
+            "select coordinator.import_list($1, $2, $3, $4)",
+            list, source, kinds.to_vec(), patterns.to_vec(),
+        );
 
     /// Removes an imported list with its patterns. Returns false if there is no such list.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn remove_list(&self, list: &str) -> Result<bool, Error> {
-        self.operator_value("select coordinator.remove_list($1)", &[bind(&list)]).await
-    }
+    pub async fn remove_list(list: &str) -> Result<bool, Error>
+        = operator_value("select coordinator.remove_list($1)", list);
 
     /// Returns the imported lists, sorted by name.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn imported_lists(&self) -> Result<Vec<ImportedList>, Error> {
-        self.operator_rows("select * from coordinator.imported_lists()", &[]).await
-    }
+    pub async fn imported_lists() -> Result<Vec<ImportedList>, Error>
+        = operator_rows("select * from coordinator.imported_lists()");
 
     /// Returns the patterns that operators added to the blocklist, sorted by kind and pattern.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn list_blocked(&self) -> Result<Vec<BlockedPattern>, Error> {
-        self.operator_rows("select * from coordinator.list_blocked()", &[]).await
-    }
+    pub async fn list_blocked() -> Result<Vec<BlockedPattern>, Error>
+        = operator_rows("select * from coordinator.list_blocked()");
 }

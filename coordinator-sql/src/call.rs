@@ -2,10 +2,10 @@
 //!
 //! Invariants: a call ends, even if the network or the server fails. If a call fails, its
 //! connection is closed and never reused, unless Postgres refused the call on purpose. A statement
-//! is sent with its values in one message and leaves nothing in the session, so that it works
-//! through a pooler in transaction mode. When a client vanishes during a transaction, Postgres ends
-//! the transaction after the limit and frees its locks. Every transaction names its isolation
-//! level, except for calls that are right in any.
+//! is sent with its values in one message. It leaves nothing in a session that others may use
+//! (`connection.rs`), so that it works through a pooler in transaction mode. When a client vanishes
+//! during a transaction, Postgres ends the transaction after the limit and frees its locks. Every
+//! transaction names its isolation level, except for calls that are right in any.
 //!
 //! Does not depend on the statements.
 
@@ -13,10 +13,11 @@ use std::time::Duration;
 
 use futures_util::future::{try_join, try_join3};
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use crate::{
     bind::Bound,
+    connection::ServerConnection,
     error::Error,
     pool::{Pool, Pooled},
     row::{ColumnValue, first},
@@ -57,28 +58,33 @@ impl Call {
         Ok(Self { connection, deadline: Instant::now() + limit })
     }
 
-    async fn within<T>(
-        &self,
-        request: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, Error> {
+    async fn within<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         match timeout_at(self.deadline, request).await {
-            Ok(answer) => answer.map_err(|error| {
-                let error = Error::from(error);
-                self.connection.note(&error);
-                error
-            }),
+            Ok(answer) => answer.inspect_err(|error| self.connection.note(error)),
             Err(_elapsed) => Err(Error::TimedOut),
         }
     }
 
     /// Runs one statement in one round trip.
-    pub(crate) async fn rows(&self, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
-        self.within(self.connection.client()?.query_typed(sql, values)).await
+    pub(crate) async fn rows(
+        &self,
+        sql: &'static str,
+        values: &[Bound<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        self.within(self.connection.connection()?.query(sql, values)).await
+    }
+
+    /// Runs a statement without values that is never named, because its text was generated, or it
+    /// refers to a cursor.
+    pub(crate) async fn unnamed(&self, sql: &str) -> Result<Vec<Row>, Error> {
+        let client = &self.connection.connection()?.client;
+        self.within(async { Ok(client.query_typed(sql, &[]).await?) }).await
     }
 
     /// Runs statements without values.
     pub(crate) async fn script(&self, sql: &str) -> Result<(), Error> {
-        self.within(self.connection.client()?.batch_execute(sql)).await
+        let client = &self.connection.connection()?.client;
+        self.within(async { Ok(client.batch_execute(sql).await?) }).await
     }
 
     /// Ends a call outside of a transaction and returns its result. The connection is kept for the
@@ -92,7 +98,11 @@ impl Call {
 }
 
 /// Runs one statement in its own transaction, with a worker's limits.
-pub(crate) async fn run(pool: &Pool, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
+pub(crate) async fn run(
+    pool: &Pool,
+    sql: &'static str,
+    values: &[Bound<'_>],
+) -> Result<Vec<Row>, Error> {
     run_within(pool, &CallLimits::of_a_worker(pool.call_time), sql, values).await
 }
 
@@ -100,11 +110,12 @@ pub(crate) async fn run(pool: &Pool, sql: &str, values: &[Bound<'_>]) -> Result<
 pub(crate) async fn run_within(
     pool: &Pool,
     limits: &CallLimits,
-    sql: &str,
+    sql: &'static str,
     values: &[Bound<'_>],
 ) -> Result<Vec<Row>, Error> {
     let call = Call::new(pool, limits.statement).await?;
-    let rows = call.within(in_transaction(call.connection.client()?, limits, sql, values)).await;
+    let rows =
+        call.within(in_transaction(call.connection.connection()?, limits, sql, values)).await;
     call.end(rows)
 }
 
@@ -113,7 +124,7 @@ pub(crate) async fn run_within(
 /// lose a race, runs it again as [`run`] does.
 pub(crate) async fn run_polled(
     pool: &Pool,
-    sql: &str,
+    sql: &'static str,
     values: &[Bound<'_>],
 ) -> Result<Vec<Row>, Error> {
     let call = Call::new(pool, pool.call_time).await?;
@@ -131,22 +142,31 @@ pub(crate) async fn run_polled(
 /// Returns an error if either fails. Postgres runs the second even if the first fails.
 pub(crate) async fn run_both(
     pool: &Pool,
-    (first, values): (&str, &[Bound<'_>]),
-    second: &str,
+    (first, values): (&'static str, &[Bound<'_>]),
+    second: &'static str,
     between: impl FnOnce(),
 ) -> Result<Vec<Row>, Error> {
     let limits = CallLimits::of_a_worker(pool.call_time);
     let call = Call::new(pool, limits.statement).await?;
-    let client = call.connection.client()?;
+    let connection = call.connection.connection()?;
     let both = async {
+        let is_ready = connection.is_ready(first, values) && connection.is_ready(second, &[]);
         let first = async {
-            let rows = in_transaction(client, &limits, first, values).await?;
+            let rows = in_transaction(connection, &limits, first, values).await?;
             between();
             Ok(rows)
         };
+        let second = connection.query(second, &[]);
         // Requests are sent in the order in which they are first polled, and replies arrive in this
         // order.
-        let (rows, _) = try_join(first, client.query_typed(second, &[])).await?;
+        let rows = match is_ready {
+            true => try_join(first, second).await?.0,
+            false => {
+                let rows = first.await?;
+                second.await?;
+                rows
+            }
+        };
         Ok(rows)
     };
     let rows = call.within(both).await;
@@ -154,21 +174,23 @@ pub(crate) async fn run_both(
 }
 
 /// Runs one statement in its own transaction. Sends all requests before it waits for the first
-/// reply, which takes one round trip. If the statement fails, Postgres treats the commit as a
-/// rollback.
+/// reply, which takes one round trip; a statement that must be prepared takes two. If the statement
+/// fails, Postgres treats the commit as a rollback.
 async fn in_transaction(
-    client: &Client,
+    connection: &ServerConnection,
     limits: &CallLimits,
-    sql: &str,
+    sql: &'static str,
     values: &[Bound<'_>],
-) -> Result<Vec<Row>, tokio_postgres::Error> {
+) -> Result<Vec<Row>, Error> {
+    let script = async |sql: &str| Ok(connection.client.batch_execute(sql).await?);
     let begin = limits.begin(READ_COMMITTED);
-    let all = try_join3(
-        client.batch_execute(&begin),
-        client.query_typed(sql, values),
-        client.batch_execute("commit"),
-    );
-    all.await.map(|(_, rows, _)| rows)
+    let (begin, commit) = (script(&begin), script("commit"));
+    if connection.is_ready(sql, values) {
+        return Ok(try_join3(begin, connection.query(sql, values), commit).await?.1);
+    }
+    // Within the transaction, because preparing may wait for a lock.
+    try_join(begin, connection.prepare(sql, values)).await?;
+    Ok(try_join(connection.query(sql, values), commit).await?.0)
 }
 
 /// How long Postgres lets a transaction run a statement, wait for a lock, and be idle.
@@ -238,14 +260,24 @@ impl Transaction {
     }
 
     /// Runs one statement.
-    pub(crate) async fn rows(&self, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
+    pub(crate) async fn rows(
+        &self,
+        sql: &'static str,
+        values: &[Bound<'_>],
+    ) -> Result<Vec<Row>, Error> {
         self.0.rows(sql, values).await
+    }
+
+    /// Runs a statement without values that is never named, because its text was generated, or it
+    /// refers to a cursor.
+    pub(crate) async fn unnamed(&self, sql: &str) -> Result<Vec<Row>, Error> {
+        self.0.unnamed(sql).await
     }
 
     /// Runs a statement that returns one value.
     pub(crate) async fn value<T: ColumnValue>(
         &self,
-        sql: &str,
+        sql: &'static str,
         values: &[Bound<'_>],
     ) -> Result<T, Error> {
         first(&self.rows(sql, values).await?)

@@ -3,7 +3,10 @@
 //! Its calls are in the other modules (`verbs`, `load`, `scans`, `blocklist`, `backup`, `migrate`),
 //! each with its own `impl Coordinator`.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use crate::{
     bind::Bound,
@@ -14,7 +17,11 @@ use crate::{
     row::{ColumnValue, FromRow, first, values},
     schema::schema_digest,
     server::PostgresServer,
+    transient::retry_transient,
 };
+
+/// How long a load is repeated after transient errors. A slot's lease expires in the same time.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Connection settings.
 #[derive(Debug, Clone)]
@@ -156,16 +163,81 @@ impl Coordinator {
     /// Returns the only value of a statement, in a worker's call.
     pub(crate) async fn value<T: ColumnValue>(
         &self,
-        sql: &str,
+        sql: &'static str,
         parameters: &[Bound<'_>],
     ) -> Result<T, Error> {
         first(&run(&self.work, sql, parameters).await?)
     }
 
+    /// Returns all rows of a statement, in a worker's call.
+    pub(crate) async fn rows<T: FromRow>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<Vec<T>, Error> {
+        values(&run(&self.work, sql, parameters).await?)
+    }
+
+    /// Returns the only row of a statement, in a worker's call. `None` if there is none.
+    pub(crate) async fn row_if_any<T: FromRow>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<Option<T>, Error> {
+        Ok(self.rows(sql, parameters).await?.into_iter().next())
+    }
+
+    /// Returns the only row of a statement, in a worker's call.
+    pub(crate) async fn row<T: FromRow>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<T, Error> {
+        self.row_if_any(sql, parameters).await?.ok_or_else(no_row)
+    }
+
+    /// Runs a statement without a result, in a worker's call.
+    pub(crate) async fn done(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<(), Error> {
+        run(&self.work, sql, parameters).await.map(drop)
+    }
+
+    /// Returns the rows of a statement that only reads. Repeats it after transient errors, so that
+    /// a restart of Postgres or a broken connection does not cost a job an attempt.
+    pub(crate) async fn load<T: FromRow>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<Vec<T>, Error> {
+        let read = || run(&self.work, sql, parameters);
+        values(&retry_transient(Instant::now() + PATIENCE, read).await?)
+    }
+
+    /// Returns the only row of a statement that only reads, like [`Coordinator::load`].
+    pub(crate) async fn load_if_any<T: FromRow>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<Option<T>, Error> {
+        Ok(self.load(sql, parameters).await?.into_iter().next())
+    }
+
+    /// Returns the only column of a statement that only reads, like [`Coordinator::load`].
+    pub(crate) async fn load_column<T: ColumnValue>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<Vec<T>, Error> {
+        Ok(self.load(sql, parameters).await?.into_iter().map(|(value,)| value).collect())
+    }
+
     /// Returns the only value of a statement, in an operator's transaction.
     pub(crate) async fn operator_value<T: ColumnValue>(
         &self,
-        sql: &str,
+        sql: &'static str,
         parameters: &[Bound<'_>],
     ) -> Result<T, Error> {
         first(&run_within(&self.work, &CallLimits::of_an_operator(), sql, parameters).await?)
@@ -174,9 +246,49 @@ impl Coordinator {
     /// Returns all rows of a statement, in an operator's transaction.
     pub(crate) async fn operator_rows<T: FromRow>(
         &self,
-        sql: &str,
+        sql: &'static str,
         parameters: &[Bound<'_>],
     ) -> Result<Vec<T>, Error> {
         values(&run_within(&self.work, &CallLimits::of_an_operator(), sql, parameters).await?)
     }
+
+    /// Returns the only row of a statement, in an operator's transaction. `None` if there is none.
+    pub(crate) async fn operator_row_if_any<T: FromRow>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<Option<T>, Error> {
+        Ok(self.operator_rows(sql, parameters).await?.into_iter().next())
+    }
+
+    /// Returns the only row of a statement, in an operator's transaction.
+    pub(crate) async fn operator_row<T: FromRow>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<T, Error> {
+        self.operator_row_if_any(sql, parameters).await?.ok_or_else(no_row)
+    }
+
+    /// Returns the only column of a statement, in an operator's transaction.
+    pub(crate) async fn operator_column<T: ColumnValue>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<Vec<T>, Error> {
+        Ok(self.operator_rows(sql, parameters).await?.into_iter().map(|(value,)| value).collect())
+    }
+
+    /// Runs a statement without a result, in an operator's transaction.
+    pub(crate) async fn operator_done(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<(), Error> {
+        run_within(&self.work, &CallLimits::of_an_operator(), sql, parameters).await.map(drop)
+    }
+}
+
+fn no_row() -> Error {
+    Error::Unexpected("no row".into())
 }

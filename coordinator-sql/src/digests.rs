@@ -3,13 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
-    error::Error,
-    row::{FromRow as _, from_row},
-};
+use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
 /// Digests of a worker's code, on which its output depends in addition to the input. A run fixes
 /// the digests that it requires, and a worker with a different one leases no jobs of the kinds that
@@ -45,14 +39,11 @@ pub struct WithheldRun {
 
 from_row!(WithheldRun { scan_id, digest, wanted, offered, kinds });
 
-impl Coordinator {
+sql_calls! {
     /// Returns the runs from which a worker with these digests does not lease jobs of some kinds.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn withheld_runs(&self, digests: &Digests) -> Result<Vec<WithheldRun>, Error> {
-        let digests = digests.json();
-        let sql = "select * from coordinator.withheld_runs($1)";
-        run(&self.work, sql, &[bind(&digests)]).await?.iter().map(WithheldRun::from_row).collect()
-    }
+    pub async fn withheld_runs(digests: &Digests) -> Result<Vec<WithheldRun>, Error>
+        = rows("select * from coordinator.withheld_runs($1)", digests.json());
 }

@@ -9,6 +9,7 @@ use crate::{
     error::Error,
     patient::parts,
     row::{from_row, values},
+    sql_calls::sql_calls,
 };
 
 /// A pattern that was excluded from a running scan.
@@ -26,23 +27,21 @@ pub struct ExclusionRow {
 
 from_row!(ExclusionRow { version, kind, pattern, excluded_at });
 
-impl Coordinator {
+sql_calls! {
     /// Excludes patterns, each with its kind, from a running scan. Returns how many were new.
     /// `None` if the scan has finished.
     ///
     /// # Errors
     /// Returns an error if Postgres rejects them.
-    pub async fn exclude(
-        &self,
-        scan: i32,
-        patterns: &[(&str, String)],
-    ) -> Result<Option<i32>, Error> {
-        let kinds: Vec<&str> = patterns.iter().map(|(kind, _)| *kind).collect();
-        let patterns: Vec<&str> = patterns.iter().map(|(_, pattern)| pattern.as_str()).collect();
-        let sql = "select coordinator.exclude($1, $2, $3)";
-        self.operator_value(sql, &[bind(&scan), bind(&kinds), bind(&patterns)]).await
-    }
+    pub async fn exclude(scan: i32, patterns: &[(&str, String)]) -> Result<Option<i32>, Error>
+        = operator_value(
+            "select coordinator.exclude($1, $2, $3)",
+            scan, patterns.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(),
+            patterns.iter().map(|(_, pattern)| pattern.as_str()).collect::<Vec<_>>(),
+        );
+}
 
+impl Coordinator {
     /// Returns the exclusions of a scan after the version `after`, in order. Uses the connection
     /// for renewals, so that it does not wait behind a large completion.
     ///

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
+use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
 /// The owner of the filters that operators write.
 pub const OPERATOR: &str = "operator";
@@ -95,78 +95,54 @@ from_row!(StoredFilterList {
     imported_at
 });
 
-impl Coordinator {
+sql_calls! {
     /// Records an imported list. Returns its version, which does not change if the contents did
     /// not.
     ///
     /// # Errors
     /// Returns an error if Postgres rejects it.
-    pub async fn add_filter_list(&self, list: &NewFilterList) -> Result<i32, Error> {
-        let sql = "select coordinator.add_filter_list($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-        let sha256 = list.sha256.as_slice();
-        let parameters = [
-            bind(&list.name),
-            bind(&list.kind),
-            bind(&list.store),
-            bind(&list.object),
-            bind(&sha256),
-            bind(&list.entries),
-            bind(&list.bytes),
-            bind(&list.categories),
-            bind(&list.source),
-        ];
-        self.operator_value(sql, &parameters).await
-    }
+    pub async fn add_filter_list(list: &NewFilterList) -> Result<i32, Error>
+        = operator_value(
+            "select coordinator.add_filter_list($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            list.name, list.kind, list.store, list.object, list.sha256.as_slice(), list.entries,
+            list.bytes, list.categories, list.source,
+        );
 
     /// Returns the newest versions of imported lists, sorted by name: of all, or of those with
     /// `names`.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn filter_lists(
-        &self,
-        names: Option<&[&str]>,
-    ) -> Result<Vec<StoredFilterList>, Error> {
-        let sql = "select * from coordinator.filter_lists($1)";
-        self.operator_rows(sql, &[bind(&names.map(<[&str]>::to_vec))]).await
-    }
+    pub async fn filter_lists(names: Option<&[&str]>) -> Result<Vec<StoredFilterList>, Error>
+        = operator_rows("select * from coordinator.filter_lists($1)", names.map(<[&str]>::to_vec));
 
     /// Writes a filter of an owner: a new one, or the next version of the one with this name.
     ///
     /// # Errors
     /// Returns an error if Postgres rejects it.
-    pub async fn put_filter(
-        &self,
-        owner: &str,
-        name: &str,
-        body: &Value,
-    ) -> Result<StoredFilter, Error> {
-        let sql = "select * from coordinator.put_filter($1, $2, $3, $4)";
-        let id = Uuid::now_v7();
-        let parameters = [bind(&id), bind(&owner), bind(&name), bind(&body)];
-        let mut rows = self.operator_rows(sql, &parameters).await?;
-        rows.pop().ok_or_else(|| Error::Unexpected("no filter".into()))
-    }
+    pub async fn put_filter(owner: &str, name: &str, body: &Value) -> Result<StoredFilter, Error>
+        = operator_row(
+            "select * from coordinator.put_filter($1, $2, $3, $4)",
+            Uuid::now_v7(), owner, name, body,
+        );
 
     /// Returns the filters of an owner, sorted by name: all, or those with `names`.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn list_filters(
-        &self,
         owner: &str,
         names: Option<&[&str]>,
-    ) -> Result<Vec<StoredFilter>, Error> {
-        let sql = "select * from coordinator.list_filters($1, $2)";
-        self.operator_rows(sql, &[bind(&owner), bind(&names.map(<[&str]>::to_vec))]).await
-    }
+    ) -> Result<Vec<StoredFilter>, Error>
+        = operator_rows(
+            "select * from coordinator.list_filters($1, $2)",
+            owner, names.map(<[&str]>::to_vec),
+        );
 
     /// Removes a filter of an owner. Returns false if there is none with this name.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn remove_filter(&self, owner: &str, name: &str) -> Result<bool, Error> {
-        let sql = "select coordinator.remove_filter($1, $2)";
-        self.operator_value(sql, &[bind(&owner), bind(&name)]).await
-    }
+    pub async fn remove_filter(owner: &str, name: &str) -> Result<bool, Error>
+        = operator_value("select coordinator.remove_filter($1, $2)", owner, name);
 }

@@ -4,9 +4,9 @@
 //! logic. It is the only place with SQL text in Rust. It knows leases, fences and recorded rows,
 //! but not the work of a job.
 //!
-//! Every call has a time limit and is one short transaction without a named statement, so that it
-//! works through a pooler in transaction mode and ends on a dead network. [`Error::is_transient`]
-//! tells temporary errors (a restart, a broken connection) from permanent ones.
+//! Every call has a time limit and is one short transaction, so that it ends on a dead network and
+//! works through a pooler in transaction mode. [`Error::is_transient`] tells temporary errors (a
+//! restart, a broken connection) from permanent ones.
 //! `examples/one_job.rs` shows a job from its lease to its completion.
 
 mod api;
@@ -15,6 +15,7 @@ mod bind;
 mod blocklist;
 mod call;
 mod completion;
+mod connection;
 mod coordinator;
 mod cursor;
 mod database_url;
@@ -40,6 +41,7 @@ mod rows;
 mod scans;
 mod schema;
 mod server;
+mod sql_calls;
 mod status;
 mod tls;
 mod transient;

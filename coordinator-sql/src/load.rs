@@ -1,22 +1,11 @@
 //! Loads a job's input, which previous jobs recorded.
 
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
-    error::Error,
-    row::{FromRow, from_row, values},
-    transient::retry_transient,
+    bind::bind, coordinator::Coordinator, error::Error, row::from_row, sql_calls::sql_calls,
 };
-
-/// How long a load is retried after transient errors, so that a restart of Postgres or a broken
-/// connection does not cost a job an attempt.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The properties of a scan that every job needs.
 #[derive(Debug, Clone)]
@@ -160,14 +149,81 @@ from_row!(BundleHost {
 });
 from_row!(OutcomeCount { kind, key, name, amount });
 
+sql_calls! {
+    /// Loads the input of a warc job.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_warc(scan: i32, shard: i32) -> Result<Vec<WarcHost>, Error>
+        = load("select * from coordinator.load_warc($1, $2)", scan, shard);
+
+    /// Loads the input of an icon job.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_icon(scan: i32, shard: i32) -> Result<Vec<IconHost>, Error>
+        = load("select * from coordinator.load_icon($1, $2)", scan, shard);
+
+    /// Returns the hosts and domains that were on the blocklist when the scan started.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_blocklist(scan: i32) -> Result<Vec<BlockedHost>, Error>
+        = load("select * from coordinator.load_blocklist($1)", scan);
+
+    /// Returns those of the given patterns and of the blocklist's that were not on the blocklist
+    /// when the scan started. `kinds` and `patterns` have equal lengths.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_later_blocks(
+        scan: i32,
+        kinds: Vec<&str>,
+        patterns: Vec<&str>,
+    ) -> Result<Vec<BlockedHost>, Error>
+        = operator_rows(
+            "select * from coordinator.load_later_blocks($1, $2, $3)",
+            scan, kinds, patterns,
+        );
+
+    /// Loads the input of a bundle-shard job.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_bundle_shard(scan: i32, shard: i32) -> Result<Vec<BundleHost>, Error>
+        = load("select * from coordinator.load_bundle_shard($1, $2)", scan, shard);
+
+    /// Returns inputs, outcomes and other counts of each stage.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn run_outcomes(run: i32) -> Result<Vec<OutcomeCount>, Error>
+        = load("select * from coordinator.run_outcomes($1)", run);
+
+    /// Returns the title patterns that were on the blocklist when the scan started.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_title_patterns(scan: i32) -> Result<Vec<String>, Error>
+        = load_column("select pattern from coordinator.load_title_patterns($1) pattern", scan);
+
+    /// Returns the shards whose bundles are written, in ascending order.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn bundled_shards(scan: i32) -> Result<Vec<i32>, Error>
+        = load_column("select shard from coordinator.bundled_shards($1) shard", scan);
+}
+
 impl Coordinator {
     /// Loads the properties of a scan that every job needs.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or has no such scan.
     pub async fn load_scan(&self, scan: i32) -> Result<ScanInfo, Error> {
-        let mut rows = self.rows("select * from coordinator.load_scan($1)", scan, None).await?;
-        rows.pop().ok_or_else(|| Error::Unexpected(format!("no scan number {scan}")))
+        let found =
+            self.load_if_any("select * from coordinator.load_scan($1)", &[bind(&scan)]).await?;
+        found.ok_or_else(|| Error::Unexpected(format!("no scan number {scan}")))
     }
 
     /// Loads the input of an index job.
@@ -176,74 +232,8 @@ impl Coordinator {
     /// Returns an error if Postgres cannot be reached, or has no such file.
     pub async fn load_index(&self, scan: i32, file: i32) -> Result<CrawlFile, Error> {
         let sql = "select * from coordinator.load_index($1, $2)";
-        let mut rows = self.rows(sql, scan, Some(file)).await?;
-        rows.pop().ok_or_else(|| Error::Unexpected(format!("no index file number {file}")))
-    }
-
-    /// Loads the input of a warc job.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_warc(&self, scan: i32, shard: i32) -> Result<Vec<WarcHost>, Error> {
-        self.rows("select * from coordinator.load_warc($1, $2)", scan, Some(shard)).await
-    }
-
-    /// Loads the input of an icon job.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_icon(&self, scan: i32, shard: i32) -> Result<Vec<IconHost>, Error> {
-        self.rows("select * from coordinator.load_icon($1, $2)", scan, Some(shard)).await
-    }
-
-    /// Returns the hosts and domains that were on the blocklist when the scan started.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_blocklist(&self, scan: i32) -> Result<Vec<BlockedHost>, Error> {
-        self.rows("select * from coordinator.load_blocklist($1)", scan, None).await
-    }
-
-    /// Returns those of the given patterns and of the blocklist's that were not on the blocklist
-    /// when the scan started. `kinds` and `patterns` have equal lengths.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_later_blocks(
-        &self,
-        scan: i32,
-        kinds: Vec<&str>,
-        patterns: Vec<&str>,
-    ) -> Result<Vec<BlockedHost>, Error> {
-        let sql = "select * from coordinator.load_later_blocks($1, $2, $3)";
-        self.operator_rows(sql, &[bind(&scan), bind(&kinds), bind(&patterns)]).await
-    }
-
-    /// Loads the input of a bundle-shard job.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_bundle_shard(&self, scan: i32, shard: i32) -> Result<Vec<BundleHost>, Error> {
-        self.rows("select * from coordinator.load_bundle_shard($1, $2)", scan, Some(shard)).await
-    }
-
-    /// Returns the title patterns that were on the blocklist when the scan started.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_title_patterns(&self, scan: i32) -> Result<Vec<String>, Error> {
-        let sql = "select pattern from coordinator.load_title_patterns($1) pattern";
-        let rows = self.rows::<(String,)>(sql, scan, None).await?;
-        Ok(rows.into_iter().map(|(pattern,)| pattern).collect())
-    }
-
-    /// Returns the shards whose bundles are written, in ascending order.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn bundled_shards(&self, scan: i32) -> Result<Vec<i32>, Error> {
-        let sql = "select shard from coordinator.bundled_shards($1) shard";
-        Ok(self.rows::<(i32,)>(sql, scan, None).await?.into_iter().map(|(shard,)| shard).collect())
+        let found = self.load_if_any(sql, &[bind(&scan), bind(&file)]).await?;
+        found.ok_or_else(|| Error::Unexpected(format!("no index file number {file}")))
     }
 
     /// Returns the maximum number of tabs in a bundle of the scan.
@@ -252,29 +242,7 @@ impl Coordinator {
     /// Returns an error if Postgres cannot be reached.
     pub async fn most_tabs(&self, scan: i32) -> Result<i32, Error> {
         let sql = "select tabs from coordinator.most_tabs($1) tabs";
-        let rows = self.rows::<(i32,)>(sql, scan, None).await?;
-        Ok(rows.first().map_or(0, |(tabs,)| *tabs))
-    }
-
-    /// Returns inputs, outcomes and other counts of each stage.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn run_outcomes(&self, run: i32) -> Result<Vec<OutcomeCount>, Error> {
-        self.rows("select * from coordinator.run_outcomes($1)", run, None).await
-    }
-
-    /// Returns the rows of a statement, for a scan and optionally one of its parts.
-    pub(crate) async fn rows<T: FromRow>(
-        &self,
-        sql: &str,
-        scan: i32,
-        part: Option<i32>,
-    ) -> Result<Vec<T>, Error> {
-        let mut parameters = vec![bind(&scan)];
-        parameters.extend(part.as_ref().map(bind));
-        // Reading changes nothing, so it can be repeated.
-        let read = || run(&self.work, sql, &parameters);
-        values(&retry_transient(Instant::now() + PATIENCE, read).await?)
+        let tabs: Vec<i32> = self.load_column(sql, &[bind(&scan)]).await?;
+        Ok(tabs.first().copied().unwrap_or_default())
     }
 }

@@ -35,7 +35,7 @@ impl Coordinator {
     /// Returns [`Error::Locked`] if that lasts for an hour, and any other error immediately.
     pub(crate) async fn patient_value<T: ColumnValue>(
         &self,
-        sql: &str,
+        sql: &'static str,
         parameters: &[Bound<'_>],
     ) -> Result<T, Error> {
         let begun = Instant::now();

@@ -19,12 +19,8 @@ use std::{
 
 use deadpool::managed::{self, Object, PoolError, QueueMode, RecycleError, RecycleResult};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use tokio_postgres::Client;
 
-use crate::{
-    error::Error,
-    server::{PostgresServer, ServerConnection},
-};
+use crate::{connection::ServerConnection, error::Error, server::PostgresServer};
 
 /// A connection that is idle for longer is closed, because a pooler or a firewall may have dropped
 /// it.
@@ -183,13 +179,13 @@ impl Pool {
 }
 
 impl Pooled {
-    /// Returns the client for sending requests.
+    /// Returns the connection for sending requests.
     ///
     /// # Errors
     /// Never returns [`Error::Closed`] in practice, because only `keep` and `drop` take the
     /// connection.
-    pub(crate) fn client(&self) -> Result<&Client, Error> {
-        self.object.as_ref().map(|kept| &kept.connection.client).ok_or(Error::Closed)
+    pub(crate) fn connection(&self) -> Result<&ServerConnection, Error> {
+        self.object.as_ref().map(|kept| &kept.connection).ok_or(Error::Closed)
     }
 
     /// Keeps the connection for the next call, because this one is complete and left nothing in its
@@ -201,10 +197,11 @@ impl Pooled {
         }
     }
 
-    /// Closes the idle connections if the error says that this server is no longer the primary:
-    /// they would pass a test, but calls over them could not write.
+    /// Closes the idle connections if the error says that they would pass a test but fail calls:
+    /// this server is no longer the primary, or `migrate` has replaced what statements that were
+    /// prepared before it refer to.
     pub(crate) fn note(&self, error: &Error) {
-        if error.is_read_only() {
+        if error.is_read_only() || error.is_stale_statement() {
             self.pool.close_idle();
         }
     }

@@ -1,6 +1,6 @@
 //! Removes a host's rows from finished scans, and finds its archived icons.
 
-use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
+use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
 /// An archived icon of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,33 +17,21 @@ pub struct HostRecord {
 
 from_row!(HostRecord { shard, lease_number, archive_offset, shared });
 
-impl Coordinator {
+sql_calls! {
     /// Returns the archived icons of a host in a scan, and the shards that may name it. Reads all
     /// rows of the scan, which takes minutes.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn records_of_host(
-        &self,
-        scan: i32,
-        hostname: &str,
-    ) -> Result<Vec<HostRecord>, Error> {
-        let sql = "select * from coordinator.records_of_host($1, $2)";
-        self.operator_rows(sql, &[bind(&scan), bind(&hostname)]).await
-    }
+    pub async fn records_of_host(scan: i32, hostname: &str) -> Result<Vec<HostRecord>, Error>
+        = operator_rows("select * from coordinator.records_of_host($1, $2)", scan, hostname);
 
     /// Deletes the rows of a host from a scan. Returns their numbers: (captures, pages, icons).
     /// `None` if the scan is running.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn remove_host(
-        &self,
-        scan: i32,
-        hostname: &str,
-    ) -> Result<Option<(i64, i64, i64)>, Error> {
-        let sql = "select captures, tabs, fetched from coordinator.remove_host($1, $2)
-                    where captures is not null";
-        Ok(self.operator_rows(sql, &[bind(&scan), bind(&hostname)]).await?.pop())
-    }
+    pub async fn remove_host(scan: i32, hostname: &str) -> Result<Option<(i64, i64, i64)>, Error>
+        = operator_row_if_any("select captures, tabs, fetched from coordinator.remove_host($1, $2)
+                    where captures is not null", scan, hostname);
 }

@@ -42,12 +42,12 @@ const NAMED: &str = "
 /// The earlier functions that were not replaced.
 const NOT_REPLACED: &str = "
     select p.oid::regprocedure::text
-      from pg_proc p join unnest($1, $2) as earlier (oid, version)
+      from pg_proc p join unnest($1::bigint[], $2::bigint[]) as earlier (oid, version)
         on p.oid::bigint = earlier.oid and p.xmin::text::bigint = earlier.version";
 
 /// Which of the earlier functions are gone.
 const GONE: &str = "
-    select earlier.oid from unnest($1) as earlier (oid)
+    select earlier.oid from unnest($1::bigint[]) as earlier (oid)
      where not exists (select from pg_proc p where p.oid::bigint = earlier.oid)";
 
 /// A function before the migration.

@@ -59,6 +59,20 @@ pub(crate) fn first<T: ColumnValue>(rows: &[Row]) -> Result<T, Error> {
     Ok(row.try_get(0)?)
 }
 
+/// Returns a value for each of `count` things that a statement was queried about: that of the row
+/// whose column `number`, counted from 1, is the thing's. `None` if there is no such row.
+pub(crate) fn by_number<T: FromRow>(rows: &[Row], count: usize) -> Result<Vec<Option<T>>, Error> {
+    let mut found: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    for row in rows {
+        let number: i64 = row.try_get("number")?;
+        let place = usize::try_from(number - 1).ok().and_then(|place| found.get_mut(place));
+        if let Some(place) = place {
+            *place = Some(T::from_row(row)?);
+        }
+    }
+    Ok(found)
+}
+
 /// Returns a flag for each of `count` things that a statement was queried about: true for those
 /// whose number, counted from 1, is the first column of a row.
 pub(crate) fn flags(rows: &[Row], count: usize) -> Result<Vec<bool>, Error> {

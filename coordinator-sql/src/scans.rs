@@ -15,6 +15,7 @@ use crate::{
     job::{Fence, JobKind},
     patient::parts,
     row::from_row,
+    sql_calls::sql_calls,
     status::{EarlierOutcomes, ScanState, ScanStatus},
 };
 
@@ -87,6 +88,102 @@ pub struct ReferencedArchive {
 from_row!(ReferencedArchive { shard, lease_number, token });
 from_row!(JobEvent { at, event, lease_number, worker_id, message });
 
+sql_calls! {
+    /// Returns the number of a scan by its id, or of the newest one. `None` if there is none.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn scan_number(scan_id: Option<Uuid>) -> Result<Option<i32>, Error>
+        = operator_value("select coordinator.scan_number($1)", scan_id);
+
+    /// Returns all scans, newest first.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn list_scans() -> Result<Vec<ScanSummary>, Error>
+        = operator_rows("select * from coordinator.list_scans()");
+
+    /// Returns where a run's counters and rows disagree: kind, outstanding jobs, unfinished rows.
+    /// Empty unless there is a bug.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn audit_run(run: i32) -> Result<Vec<(String, i32, i32)>, Error>
+        = load("select * from coordinator.audit_run($1)", run);
+
+    /// Cancels a run. Returns false if it has already finished.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn cancel_run(run: i32) -> Result<bool, Error>
+        = patient_value("select coordinator.cancel_run($1)", run);
+
+    /// Pauses or resumes a run, or one stage of it. Returns false if nothing changes.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn pause_run(run: i32, kind: Option<JobKind>, pause: bool) -> Result<bool, Error>
+        = operator_value(
+            "select coordinator.pause_run($1, $2, $3)",
+            run, kind.map(JobKind::as_str), pause,
+        );
+
+    /// Sets the fleet's icon requests per second. Returns false if the scan has finished.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn set_rate(scan: i32, rate: Option<i32>) -> Result<bool, Error>
+        = operator_value("select coordinator.set_rate($1, $2)", scan, rate);
+
+    /// Sets the fleet's requests per second to the source. `None` removes the limit. Returns false
+    /// if the scan has finished.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn set_archive_rate(scan: i32, rate: Option<i32>) -> Result<bool, Error>
+        = operator_value("select coordinator.set_archive_rate($1, $2)", scan, rate);
+
+    /// Sets the maximum time for performing any job of a scan. `None` means the default of its
+    /// kind. Returns false if the scan has finished.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn set_deadline(scan: i32, deadline: Option<Duration>) -> Result<bool, Error>
+        = operator_value(
+            "select coordinator.set_deadline($1, $2)",
+            scan, deadline.map(|deadline| i64::try_from(deadline.as_millis()).unwrap_or(i64::MAX)),
+        );
+
+    /// Revokes every lease without counting a crash. `local` does this with those of its own
+    /// directory.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn revoke_leases(scan: Option<i32>, reason: &str) -> Result<i32, Error>
+        = patient_value("select coordinator.revoke_leases($1, $2)", scan, reason);
+
+    /// Returns a job's history, in time order.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn job_history(job_id: i64) -> Result<Vec<JobEvent>, Error>
+        = operator_rows("select * from coordinator.job_history($1)", job_id);
+
+    /// Returns the archives that a scan's rows refer to, by shard.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn referenced_archives(scan: i32) -> Result<Vec<ReferencedArchive>, Error>
+        = load("select * from coordinator.referenced_archives($1)", scan);
+
+    /// Returns up to `limit` expired leases to the queue; workers also do this while leasing.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn sweep(limit: i32) -> Result<i32, Error>
+        = operator_value("select coordinator.sweep($1)", limit);
+}
+
 impl Coordinator {
     /// Writes a scan and its index jobs in one transaction. Returns its number.
     ///
@@ -123,15 +220,6 @@ impl Coordinator {
         Ok(number)
     }
 
-    /// Returns the number of a scan by its id, or of the newest one. `None` if there is none.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn scan_number(&self, scan_id: Option<Uuid>) -> Result<Option<i32>, Error> {
-        let sql = "select coordinator.scan_number($1)";
-        self.operator_value(sql, &[bind(&scan_id)]).await
-    }
-
     /// Returns the status that `scan status` shows.
     ///
     /// # Errors
@@ -156,77 +244,6 @@ impl Coordinator {
                 .map_err(|error| Error::Unexpected(format!("outcomes of another form ({error})")))
         };
         document.map(parse).transpose()
-    }
-
-    /// Returns all scans, newest first.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn list_scans(&self) -> Result<Vec<ScanSummary>, Error> {
-        self.operator_rows("select * from coordinator.list_scans()", &[]).await
-    }
-
-    /// Returns where a run's counters and rows disagree: kind, outstanding jobs, unfinished rows.
-    /// Empty unless there is a bug.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn audit_run(&self, run: i32) -> Result<Vec<(String, i32, i32)>, Error> {
-        self.rows("select * from coordinator.audit_run($1)", run, None).await
-    }
-
-    /// Cancels a run. Returns false if it has already finished.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn cancel_run(&self, run: i32) -> Result<bool, Error> {
-        self.patient_value("select coordinator.cancel_run($1)", &[bind(&run)]).await
-    }
-
-    /// Pauses or resumes a run, or one stage of it. Returns false if nothing changes.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn pause_run(
-        &self,
-        run: i32,
-        kind: Option<JobKind>,
-        pause: bool,
-    ) -> Result<bool, Error> {
-        let sql = "select coordinator.pause_run($1, $2, $3)";
-        self.operator_value(sql, &[bind(&run), bind(&kind.map(JobKind::as_str)), bind(&pause)])
-            .await
-    }
-
-    /// Sets the fleet's icon requests per second. Returns false if the scan has finished.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn set_rate(&self, scan: i32, rate: Option<i32>) -> Result<bool, Error> {
-        let sql = "select coordinator.set_rate($1, $2)";
-        self.operator_value(sql, &[bind(&scan), bind(&rate)]).await
-    }
-
-    /// Sets the fleet's requests per second to the source. `None` removes the limit. Returns false
-    /// if the scan has finished.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn set_archive_rate(&self, scan: i32, rate: Option<i32>) -> Result<bool, Error> {
-        let sql = "select coordinator.set_archive_rate($1, $2)";
-        self.operator_value(sql, &[bind(&scan), bind(&rate)]).await
-    }
-
-    /// Sets the maximum time for performing any job of a scan. `None` means the default of its
-    /// kind. Returns false if the scan has finished.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn set_deadline(&self, scan: i32, deadline: Option<Duration>) -> Result<bool, Error> {
-        let milliseconds =
-            deadline.map(|deadline| i64::try_from(deadline.as_millis()).unwrap_or(i64::MAX));
-        let sql = "select coordinator.set_deadline($1, $2)";
-        self.operator_value(sql, &[bind(&scan), bind(&milliseconds)]).await
     }
 
     /// Reopens discarded jobs (all, of a kind, or one), or the icon jobs of shards with an icon of
@@ -256,32 +273,6 @@ impl Coordinator {
         Ok(reopened)
     }
 
-    /// Revokes every lease without counting a crash. `local` does this with those of its own
-    /// directory.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn revoke_leases(&self, scan: Option<i32>, reason: &str) -> Result<i32, Error> {
-        let sql = "select coordinator.revoke_leases($1, $2)";
-        self.patient_value(sql, &[bind(&scan), bind(&reason)]).await
-    }
-
-    /// Returns a job's history, in time order.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn job_history(&self, job_id: i64) -> Result<Vec<JobEvent>, Error> {
-        self.operator_rows("select * from coordinator.job_history($1)", &[bind(&job_id)]).await
-    }
-
-    /// Returns the archives that a scan's rows refer to, by shard.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn referenced_archives(&self, scan: i32) -> Result<Vec<ReferencedArchive>, Error> {
-        self.rows("select * from coordinator.referenced_archives($1)", scan, None).await
-    }
-
     /// Drops a finished scan, once no other session reads its tables. Returns false if it is
     /// running. If this is interrupted, the scan counts as cancelled until the call is repeated.
     ///
@@ -294,14 +285,6 @@ impl Coordinator {
             return Ok(false);
         }
         self.patient_value("select coordinator.drop_scan($1)", &scan).await
-    }
-
-    /// Returns up to `limit` expired leases to the queue; workers also do this while leasing.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn sweep(&self, limit: i32) -> Result<i32, Error> {
-        self.operator_value("select coordinator.sweep($1)", &[bind(&limit)]).await
     }
 
     /// Returns whether a fence still holds its job.

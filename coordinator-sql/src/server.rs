@@ -9,16 +9,20 @@ use std::{
     error::Error as _,
     fmt, io,
     sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
 };
 
 use chrono::{SecondsFormat, Utc};
 use rustls::{CertificateError, Error as TlsError};
-use tokio::{task::JoinHandle, time::timeout};
-use tokio_postgres::{Client, Config, config::Host};
+use tokio_postgres::{
+    Client, Config,
+    config::Host,
+    types::{ToSql, Type},
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use uuid::Uuid;
 
 use crate::{
+    connection::ServerConnection,
     database_url::DatabaseUrl,
     error::{Error, describe},
     password_file::{password_from_files, usual_path},
@@ -27,9 +31,10 @@ use crate::{
 
 /// Port of Postgres if neither URL nor environment sets one.
 const DEFAULT_PORT: u16 = 5432;
-/// Time limit for closing a connection, because over a dead network the terminate message is never
-/// sent.
-const CLOSE_TIME: Duration = Duration::from_secs(3);
+/// The setting that proves that a session belongs to one connection. Postgres accepts any value.
+const SESSION: &str = "everytab.session";
+/// SQLSTATE with which a pooler rejects a setting in the start-up message.
+const PROTOCOL_VIOLATION: &str = "08P01";
 
 /// A server, by its URL.
 pub(crate) struct PostgresServer {
@@ -39,6 +44,8 @@ pub(crate) struct PostgresServer {
     password_source: Option<&'static str>,
     /// Whether this server has accepted a connection before.
     has_accepted: AtomicBool,
+    /// Whether a pooler has rejected [`SESSION`], so that it is not sent again.
+    is_pooler: AtomicBool,
 }
 
 impl fmt::Debug for PostgresServer {
@@ -47,33 +54,6 @@ impl fmt::Debug for PostgresServer {
             .debug_struct("PostgresServer")
             .field("config", &self.config)
             .finish_non_exhaustive()
-    }
-}
-
-/// A connection and the task that reads and writes its socket. Dropping it closes the socket
-/// immediately, without a terminate message that a dead network would delay.
-#[derive(Debug)]
-pub(crate) struct ServerConnection {
-    pub(crate) client: Client,
-    driver: Driver,
-}
-
-#[derive(Debug)]
-struct Driver(JoinHandle<()>);
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl ServerConnection {
-    /// Sends a terminate message, so that the server ends the session immediately.
-    pub(crate) async fn close(self) {
-        let Self { client, mut driver } = self;
-        // The driver stops when it has sent the terminate message of a dropped client.
-        drop(client);
-        let _ = timeout(CLOSE_TIME, &mut driver.0).await;
     }
 }
 
@@ -91,6 +71,7 @@ impl PostgresServer {
             tls: MakeRustlsConnect::new(connector),
             password_source,
             has_accepted: AtomicBool::new(false),
+            is_pooler: AtomicBool::new(false),
         })
     }
 
@@ -107,18 +88,34 @@ impl PostgresServer {
             config.password(password);
             source = Some(path.display().to_string());
         }
-        match config.connect(self.tls.clone()).await {
-            Ok((client, connection)) => {
-                self.has_accepted.store(true, Ordering::Relaxed);
-                let driver = tokio::spawn(async move {
-                    if let Err(error) = connection.await {
-                        tracing::debug!(%error, "a connection to Postgres ended");
-                    }
-                });
-                Ok(ServerConnection { client, driver: Driver(driver) })
+        let token = Uuid::new_v4().simple().to_string();
+        let mut with_token = config.clone();
+        let options = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
+        with_token.options(format!("{options}-c {SESSION}={token}"));
+        let connected = match self.is_pooler.load(Ordering::Relaxed) {
+            true => config.connect(self.tls.clone()).await,
+            false => match with_token.connect(self.tls.clone()).await {
+                Err(error) if rejects_setting(&error) => {
+                    self.is_pooler.store(true, Ordering::Relaxed);
+                    config.connect(self.tls.clone()).await
+                }
+                other => other,
+            },
+        };
+        let (client, connection) =
+            connected.map_err(|error| self.refusal(&error, source.as_deref()))?;
+        self.has_accepted.store(true, Ordering::Relaxed);
+        let driver = tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection to Postgres ended");
             }
-            Err(error) => Err(self.refusal(&error, source.as_deref())),
+        });
+        let mut connection = ServerConnection::new(client, driver);
+        let is_own = has_setting(&connection.client, &token).await;
+        if is_own.map_err(|error| self.refusal(&error, source.as_deref()))? {
+            connection.name_statements();
         }
+        Ok(connection)
     }
 
     /// Returns the error for a connection that was not made within `seconds`.
@@ -225,6 +222,22 @@ impl PostgresServer {
              until its owner sets one (`\\password {user}` in psql)"
         )
     }
+}
+
+/// Returns whether a pooler rejected a setting of the start-up message.
+fn rejects_setting(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|refusal| {
+        refusal.code().code() == PROTOCOL_VIOLATION
+            || refusal.message().contains("startup parameter")
+    })
+}
+
+/// Returns whether a connection's session has the setting that was sent when it was made.
+async fn has_setting(client: &Client, token: &str) -> Result<bool, tokio_postgres::Error> {
+    let sql = "select coalesce(current_setting($1, true), '') = $2";
+    let values: [(&(dyn ToSql + Sync), Type); 2] = [(&SESSION, Type::TEXT), (&token, Type::TEXT)];
+    let rows = client.query_typed(sql, &values).await?;
+    rows.first().map_or(Ok(false), |row| row.try_get(0))
 }
 
 /// Returns whether a certificate is not valid yet or not valid any more.

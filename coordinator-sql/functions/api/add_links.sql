@@ -2,12 +2,11 @@
 -- idempotency key the request is performed once, and a repetition gets the same response.
 create or replace function api.add_links(
     p_key text, p_secret bytea, p_name text, p_request bytea, p_id uuid, p_store text,
-    p_settings jsonb, p_is_last boolean, p_groups smallint[], p_masks integer[],
-    p_urgent boolean[], p_amounts integer[], p_data bytea[],
+    p_settings jsonb, p_is_last boolean, p_links everytab.link_row[],
     out crawl integer, out crawl_id uuid, out crawl_name text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    urls bigint := (select coalesce(sum(amount), 0) from unnest(p_amounts) amount);
+    urls bigint := (select coalesce(sum(l.amount), 0) from unnest(p_links) l);
     key_row api_keys := api.check_key(p_key, p_secret, api.cost_of(urls));
     known jsonb;
     crawl_row crawls;
@@ -32,8 +31,8 @@ begin
         crawl_row := api.own_crawl(p_key, p_id);
         crawl := crawl_row.crawl;
     end if;
-    if not coordinator.add_links(crawl, p_is_last and p_id is not null, p_groups, p_masks,
-                                 api.urgent_lane(p_urgent, urls), p_amounts, p_data) then
+    if not coordinator.add_links(crawl, p_is_last and p_id is not null,
+                                 api.urgent_lane(p_links, urls)) then
         perform api.refuse('crawl_ended', null);
     end if;
     crawl_id := crawl_row.id;

@@ -3,11 +3,11 @@
 create or replace function api.add_schedule(
     p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text,
     p_every_s integer, p_first_at timestamptz, p_at_s integer, p_weekdays smallint, p_store text,
-    p_settings jsonb, p_groups smallint[], p_masks integer[], p_amounts integer[], p_data bytea[],
+    p_settings jsonb, p_links everytab.link_row[],
     out id uuid, out next_at timestamptz, out is_repeated boolean)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    urls bigint := (select coalesce(sum(amount), 0) from unnest(p_amounts) amount);
+    urls bigint := (select coalesce(sum(l.amount), 0) from unnest(p_links) l);
     known jsonb;
     added record;
 begin
@@ -24,7 +24,7 @@ begin
     perform api.check_again(p_key, p_settings);
     select * into added from coordinator.add_schedule(
         'key:' || p_key, p_id, p_name, p_every_s, p_first_at, p_at_s, p_weekdays, p_store,
-        p_settings, p_groups, p_masks, p_amounts, p_data);
+        p_settings, p_links);
     if added.word = 'name_taken' then
         perform api.refuse('name_taken', null);
     elsif added.word <> 'added' then

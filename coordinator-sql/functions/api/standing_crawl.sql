@@ -28,9 +28,9 @@ begin
         return case when not p_is_full then usage.standing end;
     end if;
     update api_crawls a set is_to_close = true where is_open and a.crawl = usage.standing;
-    new_crawl := coordinator.start_crawl(
+    new_crawl := coordinator.start_crawl((
         new_id, 'LIVE-' || to_char(now_at, 'YYYYMMDDHH24MISS') || '-' || left(new_id::text, 8),
-        'key:' || p_key, p_store, p_settings, null, null, null);
+        'key:' || p_key, p_store, p_settings, null, null, null)::new_crawl);
     update api_crawls a set is_standing = true where a.crawl = new_crawl;
     update api_usage u set standing = new_crawl, standing_day = now_at::date where u.key = p_key;
     return new_crawl;

@@ -1,14 +1,12 @@
 -- Starts a key's crawl with its seeds; add_links adds more unless these are the last. With an
 -- idempotency key the request is performed once, and a repetition gets the same response.
 create or replace function api.start_crawl(
-    p_key text, p_secret bytea, p_name text, p_request bytea, p_id uuid, p_crawl_name text,
-    p_store text, p_settings jsonb, p_page_limit bigint, p_ends_at timestamptz,
-    p_max_store_bytes bigint, p_is_last boolean, p_groups smallint[], p_masks integer[],
-    p_urgent boolean[], p_amounts integer[], p_data bytea[],
+    p_key text, p_secret bytea, p_name text, p_request bytea, p_crawl everytab.new_crawl,
+    p_is_last boolean, p_links everytab.link_row[],
     out crawl integer, out crawl_id uuid, out crawl_name text, out is_repeated boolean)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    urls bigint := (select coalesce(sum(amount), 0) from unnest(p_amounts) amount);
+    urls bigint := (select coalesce(sum(l.amount), 0) from unnest(p_links) l);
     key_row api_keys := api.check_key(p_key, p_secret, api.cost_of(urls));
     known jsonb;
     open integer;
@@ -23,7 +21,7 @@ begin
         crawl_name := known ->> 'crawl_name';
         return;
     end if;
-    perform api.check_again(p_key, p_settings);
+    perform api.check_again(p_key, p_crawl.settings);
     select count(*) into open from api_crawls a join crawls c on c.crawl = a.crawl
      where a.key = p_key and not a.is_counted and not a.is_standing and c.state <> 'ended';
     if open >= key_row.max_crawls then
@@ -31,12 +29,11 @@ begin
                            jsonb_build_object('limit', key_row.max_crawls, 'used', open));
     end if;
     perform api.use_urls(key_row, urls);
-    crawl := coordinator.start_crawl(p_id, p_crawl_name, 'key:' || p_key, p_store, p_settings,
-                                     p_page_limit, p_ends_at, p_max_store_bytes);
-    crawl_id := p_id;
-    crawl_name := p_crawl_name;
-    perform coordinator.add_links(crawl, p_is_last, p_groups, p_masks,
-                                  api.urgent_lane(p_urgent, urls), p_amounts, p_data);
+    p_crawl.owner := 'key:' || p_key;
+    crawl := coordinator.start_crawl(p_crawl);
+    crawl_id := p_crawl.id;
+    crawl_name := p_crawl.name;
+    perform coordinator.add_links(crawl, p_is_last, api.urgent_lane(p_links, urls));
     perform api.keep_answer(p_key, p_name, p_request, jsonb_build_object(
         'crawl', crawl, 'crawl_id', crawl_id, 'crawl_name', crawl_name));
 end $$;

@@ -1,7 +1,12 @@
--- Returns which rows of links that were submitted together are urgent: if there is more than
--- one URL, none is, so that a list never overtakes a URL for which a client waits.
-create or replace function api.urgent_lane(p_urgent boolean[], p_urls bigint)
-returns boolean[] language sql immutable as $$
-    select case when p_urls = 1 then p_urgent
-                else array_fill(false, array[coalesce(cardinality(p_urgent), 0)]) end;
+-- Returns links that were submitted together with their lanes: if there is more than one URL,
+-- none is urgent, so that a list never overtakes a URL for which a client waits.
+create or replace function api.urgent_lane(p_links everytab.link_row[], p_urls bigint)
+returns everytab.link_row[] language sql immutable set search_path = everytab, pg_temp as $$
+    select case when p_urls = 1 then p_links
+                else array(select (l.crawl, l.slot_group, l.slot_mask, false, l.amount,
+                                   l.data)::link_row
+                             from unnest(p_links) with ordinality
+                                      as l (crawl, slot_group, slot_mask, is_urgent, amount, data,
+                                            number)
+                            order by l.number) end;
 $$;

@@ -18,6 +18,13 @@ pub struct ApiCaller {
     pub secret_sha256: [u8; 32],
 }
 
+impl ApiCaller {
+    /// Returns the secret's digest as a parameter.
+    pub(crate) fn secret(&self) -> &[u8] {
+        &self.secret_sha256
+    }
+}
+
 impl fmt::Debug for ApiCaller {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("ApiCaller").field("key", &self.key).finish_non_exhaustive()

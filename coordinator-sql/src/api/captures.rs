@@ -12,31 +12,29 @@ use crate::{
     call::run,
     coordinator::Coordinator,
     record::signed_hash,
-    row::{FromRow as _, flags},
+    row::flags,
+    sql_calls::sql_calls,
 };
 
-impl Coordinator {
+sql_calls! {
     /// Returns a URL's capture with a stored record: the one nearest to `at`, or the newest, in one
     /// crawl or in all crawls of the key. `None` if there is none. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).
     pub async fn api_find_capture(
-        &self,
         caller: &ApiCaller,
         crawl: Option<Uuid>,
-        (host_hash, url_hash): (u64, u64),
+        url: (u64, u64),
         at: Option<DateTime<Utc>>,
-    ) -> Result<Option<ApiFetch>, ApiError> {
-        let secret = caller.secret_sha256.as_slice();
-        let (host, url) = (signed_hash(host_hash), signed_hash(url_hash));
-        let sql = "select * from api.find_capture($1, $2, $3, $4, $5, $6)";
-        let parameters =
-            [bind(&caller.key), bind(&secret), bind(&crawl), bind(&host), bind(&url), bind(&at)];
-        let rows = run(&self.work, sql, &parameters).await?;
-        Ok(rows.first().map(ApiFetch::from_row).transpose()?)
-    }
+    ) -> Result<Option<ApiFetch>, ApiError>
+        = row_if_any(
+            "select * from api.find_capture($1, $2, $3, $4, $5, $6)",
+            caller.key, caller.secret(), crawl, signed_hash(url.0), signed_hash(url.1), at,
+        );
+}
 
+impl Coordinator {
     /// Returns for each capture, in the given order, whether the key may read it: its record is
     /// stored and not forgotten, and its host is not blocked. Charges one request each.
     ///

@@ -3,20 +3,53 @@
 use uuid::Uuid;
 
 use crate::{
-    api::{
-        caller::{ApiCaller, ApiError},
-        submit::LinkColumns,
-    },
-    bind::bind,
+    api::caller::{ApiCaller, ApiError},
+    bind::{bind, sql_rows},
     call::run,
     coordinator::Coordinator,
     frontier::{
         changes::{PatternChange, PatternsChanged},
         earlier::FailedUrl,
+        links::SqlLink,
         rows::LinksRow,
     },
-    row::{first, values},
+    row::first,
+    sql_calls::sql_calls,
 };
+
+sql_calls! {
+    /// Works like [`Coordinator::failed_urls`] for a key's finished crawl. Charges one request.
+    ///
+    /// # Errors
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed`.
+    pub async fn api_failed_urls(
+        caller: &ApiCaller,
+        id: Uuid,
+        after: Option<&str>,
+        limit: i32,
+    ) -> Result<Vec<FailedUrl>, ApiError>
+        = rows(
+            "select * from api.failed_urls($1, $2, $3, $4, $5)",
+            caller.key, caller.secret(), id, after, limit,
+        );
+
+    /// Adds URLs that failed in the crawl that a key's crawl repeats. The last call sets `is_last`.
+    /// Charges one request for any number of URLs. Returns false if the crawl has finished.
+    ///
+    /// # Errors
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `quota_urls`, `quota_pages`,
+    /// `quota_bytes`.
+    pub async fn api_add_failed(
+        caller: &ApiCaller,
+        id: Uuid,
+        rows: &[LinksRow],
+        is_last: bool,
+    ) -> Result<bool, ApiError>
+        = value(
+            "select api.add_failed($1, $2, $3, $4, $5)",
+            caller.key, caller.secret(), id, is_last, sql_rows::<_, SqlLink<'_>>(rows),
+        );
+}
 
 impl Coordinator {
     /// Changes the includes and excludes of a key's crawl. Returns [`PatternsChanged::Changed`],
@@ -43,52 +76,5 @@ impl Coordinator {
         ];
         let word: String = first(&run(&self.work, sql, &parameters).await?)?;
         Ok(PatternsChanged::parse(&word))
-    }
-
-    /// Works like [`Coordinator::failed_urls`] for a key's finished crawl. Charges one request.
-    ///
-    /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed`.
-    pub async fn api_failed_urls(
-        &self,
-        caller: &ApiCaller,
-        id: Uuid,
-        after: Option<&str>,
-        limit: i32,
-    ) -> Result<Vec<FailedUrl>, ApiError> {
-        let sql = "select * from api.failed_urls($1, $2, $3, $4, $5)";
-        let secret = caller.secret_sha256.as_slice();
-        let parameters = [bind(&caller.key), bind(&secret), bind(&id), bind(&after), bind(&limit)];
-        Ok(values(&run(&self.work, sql, &parameters).await?)?)
-    }
-
-    /// Adds URLs that failed in the crawl that a key's crawl repeats. The last call sets `is_last`.
-    /// Charges one request for any number of URLs. Returns false if the crawl has finished.
-    ///
-    /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `quota_urls`, `quota_pages`,
-    /// `quota_bytes`.
-    pub async fn api_add_failed(
-        &self,
-        caller: &ApiCaller,
-        id: Uuid,
-        rows: &[LinksRow],
-        is_last: bool,
-    ) -> Result<bool, ApiError> {
-        let sql = "select api.add_failed($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-        let secret = caller.secret_sha256.as_slice();
-        let links = LinkColumns::new(rows);
-        let parameters = [
-            bind(&caller.key),
-            bind(&secret),
-            bind(&id),
-            bind(&is_last),
-            bind(&links.groups),
-            bind(&links.masks),
-            bind(&links.urgent),
-            bind(&links.amounts),
-            bind(&links.data),
-        ];
-        Ok(first(&run(&self.work, sql, &parameters).await?)?)
     }
 }

@@ -7,18 +7,19 @@ use crate::{
     api::{
         caller::{ApiCaller, ApiError},
         idempotency::IdempotencyKey,
-        submit::LinkColumns,
     },
-    bind::bind,
+    bind::{bind, sql_rows},
     call::run,
     coordinator::Coordinator,
     error::Error,
     frontier::{
-        crawls::{CrawlHost, CrawlStatus, CrawlVerb, NewCrawl},
+        crawls::{CrawlHost, CrawlStatus, CrawlVerb, NewCrawl, SqlCrawl},
+        links::SqlLink,
         rows::LinksRow,
     },
     record::signed_hash,
-    row::{FromRow as _, from_row, values},
+    row::{by_number, from_row},
+    sql_calls::sql_calls,
 };
 
 /// A crawl that was started.
@@ -47,7 +48,7 @@ pub struct ApiCrawlState {
 from_row!(ApiStarted { crawl, crawl_id, crawl_name, is_repeated });
 from_row!(ApiCrawlState { state, ended_by });
 
-impl Coordinator {
+sql_calls! {
     /// Starts a crawl of a key with its first seeds. Charges one request, and one more per hundred
     /// seeds. The crawl's owner is the key, regardless of `crawl`. Unless `is_last`, further seeds
     /// are added by [`Coordinator::api_add_links`]. A request that was repeated with its
@@ -57,42 +58,18 @@ impl Coordinator {
     /// Returns a refusal: `unauthorized`, `throttled`, `quota_urls`, `quota_pages`, `quota_bytes`,
     /// `quota_crawls`, `idempotency_mismatch`.
     pub async fn api_start_crawl(
-        &self,
         caller: &ApiCaller,
         crawl: &NewCrawl,
         idempotency: Option<&IdempotencyKey>,
         rows: &[LinksRow],
         is_last: bool,
-    ) -> Result<ApiStarted, ApiError> {
-        let sql = "select * from api.start_crawl($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-                                                 $12, $13, $14, $15, $16, $17)";
-        let secret = caller.secret_sha256.as_slice();
-        let name = idempotency.map(|key| key.name.as_str());
-        let request = idempotency.map(|key| key.request_sha256.as_slice());
-        let links = LinkColumns::new(rows);
-        let parameters = [
-            bind(&caller.key),
-            bind(&secret),
-            bind(&name),
-            bind(&request),
-            bind(&crawl.id),
-            bind(&crawl.name),
-            bind(&crawl.store),
-            bind(&crawl.settings),
-            bind(&crawl.page_limit),
-            bind(&crawl.ends_at),
-            bind(&crawl.max_store_bytes),
-            bind(&is_last),
-            bind(&links.groups),
-            bind(&links.masks),
-            bind(&links.urgent),
-            bind(&links.amounts),
-            bind(&links.data),
-        ];
-        let rows = run(&self.work, sql, &parameters).await?;
-        let row = rows.first().ok_or_else(|| Error::Unexpected("no crawl".into()))?;
-        Ok(ApiStarted::from_row(row)?)
-    }
+    ) -> Result<ApiStarted, ApiError>
+        = row(
+            "select * from api.start_crawl($1, $2, $3, $4, $5, $6, $7)",
+            caller.key, caller.secret(), idempotency.map(IdempotencyKey::name),
+            idempotency.map(IdempotencyKey::request), SqlCrawl::from(crawl), is_last,
+            sql_rows::<_, SqlLink<'_>>(rows),
+        );
 
     /// Returns crawls of a key, newest first: the one with `id`, or up to `limit` with numbers
     /// below `before`. Charges one request.
@@ -100,18 +77,51 @@ impl Coordinator {
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_crawls(
-        &self,
         caller: &ApiCaller,
         id: Option<Uuid>,
         limit: i32,
         before: Option<i32>,
-    ) -> Result<Vec<CrawlStatus>, ApiError> {
-        let sql = "select * from api.crawls($1, $2, $3, $4, $5)";
-        let secret = caller.secret_sha256.as_slice();
-        let parameters = [bind(&caller.key), bind(&secret), bind(&id), bind(&limit), bind(&before)];
-        Ok(values(&run(&self.work, sql, &parameters).await?)?)
-    }
+    ) -> Result<Vec<CrawlStatus>, ApiError>
+        = rows(
+            "select * from api.crawls($1, $2, $3, $4, $5)",
+            caller.key, caller.secret(), id, limit, before,
+        );
 
+    /// Pauses, resumes or cancels a key's crawl. Returns its state and the reason for its end. A
+    /// finished crawl does not change. Charges one request.
+    ///
+    /// # Errors
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
+    pub async fn api_move_crawl(
+        caller: &ApiCaller,
+        id: Uuid,
+        verb: CrawlVerb,
+    ) -> Result<ApiCrawlState, ApiError>
+        = row(
+            "select * from api.move_crawl($1, $2, $3, $4)",
+            caller.key, caller.secret(), id, verb.as_str(),
+        );
+
+    /// Returns up to `limit` hosts of a key's crawl with due URLs, soonest first, after the host
+    /// with this time and hash. Charges one request.
+    ///
+    /// # Errors
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
+    pub async fn api_crawl_hosts(
+        caller: &ApiCaller,
+        id: Uuid,
+        limit: i32,
+        after: Option<(DateTime<Utc>,
+        u64)>,
+    ) -> Result<Vec<CrawlHost>, ApiError>
+        = rows(
+            "select * from api.crawl_hosts($1, $2, $3, $4, $5, $6)",
+            caller.key, caller.secret(), id, limit, after.map(|after| after.0),
+            after.map(|after| signed_hash(after.1)),
+        );
+}
+
+impl Coordinator {
     /// Returns the states of many crawls for all waiting requests, in the given order. Does not
     /// charge any key. `None` if the key is invalid or does not own the crawl.
     ///
@@ -124,7 +134,6 @@ impl Coordinator {
         let sql = "select * from api.crawl_states($1, $2, $3)";
         let keys: Vec<&str> = asked.iter().map(|(caller, _)| caller.key.as_str()).collect();
         let secrets = asked.iter().map(|(caller, _)| caller.secret_sha256.as_slice());
-        let mut states = vec![None; asked.len()];
         let rows = run(
             &self.work,
             sql,
@@ -135,53 +144,6 @@ impl Coordinator {
             ],
         )
         .await?;
-        for row in &rows {
-            let number: i64 = row.try_get("number")?;
-            let place = usize::try_from(number - 1).ok().and_then(|place| states.get_mut(place));
-            if let Some(place) = place {
-                *place = Some(ApiCrawlState::from_row(row)?);
-            }
-        }
-        Ok(states)
-    }
-
-    /// Pauses, resumes or cancels a key's crawl. Returns its state and the reason for its end. A
-    /// finished crawl does not change. Charges one request.
-    ///
-    /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
-    pub async fn api_move_crawl(
-        &self,
-        caller: &ApiCaller,
-        id: Uuid,
-        verb: CrawlVerb,
-    ) -> Result<ApiCrawlState, ApiError> {
-        let sql = "select * from api.move_crawl($1, $2, $3, $4)";
-        let secret = caller.secret_sha256.as_slice();
-        let verb = verb.as_str();
-        let parameters = [bind(&caller.key), bind(&secret), bind(&id), bind(&verb)];
-        let rows = run(&self.work, sql, &parameters).await?;
-        let row = rows.first().ok_or_else(|| Error::Unexpected("no state".into()))?;
-        Ok(ApiCrawlState::from_row(row)?)
-    }
-
-    /// Returns up to `limit` hosts of a key's crawl with due URLs, soonest first, after the host
-    /// with this time and hash. Charges one request.
-    ///
-    /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
-    pub async fn api_crawl_hosts(
-        &self,
-        caller: &ApiCaller,
-        id: Uuid,
-        limit: i32,
-        after: Option<(DateTime<Utc>, u64)>,
-    ) -> Result<Vec<CrawlHost>, ApiError> {
-        let sql = "select * from api.crawl_hosts($1, $2, $3, $4, $5, $6)";
-        let secret = caller.secret_sha256.as_slice();
-        let (due, host) = (after.map(|after| after.0), after.map(|after| signed_hash(after.1)));
-        let parameters =
-            [bind(&caller.key), bind(&secret), bind(&id), bind(&limit), bind(&due), bind(&host)];
-        Ok(values(&run(&self.work, sql, &parameters).await?)?)
+        by_number(&rows, asked.len())
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     coordinator::Coordinator,
     error::Error,
     frontier::crawl_fetches::FetchFilter,
-    row::FromRow as _,
+    row::{FromRow as _, flags},
 };
 
 /// A reader's position in a feed. It has read the rows of earlier epochs and those visible in
@@ -168,7 +168,6 @@ impl Coordinator {
         let keys: Vec<&str> = asked.iter().map(|(caller, _, _)| caller.key.as_str()).collect();
         let secrets = asked.iter().map(|(caller, _, _)| caller.secret_sha256.as_slice());
         let snapshots = asked.iter().map(|(_, _, after)| after.snapshot.as_str());
-        let mut news = vec![false; asked.len()];
         let rows = run(
             &self.work,
             sql,
@@ -181,12 +180,6 @@ impl Coordinator {
             ],
         )
         .await?;
-        for row in &rows {
-            let number: i64 = row.try_get("number")?;
-            if let Some(one) = usize::try_from(number - 1).ok().and_then(|n| news.get_mut(n)) {
-                *one = true;
-            }
-        }
-        Ok(news)
+        flags(&rows, asked.len())
     }
 }

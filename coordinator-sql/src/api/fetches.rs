@@ -10,7 +10,8 @@ use crate::{
     coordinator::Coordinator,
     error::Error,
     record::{signed_hash, unsigned_hash},
-    row::{FromRow as _, from_row},
+    row::{by_number, from_row},
+    sql_calls::sql_calls,
 };
 
 /// The id of a URL in a crawl.
@@ -138,23 +139,21 @@ impl ApiFetch {
     }
 }
 
-impl Coordinator {
+sql_calls! {
     /// Returns the state of one URL in a key's crawl. Charges one request. While the crawl is open,
     /// a URL that was never submitted is also due, because its id proves the submission.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
-    pub async fn api_fetch(&self, caller: &ApiCaller, id: FetchId) -> Result<ApiFetch, ApiError> {
-        let secret = caller.secret_sha256.as_slice();
-        let (host, url) = (signed_hash(id.host_hash), signed_hash(id.url_hash));
-        let sql = "select * from api.fetch_state($1, $2, $3, $4, $5)";
-        let parameters =
-            [bind(&caller.key), bind(&secret), bind(&id.crawl), bind(&host), bind(&url)];
-        let rows = run(&self.work, sql, &parameters).await?;
-        let row = rows.first().ok_or_else(|| Error::Unexpected("no state".into()))?;
-        Ok(ApiFetch::from_row(row)?)
-    }
+    pub async fn api_fetch(caller: &ApiCaller, id: FetchId) -> Result<ApiFetch, ApiError>
+        = row(
+            "select * from api.fetch_state($1, $2, $3, $4, $5)",
+            caller.key, caller.secret(), id.crawl, signed_hash(id.host_hash),
+            signed_hash(id.url_hash),
+        );
+}
 
+impl Coordinator {
     /// Returns the states of many URLs for all waiting requests, in the given order. Does not
     /// charge any key. `None` if the key is invalid or does not own the crawl.
     ///
@@ -179,14 +178,6 @@ impl Coordinator {
             ],
         )
         .await?;
-        let mut states = vec![None; asked.len()];
-        for row in &rows {
-            let number: i64 = row.try_get("number")?;
-            let place = usize::try_from(number - 1).ok().and_then(|place| states.get_mut(place));
-            if let Some(place) = place {
-                *place = Some(ApiFetch::from_row(row)?);
-            }
-        }
-        Ok(states)
+        by_number(&rows, asked.len())
     }
 }

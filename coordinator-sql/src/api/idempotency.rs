@@ -8,3 +8,15 @@ pub struct IdempotencyKey {
     /// SHA-256 of the request: its method, path and body.
     pub request_sha256: [u8; 32],
 }
+
+impl IdempotencyKey {
+    /// Returns the name as a parameter.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the request's digest as a parameter.
+    pub(crate) fn request(&self) -> &[u8] {
+        &self.request_sha256
+    }
+}

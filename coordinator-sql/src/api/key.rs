@@ -12,7 +12,8 @@ use crate::{
     call::run,
     coordinator::Coordinator,
     error::Error,
-    row::{FromRow as _, first, flags, from_row, values},
+    row::{flags, from_row},
+    sql_calls::sql_calls,
 };
 
 /// A key: the limits that the operator set, and its use today.
@@ -74,6 +75,45 @@ from_row!(ApiKey {
     open_crawls
 });
 
+sql_calls! {
+    /// Works like [`Coordinator::api_admit`] for a request with this many URLs, which is charged
+    /// more.
+    ///
+    /// # Errors
+    /// Returns a refusal: `unauthorized`, `throttled`.
+    pub async fn api_admit_urls(caller: &ApiCaller, urls: usize) -> Result<(), ApiError>
+        = done("select api.admit($1, $2, $3)", caller.key, caller.secret(), urls as i64);
+
+    /// Returns the ports that a key's URLs may name. `None` if the key is not valid.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn api_key_ports(caller: &ApiCaller) -> Result<Option<Vec<i32>>, ApiError>
+        = value("select api.key_ports($1, $2)", caller.key, caller.secret());
+
+    /// Returns a key's limits and use. Charges one request.
+    ///
+    /// # Errors
+    /// Returns a refusal: `unauthorized`, `throttled`.
+    pub async fn api_key(caller: &ApiCaller) -> Result<ApiKey, ApiError>
+        = row("select * from api.own_key($1, $2)", caller.key, caller.secret());
+
+    /// Checks a key before a request whose call charges it, and which the client may have named.
+    /// Returns whether an identical request got a reply before.
+    ///
+    /// # Errors
+    /// Returns a refusal: `unauthorized`.
+    pub async fn api_admit_named(
+        caller: &ApiCaller,
+        idempotency: Option<&IdempotencyKey>,
+    ) -> Result<bool, ApiError>
+        = value(
+            "select api.admit_named($1, $2, $3, $4)",
+            caller.key, caller.secret(), idempotency.map(IdempotencyKey::name),
+            idempotency.map(IdempotencyKey::request),
+        );
+}
+
 impl Coordinator {
     /// Checks a key and charges one request, for requests that make no other call, or only one that
     /// does not charge.
@@ -82,37 +122,6 @@ impl Coordinator {
     /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_admit(&self, caller: &ApiCaller) -> Result<(), ApiError> {
         self.api_admit_urls(caller, 0).await
-    }
-
-    /// Works like [`Coordinator::api_admit`] for a request with this many URLs, which is charged
-    /// more.
-    ///
-    /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`.
-    pub async fn api_admit_urls(&self, caller: &ApiCaller, urls: usize) -> Result<(), ApiError> {
-        let (secret, urls) = (caller.secret_sha256.as_slice(), urls as i64);
-        let sql = "select api.admit($1, $2, $3)";
-        run(&self.work, sql, &[bind(&caller.key), bind(&secret), bind(&urls)]).await?;
-        Ok(())
-    }
-
-    /// Checks a key before a request whose call charges it, and which the client may have named.
-    /// Returns whether an identical request got a reply before.
-    ///
-    /// # Errors
-    /// Returns a refusal: `unauthorized`.
-    pub async fn api_admit_named(
-        &self,
-        caller: &ApiCaller,
-        idempotency: Option<&IdempotencyKey>,
-    ) -> Result<bool, ApiError> {
-        let secret = caller.secret_sha256.as_slice();
-        let name = idempotency.map(|key| key.name.as_str());
-        let request = idempotency.map(|key| key.request_sha256.as_slice());
-        let sql = "select api.admit_named($1, $2, $3, $4)";
-        let parameters = [bind(&caller.key), bind(&secret), bind(&name), bind(&request)];
-        let answers: Vec<(bool,)> = values(&run(&self.work, sql, &parameters).await?)?;
-        Ok(answers.first().is_some_and(|(is_answered,)| *is_answered))
     }
 
     /// Returns for each caller whether its key is valid. Takes no request from any bucket.
@@ -126,28 +135,5 @@ impl Coordinator {
         let sql = "select api.valid_keys($1, $2)";
         let rows = run(&self.work, sql, &[bind(&keys), bind(&secrets)]).await?;
         flags(&rows, callers.len())
-    }
-
-    /// Returns the ports that a key's URLs may name. `None` if the key is not valid.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn api_key_ports(&self, caller: &ApiCaller) -> Result<Option<Vec<i32>>, ApiError> {
-        let secret = caller.secret_sha256.as_slice();
-        let sql = "select api.key_ports($1, $2)";
-        let rows = run(&self.work, sql, &[bind(&caller.key), bind(&secret)]).await?;
-        Ok(first(&rows)?)
-    }
-
-    /// Returns a key's limits and use. Charges one request.
-    ///
-    /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`.
-    pub async fn api_key(&self, caller: &ApiCaller) -> Result<ApiKey, ApiError> {
-        let secret = caller.secret_sha256.as_slice();
-        let sql = "select * from api.own_key($1, $2)";
-        let rows = run(&self.work, sql, &[bind(&caller.key), bind(&secret)]).await?;
-        let row = rows.first().ok_or_else(|| Error::Unexpected("no key".into()))?;
-        Ok(ApiKey::from_row(row)?)
     }
 }

@@ -1,6 +1,6 @@
 //! Creates, lists and revokes keys. Only the database's owner may do this.
 
-use crate::{api::key::ApiKey, bind::bind, coordinator::Coordinator, error::Error};
+use crate::{api::key::ApiKey, error::Error, sql_calls::sql_calls};
 
 /// A key to create. Its secret is shown once to its owner, and Postgres only stores the digest.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,46 +31,32 @@ pub struct NewApiKey {
     pub ports: Vec<i32>,
 }
 
-impl Coordinator {
+sql_calls! {
     /// Creates a key.
     ///
     /// # Errors
     /// Returns an error if Postgres rejects it: another key has its name, or a limit is out of
     /// bounds.
-    pub async fn add_key(&self, key: &NewApiKey) -> Result<(), Error> {
-        let sql = "select coordinator.add_key($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-                                           $12) is null";
-        let secret = key.secret_sha256.as_slice();
-        let parameters = [
-            bind(&key.key),
-            bind(&secret),
-            bind(&key.name),
-            bind(&key.requests_per_second),
-            bind(&key.burst),
-            bind(&key.urls_a_day),
-            bind(&key.pages_a_day),
-            bind(&key.max_bytes),
-            bind(&key.max_crawls),
-            bind(&key.rate),
-            bind(&key.min_delay_ms),
-            bind(&key.ports),
-        ];
-        self.operator_value::<bool>(sql, &parameters).await.map(drop)
-    }
+    pub async fn add_key(key: &NewApiKey) -> Result<(), Error>
+        = operator_done(
+            "select coordinator.add_key($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+                                           $12) is null",
+            key.key, key.secret_sha256.as_slice(), key.name, key.requests_per_second, key.burst,
+            key.urls_a_day, key.pages_a_day, key.max_bytes, key.max_crawls, key.rate,
+            key.min_delay_ms, key.ports,
+        );
 
     /// Returns all keys, oldest first, including revoked ones.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn list_keys(&self) -> Result<Vec<ApiKey>, Error> {
-        self.operator_rows("select * from coordinator.list_keys()", &[]).await
-    }
+    pub async fn list_keys() -> Result<Vec<ApiKey>, Error>
+        = operator_rows("select * from coordinator.list_keys()");
 
     /// Revokes a key by its id. Returns false if there is no such key, or it was revoked before.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn revoke_key(&self, key: &str) -> Result<bool, Error> {
-        self.operator_value("select coordinator.revoke_key($1)", &[bind(&key)]).await
-    }
+    pub async fn revoke_key(key: &str) -> Result<bool, Error>
+        = operator_value("select coordinator.revoke_key($1)", key);
 }

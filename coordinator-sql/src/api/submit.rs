@@ -9,13 +9,14 @@ use crate::{
         fetches::{ApiFetch, FetchId},
         idempotency::IdempotencyKey,
     },
-    bind::bind,
+    bind::{bind, sql_rows},
     call::run,
     coordinator::Coordinator,
     error::Error,
-    frontier::rows::LinksRow,
+    frontier::{links::SqlLink, rows::LinksRow},
     record::signed_hash,
     row::{FromRow as _, from_row},
+    sql_calls::sql_calls,
 };
 
 /// Parameters for starting a key's standing crawl, if needed. Postgres assigns its id and name.
@@ -76,25 +77,28 @@ pub struct ApiTarget {
 
 from_row!(ApiTarget { crawl, crawl_id, crawl_name });
 
-/// The columns of links, as SQL parameters.
-pub(super) struct LinkColumns<'a> {
-    pub(super) groups: Vec<i16>,
-    pub(super) masks: Vec<i32>,
-    pub(super) urgent: Vec<bool>,
-    pub(super) amounts: Vec<i32>,
-    pub(super) data: Vec<&'a [u8]>,
-}
-
-impl<'a> LinkColumns<'a> {
-    pub(super) fn new(rows: &'a [LinksRow]) -> Self {
-        Self {
-            groups: rows.iter().map(|row| row.slot_group).collect(),
-            masks: rows.iter().map(|row| row.slot_mask).collect(),
-            urgent: rows.iter().map(|row| row.is_urgent).collect(),
-            amounts: rows.iter().map(|row| row.amount).collect(),
-            data: rows.iter().map(|row| row.data.as_slice()).collect(),
-        }
-    }
+sql_calls! {
+    /// Adds URLs to one of a key's crawls, or to its standing crawl, in one transaction. Charges
+    /// one request, and one more per hundred URLs. The last call for a crawl sets `is_last`, even
+    /// without links, so that the crawl may finish; a standing crawl never does. A request that was
+    /// repeated with its idempotency key within 24 hours adds nothing and gets the first reply.
+    ///
+    /// # Errors
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`,
+    /// `quota_pages`, `quota_bytes`, `idempotency_mismatch`.
+    pub async fn api_add_links(
+        caller: &ApiCaller,
+        target: (Option<Uuid>, &StandingCrawl),
+        idempotency: Option<&IdempotencyKey>,
+        rows: &[LinksRow],
+        is_last: bool,
+    ) -> Result<ApiTarget, ApiError>
+        = row(
+            "select * from api.add_links($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            caller.key, caller.secret(), idempotency.map(IdempotencyKey::name),
+            idempotency.map(IdempotencyKey::request), target.0, target.1.store, target.1.settings,
+            is_last, sql_rows::<_, SqlLink<'_>>(rows),
+        );
 }
 
 impl Coordinator {
@@ -218,47 +222,5 @@ impl Coordinator {
             values.extend([bind(name), bind(request)]);
         }
         run(&self.work, sql, &values).await
-    }
-
-    /// Adds URLs to one of a key's crawls, or to its standing crawl, in one transaction. Charges
-    /// one request, and one more per hundred URLs. The last call for a crawl sets `is_last`, even
-    /// without links, so that the crawl may finish; a standing crawl never does. A request that was
-    /// repeated with its idempotency key within 24 hours adds nothing and gets the first reply.
-    ///
-    /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`,
-    /// `quota_pages`, `quota_bytes`, `idempotency_mismatch`.
-    pub async fn api_add_links(
-        &self,
-        caller: &ApiCaller,
-        (crawl, standing): (Option<Uuid>, &StandingCrawl),
-        idempotency: Option<&IdempotencyKey>,
-        rows: &[LinksRow],
-        is_last: bool,
-    ) -> Result<ApiTarget, ApiError> {
-        let sql = "select * from api.add_links($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                                               $13)";
-        let secret = caller.secret_sha256.as_slice();
-        let name = idempotency.map(|key| key.name.as_str());
-        let request = idempotency.map(|key| key.request_sha256.as_slice());
-        let links = LinkColumns::new(rows);
-        let parameters = [
-            bind(&caller.key),
-            bind(&secret),
-            bind(&name),
-            bind(&request),
-            bind(&crawl),
-            bind(&standing.store),
-            bind(&standing.settings),
-            bind(&is_last),
-            bind(&links.groups),
-            bind(&links.masks),
-            bind(&links.urgent),
-            bind(&links.amounts),
-            bind(&links.data),
-        ];
-        let rows = run(&self.work, sql, &parameters).await?;
-        let row = rows.first().ok_or_else(|| Error::Unexpected("no crawl".into()))?;
-        Ok(ApiTarget::from_row(row)?)
     }
 }

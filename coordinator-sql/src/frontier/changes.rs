@@ -3,7 +3,9 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
+use crate::{
+    bind::bind, coordinator::Coordinator, error::Error, row::from_row, sql_calls::sql_calls,
+};
 
 /// A crawl that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,16 +114,33 @@ struct Answer {
 
 from_row!(Answer { word, used });
 
-impl Coordinator {
+sql_calls! {
     /// Returns the crawls whose name is `text` or whose id starts with it, newest first, at most
     /// five. `None` returns the newest crawl.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn find_crawls(&self, text: Option<&str>) -> Result<Vec<FoundCrawl>, Error> {
-        self.operator_rows("select * from coordinator.find_crawls($1)", &[bind(&text)]).await
-    }
+    pub async fn find_crawls(text: Option<&str>) -> Result<Vec<FoundCrawl>, Error>
+        = operator_rows("select * from coordinator.find_crawls($1)", text);
 
+    /// Changes the request rate for an owner's crawl, or for all the owner's crawls if `id` is
+    /// `None`. An operator (`owner` is `None`) can change any crawl's. Returns false if there is no
+    /// such crawl, or if it has ended.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached, or rejects a number that is out of bounds.
+    pub async fn set_crawl_rate(
+        owner: Option<&str>,
+        id: Option<Uuid>,
+        change: RateChange,
+    ) -> Result<bool, Error>
+        = operator_value(
+            "select coordinator.set_crawl_rate($1, $2, $3, $4)",
+            owner, id, change.parts().0, change.parts().1,
+        );
+}
+
+impl Coordinator {
     /// Changes a crawl's limits.
     ///
     /// # Errors
@@ -159,22 +178,5 @@ impl Coordinator {
         let parameters = [bind(&id), bind(version), bind(include), bind(exclude)];
         let word: String = self.operator_value(sql, &parameters).await?;
         Ok(PatternsChanged::parse(&word))
-    }
-
-    /// Changes the request rate for an owner's crawl, or for all the owner's crawls if `id` is
-    /// `None`. An operator (`owner` is `None`) can change any crawl's. Returns false if there is no
-    /// such crawl, or if it has ended.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached, or rejects a number that is out of bounds.
-    pub async fn set_crawl_rate(
-        &self,
-        owner: Option<&str>,
-        id: Option<Uuid>,
-        change: RateChange,
-    ) -> Result<bool, Error> {
-        let (name, value) = change.parts();
-        let sql = "select coordinator.set_crawl_rate($1, $2, $3, $4)";
-        self.operator_value(sql, &[bind(&owner), bind(&id), bind(&name), bind(&value)]).await
     }
 }

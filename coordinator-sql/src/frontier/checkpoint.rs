@@ -1,14 +1,15 @@
 //! A checkpoint: a slot holder's work since the last one, recorded in one transaction.
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
-use tokio_postgres::types::{ToSql, Type};
 
 use crate::{
-    bind::{Bind, bind, storable},
+    bind::{bind, sql_row, sql_rows, storable},
     call::run,
     coordinator::Coordinator,
     error::Error,
     frontier::{
+        links::SqlLink,
         rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow, Via},
         slots::SlotFence,
     },
@@ -52,117 +53,75 @@ pub enum CheckpointAnswer {
     Lost,
 }
 
-/// The call, with one parameter per column.
-const CALL: &str = concat!(
-    "select word, ended from coordinator.checkpoint_slot(",
-    "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,",
-    "$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42,$43,$44,",
-    "$45,$46,$47,$48,$49,$50,$51,$52,$53,$54,$55,$56,$57,$58,$59,$60,$61,$62,$63,$64,$65,",
-    "$66,$67,$68)",
-);
-
-/// One column of rows, as an array and its type.
-type Column<'a> = (Box<dyn ToSql + Sync + Send + 'a>, Type);
-
-fn column<'a, R, T>(rows: &'a [R], value: impl Fn(&'a R) -> T) -> Column<'a>
-where
-    T: Bind + Send + 'a,
-{
-    (Box::new(rows.iter().map(value).collect::<Vec<T>>()), T::ARRAY)
-}
-
 /// Converts text from the web for a column.
 fn text(value: Option<&String>) -> Option<String> {
     value.map(|value| storable(value))
 }
 
-/// Returns the fetch columns.
-fn fetch_columns(rows: &[FetchRow]) -> Vec<Column<'_>> {
-    vec![
-        column(rows, |row| row.crawl),
-        column(rows, |row| signed_hash(row.host_hash)),
-        column(rows, |row| signed_hash(row.url_hash)),
-        column(rows, |row| storable(&row.url)),
-        column(rows, |row| row.at),
-        column(rows, |row| row.duration_ms),
-        column(rows, |row| row.depth),
-        column(rows, |row| row.status),
-        column(rows, |row| row.outcome.as_str()),
-        column(rows, |row| row.bytes),
-        column(rows, |row| row.sha256.as_ref().map(<[u8; 32]>::as_slice)),
-        column(rows, |row| text(row.mime.as_ref())),
-        column(rows, |row| text(row.charset.as_ref())),
-        column(rows, |row| text(row.language.as_ref())),
-        column(rows, |row| text(row.title.as_ref())),
-        column(rows, |row| text(row.etag.as_ref())),
-        column(rows, |row| text(row.last_modified.as_ref())),
-        column(rows, |row| text(row.redirect.as_ref())),
-        column(rows, |row| row.object.as_deref()),
-        column(rows, |row| row.record_offset),
-        column(rows, |row| row.record_length),
-        column(rows, |row| row.body_object.as_deref()),
-        column(rows, |row| row.body_offset),
-        column(rows, |row| row.body_length),
-        column(rows, |row| row.body_at),
-        column(rows, |row| text(row.body_url.as_ref())),
-        column(rows, |row| row.body_hashes.map(|(host, _)| signed_hash(host))),
-        column(rows, |row| row.body_hashes.map(|(_, url)| signed_hash(url))),
-        column(rows, |row| row.truncated.as_deref()),
-        column(rows, |row| text(row.text.as_ref())),
-        column(rows, |row| row.is_no_page),
-        column(rows, |row| row.via_host_hash().map(signed_hash)),
-        column(rows, |row| {
-            let hashes = row.via.as_ref().and_then(Via::hashes);
-            hashes.map(|(_, url_hash)| signed_hash(url_hash))
-        }),
-        column(rows, |row| text(row.via.as_ref().and_then(Via::url))),
-        column(rows, |row| row.certificate),
-    ]
-}
+sql_row!("fetch_row": SqlFetch from FetchRow as |row| {
+    crawl: i32 = row.crawl,
+    host_hash: i64 = signed_hash(row.host_hash),
+    url_hash: i64 = signed_hash(row.url_hash),
+    url: String = storable(&row.url),
+    at: DateTime<Utc> = row.at,
+    duration_ms: Option<i32> = row.duration_ms,
+    depth: i16 = row.depth,
+    status: Option<i16> = row.status,
+    outcome: &'a str = &row.outcome,
+    bytes: Option<i32> = row.bytes,
+    sha256: Option<&'a [u8]> = row.sha256.as_ref().map(<[u8; 32]>::as_slice),
+    mime: Option<String> = text(row.mime.as_ref()),
+    charset: Option<String> = text(row.charset.as_ref()),
+    language: Option<String> = text(row.language.as_ref()),
+    title: Option<String> = text(row.title.as_ref()),
+    etag: Option<String> = text(row.etag.as_ref()),
+    last_modified: Option<String> = text(row.last_modified.as_ref()),
+    redirect: Option<String> = text(row.redirect.as_ref()),
+    object: Option<&'a str> = row.object.as_deref(),
+    record_offset: Option<i64> = row.record_offset,
+    record_length: Option<i32> = row.record_length,
+    body_object: Option<&'a str> = row.body_object.as_deref(),
+    body_offset: Option<i64> = row.body_offset,
+    body_length: Option<i32> = row.body_length,
+    body_at: Option<DateTime<Utc>> = row.body_at,
+    body_url: Option<String> = text(row.body_url.as_ref()),
+    body_host_hash: Option<i64> = row.body_hashes.map(|(host, _)| signed_hash(host)),
+    body_url_hash: Option<i64> = row.body_hashes.map(|(_, url)| signed_hash(url)),
+    truncated: Option<&'a str> = row.truncated.as_deref(),
+    text: Option<String> = text(row.text.as_ref()),
+    is_no_page: bool = row.is_no_page,
+    via_host_hash: Option<i64> = row.via_host_hash().map(signed_hash),
+    via_url_hash: Option<i64> =
+        row.via.as_ref().and_then(Via::hashes).map(|(_, url_hash)| signed_hash(url_hash)),
+    via: Option<String> = text(row.via.as_ref().and_then(Via::url)),
+    certificate: Option<&'static str> = row.certificate,
+});
 
-/// Returns the link columns.
-fn link_columns(rows: &[LinksRow]) -> Vec<Column<'_>> {
-    vec![
-        column(rows, |row| row.crawl),
-        column(rows, |row| row.slot_group),
-        column(rows, |row| row.slot_mask),
-        column(rows, |row| row.is_urgent),
-        column(rows, |row| row.amount),
-        column(rows, |row| row.data.as_slice()),
-    ]
-}
+sql_row!("chunk_row": SqlChunk from ChunkRow as |row| {
+    crawl: i32 = row.crawl,
+    host_hash: i64 = signed_hash(row.host_hash),
+    seq: i32 = row.seq,
+    is_snapshot: bool = row.is_snapshot,
+    next_due: Option<DateTime<Utc>> = row.next_due,
+    known: i32 = row.known,
+    pending: i32 = row.pending,
+    data: &'a [u8] = &row.data,
+});
 
-/// Returns the chunk columns.
-fn chunk_columns(rows: &[ChunkRow]) -> Vec<Column<'_>> {
-    vec![
-        column(rows, |row| row.crawl),
-        column(rows, |row| signed_hash(row.host_hash)),
-        column(rows, |row| row.seq),
-        column(rows, |row| row.is_snapshot),
-        column(rows, |row| row.next_due),
-        column(rows, |row| row.known),
-        column(rows, |row| row.pending),
-        column(rows, |row| row.data.as_slice()),
-    ]
-}
-
-/// Returns the host columns.
-fn host_columns(rows: &[HostManners]) -> Vec<Column<'_>> {
-    vec![
-        column(rows, |row| signed_hash(row.host_hash)),
-        column(rows, |row| signed_hash(row.site_hash)),
-        column(rows, |row| row.hostname.as_str()),
-        column(rows, |row| row.free_at),
-        column(rows, |row| row.delay_ms),
-        column(rows, |row| row.response_ms),
-        column(rows, |row| row.crawl_delay_ms),
-        column(rows, |row| row.origins.as_ref().map(Value::to_string)),
-        column(rows, |row| row.robots.as_ref().map(|(text, _)| text.as_slice())),
-        column(rows, |row| row.robots.as_ref().map(|(_, until)| *until)),
-        column(rows, |row| row.addresses.as_ref().map(|(all, _)| all.join(","))),
-        column(rows, |row| row.addresses.as_ref().map(|(_, until)| *until)),
-    ]
-}
+sql_row!("host_row": SqlHost from HostManners as |row| {
+    host_hash: i64 = signed_hash(row.host_hash),
+    site_hash: i64 = signed_hash(row.site_hash),
+    hostname: &'a str = &row.hostname,
+    free_at: DateTime<Utc> = row.free_at,
+    delay_ms: i32 = row.delay_ms,
+    response_ms: i32 = row.response_ms,
+    crawl_delay_ms: Option<i32> = row.crawl_delay_ms,
+    origins: Option<&'a Value> = row.origins.as_ref(),
+    robots: Option<&'a [u8]> = row.robots.as_ref().map(|(text, _)| text.as_slice()),
+    robots_until: Option<DateTime<Utc>> = row.robots.as_ref().map(|(_, until)| *until),
+    addresses: Option<&'a [String]> = row.addresses.as_ref().map(|(all, _)| all.as_slice()),
+    addresses_until: Option<DateTime<Utc>> = row.addresses.as_ref().map(|(_, until)| *until),
+});
 
 impl Coordinator {
     /// Records a checkpoint. It can be sent again if its reply was lost.
@@ -176,16 +135,13 @@ impl Coordinator {
         let Checkpoint { fence, counts, fetches, links, chunks, hosts, .. } = checkpoint;
         let counts: Value = serde_json::to_value(counts)
             .map_err(|error| Error::Unexpected(format!("counts: {error}")))?;
-        let columns: Vec<Column<'_>> = [
-            fetch_columns(fetches),
-            link_columns(links),
-            chunk_columns(chunks),
-            host_columns(hosts),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        let mut parameters = vec![
+        let fetches: Vec<SqlFetch<'_>> = sql_rows(fetches);
+        let links: Vec<SqlLink<'_>> = sql_rows(links);
+        let chunks: Vec<SqlChunk<'_>> = sql_rows(chunks);
+        let hosts: Vec<SqlHost<'_>> = sql_rows(hosts);
+        let sql = "select word, ended from coordinator.checkpoint_slot($1, $2, $3, $4, $5, $6, $7,
+                                                                       $8, $9, $10, $11)";
+        let parameters = [
             bind(&fence.slot),
             bind(&fence.lease_number),
             bind(&fence.token),
@@ -193,11 +149,12 @@ impl Coordinator {
             bind(&checkpoint.cursor),
             bind(&checkpoint.urgent_cursor),
             bind(&counts),
+            bind(&fetches),
+            bind(&links),
+            bind(&chunks),
+            bind(&hosts),
         ];
-        for (values, kind) in &columns {
-            parameters.push((&**values, kind.clone()));
-        }
-        let rows = run(&self.work, CALL, &parameters).await?;
+        let rows = run(&self.work, sql, &parameters).await?;
         let row = rows.first().ok_or_else(|| Error::Unexpected("no row".into()))?;
         match row.try_get("word")? {
             "recorded" | "repeated" => {

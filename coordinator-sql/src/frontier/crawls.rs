@@ -5,13 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
-    error::Error,
-    row::{from_row, values},
-};
+use crate::{bind::sql_row, error::Error, row::from_row, sql_calls::sql_calls};
 
 /// A crawl to start.
 #[derive(Debug, Clone)]
@@ -33,6 +27,17 @@ pub struct NewCrawl {
     /// Bytes in the store after which it ends.
     pub max_store_bytes: Option<i64>,
 }
+
+sql_row!("new_crawl": SqlCrawl from NewCrawl as |crawl| {
+    id: Uuid = crawl.id,
+    name: &'a str = &crawl.name,
+    owner: &'a str = &crawl.owner,
+    store: &'a str = &crawl.store,
+    settings: &'a Value = &crawl.settings,
+    page_limit: Option<i64> = crawl.page_limit,
+    ends_at: Option<DateTime<Utc>> = crawl.ends_at,
+    max_store_bytes: Option<i64> = crawl.max_store_bytes,
+});
 
 /// A crawl that has not ended, as slot holders see it.
 #[derive(Debug, Clone, PartialEq)]
@@ -312,87 +317,67 @@ impl CrawlVerb {
     }
 }
 
-impl Coordinator {
+sql_calls! {
     /// Starts a crawl and returns its number. It does not end before the last call of
     /// [`Coordinator::add_links`].
     ///
     /// # Errors
     /// Returns an error if Postgres rejects the crawl, for example because its name or id exists.
-    pub async fn start_crawl(&self, crawl: &NewCrawl) -> Result<i32, Error> {
-        let sql = "select coordinator.start_crawl($1, $2, $3, $4, $5, $6, $7, $8)";
-        let parameters = [
-            bind(&crawl.id),
-            bind(&crawl.name),
-            bind(&crawl.owner),
-            bind(&crawl.store),
-            bind(&crawl.settings),
-            bind(&crawl.page_limit),
-            bind(&crawl.ends_at),
-            bind(&crawl.max_store_bytes),
-        ];
-        self.operator_value(sql, &parameters).await
-    }
+    pub async fn start_crawl(crawl: &NewCrawl) -> Result<i32, Error>
+        = operator_value("select coordinator.start_crawl($1)", SqlCrawl::from(crawl));
 
     /// Pauses, resumes or cancels a crawl. `None` if there is no such crawl. An ended crawl stays
     /// ended. If the owner may not crawl, the crawl stays paused, and the result says why.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn move_crawl(&self, id: Uuid, verb: CrawlVerb) -> Result<Option<MovedCrawl>, Error> {
-        let sql = "select * from coordinator.move_crawl($1, $2)";
-        let rows = self.operator_rows(sql, &[bind(&id), bind(&verb.as_str())]).await?;
-        Ok(rows.into_iter().next())
-    }
+    pub async fn move_crawl(id: Uuid, verb: CrawlVerb) -> Result<Option<MovedCrawl>, Error>
+        = operator_row_if_any("select * from coordinator.move_crawl($1, $2)", id, verb.as_str());
 
     /// Returns the crawls that have not ended. Before that, ends crawls whose time is over, and
     /// fires schedules that are due.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn open_crawls(&self) -> Result<Vec<OpenCrawl>, Error> {
-        values(&run(&self.work, "select * from coordinator.open_crawls()", &[]).await?)
-    }
+    pub async fn open_crawls() -> Result<Vec<OpenCrawl>, Error>
+        = rows("select * from coordinator.open_crawls()");
 
     /// Returns a crawl's settings, with its newest includes and excludes. `None` if there is no
     /// such crawl.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn crawl_settings(&self, crawl: i32) -> Result<Option<Value>, Error> {
-        self.value("select coordinator.crawl_settings($1)", &[bind(&crawl)]).await
-    }
+    pub async fn crawl_settings(crawl: i32) -> Result<Option<Value>, Error>
+        = value("select coordinator.crawl_settings($1)", crawl);
 
     /// Returns crawls with their sums, newest first: the one with `id`, or all.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn crawl_status(&self, id: Option<Uuid>) -> Result<Vec<CrawlStatus>, Error> {
-        self.operator_rows("select * from coordinator.crawl_status($1)", &[bind(&id)]).await
-    }
+    pub async fn crawl_status(id: Option<Uuid>) -> Result<Vec<CrawlStatus>, Error>
+        = operator_rows("select * from coordinator.crawl_status($1)", id);
 
     /// Returns the rate at which politeness allows a crawl at present. `None` if it has ended.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn crawl_pace(&self, crawl: i32) -> Result<Option<CrawlPace>, Error> {
-        let sql = "select * from coordinator.crawl_pace($1) where hosts is not null";
-        Ok(self.operator_rows(sql, &[bind(&crawl)]).await?.into_iter().next())
-    }
+    pub async fn crawl_pace(crawl: i32) -> Result<Option<CrawlPace>, Error>
+        = operator_row_if_any(
+            "select * from coordinator.crawl_pace($1) where hosts is not null",
+            crawl,
+        );
 
     /// Returns at most `limit` hosts with a due URL in a crawl, soonest first.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn crawl_hosts(&self, id: Uuid, limit: i32) -> Result<Vec<CrawlHost>, Error> {
-        let sql = "select * from coordinator.crawl_hosts($1, $2, null, null)";
-        self.operator_rows(sql, &[bind(&id), bind(&limit)]).await
-    }
+    pub async fn crawl_hosts(id: Uuid, limit: i32) -> Result<Vec<CrawlHost>, Error>
+        = operator_rows("select * from coordinator.crawl_hosts($1, $2, null, null)", id, limit);
 
     /// Deletes at most `limit` chunks from ended crawls. Returns how many it deleted.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn drop_ended_frontier(&self, limit: i32) -> Result<i32, Error> {
-        self.value("select coordinator.drop_ended_frontier($1)", &[bind(&limit)]).await
-    }
+    pub async fn drop_ended_frontier(limit: i32) -> Result<i32, Error>
+        = value("select coordinator.drop_ended_frontier($1)", limit);
 }

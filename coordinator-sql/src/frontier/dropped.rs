@@ -5,7 +5,9 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
+use crate::{
+    bind::bind, coordinator::Coordinator, error::Error, row::from_row, sql_calls::sql_calls,
+};
 
 /// The reason why a crawl cannot be dropped now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +55,57 @@ from_row!(Obstacle { word, what });
 from_row!(DroppedCrawl { crawl, name, store, settings });
 from_row!(DropCounts { fetches, named_records });
 
+sql_calls! {
+    /// Records that a crawl's removal starts, or that it was abandoned. Once it has started, crawls
+    /// that repeat this one no longer name its records.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn mark_dropping(id: Uuid, is_dropping: bool) -> Result<(), Error>
+        = operator_done("select true from coordinator.mark_dropping($1, $2)", id, is_dropping);
+
+    /// Deletes at most `limit` rows per table for a crawl whose removal has started. Returns how
+    /// many it deleted, 0 after the last.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn drop_crawl_rows(crawl: i32, limit: i32) -> Result<i64, Error>
+        = patient_value("select coordinator.drop_crawl_rows($1, $2)", crawl, limit);
+
+    /// Returns the crawl, followed by dropped crawls whose archives only this one may still have
+    /// named.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn dropped_crawls(crawl: i32) -> Result<Vec<DroppedCrawl>, Error>
+        = operator_rows("select * from coordinator.dropped_crawls($1)", crawl);
+
+    /// Records that a crawl's rows and archives are removed.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn finish_drop(crawl: i32) -> Result<(), Error>
+        = operator_done("select true from coordinator.finish_drop($1)", crawl);
+
+    /// Counts what a crawl's removal affects. Takes seconds for ten million fetches.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn drop_counts(crawl: i32) -> Result<DropCounts, Error>
+        = operator_row("select * from coordinator.drop_counts($1)", crawl);
+
+    /// Returns the archives among `objects` that other crawls' fetches name, except the crawls in
+    /// `but`.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn named_objects(but: &[i32], objects: &[String]) -> Result<Vec<String>, Error>
+        = operator_column(
+            "select object from coordinator.named_objects($1, $2) object",
+            but.to_vec(), objects.to_vec(),
+        );
+}
+
 impl Coordinator {
     /// Returns why a crawl cannot be dropped now. `None` if it can.
     ///
@@ -73,78 +126,4 @@ impl Coordinator {
             _ => DropObstacle::Unknown,
         }))
     }
-
-    /// Records that a crawl's removal starts, or that it was abandoned. Once it has started, crawls
-    /// that repeat this one no longer name its records.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn mark_dropping(&self, id: Uuid, is_dropping: bool) -> Result<(), Error> {
-        let sql = "select true from coordinator.mark_dropping($1, $2)";
-        let _: bool = self.operator_value(sql, &[bind(&id), bind(&is_dropping)]).await?;
-        Ok(())
-    }
-
-    /// Counts what a crawl's removal affects. Takes seconds for ten million fetches.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn drop_counts(&self, crawl: i32) -> Result<DropCounts, Error> {
-        let sql = "select * from coordinator.drop_counts($1)";
-        let counts = self.operator_rows(sql, &[bind(&crawl)]).await?;
-        Ok(counts.into_iter().next().unwrap_or_default())
-    }
-
-    /// Deletes at most `limit` rows per table for a crawl whose removal has started. Returns how
-    /// many it deleted, 0 after the last.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn drop_crawl_rows(&self, crawl: i32, limit: i32) -> Result<i64, Error> {
-        let sql = "select coordinator.drop_crawl_rows($1, $2)";
-        self.patient_value(sql, &[bind(&crawl), bind(&limit)]).await
-    }
-
-    /// Returns the crawl, followed by dropped crawls whose archives only this one may still have
-    /// named.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn dropped_crawls(&self, crawl: i32) -> Result<Vec<DroppedCrawl>, Error> {
-        self.operator_rows("select * from coordinator.dropped_crawls($1)", &[bind(&crawl)]).await
-    }
-
-    /// Returns the archives among `objects` that other crawls' fetches name, except the crawls in
-    /// `but`.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn named_objects(
-        &self,
-        but: &[i32],
-        objects: &[String],
-    ) -> Result<Vec<String>, Error> {
-        let sql = "select object from coordinator.named_objects($1, $2) object";
-        let but = but.to_vec();
-        let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
-        let parameters = [bind(&but), bind(&objects)];
-        let named: Vec<Named> = self.operator_rows(sql, &parameters).await?;
-        Ok(named.into_iter().map(|named| named.object).collect())
-    }
-
-    /// Records that a crawl's rows and archives are removed.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn finish_drop(&self, crawl: i32) -> Result<(), Error> {
-        let sql = "select true from coordinator.finish_drop($1)";
-        let _: bool = self.operator_value(sql, &[bind(&crawl)]).await?;
-        Ok(())
-    }
 }
-
-struct Named {
-    object: String,
-}
-
-from_row!(Named { object });

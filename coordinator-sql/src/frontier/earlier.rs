@@ -13,6 +13,7 @@ use crate::{
     error::Error,
     record::{signed_hash, unsigned_hash},
     row::{FromRow, from_row, values},
+    sql_calls::sql_calls,
 };
 
 /// A URL's capture in an earlier crawl.
@@ -118,17 +119,45 @@ impl FromRow for HashedFetch {
     }
 }
 
-impl Coordinator {
+sql_calls! {
+    /// Returns `limit` URLs of a crawl that ended without a capture, after a position (`None`
+    /// starts at the first), each with its URL if it is worth another request. The last batch is
+    /// shorter.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn failed_urls(
+        crawl: i32,
+        after: Option<&str>,
+        limit: i32,
+    ) -> Result<Vec<FailedUrl>, Error>
+        = operator_rows("select * from coordinator.failed_urls($1, $2, $3)", crawl, after, limit);
+
     /// Returns the stores for the crawl that `crawl` repeats. `None` if it repeats none, or if that
     /// one is gone.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn earlier_crawl(&self, crawl: i32) -> Result<Option<EarlierCrawl>, Error> {
-        let sql = "select * from coordinator.earlier_crawl($1)";
-        Ok(self.rows(sql, crawl, None).await?.pop())
-    }
+    pub async fn earlier_crawl(crawl: i32) -> Result<Option<EarlierCrawl>, Error>
+        = load_if_any("select * from coordinator.earlier_crawl($1)", crawl);
 
+    /// Returns at most `limit` seeds of a crawl, after the position of the last one.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn crawl_seeds(
+        crawl: i32,
+        after: Option<(i64, i64)>,
+        limit: i32,
+    ) -> Result<Vec<CrawlSeed>, Error>
+        = operator_rows(
+            "select * from coordinator.crawl_seeds($1, $2, $3, $4)",
+            crawl, after.map_or(i64::MIN, |after| after.0), after.map_or(i64::MIN, |after| after.1),
+            limit,
+        );
+}
+
+impl Coordinator {
     /// Returns URL captures in the crawl that `crawl` repeats, by the hashes of host and URL. URLs
     /// without a capture are omitted.
     ///
@@ -145,37 +174,5 @@ impl Coordinator {
         let rows = run(&self.work, sql, &[bind(&crawl), bind(&hosts), bind(&hashes)]).await?;
         let rows: Vec<HashedFetch> = values(&rows)?;
         Ok(rows.into_iter().map(|found| (found.place, found.fetch)).collect())
-    }
-
-    /// Returns at most `limit` seeds of a crawl, after the position of the last one.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn crawl_seeds(
-        &self,
-        crawl: i32,
-        after: Option<(i64, i64)>,
-        limit: i32,
-    ) -> Result<Vec<CrawlSeed>, Error> {
-        let (host, url) = after.unwrap_or((i64::MIN, i64::MIN));
-        let sql = "select * from coordinator.crawl_seeds($1, $2, $3, $4)";
-        let arguments = [bind(&crawl), bind(&host), bind(&url), bind(&limit)];
-        self.operator_rows(sql, &arguments).await
-    }
-
-    /// Returns `limit` URLs of a crawl that ended without a capture, after a position (`None`
-    /// starts at the first), each with its URL if it is worth another request. The last batch is
-    /// shorter.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn failed_urls(
-        &self,
-        crawl: i32,
-        after: Option<&str>,
-        limit: i32,
-    ) -> Result<Vec<FailedUrl>, Error> {
-        let sql = "select * from coordinator.failed_urls($1, $2, $3)";
-        self.operator_rows(sql, &[bind(&crawl), bind(&after), bind(&limit)]).await
     }
 }

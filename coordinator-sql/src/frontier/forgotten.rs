@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{
     bind::bind, coordinator::Coordinator, error::Error, record::signed_hash, row::from_row,
+    sql_calls::sql_calls,
 };
 
 /// A URL or site to forget.
@@ -61,6 +62,35 @@ pub struct ForgottenArchive {
 from_row!(Forgotten { number, kind, name, forgotten_at });
 from_row!(ForgottenArchive { object, crawl_name, store, settings });
 
+sql_calls! {
+    /// Returns forgotten URLs and sites that may still be in archives.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn uncleared() -> Result<Vec<Forgotten>, Error>
+        = operator_rows("select * from coordinator.uncleared()");
+
+    /// Returns the archives that have records of a forgotten URL or site.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn forgotten_archives(number: i32) -> Result<Vec<ForgottenArchive>, Error>
+        = operator_rows("select * from coordinator.forgotten_archives($1)", number);
+
+    /// Records that no archive contains these URLs and sites any longer, and removes them from
+    /// rows. Returns how many it cleared. It skips those that were forgotten again since, and
+    /// clears nothing while an index that may contain some of them is being written.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn clear_forgotten(forgotten: &[Forgotten]) -> Result<i32, Error>
+        = operator_value(
+            "select coordinator.clear_forgotten($1, $2)",
+            forgotten.iter().map(|one| one.number).collect::<Vec<_>>(),
+            forgotten.iter().map(|one| one.forgotten_at).collect::<Vec<_>>(),
+        );
+}
+
 impl Coordinator {
     /// Forgets what live crawls have stored for a URL or site up to now. From then on no function
     /// returns it. Returns how many captures there were.
@@ -79,35 +109,5 @@ impl Coordinator {
         let sql = "select coordinator.forget($1, $2, $3, $4, $5)";
         let arguments = [bind(&kind), bind(&name), bind(&host), bind(&url), bind(&slot)];
         self.operator_value(sql, &arguments).await
-    }
-
-    /// Returns forgotten URLs and sites that may still be in archives.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn uncleared(&self) -> Result<Vec<Forgotten>, Error> {
-        self.operator_rows("select * from coordinator.uncleared()", &[]).await
-    }
-
-    /// Returns the archives that have records of a forgotten URL or site.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn forgotten_archives(&self, number: i32) -> Result<Vec<ForgottenArchive>, Error> {
-        let sql = "select * from coordinator.forgotten_archives($1)";
-        self.operator_rows(sql, &[bind(&number)]).await
-    }
-
-    /// Records that no archive contains these URLs and sites any longer, and removes them from
-    /// rows. Returns how many it cleared. It skips those that were forgotten again since, and
-    /// clears nothing while an index that may contain some of them is being written.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn clear_forgotten(&self, forgotten: &[Forgotten]) -> Result<i32, Error> {
-        let sql = "select coordinator.clear_forgotten($1, $2)";
-        let numbers: Vec<i32> = forgotten.iter().map(|one| one.number).collect();
-        let times: Vec<DateTime<Utc>> = forgotten.iter().map(|one| one.forgotten_at).collect();
-        self.operator_value(sql, &[bind(&numbers), bind(&times)]).await
     }
 }

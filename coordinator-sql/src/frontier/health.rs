@@ -2,12 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::{
-    call::run,
-    coordinator::Coordinator,
-    error::Error,
-    row::{from_row, values},
-};
+use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
 /// Live crawls' slots, workers and links.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,13 +46,11 @@ from_row!(FrontierHealth {
     server_time
 });
 
-impl Coordinator {
+sql_calls! {
     /// Returns live crawls' health in this database.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn frontier_health(&self) -> Result<FrontierHealth, Error> {
-        let rows = run(&self.work, "select * from coordinator.frontier_health()", &[]).await?;
-        values(&rows)?.pop().ok_or_else(|| Error::Unexpected("no row".into()))
-    }
+    pub async fn frontier_health() -> Result<FrontierHealth, Error>
+        = row("select * from coordinator.frontier_health()");
 }

@@ -16,6 +16,7 @@ use crate::{
     error::Error,
     record::{signed_hash, unsigned_hash},
     row::{FromRow, from_row, values},
+    sql_calls::sql_calls,
 };
 
 /// Time limit for reading one job's rows: the time limit of a job.
@@ -131,7 +132,7 @@ impl IndexRows {
     /// Returns an error if Postgres cannot be reached.
     pub async fn next(&mut self) -> Result<Vec<IndexRow>, Error> {
         // 5,000 rows take 2 MB.
-        values(&self.0.rows("fetch 5000 from index_rows", &[]).await?)
+        values(&self.0.unnamed("fetch 5000 from index_rows").await?)
     }
 
     /// Ends the transaction, so that its connection becomes free.
@@ -143,14 +144,25 @@ impl IndexRows {
     }
 }
 
+sql_calls! {
+    /// Starts to write an ended crawl's indexes. Returns opened, reopened, running, written or
+    /// not_ended. `None` if there is no such crawl.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn index_crawl(id: Uuid) -> Result<Option<String>, Error>
+        = patient_value("select coordinator.index_crawl($1)", id);
+}
+
 impl Coordinator {
     /// Returns the crawl that a run closes.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or if the run closes no crawl.
     pub async fn load_crawl_run(&self, run: i32) -> Result<CrawlRun, Error> {
-        let mut rows = self.rows("select * from coordinator.load_crawl_run($1)", run, None).await?;
-        rows.pop().ok_or_else(|| Error::Unexpected(format!("run number {run} is of no crawl")))
+        let sql = "select * from coordinator.load_crawl_run($1)";
+        let found = self.load_if_any(sql, &[bind(&run)]).await?;
+        found.ok_or_else(|| Error::Unexpected(format!("run number {run} is of no crawl")))
     }
 
     /// Opens the fetches with stored records in a range of slots.
@@ -195,18 +207,8 @@ impl Coordinator {
     /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_archives(&self, crawl: i32) -> Result<Vec<String>, Error> {
         let sql = "select object from coordinator.crawl_archives($1)";
-        let rows = self.rows::<(String,)>(sql, crawl, None).await?;
-        let mut objects: Vec<String> = rows.into_iter().map(|(object,)| object).collect();
+        let mut objects: Vec<String> = self.load_column(sql, &[bind(&crawl)]).await?;
         objects.sort_unstable();
         Ok(objects)
-    }
-
-    /// Starts to write an ended crawl's indexes. Returns opened, reopened, running, written or
-    /// not_ended. `None` if there is no such crawl.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn index_crawl(&self, id: Uuid) -> Result<Option<String>, Error> {
-        self.patient_value("select coordinator.index_crawl($1)", &[bind(&id)]).await
     }
 }

@@ -1,11 +1,12 @@
 //! Links in transit to the slots that merge them.
 
 use crate::{
-    bind::bind,
+    bind::{bind, sql_row, sql_rows},
     call::run,
     coordinator::Coordinator,
     error::Error,
     frontier::{rows::LinksRow, slots::LinkCursors},
+    sql_calls::sql_calls,
 };
 
 /// Link rows that slots have not read yet.
@@ -57,6 +58,36 @@ impl LinkLane {
     }
 }
 
+sql_row!("link_row": SqlLink from LinksRow as |row| {
+    crawl: i32 = row.crawl,
+    slot_group: i16 = row.slot_group,
+    slot_mask: i32 = row.slot_mask,
+    is_urgent: bool = row.is_urgent,
+    amount: i32 = row.amount,
+    data: &'a [u8] = &row.data,
+});
+
+sql_calls! {
+    /// Adds submitted links to a crawl. The last call by the client that started it sets `is_last`,
+    /// even without links. From then on the crawl may end once these links, and those that an
+    /// operator adds later, are read. Returns false if the crawl has ended.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn add_links(crawl: i32, links: &[LinksRow], is_last: bool) -> Result<bool, Error>
+        = operator_value(
+            "select coordinator.add_links($1, $2, $3)",
+            crawl, is_last, sql_rows::<_, SqlLink<'_>>(links),
+        );
+
+    /// Drops the link partitions that every slot has read. Returns how many it dropped.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn drop_read_links() -> Result<i32, Error>
+        = value("select coordinator.drop_read_links()");
+}
+
 impl Coordinator {
     /// Reads at most `limit` link rows in a lane that slots have not read yet, from each slot's
     /// cursor. `from` is the ceiling and the last position of the previous batch, if there may be
@@ -106,41 +137,5 @@ impl Coordinator {
         let last = read.rows.last().filter(|_| is_full);
         read.more_after = last.map(|row| row.position.clone());
         Ok(read)
-    }
-
-    /// Adds submitted links to a crawl. The last call by the client that started it sets `is_last`,
-    /// even without links. From then on the crawl may end once these links, and those that an
-    /// operator adds later, are read. Returns false if the crawl has ended.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn add_links(
-        &self,
-        crawl: i32,
-        links: &[LinksRow],
-        is_last: bool,
-    ) -> Result<bool, Error> {
-        let sql = "select coordinator.add_links($1, $2, $3, $4, $5, $6, $7)";
-        self.operator_value(
-            sql,
-            &[
-                bind(&crawl),
-                bind(&is_last),
-                bind(&links.iter().map(|row| row.slot_group).collect::<Vec<_>>()),
-                bind(&links.iter().map(|row| row.slot_mask).collect::<Vec<_>>()),
-                bind(&links.iter().map(|row| row.is_urgent).collect::<Vec<_>>()),
-                bind(&links.iter().map(|row| row.amount).collect::<Vec<_>>()),
-                bind(&links.iter().map(|row| row.data.as_slice()).collect::<Vec<_>>()),
-            ],
-        )
-        .await
-    }
-
-    /// Drops the link partitions that every slot has read. Returns how many it dropped.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn drop_read_links(&self) -> Result<i32, Error> {
-        self.value("select coordinator.drop_read_links()", &[]).await
     }
 }

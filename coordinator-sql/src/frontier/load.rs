@@ -1,24 +1,18 @@
 //! Loads a slot holder's input: due hosts, their states in crawls, and their rows.
 
-use std::time::{Duration, Instant};
-
 use chrono::{DateTime, Utc};
 use tokio_postgres::Row;
 
 use crate::{
-    bind::{Bound, bind},
-    call::run,
+    bind::bind,
     coordinator::Coordinator,
     error::Error,
     frontier::rows::HostManners,
     load::BlockedHost,
     record::{signed_hash, unsigned_hash},
-    row::{FromRow, from_row, values},
-    transient::retry_transient,
+    row::{FromRow, from_row},
+    sql_calls::sql_calls,
 };
-
-/// How long a load is retried after transient errors. A slot's lease expires in the same time.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A host with a due URL in a crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,38 +115,52 @@ impl FromRow for HostOfSlot {
     }
 }
 
-impl Coordinator {
+sql_calls! {
     /// Returns at most `limit` hosts in the slots with a URL due before `until`, soonest first.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn load_due_hosts(
-        &self,
         slots: &[i16],
         until: DateTime<Utc>,
         limit: u32,
-    ) -> Result<Vec<DueHost>, Error> {
-        let sql = "select * from coordinator.load_due_hosts($1, $2, $3)";
-        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
-        self.load(sql, &[bind(&slots.to_vec()), bind(&until), bind(&limit)]).await
-    }
+    ) -> Result<Vec<DueHost>, Error>
+        = load(
+            "select * from coordinator.load_due_hosts($1, $2, $3)",
+            slots.to_vec(), until, i32::try_from(limit).unwrap_or(i32::MAX),
+        );
 
     /// Returns host chunks, each host given by slot, crawl and host hash, in the order in which
     /// they were written.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn load_host_chunks(
-        &self,
-        hosts: &[(i16, i32, u64)],
-    ) -> Result<Vec<StoredChunk>, Error> {
-        let sql = "select * from coordinator.load_host_chunks($1, $2, $3)";
-        let slots: Vec<i16> = hosts.iter().map(|(slot, ..)| *slot).collect();
-        let crawls: Vec<i32> = hosts.iter().map(|(_, crawl, _)| *crawl).collect();
-        let hashes: Vec<i64> = hosts.iter().map(|(.., hash)| signed_hash(*hash)).collect();
-        self.load(sql, &[bind(&slots), bind(&crawls), bind(&hashes)]).await
-    }
+    pub async fn load_host_chunks(hosts: &[(i16, i32, u64)]) -> Result<Vec<StoredChunk>, Error>
+        = load(
+            "select * from coordinator.load_host_chunks($1, $2, $3)",
+            hosts.iter().map(|(slot, ..)| *slot).collect::<Vec<_>>(),
+            hosts.iter().map(|(_, crawl, _)| *crawl).collect::<Vec<_>>(),
+            hosts.iter().map(|(.., hash)| signed_hash(*hash)).collect::<Vec<_>>(),
+        );
 
+    /// Returns the blocklist's hosts that were added after a time, including imported lists. An
+    /// addition may become visible later than its time, so the caller should repeat the call from
+    /// some minutes before.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_blocked_hosts(after: DateTime<Utc>) -> Result<Vec<BlockedHost>, Error>
+        = load("select * from coordinator.load_blocked_hosts($1)", after);
+
+    /// Returns the open crawls' recorded sums in slots.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_slot_sums(slots: &[i16]) -> Result<Vec<SlotSums>, Error>
+        = load("select * from coordinator.load_slot_sums($1)", slots.to_vec());
+}
+
+impl Coordinator {
     /// Returns the host rows for sites, each site given by slot and site hash; each row comes with
     /// its slot. A host has a row since its first chunk.
     ///
@@ -167,33 +175,5 @@ impl Coordinator {
         let hashes: Vec<i64> = sites.iter().map(|(_, hash)| signed_hash(*hash)).collect();
         let rows: Vec<HostOfSlot> = self.load(sql, &[bind(&slots), bind(&hashes)]).await?;
         Ok(rows.into_iter().map(|HostOfSlot(slot, manners)| (slot, manners)).collect())
-    }
-
-    /// Returns the blocklist's hosts that were added after a time, including imported lists. An
-    /// addition may become visible later than its time, so the caller should repeat the call from
-    /// some minutes before.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_blocked_hosts(
-        &self,
-        after: DateTime<Utc>,
-    ) -> Result<Vec<BlockedHost>, Error> {
-        self.load("select * from coordinator.load_blocked_hosts($1)", &[bind(&after)]).await
-    }
-
-    /// Returns the open crawls' recorded sums in slots.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_slot_sums(&self, slots: &[i16]) -> Result<Vec<SlotSums>, Error> {
-        let sql = "select * from coordinator.load_slot_sums($1)";
-        self.load(sql, &[bind(&slots.to_vec())]).await
-    }
-
-    /// Returns the rows for a read-only statement, which can be repeated.
-    async fn load<T: FromRow>(&self, sql: &str, binds: &[Bound<'_>]) -> Result<Vec<T>, Error> {
-        let read = || run(&self.work, sql, binds);
-        values(&retry_transient(Instant::now() + PATIENCE, read).await?)
     }
 }

@@ -3,13 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::{
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
-    error::Error,
-    row::{from_row, values},
-};
+use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
 /// Rules that an owner's crawls obey in addition to robots.txt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -30,50 +24,35 @@ pub struct RobotsOverrideRow {
 
 from_row!(RobotsOverrideRow { id, owner, site, user_agent, rules, delay_ms });
 
-impl Coordinator {
+sql_calls! {
     /// Adds an override. Returns false if its owner already has 64.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or rejects a value that is out of bounds.
-    pub async fn add_robots_override(&self, row: &RobotsOverrideRow) -> Result<bool, Error> {
-        let sql = "select coordinator.add_robots_override($1, $2, $3, $4, $5, $6)";
-        let parameters = [
-            bind(&row.owner),
-            bind(&row.id),
-            bind(&row.site),
-            bind(&row.user_agent),
-            bind(&row.rules),
-            bind(&row.delay_ms),
-        ];
-        self.operator_value(sql, &parameters).await
-    }
+    pub async fn add_robots_override(row: &RobotsOverrideRow) -> Result<bool, Error>
+        = operator_value(
+            "select coordinator.add_robots_override($1, $2, $3, $4, $5, $6)",
+            row.owner, row.id, row.site, row.user_agent, row.rules, row.delay_ms,
+        );
 
     /// Returns an owner's overrides.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn list_robots_overrides(
-        &self,
-        owner: &str,
-    ) -> Result<Vec<RobotsOverrideRow>, Error> {
-        let sql = "select * from coordinator.list_robots_overrides($1)";
-        self.operator_rows(sql, &[bind(&owner)]).await
-    }
+    pub async fn list_robots_overrides(owner: &str) -> Result<Vec<RobotsOverrideRow>, Error>
+        = operator_rows("select * from coordinator.list_robots_overrides($1)", owner);
 
     /// Drops an owner's override. Returns false if the owner has none with this id.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn drop_robots_override(&self, owner: &str, id: Uuid) -> Result<bool, Error> {
-        let sql = "select coordinator.drop_robots_override($1, $2)";
-        self.operator_value(sql, &[bind(&owner), bind(&id)]).await
-    }
+    pub async fn drop_robots_override(owner: &str, id: Uuid) -> Result<bool, Error>
+        = operator_value("select coordinator.drop_robots_override($1, $2)", owner, id);
 
     /// Returns the overrides of all owners with open crawls, for slot holders.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn load_robots_overrides(&self) -> Result<Vec<RobotsOverrideRow>, Error> {
-        values(&run(&self.work, "select * from coordinator.load_robots_overrides()", &[]).await?)
-    }
+    pub async fn load_robots_overrides() -> Result<Vec<RobotsOverrideRow>, Error>
+        = rows("select * from coordinator.load_robots_overrides()");
 }

@@ -7,11 +7,11 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
-    bind::bind,
-    coordinator::Coordinator,
+    bind::sql_rows,
     error::Error,
-    frontier::rows::LinksRow,
+    frontier::{links::SqlLink, rows::LinksRow},
     row::{FromRow, from_row},
+    sql_calls::sql_calls,
 };
 
 /// When a schedule fires.
@@ -139,59 +139,31 @@ impl FromRow for ScheduleAdded {
     }
 }
 
-impl Coordinator {
-    /// Adds a schedule.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached, or rejects a value that is out of bounds.
-    pub async fn add_schedule(&self, schedule: &NewSchedule) -> Result<ScheduleAdded, Error> {
-        let (every_s, first_at, at_s, weekdays) = schedule.times.parts();
-        let sql = "select * from coordinator.add_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-                                                          $11, $12, $13)";
-        let links = &schedule.links;
-        let added: Vec<ScheduleAdded> = self
-            .operator_rows(
-                sql,
-                &[
-                    bind(&schedule.owner),
-                    bind(&schedule.id),
-                    bind(&schedule.name),
-                    bind(&every_s),
-                    bind(&first_at),
-                    bind(&at_s),
-                    bind(&weekdays),
-                    bind(&schedule.store),
-                    bind(&schedule.settings),
-                    bind(&links.iter().map(|row| row.slot_group).collect::<Vec<_>>()),
-                    bind(&links.iter().map(|row| row.slot_mask).collect::<Vec<_>>()),
-                    bind(&links.iter().map(|row| row.amount).collect::<Vec<_>>()),
-                    bind(&links.iter().map(|row| row.data.as_slice()).collect::<Vec<_>>()),
-                ],
-            )
-            .await?;
-        added.into_iter().next().ok_or_else(|| Error::Unexpected("no schedule".into()))
-    }
-
+sql_calls! {
     /// Returns an owner's schedules, the next one first, or only the one with `id`.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn list_schedules(
-        &self,
-        owner: &str,
-        id: Option<Uuid>,
-    ) -> Result<Vec<ScheduleRow>, Error> {
-        let sql = "select * from coordinator.list_schedules($1, $2)";
-        self.operator_rows(sql, &[bind(&owner), bind(&id)]).await
-    }
+    pub async fn list_schedules(owner: &str, id: Option<Uuid>) -> Result<Vec<ScheduleRow>, Error>
+        = operator_rows("select * from coordinator.list_schedules($1, $2)", owner, id);
 
     /// Drops an owner's schedule. Crawls that it started are kept. Returns false if the owner has
     /// none with this id.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn drop_schedule(&self, owner: &str, id: Uuid) -> Result<bool, Error> {
-        let sql = "select coordinator.drop_schedule($1, $2)";
-        self.operator_value(sql, &[bind(&owner), bind(&id)]).await
-    }
+    pub async fn drop_schedule(owner: &str, id: Uuid) -> Result<bool, Error>
+        = operator_value("select coordinator.drop_schedule($1, $2)", owner, id);
+
+    /// Adds a schedule.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached, or rejects a value that is out of bounds.
+    pub async fn add_schedule(schedule: &NewSchedule) -> Result<ScheduleAdded, Error>
+        = operator_row(
+            "select * from coordinator.add_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            schedule.owner, schedule.id, schedule.name, schedule.times.parts().0,
+            schedule.times.parts().1, schedule.times.parts().2, schedule.times.parts().3,
+            schedule.store, schedule.settings, sql_rows::<_, SqlLink<'_>>(&schedule.links),
+        );
 }

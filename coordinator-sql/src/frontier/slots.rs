@@ -11,6 +11,7 @@ use crate::{
     coordinator::Coordinator,
     error::Error,
     row::values,
+    sql_calls::sql_calls,
 };
 
 /// The proof of a slot lease, which every write must show: slot, lease number, random token.
@@ -82,6 +83,23 @@ impl SlotFences {
     }
 }
 
+sql_calls! {
+    /// Reserves at most `wanted` pages in a limited crawl before its URLs are fetched. `None` if
+    /// the lease is lost, 0 if no pages are left, or nothing in the slot is pending.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn reserve_pages(
+        fence: SlotFence,
+        crawl: i32,
+        wanted: i64,
+    ) -> Result<Option<i64>, Error>
+        = value(
+            "select coordinator.reserve_pages($1, $2, $3, $4, $5)",
+            fence.slot, fence.lease_number, fence.token, crawl, wanted,
+        );
+}
+
 impl Coordinator {
     /// Leases up to `wanted` free slots while any crawl is open, within the worker's share. Slots
     /// whose last two holders died are leased apart from others, up to 16 together, to a worker
@@ -137,28 +155,6 @@ impl Coordinator {
             .collect::<Vec<_>>();
         let rows: Vec<(i16,)> = values(&run(&self.work, sql, &parameters).await?)?;
         Ok(rows.into_iter().map(|(slot,)| slot).collect())
-    }
-
-    /// Reserves at most `wanted` pages in a limited crawl before its URLs are fetched. `None` if
-    /// the lease is lost, 0 if no pages are left, or nothing in the slot is pending.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn reserve_pages(
-        &self,
-        fence: SlotFence,
-        crawl: i32,
-        wanted: i64,
-    ) -> Result<Option<i64>, Error> {
-        let sql = "select coordinator.reserve_pages($1, $2, $3, $4, $5)";
-        let parameters = [
-            bind(&fence.slot),
-            bind(&fence.lease_number),
-            bind(&fence.token),
-            bind(&crawl),
-            bind(&wanted),
-        ];
-        self.value(sql, &parameters).await
     }
 }
 

@@ -7,13 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::{
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
-    error::Error,
-    row::{FromRow as _, from_row, values},
-};
+use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
 /// A webhook's lease, with events to send.
 #[derive(Clone, PartialEq, Eq)]
@@ -138,15 +132,13 @@ from_row!(WebhookState {
     pending,
 });
 
-impl Coordinator {
+sql_calls! {
     /// Leases at most `limit` webhooks with due events, for a minute.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn lease_webhooks(&self, limit: i32) -> Result<Vec<WebhookLease>, Error> {
-        let sql = "select * from coordinator.lease_webhooks($1)";
-        values(&run(&self.work, sql, &[bind(&limit)]).await?)
-    }
+    pub async fn lease_webhooks(limit: i32) -> Result<Vec<WebhookLease>, Error>
+        = rows("select * from coordinator.lease_webhooks($1)", limit);
 
     /// Records attempts for a leased webhook, and ends the lease. `retry_after_s` is the pause that
     /// the receiver requested.
@@ -154,44 +146,28 @@ impl Coordinator {
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn record_webhook(
-        &self,
         lease: &WebhookLease,
         tries: &[WebhookTry],
         retry_after_s: Option<i32>,
-    ) -> Result<WebhookRecorded, Error> {
-        let sql = "select * from coordinator.record_webhook($1, $2, $3, $4, $5, $6)";
-        let numbers: Vec<i64> = tries.iter().map(|one| one.number).collect();
-        let outcomes: Vec<&str> = tries.iter().map(|one| one.outcome).collect();
-        let statuses: Vec<Option<i16>> = tries.iter().map(|one| one.status).collect();
-        let parameters = [
-            bind(&lease.id),
-            bind(&lease.token),
-            bind(&numbers),
-            bind(&outcomes),
-            bind(&statuses),
-            bind(&retry_after_s),
-        ];
-        let rows = run(&self.work, sql, &parameters).await?;
-        let row = rows.first().ok_or_else(|| Error::Unexpected("nothing recorded".into()))?;
-        WebhookRecorded::from_row(row)
-    }
+    ) -> Result<WebhookRecorded, Error>
+        = row(
+            "select * from coordinator.record_webhook($1, $2, $3, $4, $5, $6)",
+            lease.id, lease.token, tries.iter().map(|one| one.number).collect::<Vec<_>>(),
+            tries.iter().map(|one| one.outcome).collect::<Vec<_>>(),
+            tries.iter().map(|one| one.status).collect::<Vec<_>>(), retry_after_s,
+        );
 
     /// Returns how many webhooks have waiting events.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn webhook_backlog(&self) -> Result<WebhookBacklog, Error> {
-        let rows = run(&self.work, "select * from coordinator.webhook_backlog()", &[]).await?;
-        let row = rows.first().ok_or_else(|| Error::Unexpected("no backlog".into()))?;
-        WebhookBacklog::from_row(row)
-    }
+    pub async fn webhook_backlog() -> Result<WebhookBacklog, Error>
+        = row("select * from coordinator.webhook_backlog()");
 
     /// Returns the webhooks of a key, or of all keys, oldest first.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
-    pub async fn list_webhooks(&self, key: Option<&str>) -> Result<Vec<WebhookState>, Error> {
-        let sql = "select * from coordinator.list_webhooks($1, null)";
-        self.operator_rows(sql, &[bind(&key)]).await
-    }
+    pub async fn list_webhooks(key: Option<&str>) -> Result<Vec<WebhookState>, Error>
+        = operator_rows("select * from coordinator.list_webhooks($1, null)", key);
 }

@@ -69,7 +69,12 @@ impl Coordinator {
         retry_transient(trust_until, || self.end(RELEASE, lease.fence, reason)).await
     }
 
-    async fn end(&self, sql: &str, fence: Fence, message: &str) -> Result<VerbResult, Error> {
+    async fn end(
+        &self,
+        sql: &'static str,
+        fence: Fence,
+        message: &str,
+    ) -> Result<VerbResult, Error> {
         let message = storable(message);
         let result: String = self.value(sql, &fenced(&fence, [bind(&message)])).await?;
         match result.as_str() {

@@ -3,9 +3,19 @@
 use std::time::Instant;
 
 use crate::{
-    bind::bind, call::run, coordinator::Coordinator, error::Error, fences::fenced, job::Fence,
-    row::values, transient::retry_transient,
+    bind::bind, coordinator::Coordinator, error::Error, fences::fenced, job::Fence,
+    sql_calls::sql_calls, transient::retry_transient,
 };
+
+sql_calls! {
+    /// Returns a job's suspect items, which a worker was handling when it died, with the number of
+    /// these deaths.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_suspects(job_id: i64) -> Result<Vec<(i64, i32)>, Error>
+        = rows("select item, deaths from coordinator.load_suspects($1)", job_id);
+}
 
 impl Coordinator {
     /// Records which item of a job the worker handles next. Retries transient errors until
@@ -22,15 +32,5 @@ impl Coordinator {
         let sql = "select coordinator.checkpoint_item($1, $2, $3, $4)";
         let parameters = fenced(&fence, [bind(&item)]);
         retry_transient(trust_until, || self.value(sql, &parameters)).await
-    }
-
-    /// Returns a job's suspect items, which a worker was handling when it died, with the number of
-    /// these deaths.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_suspects(&self, job_id: i64) -> Result<Vec<(i64, i32)>, Error> {
-        let sql = "select item, deaths from coordinator.load_suspects($1)";
-        values(&run(&self.work, sql, &[bind(&job_id)]).await?)
     }
 }

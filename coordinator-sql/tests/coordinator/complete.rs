@@ -12,8 +12,8 @@ const COUNT_PAGES: &str = "select count(*) from everytab.pages where scan = $1";
 
 /// Sends one chunk of one page over a session whose transaction the test holds.
 async fn record_page(session: &Session, lease: &Lease, chunk: i32) -> bool {
-    let sql = "select coordinator.record_pages($1, $2, $3, $4, '{0}', '{a.example}', '{t}', '{t}',
-        '{none}', '{null}', '{ok}', '{A}', '{[]}', '{ok}')";
+    let sql = "select coordinator.record_pages($1, $2, $3, $4,
+        '{\"(0,a.example,t,t,none,,ok,A,[],ok)\"}')";
     query(sql)
         .bind(lease.fence.job_id)
         .bind(lease.fence.lease_number)

@@ -76,8 +76,8 @@ async fn icons_of_a_discarded_icon_job_are_never_read() {
     let scan = database.start_sharded(1).await;
     database.work_on(&[JobKind::Warc]).await;
     let lease = database.lease_one(JobKind::Icon).await;
-    let sql = "select coordinator.record_icons($1, $2, $3, 1, '{0}', '{0}', '{f}', '{32}', '{32}',
-        '{9}', '{0}', '{9}', '{null}', '{ok}', '{image/png}', '{https://a.example/}')";
+    let sql = "select coordinator.record_icons($1, $2, $3, 1,
+        '{\"(0,0,f,32,32,9,0,9,,ok,image/png,https://a.example/)\"}')";
     let held: bool = query(sql)
         .bind(lease.fence.job_id)
         .bind(lease.fence.lease_number)

@@ -11,8 +11,8 @@ use crate::{
 /// Completes an index job with one host, inside the session's transaction.
 async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {
     let host = host(spread(n, 2), n);
-    let sql = "select coordinator.record_hosts($1, $2, $3, 1, array[$4], array[$5], '{t}',
-        array[now()], array['crawl-data/CC-MAIN-2026-01/w'], '{0}', '{1}')";
+    let sql = "select coordinator.record_hosts($1, $2, $3, 1, array[
+        ($4, $5, true, now(), 'crawl-data/CC-MAIN-2026-01/w', 0, 1)::everytab.capture_row])";
     let held: bool = query(sql)
         .bind(lease.fence.job_id)
         .bind(lease.fence.lease_number)

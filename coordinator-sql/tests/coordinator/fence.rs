@@ -113,20 +113,20 @@ const RECORDED: [(&str, &str, &str); 4] = [
     (
         "hosts",
         "index",
-        "coordinator.record_hosts($1, $2, $3, 1, '{7}', '{a.example}', '{t}', '{2026-01-01Z}',
-             '{crawl-data/CC-MAIN-2026-01/a.warc.gz}', '{0}', '{9}')",
+        "coordinator.record_hosts($1, $2, $3, 1, '{\"(7,a.example,t,2026-01-01Z,\
+             crawl-data/CC-MAIN-2026-01/a.warc.gz,0,9)\"}')",
     ),
     (
         "pages",
         "warc",
-        "coordinator.record_pages($1, $2, $3, 1, '{0}', '{a.example}', '{t}', '{t}', '{none}',
-             '{utf-8}', '{ok}', '{A title}', '{[]}', '{ok}')",
+        "coordinator.record_pages($1, $2, $3, 1,
+             '{\"(0,a.example,t,t,none,utf-8,ok,A title,[],ok)\"}')",
     ),
     (
         "icons",
         "icon",
-        "coordinator.record_icons($1, $2, $3, 1, '{0}', '{0}', '{f}', '{32}', '{32}', '{9}', '{0}',
-             '{9}', '{null}', '{ok}', '{image/png}', '{https://a.example/}')",
+        "coordinator.record_icons($1, $2, $3, 1,
+             '{\"(0,0,f,32,32,9,0,9,,ok,image/png,https://a.example/)\"}')",
     ),
     (
         "bundles",

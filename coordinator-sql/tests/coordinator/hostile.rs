@@ -22,12 +22,9 @@ const FENCE: &str = "current_setting('evil.job')::bigint, current_setting('evil.
                      current_setting('evil.token')::uuid";
 
 fn record_hosts(rows: u32, chunk: u32, path: &str) -> String {
-    format!(
-        "select coordinator.record_hosts({FENCE}, {chunk}, array_agg(g::bigint),
-             array_agg('bank' || g || '.example'), array_agg(true), array_agg(now()),
-             array_agg('{path}'::text), array_agg(0::bigint), array_agg(1000::bigint))
-           from generate_series(1, {rows}) g"
-    )
+    let row = |n| format!("\"({n},bank{n}.example,t,2026-01-01Z,{path},0,1000)\"");
+    let rows = (1..=rows).map(row).collect::<Vec<_>>().join(",");
+    format!("select coordinator.record_hosts({FENCE}, {chunk}, '{{{rows}}}')")
 }
 
 fn complete(stats: &str) -> String {
@@ -103,20 +100,19 @@ async fn pages_and_icons_beyond_their_lengths_are_refused() {
         let (job, number, token) =
             (lease.fence.job_id, lease.fence.lease_number, lease.fence.token);
         format!(
-            "select coordinator.record_pages({job}, {number}, '{token}', 1, '{{0}}',
-                 array[{hostname}], '{{t}}', '{{t}}', '{{none}}', '{{utf-8}}', '{{ok}}',
-                 array[{title}], array[{candidates}], '{{ok}}')"
+            "select coordinator.record_pages({job}, {number}, '{token}', 1,
+                 '{{\"(0,{hostname},t,t,none,utf-8,ok,{title},{candidates},ok)\"}}')"
         )
     };
     for sql in [
-        page("repeat('a', 254)", "'t'", "'[]'"),
-        page("'a.example'", "repeat('t', 1001)", "'[]'"),
-        page("'a.example'", "'t'", "'[\"' || repeat('x', 1048576) || '\"]'"),
+        page(&"a".repeat(254), "t", "[]"),
+        page("a.example", &"t".repeat(1001), "[]"),
+        page("a.example", "t", &format!("[{}]", "1".repeat(1_048_576))),
     ] {
         let error = refused(&evil, &sql).await;
         assert_eq!(error.code().code(), "23514", "{error}");
     }
-    evil.0.batch_execute(&page("'a.example'", "repeat('t', 1000)", "'[]'")).await.unwrap();
+    evil.0.batch_execute(&page("a.example", &"t".repeat(1000), "[]")).await.unwrap();
     database.assert_audited(scan).await;
 }
 

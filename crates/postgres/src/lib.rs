@@ -40,6 +40,8 @@ mod error;
 mod lock;
 mod names;
 mod orphans;
+#[cfg(feature = "testing")]
+mod pooler;
 mod private_postgres;
 mod process;
 mod psql;
@@ -56,6 +58,8 @@ pub use error::PostgresError;
 pub use names::{ADMIN_USER, TEST_URL_VARIABLE};
 pub use private_postgres::PrivatePostgres;
 pub use settings::PostgresSettings;
+#[cfg(feature = "testing")]
+pub use pooler::Pooler;
 #[cfg(feature = "testing")]
 pub use standby::Standby;
 #[cfg(feature = "testing")]

@@ -11,7 +11,6 @@ mod response;
 
 use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 
-use answer::{ObjectAnswer, Wanted};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{
@@ -23,6 +22,7 @@ use reqwest::{
     header::{ACCEPT_ENCODING, RANGE, RETRY_AFTER},
     redirect::Policy,
 };
+use response::{ObjectResponse, Wanted};
 use tokio::sync::Semaphore;
 use url::Url;
 

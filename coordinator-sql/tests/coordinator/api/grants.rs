@@ -132,8 +132,8 @@ async fn the_service_reads_and_writes_no_table_and_makes_nothing() {
         "select api.own_crawl('aaaaaaaaaaaa', gen_random_uuid())",
         "select api.standing_crawl('aaaaaaaaaaaa', '', '{}', true)",
         "select coordinator.crawl_status(null)",
-        "select coordinator.start_crawl(null, null, null, null, null, null, null, null)",
-        "select coordinator.add_links(1, true, '{}', '{}', '{}', '{}', '{}')",
+        "select coordinator.start_crawl(null)",
+        "select coordinator.add_links(1, true, '{}')",
     ] {
         assert_eq!(refusal(&session, sql).await.as_deref(), Some(DENIED), "{sql}");
     }

@@ -47,8 +47,8 @@ async fn a_transaction_that_commits_late_is_read_and_delays_nobody() {
     let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
     let late = database.session().await;
     late.run("begin").await;
-    let add = "select coordinator.add_links($1, false, '{0}', '{32}', '{false}', '{1}',
-                                            array['[5]'::bytea])";
+    let add = "select coordinator.add_links($1, false, array[
+                   (null, 0, 32, false, 1, '[5]')::everytab.link_row])";
     query(add).bind(crawl).execute(&late).await;
     let mine = [(5, at("1:1:")), (6, at("1:1:"))];
     let (before, numbers) = read(&database, &mine).await;

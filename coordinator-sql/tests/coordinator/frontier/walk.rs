@@ -338,8 +338,8 @@ async fn submit_late(database: Arc<Database>, crawl: i32) {
     let session = database.session().await;
     session.run("begin").await;
     let row = rows_of_links(crawl, &[0], slot_of, crawl % 2 == 0).remove(0);
-    let add = "select coordinator.add_links($1, true, array[$2::int::smallint], array[$3::int],
-               array[$4::int = 1], array[1], array['[0]'::bytea])";
+    let add = "select coordinator.add_links($1, true, array[
+                   (null, $2::int, $3::int, $4::int = 1, 1, '[0]')::everytab.link_row])";
     let added: bool = query(add)
         .bind(crawl)
         .bind(i32::from(row.slot_group))

@@ -161,13 +161,15 @@ async fn each_event_is_as_the_description_says() {
     let (host, hash) = (kept(site_hash(parsed.host())), kept(parsed.hash().0));
     let tell = |record: &str| {
         world.sql(&format!(
-            "select coordinator.tell_urls('{{}}', array[(select max(crawl) from everytab.crawls)],
-                array[{host}], array[{hash}], array['{url}'], array[now()], '{{0}}', '{{200}}',
-                '{{ok}}', '{{9}}', {record}, '{{false}}', '{{null}}', '{{null}}')"
+            "select coordinator.tell_urls('{{}}', array[jsonb_populate_record(
+                null::everytab.fetch_row, jsonb_build_object(
+                    'crawl', (select max(crawl) from everytab.crawls), 'host_hash', {host},
+                    'url_hash', {hash}, 'url', '{url}', 'at', now(), 'depth', 0, 'status', 200,
+                    'outcome', 'ok', 'bytes', 9, 'is_no_page', false) || '{record}')])"
         ))
     };
-    tell("'{an/object.warc.gz}', '{0}', '{99}'");
-    tell("'{null}', '{null}', '{null}'");
+    tell(r#"{"object": "an/object.warc.gz", "record_offset": 0, "record_length": 99}"#);
+    tell("{}");
     let crawl = world.crawl(&key).await;
     world.post(&key, &format!("/v1/crawls/{crawl}/cancel"), &json!({})).await.expect(200);
     let schedule = json!({ "every": "24h", "urls": ["a.test"] });

@@ -1,0 +1,194 @@
+//! One connection to Postgres, and the statements that are prepared in its session.
+//!
+//! Invariant: a statement gets a name only if the session belongs to this connection alone. A
+//! pooler in transaction mode gives each transaction another session, where the same name may
+//! belong to a statement of another client, and Postgres would run that statement without an error.
+//! So the connection sends a setting with a random value when it is made, and reads it back. A
+//! pooler rejects the setting or does not pass it on.
+//!
+//! Does not depend on how a connection is made, or on the meaning of statements.
+
+use std::{collections::HashMap, time::Duration};
+
+use parking_lot::Mutex;
+use tokio::{task::JoinHandle, time::timeout};
+use tokio_postgres::{
+    Client, Row, Statement,
+    types::{Field, Kind, ToSql, Type},
+};
+
+use crate::{
+    bind::{Bound, SqlType},
+    error::Error,
+};
+
+/// Time limit for closing a connection, because over a dead network the terminate message is never
+/// sent.
+const CLOSE_TIME: Duration = Duration::from_secs(3);
+
+/// Selects a composite type, its array type, and its columns with their types.
+const COMPOSITE: &str = "
+    select t.oid, t.typarray, array_agg(a.attname::text order by a.attnum) as names,
+           array_agg(a.atttypid order by a.attnum) as types
+      from pg_type t join pg_namespace n on n.oid = t.typnamespace
+      join pg_attribute a on a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped
+     where n.nspname = 'everytab' and t.typname = $1
+     group by t.oid, t.typarray";
+
+/// A connection and the task that reads and writes its socket. Dropping it closes the socket
+/// immediately, without a terminate message that a dead network would delay.
+#[derive(Debug)]
+pub(crate) struct ServerConnection {
+    pub(crate) client: Client,
+    driver: Driver,
+    /// The statements that were used, by their text. A statement is prepared at its second use,
+    /// because preparing takes a round trip. `None` if others may use the session.
+    statements: Option<Mutex<HashMap<&'static str, Option<Statement>>>>,
+    /// The array types of the composite types that were used, by name.
+    composites: Mutex<HashMap<&'static str, Type>>,
+}
+
+/// A value with its type in this database.
+type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
+
+#[derive(Debug)]
+struct Driver(JoinHandle<()>);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl ServerConnection {
+    /// Wraps a new connection, whose session may be shared.
+    pub(crate) fn new(client: Client, driver: JoinHandle<()>) -> Self {
+        let driver = Driver(driver);
+        Self { client, driver, statements: None, composites: Mutex::default() }
+    }
+
+    /// Names statements from now on, because no other client can use the session.
+    pub(crate) fn name_statements(&mut self) {
+        self.statements = Some(Mutex::default());
+    }
+
+    /// Sends a terminate message, so that the server ends the session immediately.
+    pub(crate) async fn close(self) {
+        let Self { client, statements, mut driver, .. } = self;
+        // The driver stops when it has sent the terminate message of a dropped client.
+        drop((statements, client));
+        let _ = timeout(CLOSE_TIME, &mut driver.0).await;
+    }
+
+    /// Returns whether [`ServerConnection::query`] sends this statement in its first message.
+    /// Otherwise [`ServerConnection::prepare`] should be called first.
+    pub(crate) fn is_ready(&self, sql: &'static str, values: &[Bound<'_>]) -> bool {
+        let is_known = |(_, kind): &Bound<'_>| match kind {
+            SqlType::BuiltIn(_) => true,
+            SqlType::Row(name) | SqlType::Rows(name) => self.composites.lock().contains_key(name),
+        };
+        !matches!(self.statement(sql), Some(None)) && values.iter().all(is_known)
+    }
+
+    /// Runs one statement: in one message, unless its types must be looked up, or it is prepared.
+    pub(crate) async fn query(
+        &self,
+        sql: &'static str,
+        values: &[Bound<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        let typed = self.typed(values).await?;
+        let statement = match self.statement(sql) {
+            Some(None) => self.name(sql, &typed).await?,
+            Some(known) => known,
+            None => {
+                if let Some(statements) = &self.statements {
+                    statements.lock().insert(sql, None);
+                }
+                None
+            }
+        };
+        let rows = match statement {
+            Some(statement) => {
+                let values: Vec<&(dyn ToSql + Sync)> =
+                    typed.iter().map(|(value, _)| *value).collect();
+                self.client.query(&statement, &values).await
+            }
+            None => self.client.query_typed(sql, &typed).await,
+        };
+        Ok(rows?)
+    }
+
+    /// Looks up the types of values, and prepares a statement if it was used before.
+    pub(crate) async fn prepare(
+        &self,
+        sql: &'static str,
+        values: &[Bound<'_>],
+    ) -> Result<(), Error> {
+        let typed = self.typed(values).await?;
+        if matches!(self.statement(sql), Some(None)) {
+            self.name(sql, &typed).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns a statement that was used before, or that was prepared.
+    fn statement(&self, sql: &'static str) -> Option<Option<Statement>> {
+        self.statements.as_ref()?.lock().get(sql).cloned()
+    }
+
+    /// Prepares a statement and keeps it.
+    async fn name(
+        &self,
+        sql: &'static str,
+        typed: &[Typed<'_>],
+    ) -> Result<Option<Statement>, Error> {
+        let types: Vec<Type> = typed.iter().map(|(_, kind)| kind.clone()).collect();
+        let statement = Some(self.client.prepare_typed(sql, &types).await?);
+        if let Some(statements) = &self.statements {
+            statements.lock().insert(sql, statement.clone());
+        }
+        Ok(statement)
+    }
+
+    /// Returns the values with the types that they have in this database.
+    async fn typed<'a>(&self, values: &[Bound<'a>]) -> Result<Vec<Typed<'a>>, Error> {
+        let mut typed = Vec::with_capacity(values.len());
+        for (value, kind) in values {
+            let kind = match kind {
+                SqlType::BuiltIn(kind) => kind.clone(),
+                SqlType::Rows(name) => self.rows_type(name).await?,
+                SqlType::Row(name) => match self.rows_type(name).await?.kind() {
+                    Kind::Array(row) => row.clone(),
+                    other => return Err(Error::Unexpected(format!("the type {other:?}"))),
+                },
+            };
+            typed.push((*value, kind));
+        }
+        Ok(typed)
+    }
+
+    /// Returns the array type of a composite type. Its columns are in the database's order, so that
+    /// values are sent by name.
+    async fn rows_type(&self, name: &'static str) -> Result<Type, Error> {
+        if let Some(known) = self.composites.lock().get(name) {
+            return Ok(known.clone());
+        }
+        let rows = self.client.query_typed(COMPOSITE, &[(&name, Type::TEXT)]).await?;
+        let row = rows.first().ok_or(Error::NoSchema)?;
+        let (names, types): (Vec<String>, Vec<u32>) =
+            (row.try_get("names")?, row.try_get("types")?);
+        let fields = names.into_iter().zip(types).map(|(name, kind)| {
+            let kind = Type::from_oid(kind);
+            let kind = kind.ok_or_else(|| Error::Unexpected(format!("the type of {name}")))?;
+            Ok(Field::new(name, kind))
+        });
+        let fields = fields.collect::<Result<_, Error>>()?;
+        let schema = "everytab".to_owned();
+        let kind = Kind::Composite(fields);
+        let element = Type::new(name.to_owned(), row.try_get("oid")?, kind, schema.clone());
+        let array = Kind::Array(element);
+        let array = Type::new(format!("_{name}"), row.try_get("typarray")?, array, schema);
+        self.composites.lock().insert(name, array.clone());
+        Ok(array)
+    }
+}

@@ -1,0 +1,150 @@
+//! Names of statements: none through a pooler in transaction mode, where a name may belong to
+//! another client's statement, and one for each statement in a session of our own.
+
+use std::collections::BTreeSet;
+
+use everytab_coordinator::{
+    ConnectSettings, Coordinator, Digests, JobKind, LeaseCursors, Progress,
+};
+use everytab_postgres::Pooler;
+use futures_util::future::join_all;
+use uuid::Uuid;
+
+use crate::setup::{Database, digests, no_counts, settings, soon};
+
+/// Sessions of the server for all clients.
+const SESSIONS: usize = 3;
+/// Clients, each with up to two connections.
+const CLIENTS: usize = 8;
+/// How often each client makes each call.
+const ROUNDS: usize = 12;
+/// Different calls.
+const CALLS: usize = 12;
+
+/// Replaces a function by one whose result has another type, which a prepared statement does not
+/// survive.
+const OTHER_RESULT: &str = "
+    do $$ declare digest text := coordinator.schema_digest(); begin
+        drop function coordinator.schema_digest();
+        execute format('create function coordinator.schema_digest() returns varchar
+                        language sql as %L', format('select %L::varchar', digest));
+        grant execute on function coordinator.schema_digest() to everytab_worker;
+    end $$";
+
+/// The facts that the calls must return.
+struct Facts {
+    database: Database,
+    /// Numbers and ids of the scans.
+    scans: Vec<(i32, Uuid)>,
+    version: i32,
+}
+
+impl Facts {
+    async fn new() -> Self {
+        let database = Database::new().await;
+        let mut scans = Vec::new();
+        for files in 1..=4 {
+            let scan = database.start(files).await;
+            scans.push((scan, database.worker.load_scan(scan).await.unwrap().scan_id));
+        }
+        let version = database.owner.server_version().await.unwrap();
+        Self { database, scans, version }
+    }
+
+    /// Makes one call and checks its result.
+    async fn check(&self, client: &Coordinator, call: usize, number: usize) {
+        let (scan, id) = self.scans[number % self.scans.len()];
+        let scans = JobKind::OF_SCANS;
+        match call {
+            0 => assert_eq!(client.server_version().await.unwrap(), self.version),
+            1 => assert_eq!(client.encoding().await.unwrap(), "UTF8"),
+            2 => assert_eq!(client.default_isolation().await.unwrap(), "read committed"),
+            3 => assert!(!client.may_migrate().await.unwrap()),
+            4 => assert!(!client.may_serve().await.unwrap()),
+            5 => client.check_schema().await.unwrap(),
+            6 => assert_eq!(client.load_scan(scan).await.unwrap().scan_id, id),
+            7 => assert_eq!(client.load_index(scan, 0).await.unwrap().path, "file-0.parquet"),
+            8 => assert_eq!(client.progress(&scans).await.unwrap(), Progress::Running),
+            9 => assert_eq!(client.load_suspects(-1).await.unwrap(), []),
+            10 => {
+                let other = Digests { encoder: "another".into() };
+                let withheld = client.withheld_runs(&other).await.unwrap();
+                assert_eq!(withheld.len(), self.scans.len());
+            }
+            _ => assert!(client.renew("nobody", &[]).await.unwrap().held.is_empty()),
+        }
+    }
+
+    /// Makes the calls of many clients together, each in another order, then completes all jobs.
+    async fn check_all(&self, url: &str) {
+        let settings = ConnectSettings { max_connections: 2, ..settings() };
+        let clients = (0..CLIENTS).map(|_| Coordinator::connect(url, &settings));
+        let clients: Vec<Coordinator> =
+            join_all(clients).await.into_iter().map(Result::unwrap).collect();
+        join_all(clients.iter().enumerate().map(async |(number, client)| {
+            for turn in 0..ROUNDS * CALLS {
+                self.check(client, (turn * (number + 1) + number) % CALLS, turn).await;
+            }
+        }))
+        .await;
+        let mut jobs = BTreeSet::new();
+        let leases = clients.iter().enumerate().map(async |(number, client)| {
+            let (worker, cursors) = (number.to_string(), LeaseCursors::default());
+            client.lease(&worker, &[JobKind::Index], 1, &digests(), &cursors).await.unwrap()
+        });
+        for lease in join_all(leases).await.into_iter().flatten() {
+            assert!(jobs.insert(lease.fence.job_id), "a job was leased twice");
+            let output = everytab_coordinator::Output::Hosts(Vec::new());
+            let completed = clients[0].complete(lease, &output, &no_counts(), soon()).await;
+            assert_eq!(completed.unwrap(), everytab_coordinator::Completion::Recorded);
+        }
+        assert_eq!(jobs.len(), CLIENTS);
+    }
+}
+
+async fn every_call_gets_its_own_result(pooler_settings: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("pooler");
+    let pooler = Pooler::start(&folder, "everytab_worker", SESSIONS, pooler_settings);
+    let Some(pooler) = pooler else { return };
+    let facts = Facts::new().await;
+    let url = pooler.url(&facts.database.name);
+    facts.check_all(&url).await;
+    let worker = Coordinator::connect(&url, &settings()).await.unwrap();
+    for _ in 0..SESSIONS * 3 {
+        worker.check_schema().await.unwrap();
+    }
+    // An unnamed statement is made for each call.
+    facts.database.run(OTHER_RESULT).await;
+    worker.check_schema().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn through_a_pooler_every_call_gets_its_own_result() {
+    every_call_gets_its_own_result("").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn through_a_pooler_that_drops_settings_every_call_gets_its_own_result() {
+    let ignored = "ignore_startup_parameters = options,extra_float_digits";
+    every_call_gets_its_own_result(ignored).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_of_our_own_gives_every_call_its_own_result() {
+    let facts = Facts::new().await;
+    facts.check_all(&facts.database.worker_url).await;
+}
+
+#[tokio::test]
+async fn a_statement_is_prepared_in_a_session_of_our_own_until_a_migration_replaces_its_function() {
+    let database = Database::new().await;
+    for _ in 0..3 {
+        database.worker.check_schema().await.unwrap();
+    }
+    database.run(OTHER_RESULT).await;
+    let error = database.worker.check_schema().await.unwrap_err();
+    assert_eq!(error.sqlstate(), Some("0A000"), "the statement was not prepared");
+    assert!(error.is_transient());
+    database.worker.check_schema().await.unwrap();
+}
