@@ -2,9 +2,9 @@
 //!
 //! Bundle `b` is in column `b % side` and row `b / side`; its tab in slot `s` is in column `s %
 //! grid` and row `s / grid` within the bundle's square. At level 0 a cell has 8x8 pixels. Each
-//! further level halves its sides, until one tile shows everything. Every tile is a square with `48
-//! * grid` pixels per side, which at level `z` covers `6 << z` x `6 << z` bundles. This does not
-//! depend on the tiles' encoding, or on the thumbnails' source.
+//! further level halves its sides, until one tile shows everything. Every tile is a square with
+//! `48 * grid` pixels per side, which at level `z` covers `6 << z` x `6 << z` bundles. This does
+//! not depend on the tiles' encoding, or on the thumbnails' source.
 
 pub mod part;
 

@@ -99,14 +99,6 @@ sql_calls! {
     pub async fn backup_scan(scan: i32) -> Result<Option<Value>, Error>
         = operator_value("select coordinator.backup_scan($1)", scan);
 
-    /// Returns whether the database has the tables of live crawls, which older versions lack.
-    async fn has_frontier() -> Result<bool, Error>
-        = value("select to_regclass('everytab.links') is not null");
-
-    /// Returns whether the database has the tables of the HTTP service.
-    async fn has_keys() -> Result<bool, Error>
-        = value("select to_regclass('everytab.api_keys') is not null");
-
     /// Starts a new epoch, so that live crawls continue in a database restored from a backup,
     /// because another server counts transactions differently. Can be repeated. Returns the epoch.
     /// `None` if there are no crawls.

@@ -18,9 +18,9 @@ pub mod local;
 pub mod local {
     //! `local` in a program that was built without it. Names the package that has it.
 
-    use crate::cli_error::{CliError, CliResult};
-
     pub use IgnoredArguments as LocalArgs;
+
+    use crate::cli_error::{CliError, CliResult};
 
     /// Options of `local`, which this program takes and does not read.
     #[derive(Debug, clap::Args)]

@@ -1,8 +1,6 @@
-//! Tests the `crawl` commands with the real program against a real Postgres: command lines and
-//! their output.
+//! The `crawl` commands' command lines and output, with the real program and a real Postgres.
 //!
-//! No worker crawls here: if a test needs pages, it writes their sums as a checkpoint would. This
-//! does not depend on the worker's modules.
+//! No worker crawls here: a test that needs pages writes their sums as a checkpoint would.
 
 #![allow(
     clippy::unwrap_used,

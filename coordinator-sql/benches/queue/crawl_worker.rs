@@ -32,8 +32,8 @@ const INTERVALS: [(Call, Duration); 7] = [
     (Call::Due, Duration::from_secs(10)),
     (Call::Blocklist, Duration::from_secs(10)),
 ];
-/// As in crates/crawler/src/scheduler/state.rs: how many workers ask for free slots and links without
-/// a longer pause, and how many times as long it is at most.
+/// As in crates/crawler/src/scheduler/state.rs: how many workers ask for free slots and links
+/// without a longer pause, and how many times as long it is at most.
 const WORKERS_WITHOUT_BACKOFF: u32 = 40;
 const MAX_BACKOFF: u32 = 5;
 const TICK: Duration = Duration::from_millis(100);

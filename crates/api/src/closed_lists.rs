@@ -38,7 +38,8 @@ closed_lists! {
     "The outcome of a refused URL." RefusalReason: outcomes_of(FinalState::Refused);
     "Why a URL was left: its outcome, or what ended its crawl."
         LeftReason: [outcomes_of(FinalState::Left), CRAWL_ENDS.to_vec()].concat();
-    "Why a link was not added to the crawl." LinkRefusal: RejectReason::ALL.map(RejectReason::as_str);
+    "Why a link was not added to the crawl."
+        LinkRefusal: RejectReason::ALL.map(RejectReason::as_str);
     "The state of a crawl." CrawlState: CRAWL_STATES;
     "What ended a crawl." CrawlEnd: CRAWL_ENDS;
     "The problem with a server's certificate." CertificateFault: certificate_faults();

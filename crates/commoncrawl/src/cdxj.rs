@@ -1,18 +1,18 @@
-//! Writes the index of a live crawl in the format of pywb and Common Crawl's index server: CDXJ
+//! Writes a live crawl's index in the format that pywb and Common Crawl's index server use: CDXJ
 //! lines in ZipNum files, and the `cluster.idx` next to them.
 //!
 //! ```text
 //! com,example)/a 20251231235959 {"url": "https://example.com/a", "mime": "text/html", ...}
 //! ```
 //!
-//! A ZipNum file is a sequence of gzip members of [`LINES_PER_BLOCK`] lines each. `cluster.idx` has
-//! a line for each member: key and time of its first line, file, offset, length, number. A reader
-//! does a binary search in it and decompresses one block. Fields are those of Common Crawl's index,
-//! in its order. Unknown values are omitted, all values are strings, and non-ASCII characters are
-//! escaped (as in Python's `json.dumps`).
+//! A ZipNum file is a sequence of gzip members with [`LINES_PER_BLOCK`] lines each. `cluster.idx`
+//! has a line for each member: the first line's key and time, then file, offset, length, number. A
+//! reader does a binary search in this file and decompresses one block. Lines have the same fields
+//! as in Common Crawl's index, in the same order. Unknown values are omitted, all values are
+//! strings, and non-ASCII characters are escaped (as in Python's `json.dumps`).
 //!
-//! Invariants: the bytes are a pure function of the rows; memory is bounded by one block and a line
-//! per block; lines are in byte order of key and time. Does not depend on where files are stored.
+//! Invariants: the bytes depend only on the rows; memory is bounded by one block and a line per
+//! block; lines are in byte order of key and time. This does not depend on where files are stored.
 
 use std::io::Write;
 
@@ -21,9 +21,9 @@ use crate::{
     index::write::{CaptureOrder, CaptureRow, CaptureRowError, CheckedRow, shortened},
 };
 
-/// Number of lines in a gzip member, as in Common Crawl and pywb.
+/// Lines in a gzip member, as in Common Crawl and pywb.
 pub const LINES_PER_BLOCK: usize = 3_000;
-/// Maximum size of a member's lines in bytes, which ordinary lines never reach.
+/// Maximum size of a member's lines in bytes. Ordinary lines never reach this.
 pub const MAX_BLOCK_BYTES: usize = 16 << 20;
 
 /// Why an index cannot be written.
@@ -33,15 +33,15 @@ pub enum CdxjError {
     #[error(transparent)]
     Row(#[from] CaptureRowError),
     /// A row sorts before the last one written.
-    #[error("the capture of {url:?} comes after one that it belongs before")]
+    #[error("captures are not sorted: {url:?} must precede the previous capture")]
     Unsorted {
-        /// URL of the row, up to its first 200 characters.
+        /// The row's URL, up to its first 200 characters.
         url: String,
     },
-    /// The keys of a file start before those of the previous file end.
-    #[error("{file} begins with a key that belongs before the end of another file")]
+    /// The keys in one file start before those in the previous file end.
+    #[error("{file} starts before the end of another file: sort the files by key")]
     UnsortedFiles {
-        /// Name of the file.
+        /// File name.
         file: String,
     },
     /// Writing to the output failed.
@@ -49,20 +49,20 @@ pub enum CdxjError {
     Output(#[from] std::io::Error),
 }
 
-/// One gzip member of a ZipNum file.
+/// One gzip member in a ZipNum file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CdxjBlock {
-    /// Key and time of the first line, with a space between.
+    /// Key and time of the first line, separated by a space.
     pub first: String,
     /// Key and time of the last line.
     pub last: String,
-    /// Offset of the member in bytes.
+    /// The member's offset in bytes.
     pub offset: u64,
-    /// Length of the member in bytes.
+    /// The member's length in bytes.
     pub length: u64,
 }
 
-/// The data of a ZipNum file for `cluster.idx`.
+/// Data about a ZipNum file for `cluster.idx`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CdxjFile {
     /// File name, such as `cdx-00000.gz`.
@@ -122,8 +122,8 @@ impl<W: Write> CdxjWriter<W> {
         Ok(())
     }
 
-    /// Writes the remaining lines. Returns the output, and the data for `cluster.idx`, in which the
-    /// file is called `file`.
+    /// Writes the remaining lines. Returns the output, and the data for `cluster.idx`, with `file`
+    /// as the file name.
     ///
     /// # Errors
     /// Returns an error if the output fails.
@@ -148,7 +148,7 @@ impl<W: Write> CdxjWriter<W> {
     }
 }
 
-/// Returns the line of a capture, including its line end.
+/// Returns a capture's line, including its line end.
 ///
 /// # Errors
 /// Returns an error if the row cannot be in an index.
@@ -156,10 +156,10 @@ pub fn cdxj_line(row: &CaptureRow<'_>) -> Result<String, CaptureRowError> {
     row.checked().map(|checked| line(&checked))
 }
 
-/// Returns `cluster.idx` for files in the order of their keys.
+/// Returns `cluster.idx` for files in key order.
 ///
 /// # Errors
-/// Returns an error if a file's keys start before those of the previous one end.
+/// Returns an error if the keys in one file start before those in the previous file end.
 pub fn cluster_index(files: &[CdxjFile]) -> Result<Vec<u8>, CdxjError> {
     let mut lines = String::new();
     let mut number = 0_u64;
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_in_json_is_ascii_and_reads_back() {
+    fn json_strings_are_ascii_and_round_trip() {
         for text in ["", "a b", "\"\\/\n\u{0}\u{7f}", "é", "日本", "😀"] {
             let mut json = String::new();
             push_json_text(&mut json, text);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn files_out_of_order_are_refused_by_name() {
+    fn unsorted_files_are_rejected_by_name() {
         let block = |first: &str, last: &str| CdxjBlock {
             first: first.to_owned(),
             last: last.to_owned(),
@@ -255,6 +255,6 @@ mod tests {
         assert_eq!(cluster_index(&files).unwrap(), text.as_bytes());
         let [first, _, second] = files;
         let error = cluster_index(&[second, first]).unwrap_err();
-        assert!(error.to_string().starts_with("cdx-00000.gz begins"), "{error}");
+        assert!(error.to_string().starts_with("cdx-00000.gz starts"), "{error}");
     }
 }

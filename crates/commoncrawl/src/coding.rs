@@ -1,11 +1,11 @@
-//! Decodes one content coding (RFC 9110 8.4.1), piece by piece and up to the first error. All
-//! content codings of icons, pages and archives are decoded here.
+//! Decodes one content coding (RFC 9110 8.4.1), piece by piece and up to the first error. Icons,
+//! pages and archives all use it.
 //!
-//! Decodes what browsers display: gzip with a missing or wrong trailer, gzip with several members,
-//! and `deflate` with and without a zlib header. Ignores bytes after the end of a coding, and
-//! checksums. Invariant: the output never exceeds the limit.
+//! This module decodes the same bodies as browsers: gzip with a missing or wrong trailer, gzip with
+//! several members, and `deflate` with and without a zlib header. It ignores checksums, and bytes
+//! after the coding ends. Invariant: the output never exceeds the limit.
 //!
-//! Does not depend on the source of the bytes.
+//! This does not depend on where the bytes come from.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -18,16 +18,17 @@ use zstd::stream::{
     zio::Writer as ZstdWriter,
 };
 
-/// Maximum content codings that are decoded, as in Chromium. More than one occurs only by mistake.
+/// Maximum content codings that are decoded. Chromium has this limit, too. More than one coding
+/// occurs only by mistake.
 pub const MAX_LAYERS: usize = 10;
-/// Maximum members of a gzip body. Each costs a decoder, and an empty one has 20 bytes. Servers
-/// that compress in pieces send a member for some kilobytes.
+/// Maximum members in a gzip body. Each needs a decoder, and an empty one has 20 bytes. A server
+/// that compresses in pieces sends one member for every few kilobytes.
 pub const MAX_GZIP_MEMBERS: usize = 1_000;
-/// Bytes of a gzip member's trailer: a checksum and a length.
+/// Trailer bytes in a gzip member: a checksum and a length.
 const GZIP_TRAILER_BYTES: usize = 8;
-/// Bytes of the buffer between the Brotli decoder and the body.
+/// Buffer size in bytes between the Brotli decoder and the body.
 const BROTLI_BUFFER_BYTES: usize = 4 * 1024;
-/// Logarithm of Zstandard's maximum window, 8 MiB: the limit for the web (RFC 9659 3).
+/// Logarithm of Zstandard's maximum window, 8 MiB. This is the limit for the web (RFC 9659 3).
 const MAX_ZSTD_WINDOW_LOG: u32 = 23;
 /// Minimum decoded bytes that prove a coding without magic number, because arbitrary bytes may
 /// decode to a few bytes before an error.
@@ -47,7 +48,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// Returns the coding of a lower-case token. `None` if it is not supported.
+    /// Returns the coding for a lower-case token. `None` if this coding is not supported.
     #[must_use]
     pub fn parse(token: &str) -> Option<Self> {
         Some(match token {
@@ -66,8 +67,8 @@ impl Coding {
     }
 }
 
-/// Iterates over the tokens of `Content-Encoding` or `Transfer-Encoding` fields, in lower case.
-/// An empty list element or value is an empty token.
+/// Iterates over the tokens in `Content-Encoding` or `Transfer-Encoding` fields, in lower case. An
+/// empty list element or value is an empty token.
 pub fn tokens<'a>(
     values: impl IntoIterator<Item = &'a [u8], IntoIter: 'a>,
 ) -> impl Iterator<Item = String> + 'a {
@@ -81,9 +82,9 @@ pub fn tokens<'a>(
 /// How far bytes were decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// To the end of their coding.
+    /// To their coding's end.
     Whole,
-    /// To the end of the bytes, which precedes the end of the coding.
+    /// The bytes ended before the coding did.
     Short,
     /// To an invalid byte.
     Broken,
@@ -91,10 +92,10 @@ pub enum Extent {
     OverLimit,
 }
 
-/// Decodes bytes of one coding.
+/// Decodes bytes in one coding.
 pub struct Decoder {
     unpacker: Box<dyn Unpack + Send>,
-    /// How far it decoded, once it is finished.
+    /// How far the bytes were decoded, once this decoder is finished.
     extent: Option<Extent>,
 }
 
@@ -123,7 +124,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes the rest of the pieces, after the last one. Returns how far they were decoded.
+    /// Decodes everything that is left after the last piece. Returns how far the pieces were
+    /// decoded.
     pub fn finish(&mut self) -> Extent {
         // Even broken input may have output in the buffers.
         let ended = self.unpacker.end();
@@ -139,7 +141,7 @@ impl Decoder {
         extent
     }
 
-    /// Returns the bytes that were decoded since the last call.
+    /// Returns the bytes that have been decoded since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         let output = self.unpacker.output();
         output.taken += output.bytes.len();
@@ -178,8 +180,8 @@ fn unpacker(coding: Coding, output: Output) -> Result<Box<dyn Unpack + Send>, Ou
         }
         Coding::Brotli => {
             let mut writer = BrotliWriter::new(output, BROTLI_BUFFER_BYTES);
-            // Disable windows of up to a gigabyte, which no browser accepts and RFC 7932 does not
-            // define.
+            // Disable windows up to a gigabyte, because no browser accepts them and RFC 7932 does
+            // not define them.
             writer.set_parameter(BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
             Box::new(writer)
         }
@@ -197,9 +199,9 @@ fn unpacker(coding: Coding, output: Output) -> Result<Box<dyn Unpack + Send>, Ou
     })
 }
 
-/// A decoder that accepts bytes through [`Write`]. It accepts 0 bytes after the end of its coding.
+/// A decoder that accepts bytes through [`Write`]. Once its coding ends, it accepts 0 bytes.
 trait Unpack: Write {
-    /// Decodes the rest of the bytes. Returns whether their coding is complete.
+    /// Decodes the remaining bytes. Returns whether their coding is complete.
     fn end(&mut self) -> io::Result<bool>;
 
     fn output(&mut self) -> &mut Output;
@@ -211,15 +213,15 @@ trait Unpack: Write {
 struct GzipMembers {
     part: GzipPart,
     raw: DeflateDecoder<Output>,
-    /// Number of members before this one.
+    /// Members before this one.
     earlier: usize,
 }
 
-/// The part of a member that follows.
+/// The next part in a member.
 enum GzipPart {
     Head(GzipHead),
     Data,
-    /// The trailer, with the number of its bytes so far. Its content is ignored.
+    /// The trailer, with its bytes so far. Its content is ignored.
     Trailer(usize),
 }
 
@@ -279,13 +281,13 @@ impl Unpack for GzipMembers {
 /// A gzip header (RFC 1952 2.3). Like browsers, ignores its checksum and reserved flags.
 #[derive(Default)]
 struct GzipHead {
-    /// Number of bytes of the fixed part.
+    /// Bytes in the fixed part.
     fixed: usize,
-    /// Flags of the optional fields that have not ended yet.
+    /// Flags for the optional fields that have not ended yet.
     flags: u8,
-    /// Number of bytes of the current optional field.
+    /// Bytes in the current optional field.
     seen: usize,
-    /// Length of the extra field.
+    /// The extra field's length.
     extra: usize,
 }
 
@@ -297,7 +299,7 @@ impl GzipHead {
     /// The optional fields in their order.
     const FIELDS: [u8; 4] = [Self::EXTRA, Self::NAME, Self::COMMENT, Self::CHECKSUM];
 
-    /// Adds a byte. Returns whether the header is complete. `None` if it is not a gzip header.
+    /// Adds a byte. Returns whether the header is complete. `None` if this is not a gzip header.
     fn push(&mut self, byte: u8) -> Option<bool> {
         const START: [u8; 3] = [0x1f, 0x8b, 8];
         if self.fixed < 10 {
@@ -312,7 +314,7 @@ impl GzipHead {
             self.seen += 1;
             let is_over = match field {
                 Self::EXTRA => {
-                    // The length of the field precedes it.
+                    // The length precedes this field.
                     if self.seen <= 2 {
                         self.extra |= usize::from(byte) << (8 * (self.seen - 1));
                     }
@@ -329,7 +331,7 @@ impl GzipHead {
         Some(self.fixed == 10 && self.field().is_none())
     }
 
-    /// Returns the flag of the optional field that follows.
+    /// Returns the flag for the next optional field.
     fn field(&self) -> Option<u8> {
         Self::FIELDS.into_iter().find(|field| self.flags & field != 0)
     }
@@ -337,7 +339,7 @@ impl GzipHead {
 
 /// Deflate, with or without a zlib header. Its checksum is ignored.
 struct Deflate {
-    /// The first two bytes, which are the header if there is one.
+    /// The first two bytes. These are the header if there is one.
     start: Vec<u8>,
     raw: DeflateDecoder<Output>,
 }
@@ -394,7 +396,7 @@ impl Unpack for BrotliWriter<Output> {
     }
 }
 
-/// Frames, some of which may be skippable (RFC 8878 3.1).
+/// Frames. Some may be skippable (RFC 8878 3.1).
 impl Unpack for ZstdWriter<Output, ZstdFrames<'static>> {
     fn end(&mut self) -> io::Result<bool> {
         Ok(self.finish().is_ok())
@@ -409,7 +411,7 @@ impl Unpack for ZstdWriter<Output, ZstdFrames<'static>> {
     }
 }
 
-/// The decoded bytes that were not taken yet. It accepts bytes only up to the limit.
+/// Decoded bytes that have not been taken yet. Bytes are accepted only up to the limit.
 #[derive(Default)]
 struct Output {
     bytes: Vec<u8>,

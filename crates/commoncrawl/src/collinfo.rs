@@ -1,16 +1,16 @@
-//! Writes `collinfo.json`, the list of a bucket's crawls, in the format of Common Crawl's index
-//! server: an array of objects with `id`, `name`, `timegate`, `cdx-api`, `from` and `to`.
+//! Writes `collinfo.json`, the list of crawls in a bucket, in the format that Common Crawl's index
+//! server uses: an array of objects with `id`, `name`, `timegate`, `cdx-api`, `from` and `to`.
 //!
-//! Invariants: the bytes are a pure function of the previous list and the crawl; listing a crawl
-//! again replaces its entry; live crawls come first, newest first, then all others in their
-//! previous order; unknown fields are kept. Does not depend on where the list is stored.
+//! Invariants: the bytes depend only on the previous list and the crawl; listing a crawl again
+//! replaces its entry; live crawls are listed first, newest first, then all others in their
+//! previous order; unknown fields are kept. This does not depend on where the list is stored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{crawl_layout::LiveCrawlName, crawl_objects::COLLINFO, date::format_seconds};
 
-/// Maximum bytes of a list: an entry has about 250.
+/// Maximum bytes in a list: an entry has about 250.
 pub const MAX_COLLINFO_BYTES: usize = 16 << 20;
 
 /// Why a crawl cannot be added to the bucket's list.
@@ -19,8 +19,8 @@ pub enum CollinfoError {
     /// The list is too large.
     #[error("{COLLINFO} has more than {MAX_COLLINFO_BYTES} bytes")]
     TooLarge,
-    /// The list is not an array of objects with an id.
-    #[error("{COLLINFO} is no list of crawls: {0}")]
+    /// The list is not an array in which every object has an id.
+    #[error("{COLLINFO} is not a valid list of crawls: {0}")]
     NotAList(String),
 }
 
@@ -31,12 +31,12 @@ pub struct ListedCrawl<'a> {
     pub id: &'a LiveCrawlName,
     /// Its name for people.
     pub name: &'a str,
-    /// URL of the service that serves the index, with `/` at its end. The fields `timegate` and
-    /// `cdx-api` consist of it and the id. Empty if there is none, so that they are relative.
+    /// Base URL of the service that serves the index, with a final `/`. The fields `timegate` and
+    /// `cdx-api` are this URL plus the id. If this is empty, they are relative.
     pub service: &'a str,
-    /// Time of its first capture, in microseconds since 1970 UTC.
+    /// Time of the crawl's first capture, in microseconds since 1970 UTC.
     pub from_micros: i64,
-    /// Time of its last capture, in microseconds since 1970 UTC.
+    /// Time of the crawl's last capture, in microseconds since 1970 UTC.
     pub to_micros: i64,
 }
 
@@ -57,7 +57,8 @@ struct Entry {
     others: Map<String, Value>,
 }
 
-/// Adds a crawl to the bucket's list, which is `None` if there is none. Returns the new list.
+/// Adds a crawl to the bucket's list. `before` is `None` if there is no list yet. Returns the new
+/// list.
 ///
 /// # Errors
 /// Returns an error if the previous list is malformed or too large.
@@ -83,7 +84,8 @@ pub fn add_to_collinfo(
     Ok(bytes)
 }
 
-/// Removes a crawl from the bucket's list. Returns the new list. `None` if the crawl is not in it.
+/// Removes a crawl from the bucket's list. Returns the new list. `None` if the list does not
+/// contain this crawl.
 ///
 /// # Errors
 /// Returns an error if the list is too large or malformed.
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_begins_with_the_newest_live_crawl_and_keeps_the_others() {
+    fn adding_a_crawl_keeps_the_others_and_lists_live_crawls_newest_first() {
         let [old, new] = [1, 2].map(|n| LiveCrawlName::new(DATE * n, 7).unwrap());
         let first = added(None, &old, "my sites");
         let expected = r#"[
@@ -168,13 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_none_is_an_error_that_names_it() {
+    fn a_malformed_list_is_an_error() {
         let id = LiveCrawlName::new(DATE, 7).unwrap();
         let crawl =
             ListedCrawl { id: &id, name: "", service: "", from_micros: 0, to_micros: i64::MAX };
         for bad in ["", "{}", "[1]", "[{}]", r#"[{"id":5}]"#, r#"[{"id":"a"}"#, "\u{0}"] {
             let error = add_to_collinfo(Some(bad.as_bytes()), &crawl).unwrap_err();
-            assert!(error.to_string().starts_with("collinfo.json is no list of crawls: "), "{bad}");
+            let error = error.to_string();
+            assert!(error.starts_with("collinfo.json is not a valid list of crawls: "), "{bad}");
         }
         let large = vec![b' '; MAX_COLLINFO_BYTES + 1];
         assert_eq!(add_to_collinfo(Some(&large), &crawl), Err(CollinfoError::TooLarge));
@@ -183,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_list_or_an_error(
+        fn arbitrary_strings_never_panic_as_lists(
             text in "\\[(\\{\"id\":\"\\PC{0,9}\"\\},?){0,3}\\]?|\\PC*",
         ) {
             let id = LiveCrawlName::new(DATE, 7).unwrap();

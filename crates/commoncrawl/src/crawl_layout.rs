@@ -1,4 +1,4 @@
-//! The names of a live crawl and of its archives, in the layout of Common Crawl's bucket.
+//! Names for a live crawl and its archives, in the layout of Common Crawl's bucket.
 //!
 //! ```text
 //! crawl-data/LIVE-20261123143329-0a1b2c3d/segments/4/warc/\
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Invariant: a generated name parses into its original parts, and no part can lead out of its
-//! directory. Does not depend on the contents of an archive, or on where it is stored.
+//! directory. This does not depend on what an archive contains, or on where it is stored.
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::date::{format_digits, format_seconds};
 
-/// The start of a live crawl's name; names of Common Crawl start with `CC-MAIN-`.
+/// Prefix for the names of live crawls; Common Crawl's own names start with `CC-MAIN-`.
 const LIVE: &str = "LIVE-";
-/// Digits of the time in a name: `yyyymmddhhmmss`.
+/// Digits for the time in a name: `yyyymmddhhmmss`.
 const TIME_DIGITS: usize = 14;
-/// Digits of the number in a name.
+/// Digits for the number in a name.
 const ID_DIGITS: usize = 8;
-/// Maximum bytes of a worker's name: a UUID has 36.
+/// Maximum bytes in a worker's name: a UUID has 36.
 const MAX_WORKER_BYTES: usize = 64;
 
 /// The string is not a name in this layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no {what}: {text:?}")]
+#[error("invalid {what}: {text:?}")]
 pub struct LayoutError {
     what: &'static str,
     /// The first 120 characters.
@@ -38,19 +38,19 @@ impl LayoutError {
     }
 }
 
-/// The name of a live crawl: `LIVE-<yyyymmddhhmmss>-<8 hex>`.
+/// A live crawl's name: `LIVE-<yyyymmddhhmmss>-<8 hex>`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LiveCrawlName(String);
 
 impl LiveCrawlName {
-    /// Creates the name of a crawl that was started at a time in microseconds since 1970. `id`
-    /// distinguishes crawls started in the same second.
+    /// Creates the name for a crawl that started at a time in microseconds since 1970. `id`
+    /// distinguishes crawls that started in the same second.
     ///
     /// # Errors
     /// Returns an error if the year does not have four digits.
     pub fn new(started_micros: i64, id: u32) -> Result<Self, LayoutError> {
         let digits = format_digits(started_micros).ok_or_else(|| {
-            LayoutError::new("time of a crawl's name", &format_seconds(started_micros))
+            LayoutError::new("time for a crawl name", &format_seconds(started_micros))
         })?;
         Ok(Self(format!("{LIVE}{digits}-{id:08x}")))
     }
@@ -66,7 +66,7 @@ impl LiveCrawlName {
             let is_time = time.len() == TIME_DIGITS && time.bytes().all(|b| b.is_ascii_digit());
             is_time && id.len() == ID_DIGITS && id.bytes().all(is_hex)
         });
-        is_name.then(|| Self(text.to_owned())).ok_or_else(|| LayoutError::new("live crawl", text))
+        is_name.then(|| Self(text.to_owned())).ok_or_else(|| LayoutError::new("crawl name", text))
     }
 
     /// Returns the name.
@@ -82,7 +82,7 @@ impl fmt::Display for LiveCrawlName {
     }
 }
 
-/// A subset of archives, with its own directory.
+/// A subset of the archives, with its own directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ArchiveSubset {
     /// Responses with status 200.
@@ -91,7 +91,7 @@ pub enum ArchiveSubset {
     CrawlDiagnostics,
     /// Responses to requests for robots.txt.
     RobotsTxt,
-    /// Images and other parts of pages.
+    /// Images and other parts that pages use.
     Media,
 }
 
@@ -99,7 +99,7 @@ impl ArchiveSubset {
     /// All subsets.
     pub const ALL: [Self; 4] = [Self::Warc, Self::CrawlDiagnostics, Self::RobotsTxt, Self::Media];
 
-    /// Returns the name of the directory, and of the subset in the index.
+    /// Returns the directory's name. The index uses this name for the subset, too.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -110,13 +110,13 @@ impl ArchiveSubset {
         }
     }
 
-    /// Returns the subset with this name. `None` if there is none.
+    /// Returns the subset with this name. `None` if the name is unknown.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subset| subset.as_str() == name)
     }
 
-    /// Returns the file name of the subset's archive list, such as `non200responses.paths.gz`.
+    /// Returns the file name for the subset's archive list, such as `non200responses.paths.gz`.
     #[must_use]
     pub fn list_name(self) -> &'static str {
         match self {
@@ -134,7 +134,7 @@ impl fmt::Display for ArchiveSubset {
     }
 }
 
-/// The name of an archive of a live crawl.
+/// The name of an archive in a live crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ArchiveName {
     crawl: LiveCrawlName,
@@ -145,8 +145,8 @@ pub struct ArchiveName {
 }
 
 impl ArchiveName {
-    /// Creates the name of an archive. `number` counts the archives of a worker, which must not
-    /// reuse one; `segment` groups archives of a crawl.
+    /// Creates an archive's name. `number` counts a worker's archives, and the worker must not
+    /// reuse one; `segment` groups archives in a crawl.
     ///
     /// # Errors
     /// Returns an error if the worker's name is empty, longer than 64 bytes, or has characters
@@ -160,7 +160,7 @@ impl ArchiveName {
     ) -> Result<Self, LayoutError> {
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         if worker.is_empty() || worker.len() > MAX_WORKER_BYTES || !worker.bytes().all(is_letter) {
-            return Err(LayoutError::new("name of a worker", worker));
+            return Err(LayoutError::new("worker name", worker));
         }
         Ok(Self { crawl, subset, segment, worker: worker.to_owned(), number })
     }
@@ -183,10 +183,10 @@ impl ArchiveName {
         };
         // Numbers also have other spellings, such as `+1` and `01`.
         let is_same = |name: &Self| name.object() == object;
-        read().filter(is_same).ok_or_else(|| LayoutError::new("archive of a live crawl", object))
+        read().filter(is_same).ok_or_else(|| LayoutError::new("archive name", object))
     }
 
-    /// Returns the subset of the archive.
+    /// Returns the archive's subset.
     #[must_use]
     pub fn subset(&self) -> ArchiveSubset {
         self.subset
@@ -204,13 +204,13 @@ impl ArchiveName {
         &self.crawl
     }
 
-    /// Returns the file name without directories, which the archive's `warcinfo` record contains.
+    /// Returns the file name without directories, as in the archive's `warcinfo` record.
     #[must_use]
     pub fn file(&self) -> String {
         format!("{}-{}-{}.warc.gz", self.crawl, self.worker, self.number)
     }
 
-    /// Returns the name of the object in a store.
+    /// Returns the archive's object name in a store.
     #[must_use]
     pub fn object(&self) -> String {
         let (crawl, segment, subset) = (&self.crawl, self.segment, self.subset.as_str());
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_layout() {
+    fn names_follow_the_bucket_layout() {
         let crawl = LiveCrawlName::new(1_767_225_599_000_000, 0x0a1b_2c3d).unwrap();
         assert_eq!(crawl.as_str(), "LIVE-20251231235959-0a1b2c3d");
         let name = ArchiveName::new(crawl, ArchiveSubset::CrawlDiagnostics, 4, "w-1", 7).unwrap();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn invalid_names_are_rejected() {
         for text in [
             "",
             "LIVE-",
@@ -267,7 +267,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_is_read_back(
+        fn names_round_trip(
             micros in 0_i64..250_000_000_000_000_000, id: u32, segment: u64, number: u64,
             worker in "[a-zA-Z0-9_-]{1,64}",
             subset in prop::sample::select(&ArchiveSubset::ALL[..]),
@@ -279,7 +279,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_name_or_an_error(text in "(crawl-data/|LIVE-|[0-9a-f/-]|\\PC){0,40}") {
+        fn arbitrary_names_never_panic(text in "(crawl-data/|LIVE-|[0-9a-f/-]|\\PC){0,40}") {
             let _ = (LiveCrawlName::parse(&text), ArchiveName::parse(&text));
         }
     }

@@ -1,27 +1,28 @@
-//! Names of a live crawl's objects other than archives: lists, documents, and indexes.
+//! Names for a live crawl's objects other than archives: lists, documents, and indexes.
 //!
 //! All except the list of crawls are below the crawl's prefix, with the layout of Common Crawl's
-//! bucket. Does not depend on the contents of files.
+//! bucket. This does not depend on what the files contain.
 
 use crate::crawl_layout::{ArchiveSubset, LiveCrawlName};
 
-/// The list of crawls, at the root of the bucket.
+/// The list of crawls, at the bucket's root.
 pub const COLLINFO: &str = "collinfo.json";
 
 impl LiveCrawlName {
-    /// Returns the prefix of the crawl: `crawl-data/<name>/`.
+    /// Returns the crawl's prefix: `crawl-data/<name>/`.
     #[must_use]
     pub fn folder(&self) -> String {
         format!("crawl-data/{self}/")
     }
 
-    /// Returns the list of a subset's archives: `crawl-data/<name>/warc.paths.gz`.
+    /// Returns the list with a subset's archives: `crawl-data/<name>/warc.paths.gz`.
     #[must_use]
     pub fn archive_list(&self, subset: ArchiveSubset) -> String {
         self.folder() + subset.list_name()
     }
 
-    /// Returns the list of the columnar index's files: `crawl-data/<name>/cc-index-table.paths.gz`.
+    /// Returns the list with the columnar index's files:
+    /// `crawl-data/<name>/cc-index-table.paths.gz`.
     #[must_use]
     pub fn table_list(&self) -> String {
         self.folder() + "cc-index-table.paths.gz"
@@ -33,7 +34,7 @@ impl LiveCrawlName {
         self.folder() + "crawl.json"
     }
 
-    /// Returns a file of the columnar index, which below the crawl's prefix is
+    /// Returns a file in the columnar index. Below the crawl's prefix this is
     /// `cc-index/table/cc-main/warc/crawl=<name>/subset=warc/part-00000.gz.parquet`.
     #[must_use]
     pub fn table_part(&self, subset: ArchiveSubset, part: u32) -> String {
@@ -44,16 +45,16 @@ impl LiveCrawlName {
         )
     }
 
-    /// Returns a file of the CDXJ index: `crawl-data/<name>/cc-index/collections/<name>/indexes/`
+    /// Returns a file in the CDXJ index: `crawl-data/<name>/cc-index/collections/<name>/indexes/`
     /// and [`cdxj_file`].
     #[must_use]
     pub fn cdxj_part(&self, part: u32) -> String {
         self.cdxj_folder() + &cdxj_file(part)
     }
 
-    /// Returns the list of blocks of a CDXJ index file, in the same directory: `cluster.idx` if
-    /// there is one file, else `cluster-00000.idx`. Each file has its own, because the keys of
-    /// files overlap.
+    /// Returns the block list for a CDXJ index file, in the same directory: `cluster.idx` if there
+    /// is one file, else `cluster-00000.idx`. Each file has its own list, because the files' keys
+    /// overlap.
     #[must_use]
     pub fn cluster_index(&self, part: u32, parts: u32) -> String {
         match parts {
@@ -62,13 +63,13 @@ impl LiveCrawlName {
         }
     }
 
-    /// Returns the prefix of the archives: `crawl-data/<name>/segments/`.
+    /// Returns the archives' prefix: `crawl-data/<name>/segments/`.
     #[must_use]
     pub fn segments(&self) -> String {
         self.folder() + "segments/"
     }
 
-    /// Returns the prefix of the columnar index: `crawl-data/<name>/cc-index/table/`.
+    /// Returns the columnar index's prefix: `crawl-data/<name>/cc-index/table/`.
     #[must_use]
     pub fn tables(&self) -> String {
         self.folder() + "cc-index/table/"
@@ -79,7 +80,7 @@ impl LiveCrawlName {
     }
 }
 
-/// Returns the file name of a part of a CDXJ index: `cdx-00000.gz`.
+/// Returns the file name for a part of a CDXJ index: `cdx-00000.gz`.
 #[must_use]
 pub fn cdxj_file(part: u32) -> String {
     format!("cdx-{part:05}.gz")
@@ -91,7 +92,7 @@ mod tests {
     use crate::index::paths::{paths_list, warc_subset_files};
 
     #[test]
-    fn names_are_those_of_common_crawls_bucket_in_the_folder_of_the_crawl() {
+    fn object_names_match_common_crawls_bucket() {
         let crawl = LiveCrawlName::parse("LIVE-20251231235959-0a1b2c3d").unwrap();
         let folder = "crawl-data/LIVE-20251231235959-0a1b2c3d/";
         assert_eq!(crawl.table_list(), paths_list(crawl.as_str()));

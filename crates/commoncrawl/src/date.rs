@@ -1,6 +1,6 @@
 //! Formats times, given in microseconds since 1970, for WARC headers and indexes.
 //!
-//! Invariant: every `i64` can be formatted. Does not depend on the current time.
+//! Invariant: every `i64` can be formatted. This does not depend on the current time.
 
 const SECOND_MICROS: i64 = 1_000_000;
 const DAY_SECONDS: i64 = 86_400;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_times_have_known_texts() {
+    fn known_times_are_formatted() {
         // date -u -d @N +%FT%TZ
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00Z"),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_extremes_have_a_text_too() {
+    fn extreme_times_are_formatted() {
         assert!(format_micros(i64::MIN).starts_with("-290308-12-21T19:59:05"));
         assert!(format_micros(i64::MAX).starts_with("294247-01-10T04:00:54"));
         assert_eq!([i64::MIN, i64::MAX].map(format_digits), [None, None]);

@@ -1,8 +1,8 @@
-//! Writes `crawl.json`, the final document of a live crawl: its settings, how it ended, and how
-//! much it stored.
+//! Writes `crawl.json`, a live crawl's final document: its settings, how it ended, and how much it
+//! stored.
 //!
-//! Invariant: the bytes are a pure function of the values; keys have a fixed order. Does not depend
-//! on the meaning of settings.
+//! Invariant: the bytes depend only on the values; keys have a fixed order. This does not depend on
+//! what the settings mean.
 
 use std::collections::BTreeMap;
 
@@ -26,24 +26,24 @@ pub struct EndedCrawl {
     pub finished_micros: i64,
     /// Reason for its end, such as `empty` or `limit`.
     pub ended_by: String,
-    /// The settings that were frozen with it.
+    /// The settings that were frozen when this crawl started.
     #[serde(serialize_with = "in_order")]
     pub settings: Value,
-    /// Counts of its stored data.
+    /// How much data this crawl stored.
     pub counts: EndedCrawlCounts,
 }
 
-/// Counts of a live crawl's stored data.
+/// How much data a live crawl stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EndedCrawlCounts {
-    /// Rows of its index.
+    /// Rows in its index.
     pub captures: u64,
-    /// Rows of its index by subset. A missing subset has none.
+    /// Rows in its index by subset. A subset without rows is missing.
     #[serde(serialize_with = "by_name")]
     pub by_subset: BTreeMap<ArchiveSubset, u64>,
-    /// Number of archives.
+    /// Archives that this crawl wrote.
     pub archives: u64,
-    /// Bytes of the archives.
+    /// Total bytes in these archives.
     pub bytes: u64,
     /// Home pages whose row points to the page that they redirect to.
     pub home_redirects: u64,
@@ -52,7 +52,7 @@ pub struct EndedCrawlCounts {
 }
 
 impl EndedCrawl {
-    /// Returns the contents of `crawl.json`: UTF-8, indented, with a line end.
+    /// Returns the content for `crawl.json`: UTF-8, indented, with a line end.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).expect("all keys are texts");
@@ -76,7 +76,7 @@ fn by_name<S: Serializer>(
     map.end()
 }
 
-/// Writes the keys of all objects in byte order. If another package enables it, the maps of
+/// Writes all objects' keys in byte order. If another package enables this feature, the maps in
 /// `serde_json` keep the insertion order instead.
 fn in_order<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
     sorted(value).serialize(serializer)
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_has_one_form() {
+    fn the_document_is_deterministic() {
         let crawl = EndedCrawl {
             name: "LIVE-20251231235959-0a1b2c3d".into(),
             id: "0198".into(),

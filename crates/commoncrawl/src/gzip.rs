@@ -1,6 +1,6 @@
 //! Compresses bytes in memory as one gzip member (RFC 1952).
 //!
-//! Invariant: the member is a pure function of the bytes, because it has no time and no name.
+//! Invariant: the member depends only on the bytes, because it has no time and no name.
 
 use libdeflater::{CompressionLvl, Compressor};
 

@@ -1,11 +1,12 @@
-//! Reads the first part of Common Crawl's host ranks, which it publishes with its web graphs.
+//! Reads the first part of Common Crawl's host ranks. They are published with its web graphs.
 //!
-//! Format of `projects/hyperlinkgraph/<graph>/host/<graph>-host-ranks.txt.gz`: gzip of lines with
-//! tab-separated fields, sorted by rank in harmonic centrality. The first line names the fields:
-//! `#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev`. Labels of a host are in reverse order
-//! (`com.google.maps`), without a leading `www`.
+//! Format of `projects/hyperlinkgraph/<graph>/host/<graph>-host-ranks.txt.gz`: gzip, with
+//! tab-separated fields in each line, sorted by rank in harmonic centrality. The first line names
+//! the fields: `#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev`. A host's labels are in
+//! reverse order (`com.google.maps`), without a leading `www`.
 //!
-//! Invariant: identical bytes yield identical hosts. Does not depend on the source of the bytes.
+//! Invariant: identical bytes yield identical hosts. This does not depend on where the bytes come
+//! from.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 
@@ -13,41 +14,41 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::MAX_HOSTNAME_BYTES;
 
-/// The prefix of all web graphs in the bucket.
+/// The prefix for all web graphs in the bucket.
 pub const GRAPHS: &str = "projects/hyperlinkgraph/";
 /// Common Crawl's list of web graphs, newest first, on its index server.
 pub const GRAPH_LIST: &str = "graphinfo.json";
-/// Maximum bytes of a line; hostnames have at most 253.
+/// Maximum bytes in a line; hostnames have at most 253.
 const MAX_LINE_BYTES: usize = 1_024;
 
 /// Why bytes are not host ranks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostRanksError {
     /// The bytes are not gzip, or are corrupt.
-    #[error("it is no gzip file: {0}")]
+    #[error("invalid gzip file: {0}")]
     Gzip(String),
     /// The first line does not name the fields.
-    #[error("its first line does not name #harmonicc_pos and #host_rev: {0:?}")]
+    #[error("the first line does not name #harmonicc_pos and #host_rev: {0:?}")]
     NoHeader(String),
     /// A line has too few fields or an invalid hostname.
-    #[error("line {line} does not hold a position and a host: {text:?}")]
+    #[error("line {line} does not contain a position and a host: {text:?}")]
     BadLine {
         /// Line number, from 1.
         line: usize,
-        /// The first 80 characters of the line.
+        /// The line's first 80 characters.
         text: String,
     },
-    /// There is no line after the first one.
-    #[error("it names no host")]
+    /// There are no lines after the first one.
+    #[error("the file contains no hosts")]
     Empty,
-    /// The list of web graphs is invalid or names none.
-    #[error("the list of web graphs is not what it should be: {0}")]
+    /// The list of web graphs is invalid or empty.
+    #[error("the list of web graphs is malformed: {0}")]
     Graphs(String),
 }
 
-/// Returns the first `most` hosts of the file that starts with `gzip`, best first. The bytes may
-/// end anywhere: an incomplete line is skipped. A name that is not a hostname of the public web
-/// keeps its position as an empty string.
+/// Returns the first `most` hosts in the file that starts with `gzip`, best first. The bytes may
+/// end anywhere: an incomplete line is skipped. A name that is not a public hostname keeps its
+/// position as an empty string.
 ///
 /// # Errors
 /// Returns an error if the bytes are not the start of such a file.
@@ -75,7 +76,7 @@ pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRank
     }
 }
 
-/// Returns the next complete line without its line end. `None` at the end of the bytes.
+/// Returns the next complete line without its line end. `None` at the bytes' end.
 fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError> {
     let mut line = Vec::new();
     loop {
@@ -103,8 +104,8 @@ fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError>
     }
 }
 
-/// Returns true for a name of letters, digits, hyphens, underscores and dots. The hosts of the
-/// scan's index are checked by more rules, so that ranks of other names are never looked up.
+/// Returns true if a name consists only of letters, digits, hyphens, underscores and dots. Hosts in
+/// the scan's index pass stricter checks, so this never looks up ranks for other names.
 fn is_hostname(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     name.len() <= MAX_HOSTNAME_BYTES && name.bytes().all(is_plain)
@@ -114,13 +115,13 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// Returns the path of a web graph's ranks in the bucket.
+/// Returns the path to a web graph's ranks in the bucket.
 #[must_use]
 pub fn host_ranks_path(graph: &str) -> String {
     format!("{GRAPHS}{graph}/host/{graph}-host-ranks.txt.gz")
 }
 
-/// Returns the names of the web graphs in Common Crawl's list, in its order, newest first.
+/// Returns the web graphs' names in Common Crawl's list, in its order, newest first.
 ///
 /// # Errors
 /// Returns an error if the list is not an array of objects with an `id`.
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_come_in_their_order_and_the_right_way_round() {
+    fn hosts_keep_their_order_and_labels_are_reversed() {
         let text = format!(
             "{HEADER}1\t3.4E7\t3\t0.005\tcom.facebook\n2\t3.4E7\t2\t0.007\tcom.googleapis.fonts\n\
              3\t3.0E7\t1\t0.008\tnot a host\n4\t3.0E7\t1\t0.008\torg.wikipedia.en\n"
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_part_of_a_file_gives_the_lines_that_are_whole() {
+    fn a_truncated_file_gives_its_complete_lines() {
         let lines: String =
             (0..5_000).map(|i| format!("{i}\t1\t{i}\t1\tcom.name{}\n", i * 7_919)).collect();
         let whole = gzip(&(HEADER.to_owned() + &lines));
@@ -182,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_refused_with_what_is_wrong() {
+    fn invalid_files_are_rejected_with_the_reason() {
         let refused = |bytes: &[u8]| read_host_ranks(bytes, 9).unwrap_err().to_string();
-        assert!(refused(b"<html>no</html>").contains("no gzip"));
+        assert!(refused(b"<html>no</html>").contains("invalid gzip"));
         assert!(refused(&gzip("a\tb\n")).contains("#host_rev"));
         assert!(refused(&gzip(HEADER)).contains("no host"));
         assert!(refused(&gzip(&format!("{HEADER}1\t2\n"))).contains("line 2"));
@@ -194,7 +195,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_give_hosts_or_an_error(
+        fn arbitrary_bytes_never_panic_as_ranks(
             bytes in prop::collection::vec(any::<u8>(), 0..2_000),
             lines in "([0-9]{1,3}\t[^\n]{0,40}\t?[a-z.\t]{0,300}\n?){0,20}",
             cut in 0_usize..400,
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_graphs_names_paths_of_ranks() {
+    fn graph_ids_give_the_paths_of_their_ranks() {
         let list = br#"[{"id": "cc-main-2026-mar-apr-may", "x": 1}, {"id": "../x"}]"#;
         let ids = graph_ids(list).unwrap();
         assert_eq!(ids, ["cc-main-2026-mar-apr-may"]);

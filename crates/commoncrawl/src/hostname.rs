@@ -1,9 +1,9 @@
-//! Checks the hostnames of the index, converts them to their canonical form, and computes the hash
-//! that orders them.
+//! Checks the index's hostnames, converts them to their canonical form, and computes the hash that
+//! orders them.
 //!
 //! Invariants: a hostname that passed [`check_hostname`] can be inserted between `https://` and `/`
-//! without changing the meaning of the URL; all names of one host have one canonical form, which is
-//! a URL's host by the URL Standard. Does not depend on DNS, the public suffix list, or which
+//! without changing the URL's meaning; all names for one host have one canonical form, which is a
+//! URL's host by the URL Standard. This does not depend on DNS, the public suffix list, or which
 //! addresses are public.
 
 use std::{
@@ -14,10 +14,10 @@ use std::{
 use idna::AsciiDenyList;
 use sha2::{Digest, Sha256};
 
-/// Maximum bytes of a hostname (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
+/// Maximum bytes in a hostname (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
 pub const MAX_HOSTNAME_BYTES: usize = 253;
 
-/// Maximum bytes of a label (RFC 1035 2.3.4).
+/// Maximum bytes in a label (RFC 1035 2.3.4).
 const MAX_LABEL_BYTES: usize = 63;
 
 /// Why a hostname is not acceptable.
@@ -32,8 +32,8 @@ pub enum HostnameError {
     /// The hostname contains an upper-case letter. The index has only lower-case hostnames.
     #[error("hostname has an upper-case letter")]
     UpperCase,
-    /// The hostname contains a character that ends or changes the host part of a URL.
-    #[error("hostname has a character that no host may have")]
+    /// The hostname contains a character that ends or changes a URL's host part.
+    #[error("hostname has a forbidden character")]
     ForbiddenCharacter,
     /// A label is empty, or longer than [`MAX_LABEL_BYTES`].
     #[error("hostname has a label that is empty or longer than {MAX_LABEL_BYTES} bytes")]
@@ -42,12 +42,12 @@ pub enum HostnameError {
     #[error("hostname is a wildcard")]
     Wildcard,
     /// The hostname is invalid by UTS 46: Unicode without a punycode form, or wrong punycode.
-    #[error("hostname is no valid international name")]
+    #[error("hostname is not a valid international name")]
     International,
-    /// The hostname ends in a number, but is not an address of four numbers.
-    #[error("hostname ends in a number, but is no address")]
+    /// The hostname ends in a number, but is not an address with four numbers.
+    #[error("hostname ends in a number, but is not an address")]
     Address,
-    /// The hostname has one label, names a private network, or is an address of one.
+    /// The hostname has one label, names a private network, or is a private address.
     #[error("hostname does not belong to the public internet")]
     NotPublic,
 }
@@ -94,8 +94,8 @@ pub struct Hostname<'a> {
 /// Suffixes without public hosts: RFC 6761 and 6762, ICANN's `.internal`, RFC 8375.
 const PRIVATE_SUFFIXES: [&str; 4] = [".localhost", ".local", ".internal", ".home.arpa"];
 
-/// Returns the canonical form of a hostname in the index, which is that of the URL Standard without
-/// a dot at the end. The caller decides which addresses are public.
+/// Returns the canonical form for a hostname in the index: the URL Standard's form, without a dot
+/// at the end. The caller decides which addresses are public.
 ///
 /// # Errors
 /// Returns the rule that the hostname breaks.
@@ -131,7 +131,7 @@ pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError>
     if PRIVATE_SUFFIXES.iter().any(|suffix| text.ends_with(suffix)) || text == "home.arpa" {
         return Err(HostnameError::NotPublic);
     }
-    // "Ends in a number" of the URL Standard: such a host is an address, or the URL is invalid.
+    // "Ends in a number" in the URL Standard: such a host is an address, or the URL is invalid.
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
         || last.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
     let address = if is_number {
@@ -164,9 +164,8 @@ fn without_last_dot(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Checks that `hostname` is in lower case, 1 to 253 bytes long, and free of the characters that
-/// the URL Standard forbids in a host ("forbidden domain code point"). A bracketed IPv6 address
-/// passes.
+/// Checks that `hostname` is in lower case, 1 to 253 bytes long, and without characters that the
+/// URL Standard forbids in a host ("forbidden domain code point"). A bracketed IPv6 address passes.
 ///
 /// # Errors
 /// Returns the first rule that the hostname breaks.
@@ -194,8 +193,8 @@ fn is_forbidden(character: char) -> bool {
     character.is_control() || character.is_whitespace() || r#"#%/:<>?@[\]^|"#.contains(character)
 }
 
-/// Returns the 64-bit hash of a hostname: the first 8 bytes of SHA-256(hostname), big-endian. It
-/// determines the shard of a host and the order of tabs within a shard.
+/// Returns the 64-bit hash for a hostname: the first 8 bytes of SHA-256(hostname), big-endian. This
+/// hash determines the host's shard, and the order of tabs within a shard.
 pub fn hostname_hash(hostname: &str) -> u64 {
     let digest: [u8; 32] = Sha256::digest(hostname.as_bytes()).into();
     let [a, b, c, d, e, f, g, h, ..] = digest;
@@ -207,15 +206,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_is_the_head_of_sha_256() {
+    fn the_hash_is_the_start_of_sha_256() {
         // printf example.com | sha256sum
         assert_eq!(hostname_hash("example.com"), 0xa379_a6f6_eeaf_b9a5);
-        // SHA-256 of no bytes, FIPS 180-4.
+        // SHA-256 of zero bytes, FIPS 180-4.
         assert_eq!(hostname_hash(""), 0xe3b0_c442_98fc_1c14);
     }
 
     #[test]
-    fn ordinary_hostnames_pass() {
+    fn ordinary_hostnames_are_accepted() {
         let long = format!("{}.example", "a".repeat(MAX_HOSTNAME_BYTES - 8));
         for hostname in ["example.com", "xn--bcher-kva.example", "_dmarc.a.b", "bücher.example"] {
             assert_eq!(check_hostname(hostname), Ok(()), "{hostname}");
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_one_host_have_one_form() {
+    fn names_for_one_host_have_one_canonical_form() {
         let canonical = |name: &str| canonical_hostname(name).map(|host| host.text.into_owned());
         for (name, form) in [
             ("example.com", "example.com"),
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_public_host_are_refused_by_reason() {
+    fn names_of_non_public_hosts_are_rejected_with_the_reason() {
         let label = |length| format!("{}.example", "a".repeat(length));
         let long = format!("{}example", "a1234567.".repeat(28));
         let cases = [
@@ -285,14 +284,14 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_has_a_name_of_its_own() {
+    fn every_reason_has_a_distinct_name() {
         let names: std::collections::BTreeSet<_> =
             HostnameError::ALL.iter().map(|reason| reason.as_str()).collect();
         assert_eq!(names.len(), HostnameError::ALL.len());
     }
 
     #[test]
-    fn hostnames_that_would_change_a_url_do_not_pass() {
+    fn hostnames_that_would_change_a_url_are_rejected() {
         assert_eq!(check_hostname(""), Err(HostnameError::Empty));
         assert_eq!(check_hostname(&"a".repeat(254)), Err(HostnameError::TooLong));
         assert_eq!(check_hostname("Example.com"), Err(HostnameError::UpperCase));

@@ -1,10 +1,10 @@
 //! The parts of an absolute `http` or `https` URL, as written.
 //!
-//! Nothing is decoded or changed, so the parts equal the columns of the index. A URL that was
-//! serialized by the URL Standard splits here as it does there. Does not depend on the meaning of
-//! parts.
+//! Nothing is decoded or changed, so the parts equal the index's columns. If a URL was serialized
+//! by the URL Standard, this gives the standard's parts. This does not depend on what the parts
+//! mean.
 
-/// Maximum length of a URL in bytes. Crawls store no URL over about 2,000; this bounds the work for
+/// Maximum URL length in bytes. Crawls store only URLs up to about 2,000; this bounds the work for
 /// any input.
 pub const MAX_URL_BYTES: usize = 16 << 10;
 
@@ -15,28 +15,28 @@ pub enum CaptureUrlError {
     #[error("the URL has more than {MAX_URL_BYTES} bytes")]
     TooLong,
     /// The URL does not start with `http:` or `https:`.
-    #[error("the URL is none of http or https")]
+    #[error("the URL is neither http nor https")]
     Scheme,
     /// The URL has no host.
     #[error("the URL has no host")]
     Host,
     /// The port is not a number, or greater than 65,535.
-    #[error("the port of the URL is no number up to 65,535")]
+    #[error("the port is not a number up to 65,535")]
     Port,
 }
 
-/// The parts of a URL.
+/// A URL's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HttpUrl<'a> {
     /// Whether the scheme is `https`.
     pub(crate) is_https: bool,
     /// The host without user name and port; an IPv6 address has its brackets. Never empty.
     pub(crate) host: &'a str,
-    /// The port. `None` if the URL has none.
+    /// The port. `None` if the URL does not specify it.
     pub(crate) port: Option<u16>,
     /// The path. It is empty or starts with `/`.
     pub(crate) path: &'a str,
-    /// The part after the first `?`. `None` if there is none.
+    /// The part after the first `?`. `None` without a `?`.
     pub(crate) query: Option<&'a str>,
 }
 
@@ -67,13 +67,13 @@ impl<'a> HttpUrl<'a> {
         Ok(Self { is_https, host, port, path, query })
     }
 
-    /// Returns the port. `None` if it is the scheme's default.
+    /// Returns the port. `None` if this is the scheme's default.
     pub(crate) fn unusual_port(&self) -> Option<u16> {
         let usual = if self.is_https { 443 } else { 80 };
         self.port.filter(|port| *port != usual && *port != 0)
     }
 
-    /// Returns the name of the scheme in lower case.
+    /// Returns the scheme's name in lower case.
     pub(crate) fn scheme(&self) -> &'static str {
         if self.is_https { "https" } else { "http" }
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_split_as_it_is_written() {
+    fn a_url_is_split_without_changes() {
         let url = HttpUrl::parse("HTTPS://u:p@A.example:8443/P//q?x=1?y#f?").unwrap();
         let expected = HttpUrl {
             is_https: true,
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_of_a_capture_is_refused_by_reason() {
+    fn invalid_capture_urls_are_rejected_with_the_reason() {
         let long = format!("http://a/{}", "b".repeat(MAX_URL_BYTES));
         for (text, reason) in [
             ("", CaptureUrlError::Scheme),

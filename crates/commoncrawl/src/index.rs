@@ -1,7 +1,7 @@
 //! The columnar index: finds the best capture of each host in a parquet file of the crawl, and
 //! writes such files for a live crawl ([`write`](mod@write)).
 //!
-//! The caller has the bytes of the file. [`IndexReader`] returns the byte ranges that it needs, the
+//! The caller has the file's bytes. [`IndexReader`] returns the byte ranges that it needs, the
 //! caller supplies them, and the reader returns captures. It reads only the needed columns, a
 //! window of a row group at a time, inflates only pages in which a row may pass the filter, and
 //! removes duplicates on the way. The parquet crate reads the metadata; pages are read here,
@@ -9,8 +9,8 @@
 //! (docs/decisions/0143-index-reader.md), except values in encodings that no crawl has had, which
 //! the crate decodes.
 //!
-//! Invariants: memory does not grow with the size of the file; [`IndexCounts`] accounts for every
-//! row that was read; the captures depend only on the file and the options. Does not depend on
+//! Invariants: memory does not grow with the file's size; [`IndexCounts`] accounts for every row
+//! that was read; the captures depend only on the file and the options. This does not depend on
 //! where the file is stored, on the number of files, or on how captures are used.
 
 mod capture;

@@ -1,8 +1,8 @@
 //! Writes the lists of a crawl's files: `warc.paths.gz`, `cc-index-table.paths.gz` and others.
 //!
 //! Format: one path per line, relative to the bucket, compressed as one gzip member (Common Crawl's
-//! `*.paths.gz`). Invariants: the bytes are a pure function of the set of paths; the reader of
-//! lists ([`crate::index::paths`]) accepts each. Does not depend on the contents of files.
+//! `*.paths.gz`). Invariants: the bytes depend only on which paths are given; the list reader
+//! ([`crate::index::paths`]) accepts each list. This does not depend on what the files contain.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathListError {
     /// A path could lead out of the bucket, or break its line.
-    #[error("{path:?} is no relative path")]
+    #[error("{path:?} is not a relative path")]
     NotAPath {
-        /// The first 120 characters of the path.
+        /// The path's first 120 characters.
         path: String,
     },
     /// The list would be larger than its reader accepts.
@@ -25,7 +25,7 @@ pub enum PathListError {
     TooLarge,
 }
 
-/// Returns the list of `paths`, in byte order and without duplicates.
+/// Returns the list with `paths`, in byte order and without duplicates.
 ///
 /// # Errors
 /// Returns an error if a path is not relative, or if the list is too long.
@@ -33,7 +33,7 @@ pub fn path_list<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<Vec<u8>
     let paths: BTreeSet<&str> = paths.into_iter().collect();
     let mut lines = String::new();
     for path in paths {
-        // The reader trims white space at both ends of a line.
+        // The reader trims white space on both sides of a line.
         if !is_relative_path(path) || path.trim() != path {
             return Err(PathListError::NotAPath { path: path.chars().take(120).collect() });
         }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused_by_name() {
+    fn invalid_paths_are_rejected_by_name() {
         for path in ["", "/a", "../a", "a\nb", "a\\b", " a", "a ", "a\u{a0}"] {
             let error = path_list(["a/1", path]).unwrap_err();
             assert_eq!(error, PathListError::NotAPath { path: path.to_owned() });
@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_reader_of_lists_reads_any_list(
+        fn the_list_reader_accepts_any_list(
             names in prop::collection::btree_set("[!-\\[\\]-~é]{1,20}", 1..30),
         ) {
             let is_name = |name: &String| !name.contains('/');

@@ -1,19 +1,18 @@
-//! The sort key of captures in an index: the Sort-friendly URI Reordering Transform.
+//! The sort key for captures in an index: the Sort-friendly URI Reordering Transform.
 //!
 //! ```text
 //! https://www.Example.com:8443/b/../A/?y=2&x=1#top   ->   com,example:8443)/a?x=1&y=2
 //! ```
 //!
-//! The keys equal the column `url_surtkey` of Common Crawl's index and those of pywb, which follow
-//! the rules of the Internet Archive: scheme, user name, `www`, default port, fragment, session ids
-//! and slashes at the end are removed, the labels of the host are reversed, escapes are decoded
-//! repeatedly and encoded once, the query is sorted, and everything is in lower case. The rules
-//! were found by comparing keys: those in recorded index files, and those of generated URLs with
-//! the output of the program `surt` (docs/decisions/0087-index-of-a-live-crawl.md says where they
-//! differ).
+//! The keys equal the column `url_surtkey` in Common Crawl's index, and pywb's keys. They follow
+//! the Internet Archive's rules: scheme, user name, `www`, default port, fragment, session ids and
+//! slashes at the end are removed, the host's labels are reversed, escapes are decoded repeatedly
+//! and encoded once, the query is sorted, and everything is in lower case. We found these rules by
+//! comparing keys with recorded index files, and with the output of the program `surt` for
+//! generated URLs (docs/decisions/0087-index-of-a-live-crawl.md lists the differences).
 //!
-//! Invariants: a key is ASCII without spaces and control characters, so that a line of an index can
-//! start with it; equal URLs have equal keys. Does not depend on the page at the URL.
+//! Invariants: a key is ASCII without spaces and control characters, so that a line in an index can
+//! start with it; equal URLs have equal keys. This does not depend on the page at the URL.
 
 mod session;
 
@@ -24,8 +23,8 @@ use idna::AsciiDenyList;
 use self::session::{without_session_in_path, without_session_in_query};
 use crate::http_url::{CaptureUrlError, HttpUrl};
 
-/// Returns the key of an `http` or `https` URL, such as `com,example)/path?query`. An escaped byte
-/// takes three bytes in it, a character of an international name can take more.
+/// Returns the key for an `http` or `https` URL, such as `com,example)/path?query`. An escaped byte
+/// takes three bytes in the key, a character in an international name can take more.
 ///
 /// # Errors
 /// Returns an error if the string is not such a URL, or longer than
@@ -57,13 +56,13 @@ fn without_line_ends(url: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the labels of a host in reverse order, joined by commas.
+/// Returns a host's labels in reverse order, joined by commas.
 fn host_key(host: &str) -> Result<String, CaptureUrlError> {
     let unescaped = String::from_utf8_lossy(&unescaped(host)).into_owned();
     let ascii = if unescaped.is_ascii() {
         unescaped
     } else {
-        // Invalid bytes are not part of a name.
+        // Invalid bytes do not belong to a name.
         let text = unescaped.replace(char::REPLACEMENT_CHARACTER, "");
         let name = idna::domain_to_ascii_cow(text.as_bytes(), AsciiDenyList::EMPTY);
         name.map(Cow::into_owned).unwrap_or(text)
@@ -89,7 +88,7 @@ fn path_key(path: &str) -> String {
     for segment in unescaped.split(|byte| *byte == b'/').skip(1) {
         match segment {
             b"." => {}
-            // At the root it is kept, and the next `..` removes it, as in the keys of the index.
+            // At the root this `..` is kept, and the next `..` removes it, as in the index's keys.
             b".." if segments.pop().is_none() => segments.push(b".."),
             b".." => {}
             _ => segments.push(segment),
@@ -117,7 +116,7 @@ fn query_key(query: &str) -> String {
     parts.join("&")
 }
 
-/// Decodes escapes (`%41`) until none is left, including those that result from decoding (`%2541`).
+/// Decodes escapes (`%41`) repeatedly, including those that result from decoding (`%2541`).
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = Vec::with_capacity(text.len());
     for byte in text.bytes() {

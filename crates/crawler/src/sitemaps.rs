@@ -8,7 +8,9 @@
 use std::{panic::resume_unwind, sync::Arc};
 
 use everytab_coordinator::SlotFence;
-use everytab_fetcher::{Cookies, DelaySettings, HostClient, Outcome, PageRequest, Purpose, LocalFailure};
+use everytab_fetcher::{
+    Cookies, DelaySettings, HostClient, LocalFailure, Outcome, PageRequest, Purpose,
+};
 use everytab_frontier::{Attributes, FoundLinks, LinkFlags, PendingUrl, Referrer, SitemapLinks};
 use everytab_webpage::{RobotsTxt, Sitemap, read_sitemap};
 

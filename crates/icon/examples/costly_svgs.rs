@@ -1,12 +1,12 @@
-//! Searches for the SVG that takes longest: `scripts/stress/costly-svgs.sh` runs it.
+//! Searches for the SVG that takes longest: `scripts/stress/costly-svgs.sh` runs this.
 //!
 //!     costly_svgs SECONDS FOLDER [SEED]
 //!
-//! An SVG is made of a list of numbers, each of which chooses what is written next. Lists are
-//! changed at random, and those are kept whose SVG is accepted and takes more processor time (or
-//! more for each unit of counted work) than others: so the search looks for what the count has
-//! forgotten. The dearest files go to FOLDER; the last line says what they take. Exit status 1 if
-//! one takes more than 50 ms.
+//! We build each SVG from a list of numbers: each number chooses what is written next. Lists are
+//! changed at random. We keep those whose SVG is accepted and takes more processor time than
+//! others, in total or per unit of counted work, so the search finds costs that the count misses.
+//! It writes the most expensive files to FOLDER and prints their times on the last line. Exit
+//! status 1 if one takes more than 50 ms.
 // A measuring program reads a clock and writes files.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
@@ -19,13 +19,13 @@ use std::{
 
 use everytab_icon::{convert::to_tab_icon, svg_work};
 
-/// Greatest length of a fetched file.
+/// Maximum bytes in a fetched file.
 const MAX_BYTES: usize = 512 << 10;
 /// Lists that are kept at a time, by either measure.
 const KEPT: usize = 40;
-/// The time that no accepted file may take.
+/// Accepted files must take less time than this.
 const LIMIT: Duration = Duration::from_millis(50);
-/// What is shorter is not looked at a second time.
+/// Files that take less time are not measured a second time.
 const SHORT: Duration = Duration::from_millis(2);
 
 /// Random numbers that the seed determines (xorshift64*, Vigna 2016).
@@ -44,7 +44,7 @@ impl Random {
     }
 }
 
-/// Reads a list of numbers as choices. After its end all choices are the first.
+/// Reads numbers as choices. After the last number, every choice is the first one.
 struct Choices<'a> {
     numbers: &'a [u16],
     at: usize,
@@ -52,7 +52,7 @@ struct Choices<'a> {
     text: String,
 }
 
-/// Lengths of a pattern are those of the picture.
+/// Lengths in a pattern use the picture's units.
 const UNITS: &str = "userSpaceOnUse";
 const WIDTHS: &[&str] = &[".1", "0", "1", "9", "300", ".001", "5000", "90000", "2%"];
 const DASHES: &[&str] = &["1", ".1", ".01", "3 .2", "50", "1 2 3 4 5 6 7"];
@@ -66,7 +66,7 @@ const TRANSFORMS: &[&str] = &[
     "matrix(7 1 -1 7 0 0)",
     "rotate(1) scale(.02)",
 ];
-/// Sides of a view box, and of a viewport.
+/// Sides for a view box, and for a viewport.
 const VIEWS: &[&str] = &["32", "9", ".1", "1000"];
 const SIDES: &[&str] = &[
     "",
@@ -77,7 +77,7 @@ const SIDES: &[&str] = &[
     " width='300%'",
     " width='9px ' height='9em'",
 ];
-/// What an id names.
+/// The kinds of things that an id names.
 const KINDS: [&str; 6] = ["e", "f", "p", "m", "c", "k"];
 
 impl Choices<'_> {
@@ -105,7 +105,7 @@ impl Choices<'_> {
         self.text.push_str(text);
     }
 
-    /// A reference to something of a kind that was defined; none is `none`.
+    /// A reference to a defined thing of this kind, or `none` if there is none.
     fn reference(&mut self, kind: usize) -> String {
         match self.ids[kind] {
             0 => "none".to_owned(),
@@ -252,7 +252,7 @@ impl Choices<'_> {
                 return;
             }
             4 if self.ids[0] > 0 => {
-                // The last group may use those before it.
+                // The last group may use the earlier groups.
                 let of = match self.number() % 3 {
                     0 => self.ids[0] - 1,
                     _ => self.number() % self.ids[0],
@@ -300,7 +300,7 @@ impl Choices<'_> {
             self.of(&[('L', 2), ('C', 6), ('Q', 4), ('T', 2), ('S', 4), ('H', 1), ('l', 2)]);
         let (count, mut noise) = (self.count(), Random(self.number() as u64 + 1));
         let is_arc = self.number().is_multiple_of(4);
-        // Radii may be far larger than what is drawn of them.
+        // Radii may be far larger than the arc that is drawn.
         let radius = self.of(&[1, 100, 10_000, 1_000_000]);
         self.text.push(if is_arc { 'A' } else { command });
         for _ in 0..count {
@@ -322,7 +322,7 @@ impl Choices<'_> {
     }
 }
 
-/// A list that was tried.
+/// A list that has been tried.
 #[derive(Clone)]
 struct Tried {
     numbers: Vec<u16>,
@@ -340,8 +340,8 @@ fn svg_of(numbers: &[u16]) -> String {
     Choices { numbers, at: 0, ids: [0; 6], text: String::new() }.document()
 }
 
-/// Returns the processor time of this thread, or the time since `began` where the kernel does not
-/// tell it.
+/// Returns this thread's processor time, or the time since `began` if the kernel does not report
+/// it.
 fn processor_time(began: Instant) -> Duration {
     // The kernel brings the number up to date when the thread yields.
     std::thread::yield_now();
@@ -350,7 +350,8 @@ fn processor_time(began: Instant) -> Duration {
     nanoseconds.map_or_else(|| began.elapsed(), Duration::from_nanos)
 }
 
-/// Returns the processor time that an accepted SVG takes, the least of three if it is not short.
+/// Returns the processor time that an accepted SVG takes, as the minimum over three runs unless it
+/// is short.
 fn time(svg: &str) -> Duration {
     let began = Instant::now();
     let once = || {
@@ -445,7 +446,7 @@ fn main() {
     for (name, list) in [("time", &by_time), ("unit", &by_unit)] {
         for (place, tried) in list.iter().take(3).enumerate() {
             let svg = svg_of(&tried.numbers);
-            // What another program delayed is not so slow again.
+            // A file that another program delayed is faster when it is measured again.
             let took = (0..5).map(|_| time(&svg)).min().unwrap_or(tried.took);
             std::fs::write(folder.join(format!("{name}-{place}.svg")), &svg).unwrap();
             is_over |= took > LIMIT;
@@ -458,6 +459,6 @@ fn main() {
             );
         }
     }
-    // The limit is one of optimised programs.
+    // The limit applies to optimised builds.
     std::process::exit(i32::from(is_over && !cfg!(debug_assertions)));
 }

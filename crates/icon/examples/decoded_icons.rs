@@ -1,12 +1,12 @@
-//! Writes what this crate makes of every file of a list, for programs that compare it.
+//! Writes this crate's result for every file in a list, for programs that compare results.
 //!
 //!     decoded_icons PATHS OUT.jsonl
 //!
-//! PATHS is a text file with a path a line. OUT has a line a file: path, kind and reason (why there
-//! is no tab icon, else null), width and height of the decoded picture, and fitted: the picture in
-//! 32x32 pixels before it is encoded, {width, height, rgba: base64 of straight RGBA}. A file that
-//! cannot be decoded has none of these. A picture that decodes and is refused later (too small,
-//! transparent) has all.
+//! PATHS contains one path per line. OUT has one line per file: path, kind and reason (why there is
+//! no tab icon, else null), width and height after decoding, and fitted: the picture in 32x32
+//! pixels before it is encoded, {width, height, rgba: base64 of straight RGBA}. If a file cannot be
+//! decoded, these are missing. If a picture decodes but is rejected later (too small, transparent),
+//! they are present.
 // A measuring program reads files, and must stop at a broken one.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 

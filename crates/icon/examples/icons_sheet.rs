@@ -1,15 +1,15 @@
-//! Writes a contact sheet to look at: each icon as the browser draws the original, then the tab
-//! icon in all its colours, with the mode `auto`, and in at most 64 colours.
+//! Writes a contact sheet: each icon as the browser draws the original, then the tab icon in all
+//! its colours, with the mode `auto`, and in at most 64 colours.
 //!
 //!     icons_sheet FOLDER SHEET.html [all|merged|FORMAT] [FROM] [COUNT]
 //!     icons_sheet FOLDER OUT decoded
 //!
 //! The second form writes the decoded pixels, not scaled, to OUT/FORMAT/NAME.png, and the reasons
-//! for refused icons to OUT/refused.tsv, for programs that compare them.
+//! for rejected icons to OUT/refused.tsv, for programs that compare them.
 //!
-//! FOLDER contains icons in folders by format, like the corpus. `merged` shows only icons whose
-//! colours a palette merges, the greatest difference first. Then the numbers below an icon are the
-//! mean and the worst difference, in hundredths, and which of the two `auto` chooses.
+//! FOLDER contains icons in directories by format, like the corpus. `merged` shows only icons whose
+//! colours a palette merges, sorted by difference, largest first. In this mode the numbers below an
+//! icon are the mean and the worst difference, in hundredths, and which version `auto` chooses.
 // A measuring program reads files, and must stop at a broken one.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 

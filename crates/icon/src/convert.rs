@@ -11,8 +11,8 @@ use crate::{
     scale::scale_down,
 };
 
-/// Maximum width and height in pixels of a raster picture that counts as a tracking pixel, not as
-/// an icon. Servers often return 1x1 GIFs for icons that do not exist.
+/// Maximum width and height in pixels for a raster picture to count as a tracking pixel, not as an
+/// icon. If an icon does not exist, servers often return a 1x1 GIF.
 pub const MAX_TRACKING_PIXELS: u32 = 2;
 
 /// A tab icon and its source.
@@ -20,13 +20,13 @@ pub const MAX_TRACKING_PIXELS: u32 = 2;
 pub struct TabIcon {
     /// The PNG file, without metadata.
     pub png: Vec<u8>,
-    /// Width of the PNG in pixels, 1..=32.
+    /// PNG width in pixels, 1..=32.
     pub width: u32,
-    /// Height of the PNG in pixels, 1..=32.
+    /// PNG height in pixels, 1..=32.
     pub height: u32,
-    /// Format and sides of the icon that was converted.
+    /// Format and sides before the conversion.
     pub source: Measured,
-    /// True if all pixels of the PNG are equal: it is visible, but a plain rectangle.
+    /// True if all pixels are equal: the icon is visible, but a plain rectangle.
     pub blank: bool,
 }
 
@@ -45,18 +45,19 @@ pub struct TabIcon {
 /// ```
 ///
 /// # Errors
-/// Any [`IconError`]. Pictures of at most 2x2 pixels and fully transparent ones are refused too.
+/// Returns any [`IconError`]. This includes `TooSmall` for pictures up to 2x2 pixels, and `Blank`
+/// for fully transparent ones.
 pub fn to_tab_icon(bytes: &[u8]) -> Result<TabIcon, IconError> {
     to_tab_icon_with(bytes, Colours::Auto)
 }
 
-/// Converts an icon like [`to_tab_icon`], with a choice of colours.
+/// Converts an icon like [`to_tab_icon`], with the given `colours`.
 ///
 /// # Errors
 /// As [`to_tab_icon`].
 pub fn to_tab_icon_with(bytes: &[u8], colours: Colours) -> Result<TabIcon, IconError> {
     let (source, pixels) = decode(bytes)?;
-    // If the best entry of an ICO does not decode, these are the sides of a lower-ranked entry.
+    // If the best entry in an ICO does not decode, these are the sides of a lower-ranked entry.
     let (width, height) = (pixels.width(), pixels.height());
     if source.format != Format::Svg && width.max(height) <= MAX_TRACKING_PIXELS {
         return Err(IconError::TooSmall { width, height });

@@ -1,10 +1,10 @@
-//! Decodes the bytes of any known format to RGBA pixels.
+//! Decodes an image in any known format to RGBA pixels.
 //!
 //! Invariants: width and height are checked against [`MAX_SIDE_PIXELS`] before any memory is
 //! allocated for the pixels; every decoder runs inside `catch_unwind`, so a panic in third-party
 //! code costs one icon (except in the AV1 decoder, see `decoders::avif`); decoders run without SIMD
 //! where SIMD could change pixels, so that the pixels are the same on every machine (SVG is drawn
-//! with floats, see `decoders::svg`). Does not depend on files, or on the use of the pixels.
+//! with floats, see `decoders::svg`). This does not depend on files, or on how pixels are used.
 //!
 //! [`MAX_SIDE_PIXELS`]: crate::limits::MAX_SIDE_PIXELS
 
@@ -20,17 +20,18 @@ use crate::{
 };
 
 /// Decodes an image. For an animation it decodes the first frame, for an ICO or CUR the entry that
-/// suits a tab icon of 32 pixels best. An SVG is drawn to fit 32x32 pixels. A raster file that ends
-/// too early gives the part that was received, as in Chromium.
+/// suits a 32-pixel tab icon best. An SVG is drawn to fit 32x32 pixels. A raster file that ends too
+/// early gives the part that was received, as in Chromium.
 ///
 /// # Errors
-/// Any [`IconError`] except `TooSmall` and `Blank`, which only conversion to a tab icon returns.
+/// Returns any [`IconError`] except `TooSmall` and `Blank`, which only conversion to a tab icon
+/// returns.
 pub fn decode(bytes: &[u8]) -> Result<(Measured, Pixels), IconError> {
     decode_counted(bytes).0
 }
 
-/// Decodes an image like [`decode`], and also returns the work, even if decoding failed. The work
-/// of an SVG is not counted here: see `decoders::svg_cost`.
+/// Decodes an image like [`decode`], and also returns the work, even if decoding failed. An SVG's
+/// work is not counted here: see `decoders::svg_cost`.
 pub fn decode_counted(bytes: &[u8]) -> (Result<(Measured, Pixels), IconError>, Work) {
     let mut work = Work::default();
     let result = measure(bytes).and_then(|measured| {
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_of_a_decoder_is_an_error_value() {
+    fn a_decoder_panic_is_an_error_value() {
         let result: Result<(), _> = guarded(Format::Gif, || panic!("as third-party code may"));
         assert_eq!(result, Err(IconError::DecoderPanicked { format: Format::Gif }));
     }

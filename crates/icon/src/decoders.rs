@@ -1,8 +1,8 @@
 //! One decoder per image format.
 //!
-//! Each reads the sides of a picture from its header and decodes the pixels. Does not depend on
-//! format detection or on the use of the pixels, except that an SVG is drawn at the size of a tab
-//! icon, and that one picture of an ICO suits this size best.
+//! Each reads a picture's sides from its header and decodes the pixels. This does not depend on
+//! format detection or on how the pixels are used, with two exceptions: an SVG is drawn at the size
+//! of a tab icon, and an ICO gives the picture that suits this size best.
 
 mod apng;
 pub(crate) mod avif;

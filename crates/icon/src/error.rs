@@ -1,15 +1,15 @@
 //! The reasons why an icon did not become a tab icon.
 //!
-//! Defines the closed list of kinds. Their strings are stable, because the counts of past scans use
-//! them. Each describes bytes from a website, never a fault of EveryTab. Does not depend on the
-//! source of the bytes.
+//! This list is closed. The kinds' strings are stable, because the counts in past scans use them.
+//! Each describes bytes from a website, never a fault in EveryTab. This does not depend on where
+//! the bytes come from.
 
 use thiserror::Error;
 
 use crate::format::Format;
 
-/// The reason why bytes did not become a tab icon. [`IconError::kind`] returns its stable name;
-/// `Display` gives one line for people.
+/// The reason why bytes did not become a tab icon. [`IconError::kind`] returns a stable name for
+/// this reason; `Display` gives one line for people.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IconError {
     /// The body is empty.
@@ -26,7 +26,7 @@ pub enum IconError {
     Corrupt {
         /// Format, as detected from the content.
         format: Format,
-        /// The fault that the decoder found, one line of at most 160 characters.
+        /// The fault that the decoder found: one line with at most 160 characters.
         reason: String,
     },
     /// A side is longer than [`crate::limits::MAX_SIDE_PIXELS`], according to the header.
@@ -48,10 +48,10 @@ pub enum IconError {
     /// All pixels are fully transparent.
     #[error("fully transparent")]
     Blank,
-    /// The SVG could take too long to draw, or uses a feature that is not supported.
+    /// The SVG could take too long to draw, or uses an unsupported feature.
     #[error("svg refused: {reason}")]
     SvgRefused {
-        /// The limit that it exceeds, or the feature.
+        /// The limit that was exceeded, or the feature.
         reason: &'static str,
     },
     /// The image is an unsupported AVIF: an overlay, a sequence without a primary picture, or a
@@ -67,7 +67,7 @@ pub enum IconError {
 }
 
 impl IconError {
-    /// All kinds, in the order of the variants.
+    /// All kinds, in the variants' order.
     pub const KINDS: [&'static str; 10] = [
         "empty_body",
         "not_image_html",
@@ -81,7 +81,7 @@ impl IconError {
         "decoder_panicked",
     ];
 
-    /// Returns the stable name of this error, one of [`IconError::KINDS`].
+    /// Returns this error's stable name, which is in [`IconError::KINDS`].
     #[must_use]
     pub fn kind(&self) -> &'static str {
         let index = match self {
@@ -100,7 +100,7 @@ impl IconError {
     }
 
     pub(crate) fn corrupt(format: Format, reason: impl std::fmt::Display) -> Self {
-        // A decoder may quote the bytes, so keep one line of bounded length.
+        // A decoder may quote the bytes, so keep only one short line.
         let reason: String =
             reason.to_string().chars().filter(|c| !c.is_control()).take(160).collect();
         Self::Corrupt { format, reason }

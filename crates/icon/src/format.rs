@@ -17,7 +17,7 @@ pub enum Format {
     Bmp,
     /// WebP: lossy, lossless or extended.
     Webp,
-    /// AVIF image, or the primary picture of an AVIF sequence.
+    /// AVIF image, or the primary picture in an AVIF sequence.
     Avif,
     /// SVG as uncompressed XML.
     Svg,
@@ -53,8 +53,8 @@ impl Format {
         }
     }
 
-    /// Returns the MIME type that EveryTab records. For ICO and CUR it is `image/x-icon`, the type
-    /// that the WHATWG MIME Sniffing Standard computes for both, not IANA's
+    /// Returns the MIME type that EveryTab records. For ICO and CUR this is `image/x-icon`, the
+    /// type that the WHATWG MIME Sniffing Standard computes for both, not IANA's
     /// `image/vnd.microsoft.icon`.
     #[must_use]
     pub fn content_type(self) -> &'static str {

@@ -1,4 +1,4 @@
-//! The report of `inspect icon` about one file.
+//! The report by `inspect icon` about one file.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Serialize;
@@ -6,33 +6,31 @@ use sha2::{Digest, Sha256};
 
 use crate::{convert::to_tab_icon, measure::measure, sniff::sniff};
 
-/// One line of `inspect icon`. A field that does not apply or is unknown is `None`, printed as
-/// null.
+/// One line printed by `inspect icon`. A field that does not apply or is unknown is `None`, printed
+/// as null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IconReport {
-    /// Name of the file, as the caller gave it.
+    /// File name, as the caller gave it.
     pub file: String,
     /// MIME type, as detected from the content.
     pub content_type: Option<String>,
-    /// Width in pixels, read from the header. For an ICO, the width of the best entry for 32
-    /// pixels.
+    /// Width in pixels, read from the header. For an ICO, this is the best entry for 32 pixels.
     pub width: Option<u32>,
-    /// Height in pixels, read from the header. For an ICO, the height of the best entry for 32
-    /// pixels.
+    /// Height in pixels, read from the header. For an ICO, this is the best entry for 32 pixels.
     pub height: Option<u32>,
-    /// Size of the file in bytes.
+    /// File size in bytes.
     pub bytes: usize,
-    /// SHA-256 digest of the file, in lower-case hex.
+    /// The file's SHA-256 digest in lower-case hex.
     pub sha256: String,
     /// The tab icon, a PNG in base64.
     pub png_base64: Option<String>,
-    /// Width of the tab icon in pixels.
+    /// The tab icon's width in pixels.
     pub png_w: Option<u32>,
-    /// Height of the tab icon in pixels.
+    /// The tab icon's height in pixels.
     pub png_h: Option<u32>,
-    /// Size of the tab icon in bytes.
+    /// The tab icon's size in bytes.
     pub png_bytes: Option<usize>,
-    /// The reason why there is no tab icon: `kind: explanation`.
+    /// Why there is no tab icon: `kind: explanation`.
     pub error: Option<String>,
 }
 
@@ -64,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_file_is_a_line_with_its_error() {
+    fn a_rejected_file_gives_a_report_with_the_error() {
         let report = inspect_icon("x.ico", b"<!doctype html>");
         let json = serde_json::to_string(&report).unwrap();
         let expected = concat!(

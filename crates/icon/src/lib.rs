@@ -1,11 +1,10 @@
-//! Processes the bytes of icons: detects the format, measures, decodes and scales them, and writes
-//! them as small PNGs.
+//! Processes icons: detects their format, measures, decodes and scales them, and writes small PNGs.
 //!
-//! Interprets the bytes of an icon (`sniff`, `measure`, `decode`), makes tab icons (`scale`, `png`,
-//! `original`, `convert`), and makes the pictures of the map (`thumbnail`, `mosaic`). Every
+//! This crate interprets an icon's bytes (`sniff`, `measure`, `decode`), makes tab icons (`scale`,
+//! `png`, `original`, `convert`), and makes the map's pictures (`thumbnail`, `mosaic`). Every
 //! function is pure and gives the same result on every machine; `test_vectors` computes the digests
-//! by which machines verify this. Does not depend on files, network, Postgres, clocks, settings,
-//! bundles, or the source of an icon.
+//! by which workers verify this. The crate does not depend on files, network, Postgres, clocks,
+//! settings or bundles, nor on where an icon comes from.
 
 pub mod convert;
 pub mod decode;

@@ -1,13 +1,13 @@
-//! Sizes on which several modules of this crate must agree.
+//! Sizes on which several modules in this crate must agree.
 //!
 //! A limit that concerns only one module is defined there.
 
-/// Maximum width and height in pixels that is decoded. It is the limit of Firefox (`MAX_ICON_SIZE`)
-/// and bounds one decoded picture to 4 megapixels, which is 16 MiB of RGBA.
+/// Maximum width and height in pixels that is decoded. This is Firefox's limit (`MAX_ICON_SIZE`).
+/// It bounds a decoded picture to 4 megapixels, which take 16 MiB as RGBA.
 pub const MAX_SIDE_PIXELS: u32 = 2048;
 
-/// Maximum width and height in pixels of a tab icon: a tab shows 16 CSS pixels, which are 32 device
-/// pixels on a screen with two device pixels per CSS pixel.
+/// Maximum width and height in pixels for a tab icon: a tab shows 16 CSS pixels, which are 32
+/// device pixels on a screen with two device pixels per CSS pixel.
 pub const TAB_ICON_PIXELS: u32 = 32;
 
 /// Memory in bytes that a third-party decoder may allocate, if it accepts a limit: four times the

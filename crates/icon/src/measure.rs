@@ -1,10 +1,10 @@
-//! Reads the width and height of a picture from its header, without decoding it.
+//! Reads a picture's width and height from its header, without decoding it.
 //!
-//! Invariant: a decoder of a raster format returns exactly these sides or an error, so that its
-//! memory is known before it runs. (For a JPEG or PNG, width and height are exchanged if its EXIF
-//! orientation rotates it. For an AVIF, the sides are those of the picture as shown.) For ICO and
-//! CUR, the sides belong to the entry that suits a tab icon of 32 pixels best, and are read from
-//! the entry's own header, because the directory is often wrong.
+//! Invariant: a decoder for a raster format returns exactly these sides or an error, so that we
+//! know how much memory it needs before it runs. (For a JPEG or PNG, width and height are exchanged
+//! if its EXIF orientation rotates it. For an AVIF, these are the sides as shown.) For ICO and CUR,
+//! the sides belong to the entry that suits a 32-pixel tab icon best, and are read from the entry's
+//! own header, because the directory is often wrong.
 
 use crate::{
     decoders::{avif, dib, gif, ico, jpeg, png, webp},
@@ -17,20 +17,22 @@ use crate::{
     },
 };
 
-/// Format, width and height of a picture.
+/// A picture's format, width and height.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measured {
     /// Format, as detected from the content.
     pub format: Format,
-    /// MIME type of the format: the result of [`Format::content_type`].
+    /// MIME type, as returned by [`Format::content_type`].
     pub content_type: &'static str,
-    /// Width in pixels. For an SVG it is the nominal width in CSS pixels, 0 if it declares none.
+    /// Width in pixels. For an SVG, this is the nominal width in CSS pixels, or 0 if it declares
+    /// none.
     pub width: u32,
-    /// Height in pixels. For an SVG it is the nominal height in CSS pixels, 0 if it declares none.
+    /// Height in pixels. For an SVG, this is the nominal height in CSS pixels, or 0 if it declares
+    /// none.
     pub height: u32,
 }
 
-/// Reads format and sides of an image of any size. [`check_sides`] checks the size.
+/// Reads an image's format and sides, whatever its size. [`check_sides`] checks the size.
 ///
 /// # Errors
 /// Returns `Empty`, `Html`, `NotAnImage`, `AvifUnsupported`, or `Corrupt` if the header violates
@@ -54,8 +56,8 @@ pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
     Ok(Measured { format, content_type: format.content_type(), width, height })
 }
 
-/// Rejects pictures that are too large to decode. The nominal size of an SVG does not matter,
-/// because it is drawn at the size of a tab icon.
+/// Rejects pictures that are too large to decode. An SVG's nominal size does not matter, because it
+/// is drawn at the size of a tab icon.
 ///
 /// # Errors
 /// Returns `TooLarge` if a side is longer than [`MAX_SIDE_PIXELS`].
@@ -67,8 +69,8 @@ pub fn check_sides(measured: &Measured) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Returns the nominal sides of an SVG in CSS pixels: its width and height attributes, or those of
-/// its viewBox, or one attribute and the other in the proportion of the viewBox, or 0 and 0.
+/// Returns an SVG's nominal sides in CSS pixels: its width and height attributes; or the sides of
+/// its viewBox; or one attribute, and the other in proportion to the viewBox; or 0 and 0.
 fn svg_sides(root: &SvgRoot) -> (u32, u32) {
     let view_box: Vec<f64> = root.view_box.as_deref().map_or_else(Vec::new, |text| {
         let numbers = text.split(|c: char| c == ',' || c.is_ascii_whitespace());
@@ -95,7 +97,7 @@ fn svg_sides(root: &SvgRoot) -> (u32, u32) {
 fn css_pixels(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
     let split = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E' || c == '%');
-    // The `e` of "em" and "ex" may also start an exponent, so search for these units first.
+    // The `e` in "em" and "ex" may also start an exponent, so search for these units first.
     let unit_at = ["em", "ex"].iter().find_map(|unit| text.strip_suffix(unit).map(str::len));
     let (number, unit) = text.split_at(unit_at.or(split).unwrap_or(text.len()));
     let factor = match unit {

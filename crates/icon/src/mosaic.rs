@@ -4,7 +4,7 @@
 //! Colours are not subsampled, so a block shows 8x8 pixels of every channel, which at the map's
 //! nearest level are one icon. Each file has its own shortest Huffman codes. Invariants: integers
 //! only, so that the same pixels give the same bytes on every machine; reading and writing keeps
-//! every coefficient. Does not depend on the content of the picture.
+//! every coefficient. This does not depend on the picture's content.
 
 mod huffman;
 mod scan;
@@ -16,10 +16,10 @@ use self::{
 };
 use crate::decoders::jpeg::{BlockPicture, ZIGZAG, read_blocks, to_rgb, transform};
 
-/// Maximum side of a picture in pixels.
+/// Maximum picture side in pixels.
 pub const MAX_SIDE_PIXELS: usize = 4096;
 
-/// The quantization table of luma in annex K of the standard, which [`QUALITY`] scales.
+/// The luma quantization table in the standard's annex K. [`QUALITY`] scales it.
 #[rustfmt::skip]
 const LUMA_QUANTIZATION: Block<u16> = [
     16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55,
@@ -27,7 +27,7 @@ const LUMA_QUANTIZATION: Block<u16> = [
     18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92,
     49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
 ];
-/// The quantization table of chroma in annex K.
+/// The chroma quantization table in annex K.
 #[rustfmt::skip]
 const CHROMA_QUANTIZATION: Block<u16> = [
     17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99,
@@ -35,11 +35,11 @@ const CHROMA_QUANTIZATION: Block<u16> = [
     99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
     99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
 ];
-/// Percentage by which the quantization tables of annex K are scaled, as quality 60 of libjpeg.
+/// Percentage by which annex K's quantization tables are scaled, as in libjpeg for quality 60.
 /// Record 0049 has the measurements.
 const QUALITY: u16 = 80;
 
-/// The quantization tables of luma and of chroma.
+/// The quantization tables for luma and for chroma.
 type QuantizationTables = [Block<u16>; 2];
 
 fn quantization_tables() -> QuantizationTables {
@@ -53,7 +53,7 @@ fn quantization_tables() -> QuantizationTables {
 #[error("it is no JPEG of the map: {0}")]
 pub struct MosaicError(&'static str);
 
-/// The coefficients of a picture.
+/// A picture's coefficients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mosaic {
     /// Blocks per row.
@@ -62,7 +62,7 @@ pub struct Mosaic {
     blocks: Vec<Blocks>,
 }
 
-/// A rectangle of a picture, in pixels.
+/// A rectangle in a picture, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rect {
     /// Left edge.
@@ -76,8 +76,8 @@ pub struct Rect {
 }
 
 impl Mosaic {
-    /// Creates a picture from the RGB values of its pixels. `None` if a side is not a multiple of 8
-    /// or exceeds the limit, or if the number of pixels is wrong.
+    /// Creates a picture from its pixels' RGB values. `None` if a side is not a multiple of 8 or
+    /// exceeds the limit, or if `rgb` has the wrong length.
     #[must_use]
     pub fn from_rgb(width: usize, height: usize, rgb: &[u8]) -> Option<Self> {
         let mut mosaic = Self::blank(width, height, quantization_tables())?;
@@ -117,7 +117,7 @@ impl Mosaic {
         self.blocks.len() / self.across * SIDE
     }
 
-    /// Returns the RGB values of each pixel, decoded with the integer arithmetic of this module.
+    /// Returns each pixel's RGB values, decoded with this module's integer arithmetic.
     #[must_use]
     pub fn rgb(&self) -> Vec<u8> {
         let width = self.width();
@@ -161,7 +161,7 @@ impl Mosaic {
         }
     }
 
-    /// Returns the bytes of the file.
+    /// Returns the file's bytes.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
         let (tables, data) = scan::write(&self.blocks);

@@ -1,8 +1,8 @@
-//! Keeps a website's PNG without its metadata if it is smaller than the PNG written here, because
-//! many sites compress their icons with programs that spend seconds on one file.
+//! Keeps a website's PNG, without its metadata, if it is smaller than ours. Many sites compress
+//! their icons with programs that spend seconds on one file.
 //!
 //! Invariants: the kept file is decoded again and shows exactly the pixels that were decoded from
-//! the original; it contains only header, palette, transparency and pixel data; pixels of alpha 0
+//! the original; it contains only header, palette, transparency and pixel data; pixels with alpha 0
 //! hide no colours, except the one colour that a tRNS chunk declares transparent.
 
 use crate::{
@@ -11,9 +11,9 @@ use crate::{
     png::format::{INDEXED, SIGNATURE, push_chunk},
 };
 
-/// Header of a zlib stream that declares deflate with a window of 32 KiB at the highest effort. It
-/// replaces the original's header, because some files declare a smaller window than they use, which
-/// not every decoder tolerates.
+/// zlib header that declares deflate with a 32 KiB window at the highest effort. It replaces the
+/// original's header, because some files declare a smaller window than they use. Not every decoder
+/// tolerates this.
 const ZLIB_HEADER: [u8; 2] = [0x78, 0xda];
 
 /// Returns the PNG in `bytes` without its metadata, if it is shorter than `limit_bytes` and shows
@@ -83,7 +83,7 @@ mod tests {
         encode_by(&mut compressor, pixels, Colours::Lossless)
     }
 
-    /// Inserts a chunk after the header of `file`.
+    /// Inserts a chunk after the header in `file`.
     fn with_chunk(file: &[u8], name: [u8; 4], data: &[u8]) -> Vec<u8> {
         let (before, after) = file.split_at(SIGNATURE.len() + CHUNK_BYTES + HEADER_BYTES);
         let mut longer = before.to_vec();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_under_alpha_0_is_not_kept() {
+    fn colours_hidden_under_alpha_0_are_not_kept() {
         let half = |i: usize| if i % 32 < 16 { 255 } else { 128 * u8::from(i.is_multiple_of(2)) };
         let hiding = picture(half);
         let clean = hiding.clone().with_clean_transparency();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn transparent_entries_of_a_palette_lose_their_colour() {
+    fn transparent_palette_entries_lose_their_colour() {
         let mut file = SIGNATURE.to_vec();
         push_chunk(&mut file, *b"IHDR", &[0, 0, 0, 8, 0, 0, 0, 1, 1, INDEXED, 0, 0, 0]);
         push_chunk(&mut file, *b"PLTE", &[255, 255, 255, 9, 8, 7]);
@@ -148,7 +148,7 @@ mod tests {
         let whole = hard(&pixels);
         let mut file = whole.clone();
         let data = file.windows(4).position(|name| name == b"IDAT").unwrap();
-        // A window of 256 bytes. zlib requires the two bytes to be a multiple of 31.
+        // A window with 256 bytes. zlib requires the two bytes to be a multiple of 31.
         file[data + 4..data + 6].copy_from_slice(&[0x08, 0x1d]);
         let end = file.len() - CHUNK_BYTES - 4;
         let sum = libdeflater::crc32(&file[data..end]);

@@ -1,4 +1,4 @@
-//! A square picture without transparency, used to assemble the map: red, green and blue of each
+//! A square picture without transparency, used to assemble the map: red, green and blue for each
 //! pixel, top row first.
 //!
 //! Invariant: halving averages light in integers, so that it is the same on every machine.
@@ -8,7 +8,7 @@ use crate::{
     scale::{LINEAR, to_srgb},
 };
 
-/// A square of opaque pixels.
+/// A square with opaque pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     side: usize,
@@ -16,7 +16,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Creates a picture of one colour.
+    /// Creates a picture in one colour.
     #[must_use]
     pub fn plain(side: usize, colour: [u8; 3]) -> Self {
         Self { side, rgb: colour.repeat(side * side) }
@@ -34,7 +34,7 @@ impl Picture {
         self.side
     }
 
-    /// Returns red, green and blue of each pixel, row by row.
+    /// Returns red, green and blue for each pixel, row by row.
     #[must_use]
     pub fn rgb(&self) -> &[u8] {
         &self.rgb
@@ -50,7 +50,7 @@ impl Picture {
         }
     }
 
-    /// Returns the picture at half its width and height: each pixel is the mean light of four.
+    /// Returns the picture at half its width and height: each pixel is the mean light in four.
     /// `None` if the side is odd.
     #[must_use]
     pub fn halved(&self) -> Option<Self> {
@@ -59,7 +59,7 @@ impl Picture {
         self.side.is_multiple_of(2).then(|| Self { side, rgb: self.halved_part(all) })
     }
 
-    /// Returns the pixels of a rectangle of the halved picture, which must contain it.
+    /// Returns the pixels in a rectangle of the halved picture, which must contain it.
     #[must_use]
     pub fn halved_part(&self, part: Rect) -> Vec<u8> {
         let mut rgb = Vec::with_capacity(part.width * part.height * 3);
@@ -79,7 +79,7 @@ impl Picture {
 fn mean(pixels: [Option<[u8; 3]>; 4], channel: usize) -> u8 {
     let light = |pixel: [u8; 3]| u32::from(LINEAR[usize::from(pixel[channel])]);
     let sum: u32 = pixels.into_iter().flatten().map(light).sum();
-    // The mean of four 16-bit numbers has 16 bits.
+    // The mean over four 16-bit numbers has 16 bits.
     to_srgb(((sum + 2) / 4) as u16)
 }
 
@@ -93,7 +93,7 @@ mod tests {
             let plain = Picture::plain(4, [byte, 0, 255]);
             assert_eq!(plain.halved(), Some(Picture::plain(2, [byte, 0, 255])));
         }
-        // Half black, half white: half the light is not the middle of the byte range.
+        // Half black, half white: half the light is not the middle byte value.
         let mut half = Picture::plain(2, [0; 3]);
         half.paste(0, 0, 2, &[255; 6]);
         assert_eq!(half.halved().unwrap().rgb(), [188; 3]);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pasted_over_the_edge_is_left_out() {
+    fn pixels_pasted_beyond_the_edge_are_ignored() {
         let mut picture = Picture::plain(4, [0; 3]);
         picture.paste(3, 3, 2, &[9; 12]);
         picture.paste(7, 0, 2, &[9; 12]);

@@ -1,7 +1,7 @@
 //! A decoded picture: RGBA with straight (not premultiplied) alpha, 8 bits per channel, top row
 //! first.
 //!
-//! Invariant: `rgba.len() == 4 * width * height`; width and height are at least 1 and at most
+//! Invariant: `rgba.len() == 4 * width * height`; width and height are between 1 and
 //! [`crate::limits::MAX_SIDE_PIXELS`].
 
 use crate::limits::MAX_SIDE_PIXELS;
@@ -14,7 +14,7 @@ pub struct Pixels {
     rgba: Vec<u8>,
 }
 
-/// Divides the colours of a pixel by its alpha, as if they had been multiplied by it.
+/// Divides a pixel's colours by its alpha, as if they had been multiplied by it.
 pub(crate) fn divide_by_alpha(pixel: &mut [u8; 4]) {
     let alpha = u32::from(pixel[3]);
     if alpha == 255 {
@@ -98,8 +98,8 @@ impl Pixels {
         pixels.all(|pixel| Some(pixel) == first)
     }
 
-    /// Returns the picture with red, green and blue set to 0 in every pixel of alpha 0. It looks
-    /// the same, but compresses better.
+    /// Sets red, green and blue to 0 in every pixel with alpha 0. The picture looks the same, but
+    /// compresses better.
     #[must_use]
     pub fn with_clean_transparency(mut self) -> Self {
         for pixel in self.rgba.as_chunks_mut::<4>().0 {

@@ -1,8 +1,8 @@
 //! Writes PNG files: the smallest file for given pixels, without metadata.
 //!
 //! `encode` is the entry point. `quantize` merges colours if the `difference` is invisible,
-//! `reduce` chooses how to store the pixels by a `census` of their colours, `packed` and `filter`
-//! create the rows. `format` contains what the reader in `decoders` also needs.
+//! `reduce` chooses how to store the pixels by counting their colours (`census`), `packed` and
+//! `filter` create the rows. `format` contains what the reader in `decoders` also needs.
 
 mod census;
 mod colours;

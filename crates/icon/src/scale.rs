@@ -2,18 +2,18 @@
 //!
 //! Invariants: pictures are never enlarged; the aspect ratio is kept, and each side keeps at least
 //! 1 pixel; a picture that already fits is returned unchanged; the result is the same on every
-//! machine, because there is no float, no explicit SIMD and no library: the weights are exact
-//! rationals rounded once, the sRGB curve is a table. The filter is Catmull-Rom (Keys 1981, a =
-//! -1/2), stretched by the ratio; pictures of at least four times the target are first averaged in
-//! cells of whole pixels. Sums are added without overflow checks, because their bounds exclude
-//! overflows and the compiler does not vectorise checked sums.
+//! machine, because we use no floats, no explicit SIMD and no library: the weights are exact
+//! rationals that are rounded once, and the sRGB curve is a table. The filter is Catmull-Rom (Keys
+//! 1981, a = -1/2), stretched by the ratio; pictures at least four times as large as the target are
+//! first averaged in cells that consist of whole pixels. Sums are added without overflow checks,
+//! because their bounds exclude overflows and the compiler does not vectorise checked sums.
 
 mod srgb;
 
 pub(crate) use self::srgb::{LINEAR, to_srgb};
 use crate::pixels::Pixels;
 
-/// The sum of the weights of one target pixel.
+/// Sum over the weights for one target pixel.
 const WEIGHT_ONE: i32 = 1 << 14;
 /// A sample with full light and alpha before weighting: 15 bits.
 const SAMPLE_ONE: i32 = i16::MAX as i32;
@@ -23,19 +23,18 @@ const ROW_ONE: i32 = 1 << 14;
 const ROW_SHIFT: u32 = 15;
 /// A sum with full light and alpha after both passes.
 const SUM_ONE: i64 = ROW_ONE as i64 * WEIGHT_ONE as i64;
-/// Averaging leaves at least this many cells per target pixel, so that the filter after it has
-/// enough data.
+/// Averaging leaves at least this many cells per target pixel, so that the filter has enough data.
 const LEAST_RATIO: u32 = 2;
 
-/// Number of channels that are weighted in one unrolled block.
+/// Channels that are weighted in one unrolled block.
 const BLOCK: usize = 32;
 
 /// One pixel: red, green and blue in linear light times alpha, and alpha.
 type Samples = [i16; 4];
 
-/// Returns the sides in pixels of a picture of `width` x `height` when it is scaled to fit a square
-/// of `target` pixels: the aspect ratio is kept, sides are rounded to nearest and are at least 1. A
-/// picture that fits keeps its sides unless `enlarge` is true.
+/// Returns the sides in pixels after scaling a `width` x `height` picture to fit a square with
+/// sides of `target` pixels. The aspect ratio is kept; sides are rounded to nearest and are at
+/// least 1. A picture that fits keeps its sides unless `enlarge` is true.
 #[must_use]
 pub fn fit(width: u32, height: u32, target: u32, enlarge: bool) -> (u32, u32) {
     let longest = width.max(height).max(1);
@@ -50,7 +49,7 @@ pub fn fit(width: u32, height: u32, target: u32, enlarge: bool) -> (u32, u32) {
     (scaled(width), scaled(height))
 }
 
-/// Scales `pixels` down to fit a square of `target` pixels.
+/// Scales `pixels` down to fit a square with sides of `target` pixels.
 #[must_use]
 pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
     let (width, height) = fit(pixels.width(), pixels.height(), target, false);
@@ -62,7 +61,7 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
     let cells = averaged(&pixels, across.cell, down.cell);
     let cells_across = across.cells();
     let mut rgba = Vec::with_capacity(width as usize * height as usize * 4);
-    // The vertical pass comes first, because the compiler vectorises it along the row.
+    // The vertical pass is first, because the compiler vectorises it along the row.
     let mut sums = vec![0i32; cells_across * 4];
     let mut row = vec![0i16; cells_across * 4];
     let columns = across.taps();
@@ -75,7 +74,7 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
             add_weighted(&mut sums, cells, weight);
         }
         for (sample, sum) in row.iter_mut().zip(&sums) {
-            // The magnitudes of the weights add up to at most 1.3, so a sample is at most 21,300.
+            // The weights' magnitudes add up to at most 1.3, so a sample is at most 21,300.
             *sample = (sum.wrapping_add(1 << (ROW_SHIFT - 1)) >> ROW_SHIFT) as i16;
         }
         let row = row.as_chunks::<4>().0;
@@ -89,14 +88,14 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
             rgba.extend(straight(sum.map(i64::from)));
         }
     }
-    // The sides are at least 1 and at most those of a valid picture, so `new` accepts them.
+    // The sides are between 1 and the maximum, so `new` accepts them.
     Pixels::new(width, height, rgba).unwrap_or(pixels)
 }
 
-/// Adds `weight` times each channel to its sum. The number of channels is a multiple of 4.
+/// Adds `weight` times each channel to its sum. The slices' length is a multiple of 4.
 fn add_weighted(sums: &mut [i32], channels: &[i16], weight: i16) {
-    // Not inlined into the loop below: only in a separate function does the compiler know that the
-    // weight has 16 bits, and multiplies 16-bit instead of 32-bit lanes.
+    // We do not inline this into the loop below. Only in a separate function does the compiler know
+    // that the weight has 16 bits, and multiplies 16-bit instead of 32-bit lanes.
     #[inline(never)]
     fn block<const N: usize>(sums: &mut [i32; N], channels: &[i16; N], weight: i16) {
         for (sum, &channel) in sums.iter_mut().zip(channels) {
@@ -128,7 +127,7 @@ fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> [u64; 4] {
     [light(red), light(green), light(blue), channel(u16::MAX)]
 }
 
-/// The linear light of each sRGB byte under full alpha, as [`premultiplied`] computes it.
+/// The linear light for each sRGB byte under full alpha, as [`premultiplied`] computes it.
 static OPAQUE: [u64; 256] = {
     let (mut table, mut byte) = ([0; 256], 0);
     while byte < 256 {
@@ -153,7 +152,7 @@ fn paired(pixel: [u8; 4]) -> [u64; 2] {
     }
 }
 
-/// Converts like [`paired`], for a pixel of full alpha.
+/// Converts like [`paired`], for a pixel with full alpha.
 #[inline(always)]
 fn opaque(pixel: [u8; 4]) -> [u64; 2] {
     let [red, green, blue, _] = pixel.map(|byte| OPAQUE[usize::from(byte)]);
@@ -164,7 +163,8 @@ fn channels([first, second]: [u64; 2]) -> [u32; 4] {
     [first as u32, (first >> 32) as u32, second as u32, (second >> 32) as u32]
 }
 
-/// Averages cells of `across` by `down` pixels. Cells at the right and bottom edge may be smaller.
+/// Averages cells with `across` by `down` pixels. Cells at the right and bottom edge may be
+/// smaller.
 fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
     if (across, down) == (1, 1) {
         // A channel has 15 bits.
@@ -180,7 +180,7 @@ fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
     }
 }
 
-/// Returns the mean of each cell. `convert` converts a pixel to pairs of channels.
+/// Returns each cell's mean. `convert` turns a pixel into two pairs of channels.
 fn means(
     pixels: &Pixels,
     across: usize,
@@ -196,8 +196,8 @@ fn means(
             for (sum, cell) in sums.iter_mut().zip(row.chunks(across * 4)) {
                 let [mut first, mut second] = *sum;
                 for &pixel in cell.as_chunks::<4>().0 {
-                    // A cell has at most 32 x 47 pixels of 15 bits (if 2048 x 95 become 32 x 1), so
-                    // a sum is below 2^26 and never overflows into the other channel of its word.
+                    // A cell has at most 32 x 47 pixels with 15 bits (if 2048 x 95 become 32 x 1).
+                    // So a sum is below 2^26 and never overflows into its word's other channel.
                     let pair = convert(pixel);
                     first = first.wrapping_add(pair[0]);
                     second = second.wrapping_add(pair[1]);
@@ -225,14 +225,14 @@ struct Mean {
 impl Mean {
     const SHIFT: u32 = 26 + 11;
 
-    /// Prepares a division by `count`. A count of 0 is replaced by 1; it occurs only for cells that
-    /// do not exist.
+    /// Prepares a division by `count`. A count of 0 occurs only for cells that do not exist; it is
+    /// replaced by 1.
     fn of(count: usize) -> Self {
         let count = count.max(1) as u64;
         Self { half: count / 2, reciprocal: (1_u64 << Self::SHIFT).div_ceil(count) }
     }
 
-    /// Returns the mean of 15-bit samples that add up to `sum`, rounded to nearest.
+    /// Divides `sum`, the total over 15-bit samples, by the count, rounded to nearest.
     fn round(&self, sum: u32) -> i16 {
         let sum = u64::from(sum).wrapping_add(self.half);
         (sum.wrapping_mul(self.reciprocal) >> Self::SHIFT) as i16
@@ -261,8 +261,8 @@ fn straight(sums: [i64; 4]) -> [u8; 4] {
     [channel(red), channel(green), channel(blue), alpha_byte]
 }
 
-/// One direction of scaling: `from` source pixels are averaged in cells of `cell` pixels, which are
-/// then weighted to `to` target pixels.
+/// Scaling along one direction: averages `from` source pixels in cells with `cell` pixels each,
+/// then weights these cells to `to` target pixels.
 #[derive(PartialEq, Eq)]
 struct Axis {
     from: u32,
@@ -270,7 +270,7 @@ struct Axis {
     cell: u32,
 }
 
-/// The weights of the cells that make up one target pixel; `first` is the index of the first cell.
+/// The weights for the cells that make up one target pixel; `first` is the first cell's index.
 struct Taps {
     first: usize,
     weights: Vec<i16>,
@@ -294,9 +294,8 @@ impl Axis {
         }
         let cells = self.cells() as i64;
         let tap = |target: i64| {
-            // Distances from the centre of the target pixel, in units of 1/(2*from) target pixels.
-            // The centre of cell j is at (2j+1)*cell*to, the centre of target pixel i at
-            // (2i+1)*from.
+            // Distances from the target pixel's centre, in units of 1/(2*from) target pixels. Cell
+            // j has its centre at (2j+1)*cell*to, target pixel i at (2i+1)*from.
             let one = 2 * from;
             let centre = (2 * target + 1) * from;
             let distance = |source: i64| (2 * source + 1) * cell * to - centre;
@@ -329,7 +328,7 @@ fn catmull_rom(distance: i64, one: i64) -> i64 {
 fn normalised(exact: &[i64]) -> Vec<i16> {
     let total: i64 = exact.iter().sum::<i64>().max(1);
     let one = i64::from(WEIGHT_ONE);
-    // A weight exceeds `one` by at most a fraction of it, so it is below i16::MAX.
+    // A weight is only slightly greater than `one`, so it is below i16::MAX.
     let round = |weight: &i64| (weight * one + total / 2).div_euclid(total) as i16;
     let mut weights: Vec<i16> = exact.iter().map(round).collect();
     let remainder = one - weights.iter().map(|&weight| i64::from(weight)).sum::<i64>();

@@ -1,17 +1,17 @@
-//! Detects the format of an image from its content alone, because declared types and file names are
+//! Detects an image's format from its content alone, because declared types and file names are
 //! often wrong.
 //!
-//! Defines the magic numbers (WHATWG MIME Sniffing 6) and the test for HTML. An SVG is an XML
-//! document whose root element is `svg` in the SVG namespace. Text that merely contains `<svg` is
-//! not an SVG: an HTML error page with an inline logo is not an icon. SVG compressed with gzip
-//! (SVGZ) is rejected, because compression belongs to the transport. Does not depend on how a
-//! format is decoded.
+//! This module defines the magic numbers (WHATWG MIME Sniffing 6) and the test for HTML. An SVG is
+//! an XML document whose root element is `svg` in the SVG namespace. Other documents that contain
+//! `<svg` are not SVGs: an HTML error page with an inline logo is not an icon. SVG compressed with
+//! gzip (SVGZ) is rejected, because compression belongs to the transport. This does not depend on
+//! how a format is decoded.
 
 pub mod svg_root;
 
 use crate::{error::IconError, format::Format};
 
-/// Returns the format of `bytes`. `None` if they are not an image of a known format.
+/// Returns the image format of `bytes`. `None` if they are not an image in a known format.
 #[must_use]
 pub fn sniff(bytes: &[u8]) -> Option<Format> {
     let binary = match bytes {
@@ -21,7 +21,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
         [0, 0, 1, 0, ..] => Some(Format::Ico),
         [0, 0, 2, 0, ..] => Some(Format::Cur),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Format::Webp),
-        // Text may also start with "BM", so the size of the header after it must be a known one.
+        // Ordinary text may also start with "BM", so check that a known header size follows.
         [b'B', b'M', ..] if matches!(bytes.get(14..18), Some([12..=128, 0, 0, 0])) => {
             Some(Format::Bmp)
         }
@@ -31,7 +31,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
     binary.or_else(|| svg_root::find(bytes).map(|_| Format::Svg))
 }
 
-/// Returns the format of `bytes`, or the reason why they are not an image.
+/// Returns the image format of `bytes`, or the reason why they are not an image.
 ///
 /// # Errors
 /// Returns `Empty` for no bytes, `Html` for an HTML page, otherwise `NotAnImage`.
@@ -44,14 +44,14 @@ pub fn identify(bytes: &[u8]) -> Result<Format, IconError> {
     }
 }
 
-/// Returns true for an ISO base media file whose `ftyp` box lists an AVIF brand, as its major brand
-/// or as a compatible one.
+/// Returns true for an ISO base media file whose `ftyp` box lists an AVIF brand, major or
+/// compatible.
 fn is_avif(bytes: &[u8]) -> bool {
     let Some((size, rest)) = bytes.split_first_chunk::<4>() else { return false };
     let Some(brands) = rest.strip_prefix(b"ftyp") else { return false };
     let box_length = (u32::from_be_bytes(*size) as usize).clamp(8, 256) - 8;
     let brands = &brands[..box_length.min(brands.len())];
-    // The second group of four bytes is the minor version, a number that equals no brand.
+    // The second group of four bytes is the minor version. This number equals no brand.
     brands.as_chunks::<4>().0.iter().any(|brand| matches!(brand, b"avif" | b"avis"))
 }
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn soft_404s_and_other_bodies_are_named_for_what_they_are() {
+    fn soft_404s_and_other_bodies_give_the_right_error() {
         let html: [&[u8]; 6] = [
             b"<!DOCTYPE html><body><svg xmlns='http://www.w3.org/2000/svg'></svg>",
             b"\n\t <html><body><svg xmlns='http://www.w3.org/2000/svg'/>",

@@ -1,9 +1,9 @@
-//! The digest by which machines detect whether they would write the same icons.
+//! The digest by which workers detect whether they would write the same icons.
 //!
 //! A scan records [`encoder_digest`] when it starts; a worker with another digest takes no bundle
-//! jobs. The vectors are a few files and pictures that integer code in this module creates. They
-//! pass through every step of a real icon: sniff, decode, scale, PNG. Invariant: a new vector needs
-//! a reason, because it changes the digest. No vector comes from a website.
+//! jobs. The vectors are a few files, and pictures that integer code in this module creates. They
+//! pass through every step that a real icon does: sniff, decode, scale, PNG. Invariant: a new
+//! vector needs a reason, because it changes the digest. Vectors are never taken from a website.
 
 use libdeflater::{CompressionLvl, Compressor};
 use sha2::{Digest, Sha256};
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Formats that this crate cannot write: a gradient as baseline JPEG (4:2:0), as lossy WebP, and as
-/// AVIF (4:2:0, 10 bits of a limited range, with opacity), and an AVIF that is too large for all
+/// AVIF (4:2:0, 10 bits, limited range, with opacity), and an AVIF that is too large for all
 /// filters.
 const FILES: [&[u8]; 4] = [
     include_bytes!("../vectors/gradient.jpg"),
@@ -46,7 +46,7 @@ const SVG: &str = concat!(
     r##"stroke-dasharray="7 3 2" stroke-linecap="round" opacity=".8"/></svg>"##,
 );
 
-/// Returns the SHA-256 digest of the tab icons of all vectors, in every choice of colours.
+/// Returns a SHA-256 digest over all vectors' tab icons, with every choice of colours.
 #[must_use]
 pub fn encoder_digest() -> [u8; 32] {
     let mut digest = Sha256::new();
@@ -54,7 +54,7 @@ pub fn encoder_digest() -> [u8; 32] {
         for colours in Colours::ALL {
             match to_tab_icon_with(&vector, colours) {
                 Ok(icon) => digest.update(&icon.png),
-                // A machine that cannot decode a vector must differ from one that can.
+                // A machine that cannot decode a vector must have another digest than one that can.
                 Err(error) => digest.update(error.to_string()),
             }
         }
@@ -126,7 +126,7 @@ fn picture(width: u32, height: u32, style: u32, seed: u32) -> Pixels {
     Pixels::new(width, height, rgba).expect("sides are within limits, and every pixel is set")
 }
 
-/// Encodes a BMP of 24 bits per pixel.
+/// Encodes a BMP with 24 bits per pixel.
 fn bmp(pixels: &Pixels) -> Vec<u8> {
     let mut file = b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0".to_vec();
     file.extend(pixels.width().to_le_bytes());
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_that_was_compressed_harder_is_kept_as_it_is() {
+    fn a_vector_that_was_compressed_harder_is_kept_unchanged() {
         let is_kept = |vector: &Vec<u8>| to_tab_icon(vector).is_ok_and(|icon| icon.png == *vector);
         let shorter = |vector: &Vec<u8>| {
             let (_, pixels) = decode(vector).unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_the_one_of_this_version() {
+    fn the_digest_has_this_versions_value() {
         assert_eq!(encoder_digest_hex(), include_str!("../vectors/digest.txt").trim());
     }
 }

@@ -5,15 +5,15 @@
 
 use crate::{decode::decode, scale::scale_down};
 
-/// Width and height of a thumbnail in pixels.
+/// A thumbnail's width and height in pixels.
 pub const THUMBNAIL_PIXELS: usize = 8;
-/// Bytes of a thumbnail: red, green and blue of each pixel, row by row.
+/// A thumbnail's size in bytes: red, green and blue for each pixel, row by row.
 pub const THUMBNAIL_BYTES: usize = THUMBNAIL_PIXELS * THUMBNAIL_PIXELS * 3;
 
-/// Red, green and blue of each pixel of a thumbnail, row by row.
+/// Red, green and blue for each pixel, row by row.
 pub type Thumbnail = [u8; THUMBNAIL_BYTES];
 
-/// Returns a thumbnail of the background alone, for a tab without an icon.
+/// Returns a thumbnail that shows only the background, for a tab without an icon.
 #[must_use]
 pub fn empty_thumbnail(background: [u8; 3]) -> Thumbnail {
     let mut pixels = [0; THUMBNAIL_BYTES];
@@ -21,8 +21,8 @@ pub fn empty_thumbnail(background: [u8; 3]) -> Thumbnail {
     pixels
 }
 
-/// Returns the thumbnail of an icon in any known format, centred on the background if it is not
-/// square. An icon that does not decode gives the background alone.
+/// Returns the thumbnail for an icon in any known format, centred on the background if it is not
+/// square. If the icon does not decode, this is the background alone.
 ///
 /// ```
 /// use everytab_icon::thumbnail::{empty_thumbnail, thumbnail};
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_transparent_shows_the_background() {
+    fn transparent_pixels_show_the_background() {
         let half = thumbnail(&icon(32, [255, 255, 255, 128]), [0, 0, 0]);
         assert!(half.iter().all(|channel| (127..=129).contains(channel)), "{half:?}");
         // A small icon is centred.

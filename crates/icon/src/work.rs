@@ -1,29 +1,29 @@
-//! The work of decoding one file, counted in bytes and in pixels of a plain PNG instead of seconds.
+//! Counts the work for decoding one file, in bytes and plain PNG pixels instead of seconds.
 //!
 //! Invariants: work is spent before it is done, so that a decoder that fails late has also paid; no
 //! file spends more than [`MAX_FILE_PIXELS`]. Unlike a time, a count is the same on every machine:
-//! tests and the fuzzer use it to find the most expensive file. Does not depend on formats.
+//! tests and the fuzzer use it to find the most expensive file. This does not depend on formats.
 
 use crate::limits::MAX_SIDE_PIXELS;
 
-/// Pixels of the largest picture that is decoded.
+/// Pixels in the largest picture that is decoded.
 pub const MAX_PICTURE_PIXELS: u64 = MAX_SIDE_PIXELS as u64 * MAX_SIDE_PIXELS as u64;
 
-/// Maximum work of decoders for one file, in pixels of a plain PNG, over all entries of an ICO and
-/// all attempts: no file costs more than three times the largest plain PNG.
+/// Maximum work that decoders spend on one file, in plain PNG pixels, over all entries in an ICO
+/// and all attempts: no file costs more than three times the largest plain PNG.
 pub const MAX_FILE_PIXELS: u64 = 3 * MAX_PICTURE_PIXELS;
 
-/// The work of decoding a file, or the work it would have taken if a decoder failed early.
+/// The work for decoding a file, or the work that this would have taken if a decoder failed early.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Cost of all pictures that a decoder has started, in pixels of a plain PNG, once for each
-    /// attempt. A pixel costs one in most formats and several in AVIF, whose bytes cost, too.
+    /// Cost of all pictures that a decoder has started, in plain PNG pixels, once for each attempt.
+    /// In most formats a pixel costs one; in AVIF it costs several, and bytes cost, too.
     pub pixels: u64,
     /// Total bytes that were passed to all attempts.
     pub bytes: u64,
 }
 
-/// The error of [`Work::spend`]: the file has used up its work.
+/// Error returned by [`Work::spend`]: the file has used up its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BudgetSpent;
 
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_exceeds_the_budget_is_refused_and_not_counted() {
+    fn work_over_the_budget_is_rejected_and_not_counted() {
         let mut work = Work::default();
         let side = MAX_SIDE_PIXELS;
         for _ in 0..3 {

@@ -56,10 +56,10 @@ mod testing;
 
 pub use error::PostgresError;
 pub use names::{ADMIN_USER, TEST_URL_VARIABLE};
-pub use private_postgres::PrivatePostgres;
-pub use settings::PostgresSettings;
 #[cfg(feature = "testing")]
 pub use pooler::Pooler;
+pub use private_postgres::PrivatePostgres;
+pub use settings::PostgresSettings;
 #[cfg(feature = "testing")]
 pub use standby::Standby;
 #[cfg(feature = "testing")]

@@ -1,5 +1,6 @@
-//! Times reading home pages out of archives on one thread: `scripts/bench/pages.sh` runs it beside
-//! other programs that do the same work on the same list.
+//! Measures how long it takes to read home pages from archives on one thread:
+//! `scripts/bench/pages.sh` compares this with other programs that do the same work on the same
+//! list.
 //!
 //!     read_pages list CORPUS            the pages of CORPUS with known results: file, position
 //!     read_pages pages LIST [REPEAT]    record to title, icon candidates, framing
@@ -40,7 +41,7 @@ fn main() {
     }
 }
 
-/// Prints the gzip members of the pages in the corpus with known results.
+/// Prints the gzip members with those pages in the corpus whose results are known.
 fn list(corpus: &Path) {
     let answers = std::fs::read(corpus.join("expected/warc_pages.json")).unwrap();
     let answers: BTreeMap<String, Value> = serde_json::from_slice(&answers).unwrap();

@@ -2,9 +2,9 @@
 //! and excludes the addresses that clouds use for their own services.
 //!
 //! An IPv4 address is public unless a registry lists it. An IPv6 address is public only inside
-//! 2000::/3, the one block that is allocated, except for its special rows. An IPv6 address that
-//! contains an IPv4 address (mapped, NAT64, 6to4) is treated as this IPv4 address, because packets
-//! would reach it.
+//! 2000::/3, the only allocated block, except for its special rows. An IPv6 address that contains
+//! an IPv4 address (mapped, NAT64, 6to4) is treated as this IPv4 address, because packets would
+//! reach it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -39,16 +39,16 @@ const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
 
 /// Blocks that are public by the registries but lead to a cloud's own services from its instances:
 /// Azure's host (WireServer) and IBM Cloud's service network. Other clouds use blocks that are not
-/// public anyway, fd00:ec2::/32 among them.
+/// public anyway, including fd00:ec2::/32.
 const CLOUD_SERVICES_V4: [Ipv4Net; 3] = [
     Ipv4Net::new_assert(Ipv4Addr::new(168, 63, 129, 16), 32),
     v4(161, 26, 0, 16),
     v4(166, 8, 0, 14),
 ];
 
-/// The one IPv6 block that is allocated.
+/// The only allocated IPv6 block.
 const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 0, 3);
-/// Blocks of [`GLOBAL_V6`] that are not public: protocol assignments with Teredo, and the two
+/// Blocks in [`GLOBAL_V6`] that are not public: protocol assignments with Teredo, and the two
 /// documentation blocks.
 const NOT_PUBLIC_V6: [Ipv6Net; 3] =
     [v6(0x2001, 0, 0, 23), v6(0x2001, 0xdb8, 0, 32), v6(0x3fff, 0, 0, 20)];
@@ -98,13 +98,13 @@ pub struct Guard {
     /// Ranges that are never connected to, even if they are public or allowed, such as the
     /// operator's own networks.
     pub deny: Vec<IpNet>,
-    /// Networks of this instance. They are connected to only if `allow` contains them.
+    /// This instance's networks. They are connected to only if `allow` contains them.
     pub own: Vec<IpNet>,
 }
 
 impl Guard {
     /// Returns true if the operator allows the address by its range, whether or not it is public.
-    /// Does not read `deny`.
+    /// This does not check `deny`.
     #[must_use]
     pub fn is_in_allow(&self, address: IpAddr) -> bool {
         self.allow.iter().any(|range| range.contains(&address))

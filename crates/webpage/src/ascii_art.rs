@@ -1,10 +1,10 @@
-//! Distinguishes drawings made of characters from text, for blocks that keep their line breaks.
+//! Distinguishes character drawings from text, for blocks that keep their line breaks.
 //!
 //! A block is a drawing if more than a fifth of its lines contain a run of equal printable
 //! characters, or if at least a fifth of its characters are drawing characters. Blank lines and
-//! white space are not counted on either side. Does not depend on markup.
+//! white space are never counted. This does not depend on markup.
 
-/// Minimum run of equal characters in a line of a drawing. Three would match an ellipsis.
+/// Minimum run of equal characters in a drawing's line. Three would match an ellipsis.
 const RUN_CHARACTERS: usize = 4;
 
 /// A block is a drawing if one in this many lines, or characters, is drawn.
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drawings_are_told_from_text_and_programs() {
+    fn drawings_are_distinguished_from_text_and_programs() {
         for (block, expected) in [
             ("", false),
             ("\n \n", false),
@@ -64,7 +64,7 @@ mod tests {
             ("\u{2554}\u{2550}\u{2557}", true),
             ("\u{2588}\u{2580}ab", true),
             ("\u{28ff}\u{2801} abc", true),
-            // One of five characters, and one of six.
+            // One in five characters, and one in six.
             ("\u{2713} done", true),
             ("\u{2713} ended", false),
             ("\u{2713} milk\n\u{2713} eggs and bread", false),

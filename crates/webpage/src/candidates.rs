@@ -1,9 +1,9 @@
-//! Decides which icon URLs of a page are requested, and in which order.
+//! Decides which icon URLs on a page are requested, and in which order.
 //!
-//! The order is canonical: first `/favicon.ico` of the document (not of its base URL), then the
-//! declared icons in document order, then the apple-touch-icons. It depends on the page alone. As
-//! in browsers, links for other media than a light page on a screen are skipped. Icons over a limit
-//! are counted.
+//! The order is canonical: first the document's `/favicon.ico` (not the base URL's), then the
+//! declared icons in document order, then the apple-touch-icons. This depends only on the page. As
+//! in browsers, a link is skipped if its media do not match a light page on a screen. Icons over a
+//! limit are counted.
 
 use std::collections::HashSet;
 
@@ -16,20 +16,20 @@ use crate::{
     url_rules::{MAX_URL_BYTES, requested_form},
 };
 
-/// Maximum number of declared icons per host. Real pages declare up to about 30.
+/// Maximum declared icons per host. Real pages declare up to about 30.
 pub const MAX_DECLARED: usize = 50;
-/// Maximum length in bytes of the `data:` URL of one icon: an icon of 32x32 pixels takes less.
+/// Maximum bytes in one icon's `data:` URL: an icon with 32x32 pixels takes less.
 pub const MAX_DATA_URL_BYTES: usize = 16 << 10;
-/// Maximum total length in bytes of a host's `data:` URLs, because they are stored with its page.
+/// Maximum total bytes in a host's `data:` URLs, because they are stored with its page.
 pub const MAX_DATA_URL_BYTES_PER_HOST: usize = 64 << 10;
 
-/// Source of a candidate's URL. In JSON it is a flag: true for the default location.
+/// The source of a candidate's URL. In JSON this is a flag: true for the default location.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "bool", into = "bool")]
 pub enum CandidateSource {
     /// The default location `/favicon.ico`.
     FaviconIco,
-    /// A `link` element of the page.
+    /// A `link` element on the page.
     #[default]
     LinkRel,
 }
@@ -61,7 +61,7 @@ impl From<CandidateSource> for bool {
     }
 }
 
-/// An icon URL of a host that should be fetched.
+/// An icon URL that should be fetched for a host.
 ///
 /// Postgres stores this JSON about 76 million times, so its names have one letter, and fields that
 /// are absent or false are omitted.
@@ -71,21 +71,21 @@ pub struct Candidate {
     /// fragment.
     #[serde(rename = "u")]
     pub url: String,
-    /// The source of the URL.
+    /// The source of this URL.
     #[serde(rename = "f", default, skip_serializing_if = "CandidateSource::is_link")]
     pub source: CandidateSource,
     /// True if the link is an apple-touch-icon. Such icons rank after all others.
     #[serde(rename = "a", default, skip_serializing_if = "std::ops::Not::not")]
     pub apple_touch: bool,
-    /// The `type` attribute of the link, if it has one.
+    /// The `type` attribute on the link, if there is one.
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     pub declared_type: Option<String>,
-    /// The `sizes` attribute of the link as written, if it has one.
+    /// The `sizes` attribute on the link as written, if there is one.
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     pub declared_sizes: Option<String>,
 }
 
-/// Number of declared icons that did not become candidates, by reason.
+/// Declared icons that did not become candidates, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The URL is already a candidate.
@@ -94,28 +94,28 @@ pub struct LeftOut {
     pub scheme: usize,
     /// The URL is longer than allowed for its scheme.
     pub too_long: usize,
-    /// The `data:` URLs of the host together are longer than allowed.
+    /// The host's `data:` URLs together are longer than allowed.
     pub data_total: usize,
     /// The page declares more icons than [`MAX_DECLARED`], or more icon links than are read.
     pub over_limit: usize,
     /// The `href` is absent, empty or not a URL.
     pub no_url: usize,
-    /// The `data:` URL is empty, which means that there is no icon.
+    /// The `data:` URL is empty. This declares that there is no icon.
     pub no_icon: usize,
     /// The link is for other media, such as dark pages.
     pub other_media: usize,
 }
 
-/// The candidates of a page, and the number of icons that were skipped.
+/// A page's candidates, and how many icons were skipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Candidates {
     /// Candidates in canonical order, at most 51, each URL once.
     pub list: Vec<Candidate>,
-    /// Number of declared icons that did not become candidates.
+    /// Declared icons that did not become candidates.
     pub left_out: LeftOut,
 }
 
-/// Returns the candidates of a page.
+/// Returns a page's candidates.
 #[must_use]
 pub fn candidates(page: &Page) -> Candidates {
     let mut chosen = Chosen::default();
@@ -143,7 +143,7 @@ pub fn candidates(page: &Page) -> Candidates {
     Candidates { list: chosen.list, left_out: chosen.left_out }
 }
 
-/// The candidates that are chosen so far.
+/// The candidates chosen so far.
 #[derive(Default)]
 struct Chosen {
     list: Vec<Candidate>,
@@ -154,7 +154,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Adds the icon to the candidates, or counts the reason why it is skipped.
+    /// Adds the icon to the candidates, or counts why this icon is skipped.
     fn consider(&mut self, icon: &IconLink) {
         if !icon.is_for_light_page() {
             self.left_out.other_media += 1;
@@ -204,7 +204,7 @@ impl Chosen {
         *reason += 1;
     }
 
-    /// Copies type and sizes from another link to a candidate's URL if the candidate has none. For
+    /// Copies type and sizes from another link to the candidate with this URL if it has none. For
     /// example, a page may declare /favicon.ico itself.
     fn add_hints(&mut self, url: &str, icon: &IconLink) {
         if let Some(candidate) = self.list.iter_mut().find(|candidate| candidate.url == url) {

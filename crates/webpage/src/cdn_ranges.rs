@@ -4,7 +4,7 @@
 //! Sources: <https://www.cloudflare.com/ips/> (last changed 2023-09-28),
 //! <https://api.fastly.com/public-ip-list> (as of 2023-06-06) and, for CloudFront's edges
 //! worldwide, <https://d7uri8nf7uskq.cloudfront.net/tools/list-cloudfront-ips> (as of 2025, merged
-//! with their neighbours, without ranges of fewer than 256 addresses). A missing range costs time.
+//! with their neighbours, without ranges smaller than 256 addresses). A missing range costs time.
 //! If a range no longer belongs to a CDN, a server may get 256 concurrent requests instead of 64.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn every_range_begins_at_its_own_edge_and_is_public() {
+    fn every_range_starts_at_a_network_address_and_is_public() {
         for range in V4 {
             assert_eq!(range, range.trunc());
             assert!(is_public(range.addr().into()), "{range}");

@@ -1,15 +1,14 @@
-//! Determines the character encoding of a page and decodes it (WHATWG HTML 13.2.3.2, Encoding
-//! Standard).
+//! Determines a page's character encoding and decodes it (WHATWG HTML 13.2.3.2, Encoding Standard).
 //!
-//! Order: byte order mark, charset in `Content-Type`, prescan of the first 1,024 bytes, a `meta`
+//! Order: byte order mark, charset in `Content-Type`, prescan over the first 1,024 bytes, a `meta`
 //! element that the parser finds later ("changing the encoding while parsing"), detection,
 //! windows-1252.
 //!
-//! The standard leaves detection to the user agent. It applies to pages that declare nothing:
+//! The standard leaves detection to the user agent. We use it for pages that declare nothing:
 //! - all bytes are ASCII: windows-1252, because every candidate decodes them to the same text;
 //! - the whole page is valid UTF-8: UTF-8. Browsers must decide after the first bytes and garble
 //!   such a page. The standard notes that UTF-8 can be detected safely in a complete file;
-//! - otherwise the detector of Firefox: chardetng with the top-level domain, never ISO-2022-JP.
+//! - otherwise Firefox's detector: chardetng with the top-level domain, never ISO-2022-JP.
 //!
 //! Decoding is never an error: malformed bytes become U+FFFD.
 
@@ -20,12 +19,11 @@ use encoding_rs::{Encoding, REPLACEMENT, UTF_8, WINDOWS_1252};
 
 use crate::{content_type::ContentType, prescan};
 
-/// Number of bytes at the start of a page that are searched for a declaration (WHATWG HTML
-/// 13.2.3.2).
+/// Bytes at a page's start that are searched for a declaration (WHATWG HTML 13.2.3.2).
 const PRESCAN_BYTES: usize = 1024;
 
-/// Maximum number of bytes that the detector reads, from the first byte beyond ASCII. It judges by
-/// frequency, so more text changes nothing, but a MiB takes about 100 ms.
+/// Maximum bytes that the detector reads, from the first byte beyond ASCII. Its result depends on
+/// frequencies, so reading more changes nothing, but a MiB takes about 100 ms.
 const MAX_DETECT_BYTES: usize = 256 << 10;
 
 /// Where a page's encoding was declared.
@@ -46,23 +44,24 @@ pub enum CharsetSource {
     Default,
 }
 
-/// The encoding of a page, and where it was declared.
+/// A page's encoding, and where it was declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charset {
     /// The encoding, as defined by the Encoding Standard.
     pub encoding: &'static Encoding,
-    /// Where it was declared.
+    /// Where this was declared.
     pub source: CharsetSource,
 }
 
 impl Charset {
-    /// Returns the standard name of the encoding in lower case, such as `utf-8` or `shift_jis`.
+    /// Returns the encoding's standard name in lower case, such as `utf-8` or `shift_jis`.
     #[must_use]
     pub fn name(&self) -> String {
         self.encoding.name().to_ascii_lowercase()
     }
 
-    /// Returns the encoding that is declared before the page is parsed. `None` if there is none.
+    /// Returns the encoding that is declared before the page is parsed. `None` if there is no
+    /// declaration.
     pub(crate) fn declared(content_type: Option<&ContentType>, body: &[u8]) -> Option<Self> {
         if let Some((encoding, _)) = Encoding::for_bom(body) {
             return Some(Self { encoding, source: CharsetSource::Bom });
@@ -76,7 +75,7 @@ impl Charset {
         Some(Self { encoding, source: CharsetSource::Meta })
     }
 
-    /// Detects the encoding of a page that declares none. `host` is the page's hostname, whose
+    /// Detects a page's encoding if it does not declare one. `host` is the page's hostname. Its
     /// top-level domain makes some alphabets more likely.
     pub(crate) fn undeclared(body: &[u8], host: Option<&str>) -> Self {
         let ascii = Encoding::ascii_valid_up_to(body);
@@ -100,7 +99,7 @@ impl Charset {
         self.encoding.decode_with_bom_removal(body).0
     }
 
-    /// Decodes a piece of the body.
+    /// Decodes a piece from the body.
     pub(crate) fn decode_piece<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         self.encoding.decode_without_bom_handling(bytes).0
     }
@@ -119,7 +118,7 @@ fn is_utf8(body: &[u8], ascii: usize) -> bool {
 fn detect(body: &[u8], ascii: usize, host: Option<&str>) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(body.get(..ascii + MAX_DETECT_BYTES).unwrap_or(body), true);
-    // The detector accepts only labels of lower-case letters, digits and hyphens.
+    // The detector accepts only labels that consist of lower-case letters, digits and hyphens.
     let domain =
         host.and_then(|host| host.trim_end_matches('.').rsplit('.').next()).filter(|tld| {
             !tld.is_empty()
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_beats_the_header_and_the_header_beats_the_meta() {
+    fn a_byte_order_mark_precedes_the_header_and_the_header_the_meta() {
         let meta = b"<meta charset=gbk>";
         let marked = b"\xef\xbb\xbf<meta charset=gbk>";
         let html = "text/html; charset=iso-8859-1";
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bogus_label_is_passed_over() {
+    fn an_unknown_label_is_skipped() {
         let meta = b"<meta charset=gb2312>";
         assert_eq!(declared("text/html; charset=utf8mb4", meta), said("gbk", CharsetSource::Meta));
         assert_eq!(declared("text/html; charset=utf8mb4", b""), None);
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_meta_must_begin_and_end_in_the_first_kibibyte() {
+    fn the_meta_must_be_within_the_first_kibibyte() {
         let at = |padding: usize| {
             let mut page = vec![b' '; padding];
             page.extend_from_slice(b"<meta charset=gbk>");
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn undeclared_pages_are_told_by_their_bytes() {
+    fn undeclared_encodings_are_detected() {
         let guess = |body: &[u8], host| {
             let found = Charset::undeclared(body, host);
             (found.name(), found.source)

@@ -1,7 +1,7 @@
-//! Parses the `Content-Type` header: the MIME type of a response and its charset.
+//! Parses the `Content-Type` header: a response's MIME type and its charset.
 //!
 //! Sources: Fetch, "extract a MIME type"; MIME Sniffing, "parse a MIME type". A header that does
-//! not parse is ignored; it is never an error.
+//! not parse is ignored; this is never an error.
 
 use crate::header_values::{self, HeaderList};
 
@@ -10,13 +10,13 @@ use crate::header_values::{self, HeaderList};
 pub(crate) struct ContentType {
     /// Type and subtype in lower case, such as `text/html`.
     pub(crate) essence: String,
-    /// The charset parameter as written. `None` if it is missing or empty.
+    /// The charset parameter as written. `None` if this is missing or empty.
     pub(crate) charset: Option<String>,
 }
 
-/// Returns the MIME type of a response. If there are several `Content-Type` headers, the last one
-/// that parses counts. If it has no charset, it keeps the charset of an earlier one with the same
-/// essence.
+/// Returns a response's MIME type. If there are several `Content-Type` headers, the last one that
+/// parses counts. If this one has no charset, it keeps the charset from an earlier one with the
+/// same essence.
 pub(crate) fn extract(headers: &HeaderList) -> Option<ContentType> {
     let joined = header_values::combined(headers, "content-type")?;
     let mut result: Option<ContentType> = None;
@@ -77,7 +77,7 @@ fn parameter_value(after: &str) -> (String, &str) {
                 end = at + 1;
                 break;
             }
-            // A backslash at the end of the header is literal.
+            // A backslash at the header's end is literal.
             '\\' => text.push(characters.next().map_or('\\', |(_, next)| next)),
             other => text.push(other),
         }

@@ -7,7 +7,7 @@ use data_url::DataUrl;
 /// The decoded content of a `data:` URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataUrlContent {
-    /// MIME type without parameters, in lower case. `text/plain` if the URL names none.
+    /// MIME type without parameters, in lower case. `text/plain` if the URL does not specify this.
     pub mime: String,
     /// The decoded bytes.
     pub bytes: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct DataUrlContent {
 /// The reason why a `data:` URL could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DataUrlError {
-    /// The URL does not begin with `data:`.
+    /// The URL does not start with `data:`.
     #[error("not a data: URL")]
     NotData,
     /// No comma separates the MIME type from the content.
@@ -44,7 +44,7 @@ pub fn decode(url: &str, max_bytes: usize) -> Result<DataUrlContent, DataUrlErro
     })?;
     let too_large = DataUrlError::TooLarge { max_bytes };
     // One byte takes up to four characters: base64 takes four for three bytes, and percent-encoding
-    // makes each of them three. So content that must be too large is not decoded.
+    // triples each of them. So content that must be too large is not decoded.
     let encoded = url.split_once('#').map_or(url, |(before, _)| before);
     let encoded_bytes = encoded.split_once(',').map_or(0, |(_, body)| body.len());
     if encoded_bytes > max_bytes.saturating_mul(4).saturating_add(64) {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_read_as_fetch_reads_them() {
+    fn types_are_parsed_as_in_fetch() {
         assert_eq!(good("data:,"), pair("text/plain", ""));
         assert_eq!(good("data:,X"), pair("text/plain", "X"));
         assert_eq!(good("DATA:IMAGE/gif;charset=x,hi"), pair("image/gif", "hi"));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_forgiving() {
+    fn base64_is_decoded_leniently() {
         assert_eq!(good("data:;base64,WA"), pair("text/plain", "X"));
         assert_eq!(good("data:;BASE64,WA=="), pair("text/plain", "X"));
         assert_eq!(good("data:;  base64,W%20A%3D="), pair("text/plain", "X"));
@@ -100,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn percent_signs_decode_once_and_stray_ones_stay() {
+    fn percent_signs_decode_once_and_stray_ones_are_kept() {
         assert_eq!(good("data:,%25%32%35%4%zz%"), pair("text/plain", "%25%4%zz%"));
         assert_eq!(decode("data:,%ff%00", 100).unwrap().bytes, [0xff, 0]);
     }
 
     #[test]
-    fn what_is_no_data_url_or_too_large_is_refused() {
+    fn invalid_and_large_data_urls_are_rejected() {
         assert_eq!(decode("data:", 100), Err(DataUrlError::NoComma));
         assert_eq!(decode("data:image/png", 100), Err(DataUrlError::NoComma));
         assert_eq!(decode("http://a/,", 100), Err(DataUrlError::NotData));

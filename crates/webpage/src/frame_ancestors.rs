@@ -1,14 +1,14 @@
-//! Matches `frame-ancestors` of Content Security Policy Level 3, which lists the origins that may
-//! show a page in a frame.
+//! Matches `frame-ancestors` in Content Security Policy Level 3. This directive lists the origins
+//! that may show a page in a frame.
 //!
 //! Sources are matched with the viewer's origin as in CSP3 6.7.2 ("does url match expression in
-//! origin", with redirect count 0). A source that is invalid by the grammar matches nothing. Where
-//! Chromium differs from the standard, this follows Chromium: a query after a path is ignored, and
-//! a source of http matches an https viewer only on the ports to which it can be upgraded.
+//! origin", with redirect count 0). A source that is invalid by the grammar matches nothing. If
+//! Chromium differs from the standard, we follow Chromium: a query after a path is ignored, and an
+//! http source matches an https viewer only on the ports to which it can be upgraded.
 
 use url::{Host, Url};
 
-/// The sources of one `frame-ancestors` directive.
+/// The sources in one `frame-ancestors` directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AncestorList {
     sources: Vec<String>,
@@ -16,13 +16,13 @@ pub(crate) struct AncestorList {
 
 /// A page and the viewer that would show it in a frame.
 pub(crate) struct ViewerMatch<'a> {
-    /// URL of the page in the frame.
+    /// URL of the framed page.
     pub(crate) page: Option<&'a Url>,
-    /// URL of the viewer. `None` means an https origin that no list names.
+    /// The viewer's URL. `None` means an https origin that does not appear in any list.
     pub(crate) viewer: Option<&'a Url>,
 }
 
-/// Returns the `frame-ancestors` lists of a `Content-Security-Policy` header, one for each policy
+/// Returns the `frame-ancestors` lists in a `Content-Security-Policy` header, one for each policy
 /// that has one. Commas separate policies. If a policy repeats a directive, the first one counts,
 /// even if it is invalid; then the policy has no list.
 pub(crate) fn lists(value: &str) -> Vec<AncestorList> {
@@ -40,7 +40,7 @@ fn list(policy: &str) -> Option<AncestorList> {
     directive.bytes().all(is_valid).then_some(AncestorList { sources })
 }
 
-/// Maximum number of sources that are read from one list. Real lists have up to a few dozen.
+/// Maximum sources that are read from one list. Real lists have up to a few dozen.
 const MAX_SOURCES: usize = 500;
 
 impl AncestorList {
@@ -66,7 +66,7 @@ impl AncestorList {
         self.sources.join(" ")
     }
 
-    /// Returns true if the viewer matches a source of this list.
+    /// Returns true if the viewer matches a source in this list.
     pub(crate) fn allows(&self, viewer: &ViewerMatch<'_>) -> bool {
         !self.is_none() && self.sources.iter().any(|source| viewer.matches(source))
     }
@@ -139,13 +139,13 @@ fn host_part_matches(pattern: &str, host: &str) -> bool {
     };
     match pattern.strip_prefix('*') {
         Some("") => true,
-        // Keep the dot of `*.example.com`, so that example.com does not match.
+        // Keep the dot in `*.example.com`, so that example.com does not match.
         Some(end) => host.len() > end.len() && ends_with(end),
         None => pattern.eq_ignore_ascii_case(host),
     }
 }
 
-/// Matches a port. `default` is that of the viewer's scheme. `None` if the source's scheme was
+/// Matches a port. `default` belongs to the viewer's scheme. `None` if the source's scheme was
 /// upgraded: then its port 80 stands for 443, and no other number matches.
 fn port_part_matches(pattern: Option<&str>, port: Option<u16>, default: Option<u16>) -> bool {
     match (pattern, default) {
@@ -156,7 +156,7 @@ fn port_part_matches(pattern: Option<&str>, port: Option<u16>, default: Option<u
     }
 }
 
-/// A source of the form `[scheme "://"] host [":" port] [path]`.
+/// A source with the form `[scheme "://"] host [":" port] [path]`.
 struct HostSource<'a> {
     scheme: Option<&'a str>,
     host: &'a str,
@@ -184,7 +184,7 @@ impl<'a> HostSource<'a> {
         (is_host(host) && port_is_good).then_some(Self { scheme, host, port, path })
     }
 
-    /// Returns true if the path can match a viewer, which is an origin with the path "/".
+    /// Returns true if the path can match a viewer, because this is an origin with the path "/".
     fn path_is_root(&self) -> bool {
         matches!(self.path, "" | "/")
     }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_match_the_viewer_as_csp_says() {
+    fn sources_match_the_viewer_as_in_csp() {
         let (page, viewer) = ("https://page.example/", "https://v.example");
         for (source, expected) in [
             ("*", true),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_are_parted_by_commas_and_the_first_directive_counts() {
+    fn policies_are_separated_by_commas_and_the_first_directive_counts() {
         let count = |value: &str| lists(value).len();
         assert_eq!(count("default-src 'none'"), 0);
         assert_eq!(count("frame-ancestors a, default-src b, frame-ancestors c"), 2);

@@ -1,11 +1,11 @@
-//! Decides whether a page of another origin may show this page in a frame.
+//! Decides whether a page with another origin may show this page in a frame.
 //!
 //! Sources: HTML "X-Frame-Options" and CSP Level 3 `frame-ancestors`. If an enforced policy
 //! contains `frame-ancestors`, X-Frame-Options has no effect, and the viewer must match every such
 //! policy. Report-only policies and `<meta>` elements have no effect. The verdict keeps the
 //! policies, so that it can be evaluated again for another viewer.
 //!
-//! Does not depend on anything beyond headers, such as scripts that break out of frames.
+//! This depends only on headers, not on scripts that break out of frames.
 
 use serde::Serialize;
 use url::Url;
@@ -16,20 +16,20 @@ use crate::{
     header_values::{self, HeaderList},
 };
 
-/// Maximum number of bytes that are kept of the deciding header, for people who read reports.
+/// Maximum bytes that are kept from the deciding header, for people who read reports.
 const MAX_VALUE_BYTES: usize = 1024;
 
 const FRAME_OPTIONS: &str = "x-frame-options";
 
-/// Whether a page of another origin may show the page in a frame.
+/// Whether a page with another origin may show the page in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Every https page may show it.
+    /// Every https page may show this page.
     Allowed,
-    /// No page of another origin may show it.
+    /// Pages with another origin may not show this page.
     Blocked,
-    /// Only the origins that the policies list may show it.
+    /// Only the origins that the policies list may show this page.
     Conditional,
     /// Unknown, because there are no response headers.
     Unknown,
@@ -40,11 +40,11 @@ pub enum Verdict {
 pub struct Framing {
     /// The verdict for a viewer that no list names.
     pub verdict: Verdict,
-    /// The stable name of the rule that decided, such as `x_frame_options_deny`.
+    /// Stable name for the rule that decided, such as `x_frame_options_deny`.
     pub rule: &'static str,
-    /// The name of the header that decided, in lower case.
+    /// Name of the deciding header, in lower case.
     pub header: Option<&'static str>,
-    /// The value of the header that decided, truncated to 1 KiB.
+    /// Value of the deciding header, truncated to 1 KiB.
     pub value: Option<String>,
     #[serde(skip)]
     lists: Vec<AncestorList>,
@@ -83,13 +83,13 @@ impl Framing {
 }
 
 /// Returns true if an https site may show the page in a frame. An http page may never be shown,
-/// because it would be mixed content.
+/// because this would be mixed content.
 #[must_use]
 pub fn iframe_ok(protocol: &str, framing: &Framing, viewer: Option<&Url>) -> bool {
     protocol.eq_ignore_ascii_case("https") && framing.frameable(viewer)
 }
 
-/// Evaluates the headers of a response.
+/// Evaluates a response's headers.
 pub(crate) fn evaluate(
     page: Option<&Url>,
     headers: &HeaderList,
@@ -126,8 +126,8 @@ pub(crate) fn evaluate(
 
 /// Returns true if a browser saves the page instead of showing it, by its `Content-Disposition`.
 ///
-/// Any type but `inline` is a download (RFC 6266 4.2). As in Chromium, a type that is not a token
-/// counts as missing, which is `inline`, and a response with values that differ is an error.
+/// Any type except `inline` is a download (RFC 6266 4.2). As in Chromium, a type that is not a
+/// token counts as missing, which means `inline`, and a response with different values is an error.
 fn is_download(values: &[String]) -> bool {
     let Some(first) = values.first() else { return false };
     let kind = first.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);
@@ -155,7 +155,7 @@ fn by_ancestors(lists: Vec<AncestorList>, page: Option<&Url>, header: &'static s
     framing
 }
 
-/// Evaluates X-Frame-Options for a viewer of another origin (HTML, "check a navigation response's
+/// Evaluates X-Frame-Options for a viewer with another origin (HTML, "check a navigation response's
 /// adherence to X-Frame-Options").
 fn by_frame_options(given: &[String]) -> Framing {
     let mut values: Vec<String> = given.iter().map(|value| frame_option(value)).collect();

@@ -2,7 +2,7 @@
 //!
 //! Browsers take icon links only from the head, and a stray `<div>` or `<img>` moves everything
 //! after it into the body (WHATWG HTML 13.2.6.4.3 to .6: "before head", "in head", "after head").
-//! This module reads tags from the start of the page up to that point and needs no tree.
+//! This module reads tags from the page's start up to this token and needs no tree.
 
 use memchr::memchr;
 
@@ -11,8 +11,8 @@ use crate::{
     tokens::{end_of_attributes, end_of_comment, end_of_name, end_tag},
 };
 
-/// Returns the byte offset of the token that starts the body, or the length of the page if there is
-/// none up to the offset `enough`.
+/// Returns the byte offset at which the body starts, or the page's length if it does not start
+/// before the offset `enough`.
 pub(crate) fn end(html: &[u8], enough: usize) -> usize {
     let mut at = 0;
     // Any text other than whitespace starts the body.
@@ -91,7 +91,7 @@ fn is(name: &[u8], element: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Checks that the body starts at the `@`, or at the end if there is none.
+    /// Checks that the body starts at the `@`, or at the end if `@` is missing.
     fn check(marked: &str) {
         let expected = marked.find('@').unwrap_or(marked.len());
         let html = marked.replacen('@', "", 1);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_opens_at_the_first_thing_that_a_head_cannot_hold() {
+    fn the_body_starts_at_the_first_token_that_a_head_cannot_contain() {
         check("<!doctype html><html><head><title>a</title></head>@<body>");
         check("<link rel=icon>@<p><link>");
         check("<title><p></title><link>@<div>");

@@ -1,12 +1,12 @@
 //! Reads one header from a header list: joins duplicates, and splits at commas outside quotes.
 //!
 //! Source: Fetch, "get, decode, and split". Values are decoded isomorphically (each byte becomes
-//! the code point with the same number), so that no byte is lost or rejected.
+//! the code point with the same number), so that this never loses or rejects a byte.
 
-/// Pairs of header name and value in order of arrival, with duplicates.
+/// Header names and values in order of arrival, with duplicates.
 pub(crate) type HeaderList = [(String, Vec<u8>)];
 
-/// Returns all values of the header `name`, joined by `", "`. `None` if there is none.
+/// Returns all values of the header `name`, joined by `", "`. `None` if the header is missing.
 pub(crate) fn combined(headers: &HeaderList, name: &str) -> Option<String> {
     let mut joined: Option<String> = None;
     for value in lines(headers, name) {
@@ -62,7 +62,7 @@ pub(crate) fn isomorphic(value: &[u8]) -> String {
     value.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// Returns true if the text is a token of RFC 9110, as types and names of parameters are.
+/// Returns true if the string is a token by RFC 9110, as types and parameter names are.
 pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))

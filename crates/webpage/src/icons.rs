@@ -1,8 +1,8 @@
 //! Reads icon links: the `link` elements that declare an icon, and their URLs.
 //!
 //! Sources: WHATWG HTML 4.6.8.8 and 4.2.3. `rel` is a set of tokens: `icon` counts at any position,
-//! the names of apple-touch-icons form a separate class, and `mask-icon` is never an icon for a
-//! tab. Links inside comments, templates, scripts and a `noscript` in the head are not elements.
+//! names for apple-touch-icons form a separate class, and `mask-icon` is never an icon for a tab.
+//! Links inside comments, templates, scripts and a `noscript` in the head are not elements.
 
 use std::borrow::Cow;
 
@@ -15,19 +15,19 @@ use crate::{
     url_rules::with_two_slashes,
 };
 
-/// Maximum length in bytes of an `href`; longer ones are skipped and counted. The longest one that
-/// can become a candidate has 16 KiB after decoding its character references.
+/// Maximum bytes in an `href`; longer ones are skipped and counted. This is enough for a candidate,
+/// which has at most 16 KiB after its character references are decoded.
 const MAX_HREF_BYTES: usize = 64 << 10;
 
-/// Maximum length in bytes of a `data:` URL that is checked for an icon without bytes. The URL may
-/// name the type, as in `data:image/x-icon;base64,`.
+/// Maximum bytes in a `data:` URL that we check for an icon without bytes. The URL may specify its
+/// type, as in `data:image/x-icon;base64,`.
 const MAX_NO_ICON_BYTES: usize = 64;
 
-/// Maximum number of bytes that are kept of a `type`, `sizes` or `media` attribute. Useful values
-/// are shorter.
+/// Maximum bytes that are kept from a `type`, `sizes` or `media` attribute. Useful values are
+/// shorter.
 const MAX_ATTRIBUTE_BYTES: usize = 256;
 
-/// The kind of icon that a link declares.
+/// Which kind of icon a link declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IconClass {
@@ -43,9 +43,9 @@ pub enum IconClass {
 pub struct IconLink {
     /// Absolute URL, resolved against the base URL, with its fragment.
     pub href: String,
-    /// The tokens of `rel` in lower case, separated by one space.
+    /// The tokens in `rel` in lower case, separated by one space.
     pub rel: String,
-    /// The `type` attribute as written, which is often wrong.
+    /// The `type` attribute as written. This is often wrong.
     #[serde(rename = "type")]
     pub mime: Option<String>,
     /// The `sizes` attribute as written; [`crate::sizes::parse`] reads it.
@@ -54,7 +54,7 @@ pub struct IconLink {
     pub media: Option<String>,
     /// True if the link is in the body, where browsers other than Firefox ignore it.
     pub in_body: bool,
-    /// The kind of icon.
+    /// Which kind of icon this is.
     pub class: IconClass,
 }
 
@@ -64,7 +64,7 @@ impl IconLink {
         self.media.as_deref().is_none_or(matches_light_page)
     }
 
-    /// Returns true for `data:,` and similar URLs: an icon without bytes. Authors write it to
+    /// Returns true for `data:,` and similar URLs: an icon without bytes. Authors use this to
     /// declare that there is no icon and /favicon.ico should not be requested.
     pub(crate) fn says_no_icon(&self) -> bool {
         let href = &self.href;
@@ -79,7 +79,7 @@ impl IconLink {
     }
 }
 
-/// Returns true if an undecoded `rel` names an icon of either class.
+/// Returns true if an undecoded `rel` names an icon in either class.
 pub(crate) fn names_icon(rel: &[u8]) -> bool {
     // This excludes nearly all links. Only a character reference could hide the token.
     if !rel.contains(&b'&') && !rel.windows(4).any(|word| word.eq_ignore_ascii_case(b"icon")) {
@@ -105,11 +105,11 @@ fn attribute_text(decoded: &str) -> String {
     htmlize::unescape_attribute(decoded.replace('\0', "\u{fffd}")).into_owned()
 }
 
-/// Reads the attributes of the links of one page.
+/// Reads the attributes on one page's links.
 pub(crate) struct LinkReader<'a> {
     /// The parsed bytes. All ranges refer to them.
     pub(crate) html: &'a [u8],
-    /// Encoding of the parsed bytes.
+    /// The parsed bytes' encoding.
     pub(crate) charset: &'a Charset,
     /// Base URL. Without one, only absolute URLs resolve.
     pub(crate) base: Option<&'a Url>,
@@ -118,7 +118,7 @@ pub(crate) struct LinkReader<'a> {
 }
 
 impl LinkReader<'_> {
-    /// Returns an attribute's value. `None` if it is absent or longer than `max_bytes`.
+    /// Returns an attribute's value. `None` if this is absent or longer than `max_bytes`.
     pub(crate) fn text(&self, span: Option<&ByteRange>, max_bytes: usize) -> Option<String> {
         let bytes = self.html.get(span?.clone())?;
         (bytes.len() <= max_bytes).then(|| attribute_text(&self.charset.decode_piece(bytes)))
@@ -163,13 +163,13 @@ impl LinkReader<'_> {
     }
 }
 
-/// Returns a function that encodes a query. A character that the encoding does not contain becomes
-/// a numeric character reference.
+/// Returns a function that encodes a query. If the encoding lacks a character, it becomes a numeric
+/// character reference.
 fn encoder(encoding: &'static Encoding) -> impl Fn(&str) -> Cow<'_, [u8]> {
     move |text| Cow::Owned(encoding.encode(text).0.into_owned())
 }
 
-/// Returns the longest prefix of at most [`MAX_ATTRIBUTE_BYTES`] that ends between characters.
+/// Returns the longest prefix up to [`MAX_ATTRIBUTE_BYTES`] that ends between characters.
 fn shortened(text: &str) -> &str {
     let mut end = text.len().min(MAX_ATTRIBUTE_BYTES);
     while !text.is_char_boundary(end) {

@@ -2,9 +2,10 @@
 //! the caller requests them, its links and its text. Also parses robots.txt and sitemaps, and
 //! decides which URLs and addresses may be requested.
 //!
-//! Every function is pure: bytes in, values out. No page is an error: a broken page gives what it
-//! contains, and items over a limit are counted. Every collection that a page can grow has a limit,
-//! named where it is used. Does not depend on WARC, Postgres, sockets, files or clocks.
+//! Every function is pure: bytes in, values out. Pages never cause an error: a broken page gives
+//! its readable parts, and items over a limit are counted. Every collection that a page can grow
+//! has a limit, which is documented where it is used. This does not depend on WARC, Postgres,
+//! sockets, files or clocks.
 //!
 //! Sources: the WHATWG HTML, Encoding, Fetch, URL and MIME Sniffing standards, CSP Level 3, RFC
 //! 9309 and IANA's special-purpose address registries.

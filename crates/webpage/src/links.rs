@@ -1,11 +1,11 @@
-//! The links of a page: to other pages, and to the requisites that it needs to be shown.
+//! A page's links: to other pages, and to the requisites that it needs to be shown.
 //!
-//! The one pass over the markup finds links, only if the caller requests them. It decides which
-//! elements count: those not in comments, scripts, templates or SVG. The content of a `noscript`
-//! counts, because no script is run. Invariants: every link is an http or https URL of at most
-//! [`MAX_URL_BYTES`] without user name, password and fragment; a page has at most
-//! [`MAX_LINKS_PER_PAGE`]; skipped links are counted. Does not depend on which links are followed,
-//! or when two URLs are equal.
+//! The one pass over the markup finds links, only if the caller requests them. This module decides
+//! which elements count: those not in comments, scripts, templates or SVG. Everything in a
+//! `noscript` counts, because scripts are not run. Invariants: every link is an http or https URL
+//! with at most [`MAX_URL_BYTES`], without user name, password and fragment; a page has at most
+//! [`MAX_LINKS_PER_PAGE`]; skipped links are counted. This does not depend on which links are
+//! followed, or when two URLs are equal.
 
 mod finder;
 mod link;
@@ -29,28 +29,28 @@ use crate::{
 /// whitespace is removed and character references take more bytes than their characters.
 const MAX_ATTRIBUTE_BYTES: usize = 4 * MAX_URL_BYTES;
 
-/// Maximum length in bytes of a `srcset` attribute. Real ones have a few kilobytes.
+/// Maximum bytes in a `srcset` attribute. Real ones have a few kilobytes.
 const MAX_SRCSET_BYTES: usize = 64 << 10;
 
-/// Links, pictures and robots directives of a page.
+/// A page's links, pictures and robots directives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageLinks {
     /// The links in document order, at most [`MAX_LINKS_PER_PAGE`]; a URL may occur several times.
     pub links: Vec<PageLink>,
-    /// The number of links that were skipped, by reason.
+    /// How many links were skipped, by reason.
     pub left_out: LinksLeftOut,
-    /// The file names of the first pictures, even if requisites are not requested.
+    /// The first pictures' file names, even if requisites are not requested.
     pub pictures: Vec<String>,
     /// The directives for the robot from `meta` elements and the header `X-Robots-Tag` together.
     pub robots: RobotsDirectives,
 }
 
-/// Number of links that were skipped, by reason.
+/// Links that were skipped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LinksLeftOut {
     /// Links after the first [`MAX_LINKS_PER_PAGE`]. A `srcset` that was not read counts as one.
     pub over_limit: usize,
-    /// Links that are longer than [`MAX_URL_BYTES`], resolved or as written.
+    /// Links longer than [`MAX_URL_BYTES`], resolved or as written.
     pub too_long: usize,
     /// Links with another scheme, such as `javascript:`, `mailto:`, `data:` and `tel:`.
     pub other_scheme: usize,
@@ -61,7 +61,7 @@ pub struct LinksLeftOut {
 }
 
 impl LinksLeftOut {
-    /// Returns the sum of all reasons.
+    /// Returns the total over all reasons.
     #[must_use]
     pub fn sum(&self) -> usize {
         let Self { over_limit, too_long, other_scheme, unparsable, empty } = self;
@@ -70,7 +70,7 @@ impl LinksLeftOut {
 }
 
 impl LinkFinder {
-    /// Resolves the links. `reader` has the base of the page and the encoding of its bytes.
+    /// Resolves the links. `reader` has the page's base and its bytes' encoding.
     pub(crate) fn resolved(&self, reader: &LinkReader<'_>) -> PageLinks {
         let mut found = PageLinks { robots: self.robots, ..PageLinks::default() };
         found.left_out.over_limit = self.left_out;
@@ -84,7 +84,7 @@ impl LinkFinder {
 }
 
 impl PageLinks {
-    /// Adds the links of an attribute.
+    /// Adds an attribute's links.
     fn read(&mut self, attribute: &LinkAttribute, reader: &LinkReader<'_>) {
         if self.links.len() >= MAX_LINKS_PER_PAGE {
             self.left_out.over_limit += 1;
@@ -118,7 +118,7 @@ impl PageLinks {
         }
     }
 
-    /// Adds a link, or counts the reason why it is skipped.
+    /// Adds a link, or counts why this link is skipped.
     fn push(&mut self, text: &str, attribute: &LinkAttribute, reader: &LinkReader<'_>) {
         let left_out = &mut self.left_out;
         if self.links.len() >= MAX_LINKS_PER_PAGE {
@@ -148,8 +148,8 @@ impl PageLinks {
     }
 }
 
-/// Returns an attribute's value. Most are ASCII without character references, which every encoding
-/// that is parsed decodes alike.
+/// Returns an attribute's value. Most are ASCII without character references, and every encoding
+/// that is parsed decodes these alike.
 fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'a, str> {
     let is_plain = bytes.is_ascii() && memchr::memchr2(b'&', 0, bytes).is_none();
     match str::from_utf8(bytes).ok().filter(|_| is_plain) {
@@ -158,8 +158,8 @@ fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'
     }
 }
 
-/// Returns the last segment of a path, without its query. `None` if there is none, or for a URL
-/// with another scheme, such as `data:`.
+/// Returns a path's last segment, without its query. `None` if this is empty, or for a URL with
+/// another scheme, such as `data:`.
 fn file_name(value: &[u8]) -> Option<String> {
     let value = value.trim_ascii();
     if value.len() > MAX_URL_BYTES || has_other_scheme(value) {

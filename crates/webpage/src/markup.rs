@@ -1,10 +1,10 @@
 //! Finds the title, the base URL, the icon links and the meta elements in one pass over the markup.
 //!
-//! It works on bytes whose markup is ASCII and returns byte ranges, so that only the parts that are
-//! kept are decoded, after the encoding is known. It decides which elements count (WHATWG HTML
+//! This works on bytes whose markup is ASCII and returns byte ranges, so that only the kept parts
+//! are decoded, after the encoding is known. This module decides which elements count (WHATWG HTML
 //! 13.2.6); [`Tokens`] finds the tags, and [`Nesting`] tracks their namespace. Invariant: no tree
-//! is kept, so time and memory are linear in the size of the page. Does not depend on the meaning
-//! of titles and links.
+//! is kept, so time and memory are linear in the page's size. This does not depend on what titles
+//! and links mean.
 
 use std::borrow::Cow;
 
@@ -16,31 +16,31 @@ use crate::{
     tokens::{Attributes, ByteRange, RawText, Tag, Tokens},
 };
 
-/// Maximum number of icon links that are kept per page; further ones are counted. At most 50 become
+/// Maximum icon links that are kept per page; further ones are counted. At most 50 become
 /// candidates, but some links are duplicates or not URLs.
 pub(crate) const MAX_LINKS: usize = 1000;
 
-/// The position of the title of a page.
+/// The position of a page's title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TitleSpan {
-    /// There is no title element.
+    /// The title element is missing.
     Absent,
     /// The title element contains no text.
     Empty,
     /// The title element contains text.
     Text {
-        /// The range of the text.
+        /// The text's range.
         span: ByteRange,
         /// True if an end tag closes the element.
         closed: bool,
     },
 }
 
-/// The position of a `link` element whose `rel` names an icon, and of its attributes. `None` if an
-/// attribute is absent.
+/// The position of a `link` element whose `rel` names an icon, and its attributes' positions.
+/// `None` if an attribute is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LinkSpan {
-    /// Byte offset of the tag.
+    /// The tag's byte offset.
     pub(crate) at: usize,
     pub(crate) rel: Option<ByteRange>,
     pub(crate) href: Option<ByteRange>,
@@ -49,39 +49,38 @@ pub(crate) struct LinkSpan {
     pub(crate) media: Option<ByteRange>,
 }
 
-/// The elements of a page that count.
+/// The elements that count on a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Markup {
     /// The first title element.
     pub(crate) title: TitleSpan,
-    /// The `href` of the first `base` element that has one.
+    /// The `href` on the first `base` element that has one.
     pub(crate) base: Option<ByteRange>,
     /// Icon links in tree order, at most [`MAX_LINKS`].
     pub(crate) links: Vec<LinkSpan>,
-    /// Number of icon links beyond [`MAX_LINKS`].
+    /// Icon links beyond [`MAX_LINKS`].
     pub(crate) links_left_out: usize,
     /// The encoding that the first `meta` element with an encoding declares.
     pub(crate) meta_encoding: Option<&'static Encoding>,
 }
 
-/// Receives the HTML elements of a page during the pass, for results that only some callers
-/// request.
+/// Receives a page's HTML elements during the pass, for results that only some callers request.
 pub(crate) trait TagVisitor {
     /// Receives any tag, before it changes the nesting and before the other functions are called.
     #[inline]
     fn before_tag(&mut self, _html: &[u8], _tag: &Tag, _nesting: &Nesting) {}
 
-    /// Receives the start tag of an HTML element.
+    /// Receives an HTML element's start tag.
     fn start_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting);
 
-    /// Receives any end tag except those of raw text.
+    /// Receives any end tag except those that close raw text.
     #[inline]
     fn end_tag(&mut self, _html: &[u8], _tag: &Tag, _nesting: &Nesting) {}
 
-    /// Receives the raw text of an element, after its start tag.
+    /// Receives an element's raw text, after its start tag.
     fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting);
 
-    /// Receives the end of the page.
+    /// Receives the page's end.
     #[inline]
     fn end(&mut self, _html: &[u8], _nesting: &Nesting) {}
 }
@@ -223,7 +222,7 @@ impl<'a> MarkupReader<'a> {
         }
     }
 
-    /// Reads the text of the element whose start tag was read last.
+    /// Reads the text in the element whose start tag was read last.
     fn raw_text(&mut self, tag: &Tag, text: ByteRange) {
         if !std::mem::take(&mut self.awaits_text) {
             return;
@@ -292,13 +291,13 @@ impl<'a> MarkupReader<'a> {
         self.markup.meta_encoding = encoding.map(prescan::as_declared_by_meta);
     }
 
-    /// Returns the value's range of the first attribute with this name.
+    /// Returns the value's range for the first attribute with this name.
     fn attribute(&self, tag: &Tag, wanted: &[u8]) -> Option<ByteRange> {
         let mut attributes = self.attributes(tag);
         attributes.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
     }
 
-    /// Decodes the character references of a value that should be ASCII.
+    /// Decodes the character references in a value that should be ASCII.
     fn unescaped(&self, span: &ByteRange) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {

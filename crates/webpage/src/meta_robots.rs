@@ -1,8 +1,8 @@
 //! Reads a page's directives for robots from `meta` elements and the header `X-Robots-Tag`.
 //!
 //! Only prohibitions count, so `all`, `index` and `follow` change nothing, and each source can only
-//! add prohibitions. Source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications" of
-//! Google Search Central; no standard exists. Does not depend on how a robot obeys them.
+//! add prohibitions. Source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications" in
+//! Google Search Central; no standard exists. This does not depend on how a robot obeys them.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::header_values::{HeaderList, isomorphic, lines};
 const WITH_VALUE: [&str; 4] =
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
-/// Maximum number of bytes that are read of a header field. Real ones have less than a hundred.
+/// Maximum bytes that are read from a header field. Real ones have less than a hundred.
 const MAX_LINE_BYTES: usize = 4 << 10;
 
 /// Directives by which a page restricts robots.
@@ -22,20 +22,20 @@ pub struct RobotsDirectives {
     pub is_noindex: bool,
     /// `nofollow` or `none`: robots must not follow the page's links.
     pub is_nofollow: bool,
-    /// `noarchive`: no copy of the page may be kept or shown.
+    /// `noarchive`: copies of the page may not be kept or shown.
     pub is_noarchive: bool,
 }
 
 impl RobotsDirectives {
-    /// Parses the `content` of a `meta` element for robots.
+    /// Parses the `content` in a `meta` element for robots.
     #[must_use]
     pub fn of_meta(content: &str) -> Self {
         content.split([',', ';']).map(Self::of_piece).fold(Self::default(), Self::with)
     }
 
-    /// Parses the `X-Robots-Tag` fields of a response. A field may start with a robot's name, such
-    /// as `otherbot: noindex`, and then applies to that robot only. `robot` is our product token.
-    /// `headers` are pairs of name and value in their order, with duplicates.
+    /// Parses a response's `X-Robots-Tag` fields. A field may start with a robot's name, such as
+    /// `otherbot: noindex`. Then this field applies only to that robot. `robot` is our product
+    /// token. `headers` are pairs of name and value in their order, with duplicates.
     #[must_use]
     pub fn of_headers(headers: &[(String, Vec<u8>)], robot: &str) -> Self {
         let headers: &HeaderList = headers;
@@ -60,7 +60,7 @@ impl RobotsDirectives {
         all
     }
 
-    /// Returns the prohibitions of both.
+    /// Returns the prohibitions from both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl RobotsDirectives {
 
     /// Parses a piece without commas. Directives separated only by spaces count, too.
     fn of_piece(piece: &str) -> Self {
-        // The value of a directive is not a directive, as in `max-image-preview: none`.
+        // A directive's value is not a directive, as in `max-image-preview: none`.
         if piece.contains(':') {
             return Self::default();
         }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meta_element_forbids_what_its_words_say() {
+    fn a_meta_element_sets_its_directives() {
         for (content, expected) in [
             ("", ""),
             ("index, follow", ""),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_speaks_to_all_or_to_the_robot_that_it_names() {
+    fn a_header_applies_to_all_robots_or_to_the_named_one() {
         for (fields, expected) in [
             (&[][..], ""),
             (&["noindex"], "i"),

@@ -1,9 +1,9 @@
-//! Tracks the namespace of tags and whether they are in a template: the part of tree construction
-//! (WHATWG HTML 13.2.6) that decides what a page's tags mean.
+//! Tracks the namespace of tags and whether they are in a template. From tree construction (WHATWG
+//! HTML 13.2.6), this is the part that decides what a page's tags mean.
 //!
-//! It keeps the open elements of foreign content, its integration points, and templates, but no
-//! other elements. It therefore assumes that an end tag finds its element below foreign content. It
-//! keeps at most [`MAX_DEPTH`] elements and ignores the start and end tags of deeper ones.
+//! We keep open foreign elements, their integration points, and templates, but no other elements.
+//! This assumes that an end tag finds its element below foreign content. At most [`MAX_DEPTH`]
+//! elements are kept; the start and end tags of deeper ones are ignored.
 
 use crate::tokens::{ByteRange, Tag};
 
@@ -42,7 +42,7 @@ struct OpenElement {
     name: ByteRange,
 }
 
-/// The open elements that decide the meaning of tags.
+/// The open elements that decide what tags mean.
 #[derive(Debug, Default)]
 pub(crate) struct Nesting {
     open: Vec<OpenElement>,
@@ -51,7 +51,7 @@ pub(crate) struct Nesting {
 }
 
 impl Nesting {
-    /// Returns the namespace of the current node if it is foreign and not an integration point.
+    /// Returns the current node's namespace if it is foreign and not an integration point.
     fn foreign(&self) -> Option<Namespace> {
         match self.open.last()?.kind {
             OpenKind::Foreign(namespace) => Some(namespace),
@@ -64,7 +64,7 @@ impl Nesting {
         self.foreign().is_some()
     }
 
-    /// Returns true outside templates, because the content of a template is a separate document.
+    /// Returns true outside templates, because a template's content is a separate document.
     pub(crate) fn is_in_document(&self) -> bool {
         self.templates == 0
     }
@@ -99,7 +99,7 @@ impl Nesting {
         }
     }
 
-    /// Processes a start tag and returns the kind of its element.
+    /// Processes a start tag and returns its element's kind.
     #[inline(always)]
     pub(crate) fn start(&mut self, html: &[u8], tag: &Tag) -> ElementKind {
         let name = tag.name(html);
@@ -199,7 +199,7 @@ fn is_named(html: &[u8], open: &OpenElement, name: &[u8]) -> bool {
 }
 
 fn is_one_of(name: &[u8], sorted_names: &[&str]) -> bool {
-    /// Maximum length in bytes of the names in the lists (`blockquote`).
+    /// Maximum bytes in the names in the lists (`blockquote`).
     const LONGEST: usize = 10;
     let mut lower = [0; LONGEST];
     let Some(lower) = lower.get_mut(..name.len()) else { return false };
@@ -340,12 +340,12 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_are_in_the_order_that_a_search_needs() {
+    fn the_lists_are_sorted_for_binary_search() {
         assert!(NEVER_FOREIGN.is_sorted() && CONTAINERS.is_sorted());
     }
 
     #[test]
-    fn a_tag_is_in_the_namespace_that_a_browser_puts_it_in() {
+    fn a_tag_has_the_same_namespace_as_in_a_browser() {
         for (html, expected) in [
             ("<a><svg><x></svg><c>", "a c"),
             ("<svg/><a>", "a"),
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_is_not_kept() {
+    fn elements_that_are_too_deep_are_not_kept() {
         let html = format!("<svg>{}</svg><a>", "<g>".repeat(10 * MAX_DEPTH));
         assert_eq!(html_tags(&html), "a");
         let html = format!("{0}<x>{1}<a>", "<template>".repeat(99), "</template>".repeat(99));

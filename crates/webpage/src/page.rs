@@ -18,43 +18,43 @@ use crate::{
     title::Title,
 };
 
-/// Maximum length in bytes of a `base` element's `href`: four times the longest URL that is
-/// requested.
+/// Maximum bytes in a `base` element's `href`: four times the longest URL that is requested.
 const MAX_BASE_BYTES: usize = 8 << 10;
 
-/// Maximum total length in bytes of a page's icon URLs. Icons beyond it are only counted, so that a
+/// Maximum total bytes in a page's icon URLs. Icons beyond this limit are only counted, so that a
 /// page with a long base URL and many links cannot fill memory.
 const MAX_ICON_URL_BYTES: usize = 1 << 20;
 
 /// Everything that is read from a home page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// URL of the document. `None` if the given string is not a URL.
+    /// The document's URL. `None` if the given string is not a URL.
     pub url: Option<Url>,
-    /// Title of the document.
+    /// The document's title.
     pub title: Title,
-    /// Name of the character encoding by the Encoding Standard, in lower case.
+    /// The encoding's name by the Encoding Standard, in lower case.
     pub charset: String,
     /// Where the encoding was declared.
     pub charset_source: CharsetSource,
-    /// Base of relative URLs: the URL of the `base` element, or of the document.
+    /// Base for relative URLs: the `base` element's URL, or the document's.
     pub base: Option<Url>,
     /// Declared icons in document order, without the implied /favicon.ico.
     pub icons: Vec<IconLink>,
-    /// Number of icon links beyond the limits on number and bytes.
+    /// Icon links beyond the limits on number and bytes.
     pub icons_over_limit: usize,
-    /// Number of icon links whose `href` is absent, empty, too long or not a URL.
+    /// Icon links whose `href` is absent, empty, too long or not a URL.
     pub icons_without_url: usize,
-    /// True if the page declares `data:,`: it has no icon, and /favicon.ico must not be requested.
+    /// True if the page declares `data:,`: this means that there is no icon, and /favicon.ico must
+    /// not be requested.
     pub no_favicon: bool,
-    /// Whether a page of another origin may show it in a frame.
+    /// Whether a page with another origin may show it in a frame.
     pub framing: Framing,
 }
 
-/// Reads a page. It never fails: a broken page gives what it contains.
+/// Reads a page. This never fails: a broken page gives its readable parts.
 ///
-/// `url` is the URL of the response. `headers` are pairs of name and value in their order, with
-/// duplicates. `body` must be free of transfer and content codings.
+/// `url` is the response's URL. `headers` are pairs of name and value in their order, with
+/// duplicates. `body` must not have transfer or content codings.
 #[must_use]
 pub fn understand(url: &str, headers: &[(String, Vec<u8>)], body: &[u8]) -> Page {
     read_page(url, headers, body, &NoVisitor).0
@@ -101,7 +101,7 @@ pub fn understand_with_links_and_text(
     (page, links, text)
 }
 
-/// Resolves the links that were found, and adds the robots directives of the headers.
+/// Resolves the links that were found, and adds the headers' robots directives.
 fn page_links<V>(
     page: &Page,
     parsed: &Parsed<'_, V>,
@@ -147,9 +147,9 @@ fn read_page<'a, V: TagVisitor + Clone>(
     (page, parsed)
 }
 
-/// A page whose markup was read.
+/// A page whose markup has been read.
 struct Parsed<'a, V> {
-    /// Encoding of the page.
+    /// The page's encoding.
     charset_of_page: Charset,
     /// Encoding of `html`: UTF-8 if the page had to be decoded before parsing.
     charset_of_html: Charset,
@@ -187,7 +187,7 @@ fn parsed<'a, V: TagVisitor + Clone>(
     Parsed { charset_of_page: charset, charset_of_html: charset, html, markup, visitor }
 }
 
-/// Reads the markup of a page in a known encoding.
+/// Reads a page's markup in a known encoding.
 fn parsed_as<'a, V: TagVisitor + Clone>(
     charset: Charset,
     body: &'a [u8],

@@ -1,20 +1,20 @@
 //! Decides which ports may be requested.
 //!
-//! Web servers use few ports. Other ports belong to services that neither a page nor a user may
-//! make a crawler reach, so a list names the ports that are requested. The bad ports of the Fetch
-//! standard are on no list.
+//! Web servers use few ports. Other ports belong to services, and neither a page nor a user should
+//! be able to make a crawler reach them, so a list contains the ports that are requested. This list
+//! never contains the Fetch standard's bad ports.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The ports that are requested by default: those of web servers.
+/// The ports that are requested by default: those that web servers use.
 pub const DEFAULT_PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
-/// Maximum number of ports in a list. It bounds a crawl's settings; a site uses two or three.
+/// Maximum ports in a list. This bounds a crawl's settings; a site uses two or three.
 pub const MAX_PORTS: usize = 64;
 
-/// The ports that are never requested, ascending: the bad ports of the Fetch standard
+/// The ports that are never requested, ascending: the Fetch standard's bad ports
 /// (<https://fetch.spec.whatwg.org/#port-blocking>), which belong to other protocols.
 const BAD_PORTS: [u16; 83] = [
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
@@ -24,7 +24,7 @@ const BAD_PORTS: [u16; 83] = [
     6668, 6669, 6679, 6697, 10080,
 ];
 
-/// Returns true if a port is never requested, whatever a list says.
+/// Returns true if a port is never requested, whatever a list contains.
 #[must_use]
 pub fn is_bad_port(port: u16) -> bool {
     BAD_PORTS.binary_search(&port).is_ok()
@@ -44,7 +44,7 @@ pub enum PortListError {
     Number(usize),
 }
 
-/// The ports that may be requested: at least one, at most [`MAX_PORTS`], none of them bad.
+/// The ports that may be requested: at least one, at most [`MAX_PORTS`], and not bad.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u16>", into = "Vec<u16>")]
 pub struct PortList(Vec<u16>);
@@ -57,10 +57,10 @@ impl Default for PortList {
 }
 
 impl PortList {
-    /// Makes a list, in ascending order and without repetitions.
+    /// Creates a list, in ascending order and without repetitions.
     ///
     /// # Errors
-    /// Returns an error if a port is bad, or there are none or too many.
+    /// Returns an error if a port is bad, if there are too many, or if the list is empty.
     pub fn new(ports: impl IntoIterator<Item = u16>) -> Result<Self, PortListError> {
         let mut ports: Vec<u16> = ports.into_iter().collect();
         ports.sort_unstable();
@@ -86,7 +86,7 @@ impl PortList {
         &self.0
     }
 
-    /// Returns the ports of both lists, which may be more than [`MAX_PORTS`].
+    /// Returns the ports in both lists. There may be more than [`MAX_PORTS`].
     #[must_use]
     pub fn with(&self, more: Option<&Self>) -> Self {
         let mut ports: Vec<u16> =
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_written_in_order_and_read_back() {
+    fn a_list_is_sorted_and_round_trips() {
         let list: PortList = "8443, 80,443,80".parse().unwrap();
         assert_eq!(
             (list.to_string().as_str(), list.as_slice()),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_ports_alone_and_no_bad_ones() {
+    fn a_list_rejects_invalid_and_bad_ports() {
         let error = |text: &str| text.parse::<PortList>().unwrap_err().to_string();
         for text in ["", "80,", "http", "-1", "65536", "80 443"] {
             assert!(error(text).contains("is not a port"), "{text}: {}", error(text));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_ports_are_those_of_the_standard() {
+    fn bad_ports_equal_the_standards() {
         assert!(BAD_PORTS.is_sorted());
         for port in [0, 22, 25, 6_000, 6_667, 10_080] {
             assert!(is_bad_port(port), "{port}");

@@ -1,5 +1,5 @@
-//! Searches the start of a page for a declared encoding (WHATWG HTML 13.2.3.2, "prescan a byte
-//! stream to determine its encoding").
+//! Searches a page's start for a declared encoding (WHATWG HTML 13.2.3.2, "prescan a byte stream to
+//! determine its encoding").
 //!
 //! This follows the standard exactly and does not parse HTML: it skips comments and reads
 //! attributes by simpler rules. The caller passes the first 1,024 bytes. The scan stops where they
@@ -7,7 +7,7 @@
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// Returns the encoding that the first bytes of a page declare. `None` if they declare none.
+/// Returns the encoding that a page's first bytes declare. `None` without a declaration.
 pub(crate) fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes.starts_with(b"<\0?\0x\0") {
         return Some(UTF_16LE);
@@ -18,7 +18,7 @@ pub(crate) fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
     Scan { bytes, at: 0 }.run().or_else(|| xml_encoding(bytes))
 }
 
-/// Reads an encoding from the `content` of a `meta` element ("algorithm for extracting a character
+/// Reads an encoding from the `content` on a `meta` element ("algorithm for extracting a character
 /// encoding from a meta element").
 pub(crate) fn encoding_in_content(content: &[u8]) -> Option<&'static Encoding> {
     let mut rest = content;
@@ -93,7 +93,7 @@ struct Attribute {
     value: Vec<u8>,
 }
 
-/// The declaration in one `meta` element. With `need_pragma` but without `charset` it is the
+/// The declaration in one `meta` element. With `need_pragma` but without `charset`, this is the
 /// standard's "failure".
 #[derive(Default)]
 struct Meta {
@@ -109,7 +109,7 @@ impl Scan<'_> {
         while self.at < self.bytes.len() {
             let rest = self.bytes.get(self.at..)?;
             if rest.starts_with(b"<!--") {
-                // The two dashes of the start may also be the dashes of the end, as in `<!-->`.
+                // The start's two dashes may also be the end's dashes, as in `<!-->`.
                 let end = rest.get(2..)?.windows(3).position(|window| window == b"-->")?;
                 self.at += 2 + end + 2;
             } else if is_meta(rest) {
@@ -129,7 +129,7 @@ impl Scan<'_> {
         None
     }
 
-    /// Reads the attributes of a `meta` element. The outer `None` means that the bytes end.
+    /// Reads the attributes on a `meta` element. The outer `None` means that the bytes end.
     fn meta(&mut self) -> Option<Option<&'static Encoding>> {
         let mut meta = Meta::default();
         let mut seen: Vec<Vec<u8>> = Vec::new();

@@ -1,9 +1,9 @@
 //! Reads the target of a `meta` element that refreshes the page (WHATWG HTML 4.2.5.3, "shared
 //! declarative refresh steps").
 //!
-//! Does not depend on how long to wait.
+//! This does not depend on how long to wait.
 
-/// Returns the target URL of a `content` such as `5; url=/next`. `None` if it only reloads the
+/// Returns the target URL in a `content` such as `5; url=/next`. `None` if it only reloads the
 /// page, or is invalid.
 pub(crate) fn target(content: &str) -> Option<&str> {
     let content = content.trim_ascii_start();
@@ -27,9 +27,9 @@ pub(crate) fn target(content: &str) -> Option<&str> {
 
 /// How a value starts with the optional name `url=`.
 enum NameOfUrl<'a> {
-    /// It does not start with `u`.
+    /// The string does not start with `u`.
     Absent,
-    /// It starts with `u`, but not with the complete name.
+    /// The string starts with `u`, but not with the complete name.
     WithoutEquals,
     /// The value after the equals sign.
     Complete(&'a str),
@@ -64,10 +64,10 @@ fn unquoted(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// Cases of the Web Platform Tests, html/semantics/document-metadata/the-meta-element/
-    /// pragma-directives/attr-meta-http-equiv-refresh/parsing.html, and some of real pages.
+    /// Cases from the Web Platform Tests, html/semantics/document-metadata/the-meta-element/
+    /// pragma-directives/attr-meta-http-equiv-refresh/parsing.html, and some from real pages.
     #[test]
-    fn a_refresh_leads_where_it_leads_browsers() {
+    fn a_refresh_has_the_same_target_as_in_browsers() {
         for (content, expected) in [
             ("0;url=/next", Some("/next")),
             ("5; URL='/next'", Some("/next")),

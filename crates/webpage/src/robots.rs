@@ -1,22 +1,22 @@
 //! Parses robots.txt (RFC 9309): which paths a crawler may request.
 //!
-//! All groups that name the crawler are merged; the group `*` applies only if there is none. The
-//! longest matching rule in octets decides. If an allow and a disallow rule have equal length, the
-//! allow rule decides. Invalid lines have no effect.
+//! All groups that name the crawler are merged; the group `*` applies only if no group names it.
+//! The longest matching rule in octets decides. If an allow and a disallow rule have equal length,
+//! the allow rule decides. Invalid lines have no effect.
 //!
 //! Rules and paths are converted to a normal form before they are compared (RFC 9309 2.2.2): octets
-//! beyond ASCII and special characters of a path are percent-encoded, encoded unreserved characters
+//! beyond ASCII and special characters in a path are percent-encoded, encoded unreserved characters
 //! are decoded, and hexadecimal digits are in upper case. In a rule, `%2A` and `%24` are literal
 //! characters, `*` is a wildcard, and a `$` at the end anchors the rule.
 //!
 //! Most files were written for Google's parser, which does not decode unreserved characters. If the
 //! two interpretations differ, the stricter one counts: an allow rule must match in both.
 //!
-//! In addition to RFC 9309, `Crawl-delay` is read as a part of its group, and `Sitemap` lines,
+//! In addition to RFC 9309, `Crawl-delay` is read as belonging to its group, and `Sitemap` lines,
 //! which belong to no group. Neither starts or ends a group.
 //!
 //! Invariant: the cost is bounded for any file. At most 500 KiB are read, and matching takes time
-//! linear in rule and path, because it searches the literal parts of a rule from left to right only
+//! linear in rule and path, because this searches a rule's literal parts from left to right only
 //! once.
 
 mod crawl_delay;
@@ -28,14 +28,14 @@ use url::Url;
 pub use self::crawl_delay::{CrawlDelay, MAX_CRAWL_DELAY};
 use crate::url_rules::{MAX_URL_BYTES, requested_form};
 
-/// Maximum number of bytes that are read of a file. RFC 9309 2.5 requires at least 500 KiB.
+/// Maximum bytes that are read from a file. RFC 9309 2.5 requires at least 500 KiB.
 pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
-/// Maximum number of bytes that are read of a line, as in Google's parser.
+/// Maximum bytes that are read from a line, as in Google's parser.
 const MAX_LINE_BYTES: usize = 8 * 2083 - 1;
-/// Maximum number of bytes that are read of a requested path: more than the longest rule.
+/// Maximum bytes that are read from a requested path: more than the longest rule.
 const MAX_PATH_BYTES: usize = 17 << 10;
-/// Maximum number of sitemaps in a file; further ones are counted. Large sites name a few hundred,
-/// or one that lists the others.
+/// Maximum sitemaps in a file; further ones are counted. Large sites name a few hundred, or one
+/// that lists the others.
 pub const MAX_SITEMAPS: usize = 1_000;
 
 /// A parsed robots.txt. The default value represents a missing file, which allows everything.
@@ -52,12 +52,12 @@ struct Group {
     /// Product tokens in lower case, `*` for all crawlers.
     agents: Vec<String>,
     rules: Vec<PathRule>,
-    /// Delays, each with the number of agents before it, to which it applies. An agent named after
-    /// the delay shares the rules of the group, but not the delay.
+    /// Delays, each with the number of agents before it. The delay applies to these agents. An
+    /// agent named after the delay shares the group's rules, but not this delay.
     delays: Vec<(usize, CrawlDelay)>,
 }
 
-/// The group of a file that applies to a robot.
+/// Which group in a file applies to a robot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RobotsGroup {
     /// One or several groups that name the robot.
@@ -73,7 +73,7 @@ pub enum RobotsGroup {
 pub struct DecidingRule<'a> {
     /// True for an allow rule.
     pub allow: bool,
-    /// The pattern in the normal form of this module.
+    /// The pattern in this module's normal form.
     pub pattern: &'a str,
 }
 
@@ -87,7 +87,7 @@ struct PathRule {
 }
 
 impl PathRule {
-    /// Creates a rule. Returns `None` for an empty value, which has no effect.
+    /// Creates a rule. Returns `None` for an empty value, because this has no effect.
     fn new(allow: bool, value: &[u8]) -> Option<Self> {
         let pattern = normal_form(value, Side::Rule, Form::Normal);
         let as_written = allow.then(|| normal_form(value, Side::Rule, Form::AsWritten));
@@ -95,8 +95,8 @@ impl PathRule {
         (!pattern.is_empty()).then_some(Self { allow, pattern, as_written })
     }
 
-    /// Returns the precedence: the longest rule decides, and between rules of equal length an allow
-    /// rule.
+    /// Returns the precedence: the longest rule decides, and between rules with equal length an
+    /// allow rule.
     fn rank(&self) -> (usize, bool) {
         (self.pattern.len(), self.allow)
     }
@@ -131,7 +131,7 @@ impl RobotsTxt {
         Self { disallow_all: true, ..Self::default() }
     }
 
-    /// Parses the first [`MAX_ROBOTS_BYTES`] of a file. Any bytes give a result.
+    /// Parses the first [`MAX_ROBOTS_BYTES`] in a file. Any bytes give a result.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let bytes = bytes.get(..MAX_ROBOTS_BYTES).unwrap_or(bytes);
@@ -182,7 +182,7 @@ impl RobotsTxt {
 
     /// Returns true if the crawlers with these product tokens all may request a path with its
     /// query, by [`Self::allowed`] for each. Each rule is matched with the path at most once, even
-    /// if it applies to several of them.
+    /// if it applies to several crawlers.
     #[must_use]
     pub fn allowed_for_all(&self, user_agent_tokens: &[&str], path_and_query: &str) -> bool {
         let path = if path_and_query.is_empty() { "/" } else { path_and_query };
@@ -240,8 +240,9 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the minimum delay between two requests of the crawler with this product token. If
-    /// there are several, returns the longest. `None` if the applying group has none.
+    /// Returns the minimum delay between two requests by the crawler with this product token. If
+    /// there are several delays, returns the longest. `None` if the applying group does not specify
+    /// a delay.
     #[must_use]
     pub fn crawl_delay(&self, user_agent_token: &str) -> Option<CrawlDelay> {
         let (name, groups) = self.applying(user_agent_token);
@@ -262,8 +263,8 @@ impl RobotsTxt {
         &self.sitemaps
     }
 
-    /// Returns the number of `Sitemap` lines whose URL is relative, has another scheme, is too long
-    /// or invalid, or is beyond [`MAX_SITEMAPS`].
+    /// Returns how many `Sitemap` lines were skipped, because the URL is relative, has another
+    /// scheme, is too long or invalid, or is beyond [`MAX_SITEMAPS`].
     #[must_use]
     pub fn sitemaps_left_out(&self) -> usize {
         self.sitemaps_left_out
@@ -282,7 +283,7 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the name of the crawler in the groups that apply.
+    /// Returns the crawler's name in the groups that apply.
     fn applying_name(&self, user_agent_token: &str) -> String {
         match self.group(user_agent_token) {
             RobotsGroup::Named => user_agent_token.to_ascii_lowercase(),
@@ -290,19 +291,19 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the name of the crawler in the groups that apply, and these groups.
+    /// Returns the crawler's name in the groups that apply, and these groups.
     fn applying(&self, user_agent_token: &str) -> (String, impl Iterator<Item = &Group> + Clone) {
         let name = self.applying_name(user_agent_token);
         let wanted = name.clone();
         (name, self.groups.iter().filter(move |group| group.names(&wanted)))
     }
 
-    /// Returns the longest matching rule, and between rules of equal length an allow rule.
+    /// Returns the longest matching rule, and between rules with equal length an allow rule.
     fn rule(&self, user_agent_token: &str, path: &str) -> Option<&PathRule> {
         let path = RequestPath::new(path);
         let mut best: Option<&PathRule> = None;
         for rule in self.applying(user_agent_token).1.flat_map(|group| &group.rules) {
-            // Compare first, because it is cheaper than matching.
+            // Compare first, because this is cheaper than matching.
             if best.is_none_or(|best| rule.rank() > best.rank()) && rule.matches(&path) {
                 best = Some(rule);
             }
@@ -317,8 +318,8 @@ impl Group {
     }
 }
 
-/// Returns true if the pattern matches from the start of the path. `*` matches any characters, and
-/// a `$` at the end of the pattern matches the end of the path.
+/// Returns true if the pattern matches from the path's start. `*` matches any characters, and a `$`
+/// at the pattern's end matches the path's end.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, anchored) = match pattern.strip_suffix('$') {
         Some(pattern) => (pattern, true),
@@ -355,7 +356,7 @@ fn records(file: &[u8]) -> impl Iterator<Item = RobotsLine<'_>> {
     without_mark(file).split(|byte| matches!(byte, b'\n' | b'\r')).filter_map(record)
 }
 
-/// Parses a line. Returns `None` for a comment, an invalid line, or another kind of record.
+/// Parses a line. `None` for a comment, an invalid line, or another kind of record.
 fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
     let line = line.get(..MAX_LINE_BYTES).unwrap_or(line);
     let line = line.split(|byte| *byte == b'#').next()?.trim_ascii();
@@ -388,15 +389,15 @@ fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
     Some(RobotsLine::Rule { allow, value })
 }
 
-/// Returns an additional allow rule for the directory of an index file: as in Google's parser, a
-/// rule for `/a/index.html` also allows `/a/`.
+/// Returns an additional allow rule for an index file's directory: as in Google's parser, a rule
+/// for `/a/index.html` also allows `/a/`.
 fn value_of_folder(value: &[u8]) -> Option<Vec<u8>> {
     let slash = value.iter().rposition(|byte| *byte == b'/')?;
     let (folder, file) = value.split_at_checked(slash + 1)?;
     file.starts_with(b"index.htm").then(|| [folder, b"$"].concat())
 }
 
-/// Returns the product token of a user-agent line: `bot` for `bot/1.0`, `*` for `*` and `* other`.
+/// Returns a user-agent line's product token: `bot` for `bot/1.0`, `*` for `*` and `* other`.
 fn product_token(value: &[u8]) -> String {
     if let [b'*'] | [b'*', b' ' | b'\t', ..] = value {
         return "*".to_owned();
@@ -413,7 +414,7 @@ enum Side {
     Path,
 }
 
-/// The form in which rules and paths are compared: RFC 9309's (`Normal`), or that of Google's
+/// The form in which rules and paths are compared: as in RFC 9309 (`Normal`), or as in Google's
 /// parser (`AsWritten`), which keeps encoded characters encoded and paths unchanged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {

@@ -1,60 +1,59 @@
-//! Hashes the lines of a page, so that a caller can distinguish pages that repeat others from pages
-//! with content of their own.
+//! Hashes a page's lines, so that a caller can distinguish pages that repeat others from pages with
+//! their own content.
 //!
-//! All small numbers in lines are hashed alike, and so are the numbers of the URL, so a page that
-//! only counts up repeats the one before it. Lines with other numbers have hashes with a flag
-//! ([`lines_said`]), because tables differ by such numbers, but so do clocks and counters. The
-//! names of pictures keep their numbers. A short line with a word of the URL is an echo and is
-//! skipped. In longer lines, all words of the URL are hashed alike. The order of lines does not
+//! All small numbers in lines are hashed alike, and so are the URL's numbers, so a page that only
+//! counts up repeats its predecessor. Lines with other numbers have hashes with a flag
+//! ([`lines_said`]), because tables differ by such numbers, but so do clocks and counters. Picture
+//! names keep their numbers. A short line that contains a word from the URL is an echo and is
+//! skipped. In longer lines, all words from the URL are hashed alike. The lines' order does not
 //! matter. Invariant: the same lines give the same hashes in every version, because callers store
-//! them. Does not depend on other pages.
+//! them. This does not depend on other pages.
 
 use std::collections::HashSet;
 
-/// Maximum number of hashes per page, enough for most pages. If a page has more, the lowest are
-/// kept, so that two pages with mostly the same lines share most hashes.
+/// Maximum hashes per page, enough for most pages. If a page has more, the lowest are kept, so that
+/// two pages with mostly the same lines share most hashes.
 pub const MAX_LINES_SAID: usize = 1_024;
 
-/// Maximum number of words of a line that is skipped as an echo if it contains a word of the URL: a
-/// title, a heading, or a menu entry that shares a word with the URL by chance.
+/// Maximum words in a line that is skipped as an echo if it contains a word from the URL: a title,
+/// a heading, or a menu entry that shares a word with the URL by chance.
 const MAX_ECHO_WORDS: usize = 8;
 
-/// Minimum number of words, without numbers and words of the URL, in a long line: a sentence.
+/// Minimum words in a long line, which is a sentence. Numbers and words from the URL do not count.
 const MIN_LONG_WORDS: usize = 8;
 
-/// The bit that is set in the hash of a line with kept numbers.
+/// The bit that is set in a line's hash if it has kept numbers.
 const OF_NUMBERS: u32 = 1;
 
-/// The bit that is set in the hash of a long line.
+/// The bit that is set in a long line's hash.
 const LONG: u32 = 2;
 
 /// Replacement for numbers that are not kept.
 const NUMBER: &str = "0";
 
-/// Replacement for words of the URL.
+/// Replacement for words from the URL.
 const ECHO: &str = "?";
 
-/// Minimum digits of a number that is kept, unless the URL contains it. Shorter ones are counts,
+/// Minimum digits in a number that is kept, unless the URL contains it. Shorter ones are counts,
 /// days and times.
 const MIN_KEPT_DIGITS: usize = 3;
 
-/// Minimum length of a hexadecimal word with a digit that is a number. Shorter ones are names.
+/// Minimum length for a hexadecimal word with a digit to count as a number. Shorter ones are names.
 const MIN_HEX_CHARACTERS: usize = 6;
 
-/// Minimum length of a word of letters and several numbers that counts as a number: an id in base
+/// Minimum length for a word with letters and several numbers to count as a number: an id in base
 /// 36 or 62.
 const MIN_ID_CHARACTERS: usize = 12;
 
-/// Offset basis of FNV-1a.
+/// FNV-1a offset basis.
 const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Offset basis for the names of pictures, so that their hashes differ from those of lines.
+/// Offset basis for picture names, so that their hashes differ from those for lines.
 const PICTURE_START: u64 = !HASH_START;
 
-/// Returns the hashes of a page: of its title, the lines of its text ([`crate::PageText::text`]),
-/// and the file names of its pictures ([`crate::PageLinks::pictures`]). They are ascending and
-/// distinct, at most [`MAX_LINES_SAID`]. Bit 0 is set if the line has kept numbers, bit 1 if it is
-/// a sentence.
+/// Returns a page's hashes: for its title, the lines in its text ([`crate::PageText::text`]), and
+/// its pictures' file names ([`crate::PageLinks::pictures`]). They are ascending and distinct, at
+/// most [`MAX_LINES_SAID`]. Bit 0 is set if the line has kept numbers, bit 1 if it is a sentence.
 #[must_use]
 pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Vec<u32> {
     let echoes = Echoes::of_url(url);
@@ -71,10 +70,10 @@ pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Ve
     hashes
 }
 
-/// The words and numbers of a URL's path and query, in lower case.
+/// The words and numbers in a URL's path and query, in lower case.
 struct Echoes {
     words: HashSet<String>,
-    /// The bits of all words ([`bit_of`]), which exclude nearly all words of a page without a
+    /// The bits for all words ([`bit_of`]). They exclude nearly all words on a page without a
     /// lookup.
     bits: u64,
 }
@@ -108,7 +107,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Returns true if a word is all digits, or has the length and the mixture of an id.
+/// Returns true if a word consists only of digits, or has an id's length and mixture of characters.
 fn is_number(word: &str) -> bool {
     // Nearly all words return here.
     if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
@@ -123,8 +122,8 @@ fn is_number(word: &str) -> bool {
         || (word.len() >= MIN_ID_CHARACTERS && numbers.count() >= 2)
 }
 
-/// Returns the hash of a line's words. `None` if it has no words, or is short and contains a word
-/// of the URL. In longer lines, words of the URL are hashed alike, so that pages that echo the
+/// Returns the hash over a line's words. `None` if it has no words, or is short and contains a word
+/// from the URL. In longer lines, words from the URL are hashed alike, so that pages that echo the
 /// request repeat others. `folded` is a buffer for one word.
 fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32> {
     let (mut hash, mut count, mut own, mut before) = (HASH_START, 0_usize, 0_usize, "");
@@ -146,7 +145,7 @@ fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32>
             has_echo |= is_echo;
             if is_echo { ECHO } else { "" }
         };
-        // Hash repeated numbers, or repeated words of the URL, once: dates and names vary in
+        // Hash repeated numbers, or repeated words from the URL, once: dates and names vary in
         // length.
         if now.is_empty() {
             own += 1;
@@ -162,7 +161,7 @@ fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32>
     (count > 0 && !is_echo).then(|| finished(hash) & !(OF_NUMBERS | LONG) | of_numbers | long)
 }
 
-/// Appends a word in lower case, with each run of digits replaced by one zero.
+/// Appends a word in lower case, and replaces each run of digits with one zero.
 fn fold_into(out: &mut String, word: &str) {
     if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         let start = out.len();
@@ -208,7 +207,7 @@ mod tests {
     const URL: &str = "https://a.example/item?id=7";
 
     #[test]
-    fn pages_that_differ_by_numbers_order_or_case_say_the_same() {
+    fn pages_that_differ_by_numbers_order_or_case_have_equal_hashes() {
         for (one, other) in [
             ("Events of 3/2031", "Events of 11/2031"),
             ("One\nTwo", "TWO\none"),
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_url_say_nothing() {
+    fn words_from_the_url_are_not_hashed() {
         let url = "https://a.example/find?q=blue+Boats";
         assert!(said(url, "Nothing found for boats").is_empty());
         assert_eq!(said(url, "Nothing found for cars").len(), 1);
@@ -242,12 +241,12 @@ mod tests {
         assert_eq!(said(url, &format!("No blue boats are {rest}")), found);
         assert_eq!(said("https://a.example/find?q=car", &format!("No car are {rest}")), found);
         assert_ne!(said(url, &format!("No cars are {rest}")), found);
-        // Words of the host are not echoes.
+        // Words from the host are not echoes.
         assert_eq!(said(url, "example").len(), 1);
     }
 
     #[test]
-    fn a_sentence_is_told_from_a_short_line() {
+    fn a_sentence_is_distinguished_from_a_short_line() {
         let is_long = |text: &str| said(URL, text)[0] & (OF_NUMBERS | LONG) == LONG;
         assert!(is_long("We have looked at every one of them and found nothing"));
         assert!(!is_long("Seven words are not enough for this"));
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_pictures_keep_their_numbers() {
+    fn picture_names_keep_their_numbers() {
         let pictures = |name: &str| lines_said(URL, "", "", &[name.to_owned()]);
         assert_ne!(pictures("img_1.jpg"), pictures("img_2.jpg"));
         assert_ne!(pictures("cat"), said(URL, "cat"));
@@ -263,7 +262,7 @@ mod tests {
 
     /// Hashes must not change, because callers store them.
     #[test]
-    fn hashes_stay_what_they_are() {
+    fn hashes_never_change() {
         let pictures = ["a1.png".to_owned()];
         let found = lines_said(URL, "Title 5", "Größe: 4 cm\nNews", &pictures);
         assert_eq!(found, [257_697_920, 1_211_142_960, 3_362_935_924, 3_463_399_512]);
@@ -271,7 +270,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_gives_few_ascending_hashes(url: String, text in "(\\PC|\n){0,400}") {
+        fn arbitrary_text_gives_few_ascending_hashes(url: String, text in "(\\PC|\n){0,400}") {
             let said = lines_said(&url, &text, &text, &[]);
             prop_assert!(said.len() <= MAX_LINES_SAID && said.is_sorted_by(|a, b| a < b));
         }

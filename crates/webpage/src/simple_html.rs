@@ -1,15 +1,16 @@
-//! The content of a page as simple HTML, for programs that convert it to other formats.
+//! A page's content as simple HTML, for programs that convert it to other formats.
 //!
-//! A converter builds a tree of its input, and many take quadratic time or recurse as deep as a
-//! hostile page is nested. This module gives them a page that cannot do that: the visible elements,
-//! each properly closed, from the scanner's one pass. It drops what [`crate::text`] drops: scripts,
-//! styles, form fields, drawings and hidden content.
+//! A converter builds a tree from its input, and many take quadratic time or recurse as deep as a
+//! hostile page is nested. This module gives them a page for which this cannot happen: the visible
+//! elements, each properly closed, from the scanner's one pass. It drops what [`crate::text`]
+//! drops: scripts, styles, form fields, drawings and hidden content.
 //!
-//! Invariants: the HTML has only the elements of `element.rs`, properly nested, at most 64 deep and
-//! 60,000 in number, in at most as many bytes as the caller allows (plus the end tags of elements
-//! that are open then). All its URLs are absolute, http or https; a link to anything else, such as
+//! Invariants: the HTML has only the elements in `element.rs`, properly nested, at most 64 deep, at
+//! most 60,000, in at most as many bytes as the caller allows (plus end tags for the elements that
+//! are still open). All its URLs are absolute, http or https; a link to anything else, such as
 //! `javascript:`, keeps only its text. White space is folded outside preformatted blocks, and there
-//! are no control characters. Does not depend on the format to which the HTML is converted.
+//! are no control characters. This does not depend on the format to which a caller converts the
+//! HTML.
 
 mod element;
 mod open_tags;
@@ -21,7 +22,7 @@ pub use self::simplifier::SimpleHtml;
 use self::simplifier::Simplifier;
 use crate::markup;
 
-/// Simplifies a decoded page to at most `max_bytes` of HTML. `base` resolves its relative URLs.
+/// Simplifies a decoded page to at most `max_bytes` bytes. `base` resolves its relative URLs.
 #[must_use]
 pub fn simplify(html: &str, base: Option<&Url>, max_bytes: usize) -> SimpleHtml {
     let mut simplifier = Simplifier::new(html, base, max_bytes);

@@ -1,15 +1,16 @@
 //! Reads a sitemap: the pages that a site lists, and the sitemaps that an index lists.
 //!
-//! It reads the XML forms of the sitemap protocol (`urlset` and `sitemapindex`), its text form with
+//! This reads the sitemap protocol's XML forms (`urlset` and `sitemapindex`), its text form with
 //! one URL per line, and RSS and Atom, each optionally as a gzip file. Elements are recognized by
 //! their local names in any namespace. Only character references and XML's five entities are
 //! resolved: a URL with another entity is counted as unparsable, and DTD declarations are not read.
 //! Anything else, such as HTML, gives nothing.
 //!
-//! Invariants: every URL is http or https, of at most [`crate::url_rules::MAX_URL_BYTES`], without
-//! user name, password and fragment; no list has more than [`MAX_SITEMAP_ENTRIES`], or a URL twice;
-//! skipped URLs are counted; at most [`MAX_UNPACKED_BYTES`] of a file are read, and it is never in
-//! memory unpacked as a whole. Does not depend on which URLs are fetched, or on robots.txt.
+//! Invariants: every URL is http or https, with at most [`crate::url_rules::MAX_URL_BYTES`],
+//! without user name, password and fragment; no list has more than [`MAX_SITEMAP_ENTRIES`], or a
+//! URL twice; skipped URLs are counted; at most [`MAX_UNPACKED_BYTES`] are read from a file, and
+//! this never unpacks a whole file in memory. This does not depend on which URLs are fetched, or on
+//! robots.txt.
 //!
 //! Source: <https://www.sitemaps.org/protocol.html>.
 
@@ -28,7 +29,7 @@ use self::{
     reading::{Reading, UrlText},
 };
 
-/// Reads a file whose Content-Encoding is decoded. Any bytes give a result.
+/// Reads a file after its Content-Encoding has been decoded. Any bytes give a result.
 #[must_use]
 pub fn read_sitemap(body: &[u8]) -> Sitemap {
     let mut input = SitemapInput::new(body);

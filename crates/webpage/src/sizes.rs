@@ -1,9 +1,9 @@
-//! Parses the `sizes` attribute of an icon link (WHATWG HTML 4.6.8.8).
+//! Parses the `sizes` attribute on an icon link (WHATWG HTML 4.6.8.8).
 //!
 //! ASCII whitespace separates tokens, and each invalid token is ignored. Sizes are in device
 //! pixels.
 
-/// Maximum number of sizes that are read from one attribute. An ICO has up to a dozen.
+/// Maximum sizes that are read from one attribute. An ICO has up to a dozen.
 const MAX_SIZES: usize = 32;
 
 /// The content of a `sizes` attribute.
@@ -11,7 +11,7 @@ const MAX_SIZES: usize = 32;
 pub struct Sizes {
     /// True if the attribute contains the token `any`: the icon can be scaled.
     pub any: bool,
-    /// Width and height in pixels, in the order of the attribute.
+    /// Width and height in pixels, in the attribute's order.
     pub pixels: Vec<(u32, u32)>,
 }
 
@@ -32,7 +32,7 @@ pub fn parse(attribute: &str) -> Sizes {
     sizes
 }
 
-/// Parses a number that consists of digits without a leading zero.
+/// Parses a number that consists only of digits, without a leading zero.
 fn number(digits: &str) -> Option<u32> {
     let plain = !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
     if plain { digits.parse().ok() } else { None }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_bad_token_is_passed_over_alone() {
+    fn only_bad_tokens_are_skipped() {
         let pixels = |text: &str| parse(text).pixels;
         assert_eq!(pixels("16x16 32X32"), [(16, 16), (32, 32)]);
         assert_eq!(pixels("bad 016x16 0x0 16x 16x16x16 +1x1 1 -1x1 48x64"), [(48, 64)]);

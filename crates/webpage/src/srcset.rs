@@ -1,9 +1,9 @@
 //! Splits a `srcset` attribute into its URLs (WHATWG HTML 4.8.4.3.10, "parse a srcset attribute").
 //!
 //! A URL ends at whitespace. It may contain commas but not end with one. A descriptor ends at a
-//! comma outside parentheses. Does not depend on which candidate a browser would choose.
+//! comma outside parentheses. This does not depend on which candidate a browser would choose.
 
-/// Iterates over the URLs of a `srcset` in order.
+/// Iterates over the URLs in a `srcset` in order.
 pub(crate) fn urls(srcset: &str) -> impl Iterator<Item = &str> {
     let is_space = |c: char| c.is_ascii_whitespace();
     let mut rest = srcset;
@@ -35,9 +35,9 @@ fn after_descriptors(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// Cases of the Web Platform Tests, html/semantics/embedded-content/the-img-element/srcset.
+    /// Cases from the Web Platform Tests, html/semantics/embedded-content/the-img-element/srcset.
     #[test]
-    fn a_srcset_is_split_where_browsers_split_it() {
+    fn a_srcset_is_split_as_in_browsers() {
         for (srcset, expected) in [
             ("", ""),
             (",", ""),

@@ -1,12 +1,13 @@
-//! The visible text of a page, as lines.
+//! A page's visible text, as lines.
 //!
-//! The one pass over the markup finds it, only if the caller requests it. It skips scripts, styles,
-//! templates, `noscript`, drawings and formulas, form fields, the fallbacks of media, elements
-//! hidden by `hidden` or a `style` attribute, and the title, which [`crate::Page`] has. Blocks
-//! start and end lines, a space separates table cells, and white space is folded except in
+//! The one pass over the markup finds this text, only if the caller requests it. This skips
+//! scripts, styles, templates, `noscript`, drawings and formulas, form fields, media fallbacks,
+//! elements hidden by `hidden` or a `style` attribute, and the title, which is in [`crate::Page`].
+//! Blocks start and end lines, a space separates table cells, and white space is folded except in
 //! preformatted blocks. Preformatted blocks that are drawings are skipped (see `ascii_art`).
 //! Invariants: the text has at most as many bytes as requested, no NUL, and no control character
-//! except the line feed. Does not depend on style sheets, scripts, or the use of the text.
+//! except the line feed. This does not depend on style sheets or scripts, or on how the text is
+//! used.
 
 mod element;
 mod finder;
@@ -53,7 +54,7 @@ impl TextFinder {
     }
 }
 
-/// Reads the text of a document without markup. Its lines are kept, except for control characters
+/// Reads the text from a document without markup. Its lines are kept, except for control characters
 /// and white space at their ends.
 #[must_use]
 pub fn plain_text(headers: &[(String, Vec<u8>)], body: &[u8], request: &TextRequest) -> PageText {

@@ -1,6 +1,6 @@
-//! Reads the title of a page, and makes a title safe to show in a tab.
+//! Reads a page's title, and makes a title safe to show in a tab.
 //!
-//! Source: WHATWG HTML 3.1.5. The title is the text of the first HTML `title` element in tree
+//! Source: WHATWG HTML 3.1.5. The title is the text in the first HTML `title` element in tree
 //! order, with ASCII whitespace stripped and collapsed. If the first one is empty, the title is
 //! empty; nothing replaces it.
 
@@ -9,8 +9,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::{charset::Charset, markup::TitleSpan};
 
-/// Maximum number of bytes that are read of a title element. Real titles are below 4 KiB, but an
-/// unclosed title contains the rest of the page.
+/// Maximum bytes that are read from a title element. Real titles are below 4 KiB, but an unclosed
+/// title contains the rest of the page.
 const MAX_SOURCE_BYTES: usize = 64 << 10;
 
 /// Maximum length of a tab's title in Unicode scalar values. A tab shows about 30, its tooltip a
@@ -27,12 +27,12 @@ pub enum TitleState {
     Empty,
     /// The page has no title element.
     Absent,
-    /// The text may be incomplete, or may contain the rest of the page: no end tag closes the
-    /// title, or it is longer than 64 KiB.
+    /// The title may be incomplete, or may contain the rest of the page: no end tag closes it, or
+    /// it is longer than 64 KiB.
     Truncated,
 }
 
-/// The title of a page, not yet safe to show: see [`tab_title`].
+/// A page's title, not yet safe to show: see [`tab_title`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Title {
     /// Whether there is a title.
@@ -71,8 +71,8 @@ impl Title {
     }
 }
 
-/// Strips ASCII whitespace (TAB, LF, FF, CR, SPACE) at both ends, and replaces each run of it by
-/// one space.
+/// Strips ASCII whitespace (TAB, LF, FF, CR, SPACE) on both sides, and replaces each run inside
+/// with one space.
 fn collapsed(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_ascii_whitespace()).filter(|word| !word.is_empty()) {
@@ -117,7 +117,7 @@ fn shown(character: char) -> Option<char> {
     }
 }
 
-/// Returns true for invisible characters: whitespace and characters of zero width.
+/// Returns true for invisible characters: whitespace and zero-width characters.
 fn is_blank(character: char) -> bool {
     character.is_whitespace()
         || matches!(character,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn controls_and_bidirectional_overrides_leave_a_tab_title() {
+    fn control_characters_and_bidirectional_overrides_are_removed_from_a_tab_title() {
         assert_eq!(tab_title("a\0b\u{7}c\u{9b}d\u{7f}e"), "abcde");
         assert_eq!(tab_title("a\u{202e}b\u{2066}c\u{2069}"), "abc");
         assert_eq!(tab_title("a\u{2028}b\u{85}c\nd"), "a b c d");
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(tab_title(&combining), "e\u{301}".repeat(limit / 2));
         let odd = format!("a{combining}");
         assert_eq!(tab_title(&odd).chars().count(), limit - 1);
-        // One grapheme of seven scalar values does not fit into the six that remain.
+        // One grapheme with seven scalar values does not fit into the remaining six.
         let family = "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}\u{200d}\u{1f466}";
         let title = format!("{}{family}", "a".repeat(limit - 6));
         assert_eq!(tab_title(&title), "a".repeat(limit - 6));

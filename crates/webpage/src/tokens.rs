@@ -1,21 +1,21 @@
-//! Finds the tags of a page: the parts of the tokenization in WHATWG HTML 13.2.5 that decide where
-//! tags, comments and raw text start and end.
+//! Finds a page's tags. From the tokenization in WHATWG HTML 13.2.5, this implements the parts that
+//! decide where tags, comments and raw text start and end.
 //!
-//! It returns byte offsets and decodes nothing. The caller supplies what a tokenizer would learn
-//! from the tree: whether the current node is foreign, and which start tags start raw text.
+//! This module returns byte offsets and decodes nothing. The caller supplies what a tokenizer would
+//! learn from the tree: whether the current node is foreign, and which start tags start raw text.
 //! Invariant: every byte is examined once or twice, whatever the page contains.
 
 use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
-/// A range of byte offsets into the page.
+/// Byte offsets into the page.
 pub(crate) type ByteRange = Range<usize>;
 
-/// The position of a complete tag. A tag cut off by the end of the page does not count.
+/// The position of a complete tag. A tag that the page's end cuts off does not count.
 #[derive(Debug, Clone)]
 pub(crate) struct Tag {
-    /// Byte offset of the `<`.
+    /// Byte offset at the `<`.
     pub(crate) start: usize,
     name_end: usize,
     /// Byte offset after the `>`.
@@ -33,7 +33,7 @@ impl Tag {
         html.get(self.name_span()).unwrap_or_default()
     }
 
-    /// Returns the range of the name.
+    /// Returns the name's range.
     #[inline]
     pub(crate) fn name_span(&self) -> ByteRange {
         self.start + 1 + usize::from(self.is_end_tag)..self.name_end
@@ -47,16 +47,16 @@ impl Tag {
 
 /// How an element's raw text ends.
 pub(crate) enum RawText {
-    /// At the end tag of this name (RCDATA and RAWTEXT).
+    /// At the end tag with this name (RCDATA and RAWTEXT).
     UntilEndTag(&'static [u8]),
-    /// At the end tag of the script, except in its escapes (script data).
+    /// At the script's end tag, except in its escapes (script data).
     Script,
-    /// At the end of the page (PLAINTEXT).
+    /// Where the page ends (PLAINTEXT).
     ToTheEnd,
 }
 
 impl RawText {
-    /// Returns the length of the text at the start of `content`. `None` if nothing ends it.
+    /// Returns how long the text at the start of `content` is. `None` if nothing ends it.
     pub(crate) fn length(&self, content: &[u8]) -> Option<usize> {
         match self {
             Self::UntilEndTag(name) => end_tag(content, name),
@@ -66,19 +66,19 @@ impl RawText {
     }
 }
 
-/// Iterates over the tags of a page.
+/// Iterates over a page's tags.
 pub(crate) struct Tokens<'a> {
     html: &'a [u8],
     at: usize,
 }
 
 impl<'a> Tokens<'a> {
-    /// Starts at the beginning of the page.
+    /// Starts at the page's beginning.
     pub(crate) fn new(html: &'a [u8]) -> Self {
         Self { html, at: 0 }
     }
 
-    /// Finds the tags within a range of the page. Offsets are relative to the page.
+    /// Finds the tags within a range. Offsets are relative to the page.
     pub(crate) fn within(html: &'a [u8], range: &ByteRange) -> Self {
         Self { html: html.get(..range.end).unwrap_or(html), at: range.start }
     }
@@ -139,13 +139,13 @@ impl<'a> Tokens<'a> {
         self.past(b'>')
     }
 
-    /// Skips the text of the element whose start tag was just read, and its end tag. Returns the
-    /// range of the text.
+    /// Skips the text in the element whose start tag was just read, and its end tag. Returns the
+    /// text's range.
     pub(crate) fn skip_raw_text(&mut self, raw: &RawText) -> ByteRange {
         let start = self.at;
         let end = raw.length(self.rest()).map_or(self.html.len(), |length| start + length);
         self.at = end;
-        // An end tag cut off by the end of the page ends the text, too.
+        // An end tag cut off by the page's end ends the text, too.
         if end < self.html.len() && self.next(false).is_none() {
             self.at = self.html.len();
         }
@@ -153,9 +153,9 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Passes the pieces of text to `show` that a range contains between two tags, without comments,
-/// declarations and processing instructions. The range may also contain the end tag of raw text, or
-/// a tag cut off by the end of the page.
+/// Passes the text between two tags to `show`, in pieces without comments, declarations and
+/// processing instructions. The range may also contain the end tag after raw text, or a tag that
+/// the page's end cuts off.
 pub(crate) fn texts(html: &[u8], range: &ByteRange, mut show: impl FnMut(ByteRange)) {
     let mut tokens = Tokens::within(html, range);
     let mut start = range.start;
@@ -184,10 +184,10 @@ pub(crate) fn texts(html: &[u8], range: &ByteRange, mut show: impl FnMut(ByteRan
     show(start..range.end.min(html.len()));
 }
 
-/// Iterates over the attributes of a tag as written: the name and the range of the value. The range
-/// is empty for an attribute without a value.
+/// Iterates over a tag's attributes as written: the name and the value's range. The range is empty
+/// for an attribute without a value.
 pub(crate) struct Attributes<'a> {
-    /// The page up to the end of the tag.
+    /// The page up to the tag's end.
     html: &'a [u8],
     at: usize,
 }
@@ -204,7 +204,7 @@ impl<'a> Iterator for Attributes<'a> {
         if matches!(self.html.get(start), None | Some(b'>')) {
             return None;
         }
-        // An equals sign may start a name, but within a name it ends it.
+        // An equals sign may start a name, but within a name it ends this name.
         let end = skipped(start + 1, |byte| !is_space(byte) && !matches!(byte, b'/' | b'>' | b'='));
         let name = self.html.get(start..end)?;
         let after = skipped(end, is_space);
@@ -228,7 +228,7 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// The meaning of a byte within a tag, read from a table.
+/// What a byte means within a tag, read from a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteClass {
     Other,
@@ -265,11 +265,11 @@ fn ends_name(byte: u8) -> bool {
     matches!(class(byte), ByteClass::Space | ByteClass::Slash | ByteClass::End)
 }
 
-/// Returns the offset of the next `byte` at or after `at`. It is usually near, so a few words are
-/// examined first, which is cheaper than calling `memchr`.
+/// Returns the offset of the next `byte` at or after `at`. This is usually near, so we examine a
+/// few words first: this is cheaper than calling `memchr`.
 #[inline]
 fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
-    /// Words of 8 bytes that are examined before `memchr` is called.
+    /// 8-byte words that are examined before `memchr` is called.
     const NEAR_WORDS: usize = 3;
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
@@ -286,7 +286,7 @@ fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
     memchr(byte, html.get(at..)?).map(|found| at + found)
 }
 
-/// Returns the end of the name that starts at `at`. `None` if the page ends first.
+/// Returns where the name that starts at `at` ends. `None` if the page ends first.
 #[inline]
 pub(crate) fn end_of_name(html: &[u8], at: usize) -> Option<usize> {
     Some(at + html.get(at..)?.iter().position(|byte| ends_name(*byte))?)
@@ -313,7 +313,7 @@ pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bo
             }
             ByteClass::Equals if has_name => {
                 at = end_of_value(html, at + 1)?;
-                // A slash at the end of the value is part of the value.
+                // A slash at the value's end belongs to the value.
                 if html.get(at) == Some(&b'>') {
                     return Some((at + 1, false));
                 }
@@ -326,7 +326,7 @@ pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bo
     }
 }
 
-/// Returns the end of the value that is expected at `at`.
+/// Returns where the value that is expected at `at` ends.
 #[inline]
 fn end_of_value(html: &[u8], mut at: usize) -> Option<usize> {
     while is_space(*html.get(at)?) {
@@ -338,8 +338,8 @@ fn end_of_value(html: &[u8], mut at: usize) -> Option<usize> {
     })
 }
 
-/// Returns the length of a comment. `<!-->` and `<!--->` are complete comments, and `--!>` also
-/// ends one.
+/// Returns a comment's length. `<!-->` and `<!--->` are complete comments, and `--!>` also ends
+/// one.
 pub(crate) fn end_of_comment(rest: &[u8]) -> Option<usize> {
     let inner = rest.get(4..)?;
     if inner.starts_with(b">") {
@@ -354,13 +354,13 @@ pub(crate) fn end_of_comment(rest: &[u8]) -> Option<usize> {
         match rest.get(at..)? {
             [b'>', ..] => return Some(at + 1),
             [b'!', b'>', ..] => return Some(at + 2),
-            // The second dash may be the first dash of the next pair.
+            // The second dash may be the first dash in the next pair.
             _ => at -= 1,
         }
     }
 }
 
-/// Returns the offset of the next `</name` that is followed by whitespace, a slash or `>`.
+/// Returns the offset of the next `</name` followed by whitespace, a slash or `>`.
 pub(crate) fn end_tag(text: &[u8], name: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -412,7 +412,7 @@ fn end_of_script(text: &[u8]) -> Option<usize> {
             ScriptState::Plain | ScriptState::Escaped if is_end && is_script => return Some(at),
             ScriptState::Plain if rest.starts_with(b"<!--") => {
                 state = ScriptState::Escaped;
-                // Its dashes may also be the dashes of the end, as in `<!-->`.
+                // Its dashes may also be the end's dashes, as in `<!-->`.
                 at += 1;
             }
             ScriptState::Escaped if !is_end && is_script => state = ScriptState::DoubleEscaped,

@@ -1,7 +1,7 @@
 //! Decides which URLs may be requested.
 //!
 //! The URL parser normalises the host, so that `2130706433`, `0x7f.1` and `127.1` become the
-//! address that they denote. Does not depend on which addresses may be connected to (see
+//! address that they denote. This does not depend on which addresses may be connected to (see
 //! [`crate::address`]).
 
 use std::{borrow::Cow, net::IpAddr};
@@ -11,8 +11,8 @@ use url::{Host, Url};
 
 use crate::ports::PortList;
 
-/// Maximum length in bytes of a URL that is requested or stored. It bounds memory and rows; real
-/// icon URLs are far shorter.
+/// Maximum bytes in a URL that is requested or stored. This bounds memory and rows; real icon URLs
+/// are far shorter.
 pub const MAX_URL_BYTES: usize = 2048;
 
 /// The reason why a URL may not be requested.
@@ -28,16 +28,16 @@ pub enum Refusal {
     /// The scheme is neither http nor https.
     #[error("the scheme is neither http nor https")]
     Scheme,
-    /// The port is not in the list of ports.
+    /// The port is not in the port list.
     #[error("the port is not in the list of ports")]
     Port,
 }
 
 /// Converts an absolute URL to the form that is requested: normalised, without user name, password,
-/// fragment, and the dot at the end of an absolute hostname. Its port must be in `ports`.
+/// fragment, and the dot after an absolute hostname. Its port must be in `ports`.
 ///
 /// # Errors
-/// Returns the [`Refusal`] of the first rule that the URL breaks.
+/// Returns a [`Refusal`] for the first rule that the URL breaks.
 pub fn vet_url(url: &str, ports: &PortList) -> Result<Url, Refusal> {
     let url = vet_url_on_any_port(url)?;
     let is_allowed = url.port_or_known_default().is_some_and(|port| ports.contains(port));
@@ -47,7 +47,7 @@ pub fn vet_url(url: &str, ports: &PortList) -> Result<Url, Refusal> {
 /// Converts an absolute URL as [`vet_url`] does, with any port. Such a URL is not requested.
 ///
 /// # Errors
-/// Returns the [`Refusal`] of the first rule that the URL breaks.
+/// Returns a [`Refusal`] for the first rule that the URL breaks.
 pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
     if url.len() > MAX_URL_BYTES {
         return Err(Refusal::TooLong);
@@ -57,7 +57,7 @@ pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
         return Err(Refusal::Scheme);
     }
     let url = requested_form(url);
-    // Parsing may make it longer: a space becomes three characters.
+    // Parsing may make this longer: a space becomes three characters.
     if url.as_str().len() > MAX_URL_BYTES { Err(Refusal::TooLong) } else { Ok(url) }
 }
 
@@ -72,9 +72,9 @@ pub fn literal_address(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// Normalises the slashes of a URL reference before it is resolved against an http or https URL. By
+/// Normalises the slashes in a URL reference before it is resolved against an http or https URL. By
 /// the URL Standard, all slashes before a host count as one pair ("special authority ignore slashes
-/// state"), but the parser takes the third one for an empty host.
+/// state"), but the parser reads an empty host before the third one.
 #[must_use]
 pub fn with_two_slashes(text: &str) -> Cow<'_, str> {
     let start = text.trim_start_matches(|c| c <= ' ');
@@ -87,12 +87,12 @@ pub fn with_two_slashes(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Removes user name, password, fragment, and the dot at the end of an absolute hostname: `host.`
-/// is `host`.
+/// Removes user name, password, fragment, and the dot after an absolute hostname: `host.` becomes
+/// `host`.
 pub(crate) fn requested_form(mut url: Url) -> Url {
     let host = url.host_str().filter(|host| host.ends_with('.'));
     if let Some(host) = host.map(|host| host.trim_end_matches('.').to_owned()) {
-        // This fails only for a host that is all dots, which no resolver knows.
+        // This fails only for a host that consists of dots, which no resolver knows.
         url.set_host(Some(&host)).ok();
     }
     url.set_fragment(None);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_taken_to_the_form_that_is_fetched() {
+    fn a_url_is_converted_to_its_requested_form() {
         let same = |url: &str, form: &str| assert_eq!(vetted(url).as_deref(), Ok(form));
         same("HTTP://User:pw@EXAMPLE.com:80/a b?q#f", "http://example.com/a%20b?q");
         same("https://example.com", "https://example.com/");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_forms_of_an_address_come_out_as_that_address() {
+    fn unusual_notations_give_the_address() {
         for form in ["2130706433", "0x7f.1", "127.1", "0177.0.0.1", "%31%32%37.0.0.1", "127.0.0.1."]
         {
             let url = vet_url(&format!("http://{form}/"), &PortList::default()).unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_refuses_by_its_name() {
+    fn each_rule_rejects_by_its_name() {
         assert_eq!(vetted("ftp://example.com/"), Err(Refusal::Scheme));
         assert_eq!(vetted("file:///etc/passwd"), Err(Refusal::Scheme));
         assert_eq!(vetted("gopher://example.com:80/"), Err(Refusal::Scheme));

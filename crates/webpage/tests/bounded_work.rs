@@ -1,7 +1,8 @@
-//! Pages that are made to be expensive: memory is bounded and grows at most linearly with the page.
+//! Pages that are constructed to be expensive: memory is bounded and grows at most linearly with
+//! the page.
 //!
 //! An allocator counts memory. Time is not asserted, but printed (`--nocapture`): the milliseconds
-//! of a page and of one twice its size.
+//! for a page and for one twice its size.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
 #![allow(clippy::disallowed_types, reason = "a test may show what it took")]
@@ -15,12 +16,12 @@ use everytab_webpage::{
 };
 
 const URL: &str = "https://site.example/";
-/// Size in bytes of the largest page of a crawl.
+/// Size in bytes of a crawl's largest page.
 const MAX_PAGE_BYTES: usize = 5 << 20;
-/// Memory in bytes that any page may take besides a multiple of its size.
+/// Memory in bytes that any page may take in addition to a multiple of its size.
 const FIXED_BYTES: usize = 2 << 20;
 
-/// Makes a page of about `bytes` bytes: a start, then one piece repeatedly.
+/// Creates a page with about `bytes` bytes: a start, then one piece repeatedly.
 struct Hostile {
     name: &'static str,
     start: &'static str,
@@ -85,7 +86,7 @@ fn read(body: &[u8]) -> (Page, Taken, u128) {
 }
 
 #[test]
-fn the_dearest_pages_take_a_bounded_multiple_of_their_size() {
+fn the_most_expensive_pages_take_a_bounded_multiple_of_their_size() {
     for hostile in &PAGES {
         let half = hostile.of(MAX_PAGE_BYTES / 2);
         let whole = hostile.of(MAX_PAGE_BYTES);
@@ -99,7 +100,7 @@ fn the_dearest_pages_take_a_bounded_multiple_of_their_size() {
 }
 
 #[test]
-fn the_dearest_pages_in_wide_encodings_take_a_bounded_multiple_of_their_size() {
+fn the_most_expensive_pages_in_wide_encodings_take_a_bounded_multiple_of_their_size() {
     for hostile in &PAGES {
         let text = String::from_utf8_lossy(&hostile.of(MAX_PAGE_BYTES / 2)).into_owned();
         let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -126,11 +127,12 @@ const LINK_PAGES: [Hostile; 10] = [
     hostile("metas without an end", "<meta name=robots content='", "none, "),
 ];
 
-/// Memory in bytes that 5,000 links of 2,048 bytes may take, of which some capacity is not used.
+/// Memory in bytes that 5,000 links with 2,048 bytes each may take. This includes some unused
+/// capacity.
 const LINKS_BYTES: usize = 24 << 20;
 
 #[test]
-fn the_links_of_the_dearest_pages_take_a_bounded_multiple_of_their_size() {
+fn the_links_on_the_most_expensive_pages_take_a_bounded_multiple_of_their_size() {
     let request = LinkRequest { robot: "EveryTabBot", with_requisites: true };
     let base = format!("<base href='http://a.example/{}/'>", "x".repeat(2_000)).into_bytes();
     for hostile in PAGES.iter().chain(&LINK_PAGES) {

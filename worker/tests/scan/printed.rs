@@ -27,8 +27,8 @@ const DOCUMENTS: [&str; 5] =
     ["README.md", "docs/local.md", "docs/fleet.md", "docs/api.md", "docs/operations.md"];
 /// The section of docs/local.md that `service_setup.rs` performs.
 const SERVICE: &str = "## A crawl service on one machine";
-/// The section of docs/fleet.md that needs an AWS account. scripts/infra/runbook checks its commands,
-/// and `make infra-boot` performs the same steps of docs/operations.md with stand-ins.
+/// The section of docs/fleet.md that needs an AWS account. scripts/infra/runbook checks its
+/// commands, and `make infra-boot` performs the same steps of docs/operations.md with stand-ins.
 const CLOUD: &str = "## In the cloud";
 
 /// The start of indented lines that do not run here, with the reason.

@@ -1,9 +1,9 @@
 //! Generates an index file like a real one: 31 columns, sorted by surtkey, compressed with gzip,
-//! written like by the writer of Spark (pages of 1 MiB or 20,000 rows, dictionaries up to 1 MiB,
-//! row groups of about 128 MB).
+//! written as by Spark (pages with 1 MiB or 20,000 rows, dictionaries up to 1 MiB, row groups with
+//! about 128 MB).
 //!
-//! Hosts come from a list of real names, if there is one, else they are generated. The number of
-//! pages per host follows a power law; one host in the file has tens of thousands.
+//! If there is a list of real names, hosts are taken from it, else they are generated. Pages per
+//! host follow a power law; one host in the file has tens of thousands.
 
 use std::{
     fs::File,
@@ -30,7 +30,7 @@ const FILES_A_SEGMENT: u64 = 900;
 const CRAWL_START_MICROS: i64 = 1_768_000_000_000_000;
 const SEGMENT_MICROS: i64 = 3 * 3_600 * 1_000_000;
 
-/// The text columns in the order of the schema; [`Columns::finish`] adds the others between them.
+/// The text columns in the schema's order; [`Columns::finish`] adds the others between them.
 const TEXTS: usize = 25;
 
 pub(crate) struct Dice(u64);
@@ -63,7 +63,7 @@ impl Dice {
     }
 }
 
-/// One site: its name, and true if its pages are on `www.` of the name.
+/// One site: its name, and true if its pages are on `www.` plus this name.
 struct Site {
     surt: String,
     host: String,
@@ -80,7 +80,7 @@ fn sites(list: Option<&Path>, dice: &mut Dice) -> Vec<Site> {
         Some(list) => {
             let lines = BufReader::new(MultiGzDecoder::new(File::open(list).unwrap())).lines();
             let lines: Vec<String> = lines.map(Result::unwrap).collect();
-            // A file of the index is a slice of the sorted index: it contains all names of a range.
+            // An index file is a slice of the sorted index: it contains all names in a range.
             lines.iter().filter(|name| name.contains('.')).map(|name| site(name)).collect()
         }
         None => (0..330_000)
@@ -105,7 +105,7 @@ fn word(dice: &mut Dice) -> &'static str {
     SYLLABLES[dice.below(16) as usize]
 }
 
-/// Returns a path like those of web applications, and sometimes a query.
+/// Returns a path like those in web applications, and sometimes a query.
 fn address(dice: &mut Dice) -> (String, Option<String>) {
     let mut path = String::new();
     for _ in 0..=dice.below(3) {
@@ -135,7 +135,7 @@ struct Row {
     query: Option<String>,
 }
 
-/// Returns the rows of one site in the order of the file: the captures of its home page come first.
+/// Returns one site's rows in the file's order: the captures of its home page are first.
 fn rows_of(site: &Site, left: u64, dice: &mut Dice) -> Vec<Row> {
     let pages = (5.0 * dice.unit().powf(-0.95)).min(60_000.0) as u64;
     let mut rows = Vec::new();
@@ -166,7 +166,7 @@ fn random_text(dice: &mut Dice, alphabet: &[u8], length: usize) -> String {
     (0..length).map(|_| char::from(alphabet[dice.below(alphabet.len() as u64) as usize])).collect()
 }
 
-/// The columns of a batch while it is filled.
+/// A batch's columns while they are being filled.
 struct Columns {
     texts: Vec<StringBuilder>,
     record_ids: BinaryBuilder,
@@ -307,7 +307,7 @@ fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
     columns.finish()
 }
 
-/// Writes a file of at least `rows` rows to `path`.
+/// Writes a file with at least `rows` rows to `path`.
 pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
     let mut dice = Dice::new(20_260_105);
     let sites = sites(hosts, &mut dice);
@@ -323,7 +323,7 @@ pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
     let mut pending = Vec::new();
     let mut written = 0;
     for (number, site) in sites.iter().enumerate() {
-        // The largest site of a file fills several pages.
+        // The largest site in a file fills several pages.
         let left = if number == sites.len() / 3 { 200_000 } else { rows };
         pending.extend(rows_of(site, left, &mut dice));
         let is_last = number + 1 == sites.len() || written + pending.len() as u64 >= rows;

@@ -1,4 +1,4 @@
-//! Times reading a columnar index file on one thread: `scripts/bench/index.sh` runs it beside
+//! Times reading a columnar index file on one thread: `scripts/bench/index.sh` compares this with
 //! DuckDB on the same file.
 //!
 //!     index_bench generate FILE ROWS [HOSTS.gz]
@@ -34,7 +34,7 @@ fn main() {
     }
 }
 
-/// Prints the same as `read_index` of the worker for the same file.
+/// Prints the same values as the worker's `read_index` for the same file.
 fn read(path: &str) {
     let file = File::open(path).unwrap();
     let size = file.metadata().unwrap().len();

@@ -1,21 +1,21 @@
 //! Removes the session ids that servers write into paths and queries.
 //!
-//! Invariant: a string never becomes longer. All strings are in lower case. Does not depend on the
-//! rest of a URL.
+//! Invariant: a string never becomes longer. All strings are in lower case. This does not depend on
+//! other parts of a URL.
 
-/// Number of letters and digits in the session ids of PHP, Java and others.
+/// Letters and digits in a session id written by PHP, Java and others.
 const ID_CHARACTERS: usize = 32;
-/// Number of letters in the name of an ASP session, and of letters in its id.
+/// Letters in an ASP session's name, and in its id.
 const ASP_NAME_LETTERS: usize = 8;
 const ASP_ID_LETTERS: usize = 24;
-/// Number of letters and digits in an ASP.NET session id in a path.
+/// Letters and digits in an ASP.NET session id in a path.
 const ASPX_ID_CHARACTERS: usize = 24;
 
-/// Matches the start of a string, and returns the number of matching bytes.
+/// Matches a string's start, and returns how many bytes match.
 type Pattern = fn(&str) -> Option<usize>;
 
-/// Patterns of session ids in a query. Each is removed once, at its last match. Their order is part
-/// of the format, because `phpsessid=` contains `sid=`.
+/// Patterns for session ids in a query. Each is removed once, at its last match. Their order
+/// belongs to the format, because `phpsessid=` contains `sid=`.
 const IN_QUERY: [Pattern; 5] = [
     |text| id_after(text, "jsessionid="),
     |text| id_after(text, "phpsessid="),
@@ -24,10 +24,10 @@ const IN_QUERY: [Pattern; 5] = [
     cold_fusion_session,
 ];
 
-/// Patterns of session ids that are a path segment before an `.aspx` page.
+/// Patterns for session ids that are a path segment before an `.aspx` page.
 const IN_PATH: [Pattern; 2] = [cookieless_session, plain_session];
 
-/// Removes session ids that are at the end of the query or before a `&`.
+/// Removes session ids at the end of the query or before a `&`.
 pub(super) fn without_session_in_query(mut query: String) -> String {
     for pattern in IN_QUERY {
         let matches_at = |start: usize| {
@@ -92,7 +92,7 @@ fn cold_fusion_session(text: &str) -> Option<usize> {
     (id > 0 && token > 0).then_some(text.len() - rest.len() + token)
 }
 
-/// Matches `(`, one or more of a letter and `(id)`, then `)/`.
+/// Matches `(`, then one or more pairs consisting of a letter and `(id)`, then `)/`.
 fn cookieless_session(text: &str) -> Option<usize> {
     let mut rest = text.strip_prefix('(')?;
     while let Some(inner) = rest.strip_prefix(|c: char| c.is_ascii_lowercase()) {

@@ -1,4 +1,4 @@
-//! Tests each rule of a key, and arbitrary strings.
+//! Tests each rule for a key, and arbitrary strings.
 
 use proptest::prelude::*;
 
@@ -9,8 +9,8 @@ fn key(url: &str) -> String {
 }
 
 #[test]
-fn keys_are_those_of_common_crawl() {
-    // Column url_surtkey of real rows.
+fn keys_equal_common_crawls() {
+    // Column url_surtkey in real rows.
     for (url, expected) in [
         ("http://commoncrawl.org/", "org,commoncrawl)/"),
         ("https://www.commoncrawl.org/", "org,commoncrawl)/"),
@@ -26,7 +26,7 @@ fn keys_are_those_of_common_crawl() {
 }
 
 #[test]
-fn each_rule_of_the_host_holds() {
+fn each_rule_for_hosts_holds() {
     for (url, expected) in [
         ("http://example.com", "com,example)/"),
         ("HTTP://u:p@WWW12.Example.COM./", "com,example)/"),
@@ -51,7 +51,7 @@ fn each_rule_of_the_host_holds() {
 }
 
 #[test]
-fn each_rule_of_the_path_and_the_query_holds() {
+fn each_rule_for_paths_and_queries_holds() {
     let id = "0123456789ABCDEF0123456789abcdef";
     let id = |text: &str| {
         text.replace("=ID", &format!("={id}")).replace("ASPX", "4hqa0555fwsecu455xqckv45")
@@ -88,7 +88,7 @@ fn each_rule_of_the_path_and_the_query_holds() {
 
 proptest! {
     #[test]
-    fn a_key_begins_a_line_of_an_index_and_keeps_its_order(
+    fn a_key_can_start_an_index_line_and_keeps_the_order(
         url in "(http|https)://[a-z.:\\[\\]0-9%]{0,20}[/?#]\\PC{0,40}",
     ) {
         if let Ok(key) = surt(&url) {
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_has_a_key_or_an_error(text in "\\PC{0,60}") {
+    fn arbitrary_strings_never_panic_as_urls(text in "\\PC{0,60}") {
         let _ = surt(&text);
     }
 }

@@ -1,17 +1,17 @@
 //! Removes transfer and content codings from a body that may or may not have them.
 //!
-//! Invariants: bytes that do not have the coding in a header stay unchanged; the result is never
+//! Invariants: a body that does not use the declared coding remains unchanged; the result is never
 //! larger than the limit. A coding without magic number or checksum (chunked, raw deflate, br) is
-//! only accepted if the body decodes to its end, or if the record is known to be truncated.
+//! only accepted if the body decodes to its end, or if the record is marked as truncated.
 //!
 //! Common Crawl removes codings and renames the header to `X-Crawler-Content-Encoding`, even if it
-//! could not decode the body (its `WarcRecordWriter` since 2018). A coding in that header is only
-//! removed if the body starts with the coding's magic number.
+//! could not decode the body (its `WarcRecordWriter` since 2018). If this header declares a coding,
+//! it is only removed if the body starts with the coding's magic number.
 
 use super::headers::Headers;
 use crate::coding::{self, Coding, Decoder, Extent, MAX_LAYERS};
 
-/// Maximum length in bytes of the line before a chunk, with extensions (RFC 9112 7.1.1).
+/// Maximum bytes in the line before a chunk, with extensions (RFC 9112 7.1.1).
 const MAX_CHUNK_LINE_BYTES: usize = 4_096;
 
 /// A body without its codings.
@@ -19,7 +19,7 @@ pub(super) struct Decoded {
     pub(super) body: Vec<u8>,
     /// A coding that is not supported and remains.
     pub(super) remaining_coding: Option<String>,
-    /// True if decoding ended before the end of the body.
+    /// True if decoding ended before the body's end.
     pub(super) is_cut: bool,
 }
 
@@ -55,8 +55,9 @@ pub(super) fn remove_codings(
     decoded
 }
 
-/// Decodes a coding. `None` if the body does not have it. A coding that arbitrary bytes may
-/// resemble is accepted only if it decoded to its end, or was truncated by the record or the limit.
+/// Decodes a coding. `None` if the body does not use this coding. If arbitrary bytes may resemble a
+/// coding, it is accepted only if it decoded to its end, or was truncated by the record or the
+/// limit.
 fn undo(
     coding: Coding,
     body: &[u8],
@@ -72,13 +73,13 @@ fn undo(
     is_believed.then_some((bytes, extent))
 }
 
-/// Iterates over the tokens of all headers `name`, without empty ones.
+/// Iterates over the tokens in all headers `name`, without empty ones.
 fn tokens<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = String> + 'a {
     coding::tokens(headers.get_all(name)).filter(|token| !token.is_empty())
 }
 
-/// Removes the chunked coding (RFC 9112 7.1). `None` if the body is not chunked. After a first
-/// valid chunk, bytes that are not a chunk are kept unchanged.
+/// Removes the chunked coding (RFC 9112 7.1). `None` if the body is not chunked. If bytes after a
+/// valid first chunk are not a chunk, they are kept unchanged.
 fn dechunk(raw: &[u8], may_be_cut: bool) -> Option<Vec<u8>> {
     let mut content = Vec::with_capacity(raw.len());
     let mut rest = raw;
@@ -113,7 +114,7 @@ fn dechunk(raw: &[u8], may_be_cut: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// Parses the line before a chunk. Returns the length of the chunk and the bytes after the line.
+/// Parses the line before a chunk. Returns the chunk's length and the bytes after the line.
 fn chunk_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let window = bytes.get(..MAX_CHUNK_LINE_BYTES).unwrap_or(bytes);
     let line_end = window.iter().position(|byte| *byte == b'\n')?;

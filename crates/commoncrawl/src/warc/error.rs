@@ -1,9 +1,9 @@
-//! The errors of reading a record. Each message is one line.
+//! Errors while reading a record. Each message is one line.
 
 use std::io;
 
-/// Why a record cannot be read. It does not contain the offset, which the iterator over records
-/// returns with it.
+/// Why a record cannot be read. The offset is not included, because the iterator over records
+/// returns it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WarcError {
     /// The data end where a record should start.
@@ -16,12 +16,12 @@ pub enum WarcError {
     #[error("this is a Zstandard file (.warc.zst); only gzip and uncompressed WARC are read")]
     Zstandard,
     /// The bytes where a record should start are not a record.
-    #[error("not a WARC record: it begins with {0:?}")]
+    #[error("not a WARC record: it starts with {0:?}")]
     NotWarc(String),
-    /// The data end within the header of the record.
-    #[error("the WARC header is cut short")]
+    /// The data end within the record's header.
+    #[error("the WARC header is truncated")]
     HeaderCut,
-    /// The header of the record is larger than the limit.
+    /// The record's header is larger than the limit.
     #[error("the WARC header has more than {0} bytes")]
     HeaderTooLarge(u64),
     /// `Content-Length` is missing or invalid.
@@ -30,13 +30,13 @@ pub enum WarcError {
     /// The gzip data are corrupt: they are not deflate data, or their checksum or length is wrong.
     #[error("corrupt gzip member: {0}")]
     CorruptGzip(String),
-    /// The gzip data end before the end of the member.
-    #[error("the gzip member is cut short")]
+    /// The gzip data end before the member's end.
+    #[error("the gzip member is truncated")]
     GzipCut,
 }
 
 impl WarcError {
-    /// Converts an error of the decompressing reader. Reading from memory has no other errors.
+    /// Converts an error from the decompressing reader. Reading from memory has no other errors.
     pub(super) fn from_inflating(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::GzipCut,
@@ -46,7 +46,7 @@ impl WarcError {
 
     /// Returns the error for bytes that do not start a WARC record.
     pub(super) fn for_start(start: &[u8]) -> Self {
-        /// Bytes of the start that the error shows: enough to recognise most formats.
+        /// How many of the first bytes the error shows: enough to recognise most formats.
         const SHOWN_BYTES: usize = 24;
         if start.is_empty() {
             Self::Empty

@@ -1,9 +1,8 @@
-//! Parses the headers of a WARC record or of an HTTP message: lines of the form `Name: value`.
+//! Parses the headers in a WARC record or an HTTP message: lines like `Name: value`.
 //!
-//! It is as lenient as the web requires: a line ends with LF and any number of CRs before it, a
-//! line that starts with a space or tab continues the previous one (obs-fold, RFC 9112 5.2), and a
-//! line without a colon is skipped. Invariant: duplicates are kept in order; names are in lower
-//! case.
+//! This is as lenient as the web requires: a line ends with LF, possibly after CRs; a line that
+//! starts with a space or tab continues the previous one (obs-fold, RFC 9112 5.2); and a line
+//! without a colon is skipped. Invariant: duplicates are kept in order; names are in lower case.
 
 /// Maximum headers that are kept; further ones are counted. Real servers send far fewer.
 const MAX_FIELDS: usize = 2_000;
@@ -75,24 +74,24 @@ impl Headers {
         fields.map(|(_, value)| value.as_slice())
     }
 
-    /// Returns the first value of the header `name` as text: each byte is one code point
+    /// Returns the first value of the header `name` as a string: each byte is one code point
     /// (isomorphic decode).
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(isomorphic)
     }
 
-    /// Returns the number of headers after the first 2,000, which were dropped.
+    /// Returns how many headers were dropped after the first 2,000.
     pub fn dropped(&self) -> usize {
         self.dropped
     }
 }
 
-/// Decodes each byte to the code point of the same number (Infra Standard, "isomorphic decode").
+/// Decodes each byte to the code point with the same number (Infra Standard, "isomorphic decode").
 pub(super) fn isomorphic(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// Removes the CRs at the end of a line. One CR is usual; two occur in real archives.
+/// Removes the CRs at a line's end. One CR is usual; two occur in real archives.
 pub(super) fn without_line_end(mut line: &[u8]) -> &[u8] {
     while let [rest @ .., b'\r'] = line {
         line = rest;
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_lower_case_duplicates_stay_and_folds_are_joined() {
+    fn names_are_lower_case_duplicates_are_kept_and_folds_joined() {
         let lines = b"Set-Cookie: a\r\nSET-COOKIE:b\nX:\r\n\t folded \r\n  more\r\r\n\r\nbody: no";
         assert_eq!(
             fields(lines),
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_fields_are_skipped_with_their_continuations() {
+    fn lines_without_a_colon_are_skipped_with_their_continuations() {
         let lines = b" lost\nA: 1\nnonsense\n  lost too\n: no name\nB : 2\nC: \xe9\n";
         assert_eq!(fields(lines), [pair("a", "1"), pair("b", "2"), pair("c", "\u{e9}")]);
     }

@@ -3,8 +3,7 @@
 //! Common Crawl stores decoded bodies, and renames headers that no longer apply to
 //! `X-Crawler-Content-Encoding` and so on; if it cannot decode a body, it stores it as received.
 //! Other archives store bodies as transferred. Therefore a coding in the headers is removed only if
-//! the bytes have it. Invariant: a body that does not have the coding in its headers stays
-//! unchanged.
+//! the bytes use it. Invariant: a body that does not use the declared coding remains unchanged.
 
 use super::{
     coding::{self, Decoded},
@@ -12,18 +11,18 @@ use super::{
     record::{Record, RecordType},
 };
 
-/// Maximum bytes of a decoded body; longer ones are truncated. Equal to the default limit of
+/// Maximum bytes in a decoded body; longer ones are truncated. This equals the default limit for
 /// blocks.
 const MAX_BODY_BYTES: usize = 6 << 20;
 
 /// Why a record contains no HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
-    /// The type of the record is neither response nor revisit.
-    #[error("the record is no response")]
+    /// The record's type is neither response nor revisit.
+    #[error("the record is not a response")]
     NotAResponse,
     /// The block does not start with `HTTP/`.
-    #[error("the block is no HTTP message: it begins with {0:?}")]
+    #[error("the block is not an HTTP message: it starts with {0:?}")]
     NotHttp(String),
     /// The status line has no three-digit status.
     #[error("the HTTP status line has no status: {0:?}")]
@@ -35,7 +34,7 @@ pub enum HttpError {
 pub struct HttpResponse {
     /// The status, 100 to 999.
     pub status: u16,
-    /// The headers. In archives of Common Crawl some names start with `x-crawler-`.
+    /// The headers. In Common Crawl's archives some names start with `x-crawler-`.
     pub headers: Headers,
     /// The body without transfer and content codings.
     pub body: Vec<u8>,
@@ -46,15 +45,15 @@ pub struct HttpResponse {
 }
 
 impl Record {
-    /// Returns true if records of this type contain an HTTP response.
+    /// Returns true if records with this type contain an HTTP response.
     pub fn is_response(&self) -> bool {
         matches!(self.record_type, RecordType::Response | RecordType::Revisit)
     }
 
-    /// Parses the block of a response or revisit record as an HTTP response.
+    /// Parses the block in a response or revisit record as an HTTP response.
     ///
     /// # Errors
-    /// Returns an [`HttpError`] if the record is of another type or its block is not an HTTP
+    /// Returns an [`HttpError`] if the record has another type or its block is not an HTTP
     /// response.
     pub fn http_response(&self) -> Result<HttpResponse, HttpError> {
         if !self.is_response() {
@@ -74,8 +73,8 @@ impl Record {
     }
 }
 
-/// Splits a message at the first empty line into head and body. Without an empty line there is no
-/// body.
+/// Splits a message at the first empty line into head and body. Without an empty line, the body is
+/// empty.
 pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
     let mut line_start = 0;
     while let Some(length) =
@@ -93,12 +92,12 @@ pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
     (message, &[])
 }
 
-/// Removes the empty line with which the crawl of August 2018 starts each body (commoncrawl/nutch
-/// 5). It hides the magic number of a coding or encoding.
+/// Removes the empty line with which the crawl from August 2018 starts each body (commoncrawl/nutch
+/// 5). This line hides the magic number of a coding or encoding.
 ///
-/// A body may also start with an empty line of its own. If `Content-Length` does not say which, the
-/// line is only removed if a magic number or an XML declaration follows, which must be the first
-/// bytes of a body.
+/// A body may also start with an empty line that belongs to it. If `Content-Length` does not
+/// distinguish these cases, the line is only removed if a magic number or an XML declaration
+/// follows, because these must be a body's first bytes.
 fn without_extra_line<'a>(headers: &Headers, body: &'a [u8]) -> &'a [u8] {
     const FIRST_BYTES: [&[u8]; 6] =
         [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"<?xml"];
@@ -115,7 +114,7 @@ fn without_extra_line<'a>(headers: &Headers, body: &'a [u8]) -> &'a [u8] {
 
 /// Parses the status in a status line. The reason after it is optional.
 fn status(line: &[u8]) -> Result<u16, HttpError> {
-    /// Bytes of a status line that an error shows: a version, a status and a short reason.
+    /// Bytes that an error shows from a status line: a version, a status and a short reason.
     const SHOWN_BYTES: usize = 40;
     let shown = || line.get(..SHOWN_BYTES).unwrap_or(line).escape_ascii().to_string();
     let is_http = line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"HTTP/"));
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn status_lines_of_the_web_are_understood() {
+    fn real_status_lines_are_parsed() {
         for line in ["HTTP/1.1 200 OK", "HTTP/1.0 200", "http/1.1  200  fine", "HTTP/2 200 "] {
             let parsed = response(format!("{line}\r\nA: b\r\n\r\nbody").as_bytes()).unwrap();
             assert_eq!(
@@ -192,14 +191,14 @@ mod tests {
                 }
             }
         }
-        // Gzip, of a stored block.
+        // gzip with a stored block.
         let packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\x01\0\xfe\xffx";
         let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\r\n";
         assert_eq!(response(&[&head[..], packed].concat()).unwrap().body, b"x");
     }
 
     #[test]
-    fn bare_line_feeds_and_a_missing_empty_line_are_understood() {
+    fn bare_line_feeds_and_a_missing_empty_line_are_accepted() {
         let parsed = response(b"HTTP/1.1 200 OK\nA: 1\n\nx\n\ny").unwrap();
         assert_eq!(parsed.body, b"x\n\ny");
         let parsed = response(b"HTTP/1.1 204 No Content\r\nA: 1\r\n").unwrap();

@@ -1,9 +1,9 @@
 //! Reads one record from the byte range in an index row: a gzip member, or an uncompressed record.
 //!
 //! libdeflate decompresses a whole member about twice as fast as a streaming decoder, but must know
-//! the size. The last four bytes of a member contain it (RFC 1952 2.3.1, ISIZE), if the member ends
-//! where the bytes end. If it does not, or if the size is above the limit, the streaming decoder is
-//! used.
+//! the size. A member's last four bytes contain it (RFC 1952 2.3.1, ISIZE), if the member ends
+//! where the bytes end. If this is not the case, or if the size is above the limit, we use the
+//! streaming decoder.
 
 use std::io::{BufRead, BufReader};
 
@@ -16,16 +16,16 @@ use super::{
     record::{self, Record, Truncation},
 };
 
-/// Maximum compression ratio of deflate (zlib, "Maximum Compression Factor").
+/// Deflate's maximum compression ratio (zlib, "Maximum Compression Factor").
 const MAX_DEFLATE_RATIO: u64 = 1_032;
 
-/// First bytes of a gzip member that is compressed with deflate.
+/// First bytes in a gzip member that is compressed with deflate.
 pub(super) const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
 
-/// Reads the first record of `bytes`, the range in an index row or an uncompressed record.
+/// Reads the first record in `bytes`: a range from an index row, or an uncompressed record.
 ///
-/// Bytes after the record are ignored, but the checksum of its gzip member is verified if the block
-/// is within the limit.
+/// Bytes after the record are ignored, but its gzip member's checksum is verified if the block is
+/// within the limit.
 ///
 /// # Errors
 /// Returns a [`WarcError`] if the bytes do not start with a valid record.
@@ -52,14 +52,14 @@ fn first_record<R: BufRead>(input: &mut R, limits: Limits) -> Result<Record, War
     first.map(|(record, _)| record).ok_or(WarcError::Empty)
 }
 
-/// Decompresses to the end of the member, which verifies its checksum. Two line ends or a few
-/// records may follow the record. For a longer member only a limited part is decompressed.
+/// Decompresses to the end of the member. This verifies its checksum. Two line ends or a few
+/// records may follow the record. If the member is longer, only a limited part is decompressed.
 fn finish_member<R: BufRead>(reader: &mut R, limits: Limits) -> Result<(), WarcError> {
     record::Unread(limits.max_block_bytes).skip(reader)
 }
 
-/// Returns the error for a member whose content is not a record: `error`, unless the gzip data are
-/// corrupt themselves.
+/// Returns the error for a member whose content is not a record: `error`, unless the gzip data
+/// themselves are corrupt.
 pub(super) fn member_error<R: BufRead>(
     error: WarcError,
     reader: &mut R,
@@ -68,7 +68,7 @@ pub(super) fn member_error<R: BufRead>(
     finish_member(reader, limits).err().unwrap_or(error)
 }
 
-/// Decompresses the first gzip member of `bytes` completely. `None` if its size is unknown or above
+/// Decompresses the first gzip member in `bytes` completely. `None` if its size is unknown or above
 /// the limit, or if the data are corrupt.
 fn inflate_whole(bytes: &[u8], limits: Limits) -> Option<Vec<u8>> {
     let size = u64::from(u32::from_le_bytes(*bytes.last_chunk::<4>()?));

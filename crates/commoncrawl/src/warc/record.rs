@@ -1,7 +1,7 @@
 //! One record: its header and its block, read from decompressed bytes.
 //!
 //! Invariants: the block is never longer than `Content-Length` or the limit; if it is shorter, the
-//! record says why. Does not depend on gzip or HTTP.
+//! record contains the reason. This does not depend on gzip or HTTP.
 
 use std::io::{self, BufRead, Read};
 
@@ -11,26 +11,27 @@ use super::{
     limits::Limits,
 };
 
-/// The kinds of records (WARC 1.1 6).
+/// Record types (WARC 1.1 6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordType {
     /// `warcinfo`: describes the records that follow.
     Warcinfo,
-    /// `response`: a complete response of a server, including the head of the protocol.
+    /// `response`: a server's complete response, including the protocol's head.
     Response,
-    /// `resource`: a resource without the head of a protocol.
+    /// `resource`: a resource without a protocol's head.
     Resource,
-    /// `request`: a request of a client.
+    /// `request`: a client's request.
     Request,
     /// `metadata`: describes another record.
     Metadata,
     /// `revisit`: a response whose content is in another record.
     Revisit,
-    /// `conversion`: the content of another record in another format.
+    /// `conversion`: another record's content in another format.
     Conversion,
     /// `continuation`: a further part of a record that was split.
     Continuation,
-    /// A type that the standard does not define, as written; empty if the record has none.
+    /// A type that the standard does not define, as written; empty if the record does not declare
+    /// its type.
     Other(String),
 }
 
@@ -53,7 +54,7 @@ impl RecordType {
 /// Why a block is not the complete content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Truncation {
-    /// The archive declares it through `WARC-Truncated` (`length`, `time`, `disconnect`, ...).
+    /// The archive declares this through `WARC-Truncated` (`length`, `time`, `disconnect`, ...).
     Recorded(String),
     /// The block is larger than [`Limits::max_block_bytes`].
     Limit,
@@ -68,16 +69,16 @@ pub struct Record {
     pub version: String,
     /// The type, from `WARC-Type`.
     pub record_type: RecordType,
-    /// All headers of the record.
+    /// All headers in the record.
     pub headers: Headers,
-    /// The block. For HTTP it is the head of the message and the body as transferred.
+    /// The block. For HTTP, this is the message's head and the body as transferred.
     pub block: Vec<u8>,
     /// Why the block is incomplete. `None` if it is complete.
     pub truncation: Option<Truncation>,
 }
 
 impl Record {
-    /// Returns `WARC-Target-URI` without the angle brackets that some writers add. If it is not
+    /// Returns `WARC-Target-URI` without the angle brackets that some writers add. If this is not
     /// UTF-8, each byte becomes one code point.
     pub fn target_uri(&self) -> Option<String> {
         let value = self.headers.get("warc-target-uri")?;
@@ -98,7 +99,7 @@ impl Record {
     }
 }
 
-/// The part of a record before its block.
+/// A record's part before its block.
 pub(super) struct RecordHead {
     version: String,
     headers: Headers,
@@ -130,8 +131,8 @@ fn read_head<R: BufRead>(input: &mut R, limits: Limits) -> Result<Option<RecordH
 
 /// Reads one record from decompressed bytes. `None` if only line ends are left.
 ///
-/// If a block is larger than the limit, its rest is not read: [`Unread`] is the number of its
-/// bytes.
+/// If a block is larger than the limit, only its start is read: [`Unread`] is how many bytes
+/// remain.
 pub(super) fn read<R: BufRead>(
     input: &mut R,
     limits: Limits,
@@ -143,7 +144,7 @@ pub(super) fn read<R: BufRead>(
     Ok(Some(head.with_block(block, limits)))
 }
 
-/// Reads the first record of a buffer, and reuses the buffer for its block.
+/// Reads the first record in a buffer, and reuses the buffer for its block.
 pub(super) fn take_first(mut bytes: Vec<u8>, limits: Limits) -> Result<Record, WarcError> {
     let mut rest = bytes.as_slice();
     let head = read_head(&mut rest, limits)?.ok_or(WarcError::Empty)?;
@@ -154,7 +155,7 @@ pub(super) fn take_first(mut bytes: Vec<u8>, limits: Limits) -> Result<Record, W
     Ok(head.with_block(bytes, limits).0)
 }
 
-/// Number of bytes of a block that are still in the input.
+/// How many bytes of a block are still in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unread(pub(super) u64);
 
@@ -169,7 +170,7 @@ impl Unread {
 
 /// Skips line ends and reads the version line.
 fn read_version<R: BufRead>(input: &mut R) -> Result<Option<String>, WarcError> {
-    /// Maximum bytes of the version line: `WARC/1.1` has eight.
+    /// Maximum bytes in the version line: `WARC/1.1` has eight.
     const MAX_VERSION_LINE_BYTES: u64 = 64;
     loop {
         let mut line = Vec::new();
@@ -192,7 +193,7 @@ fn read_version<R: BufRead>(input: &mut R) -> Result<Option<String>, WarcError> 
     }
 }
 
-/// Reads the lines of the header and the empty line after them.
+/// Reads the header's lines and the empty line after them.
 fn read_header_lines<R: BufRead>(input: &mut R, limits: Limits) -> Result<Vec<u8>, WarcError> {
     let mut lines = Vec::new();
     loop {

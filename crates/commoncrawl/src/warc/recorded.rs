@@ -13,24 +13,24 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordMismatch {
     /// The bytes are not a record.
-    #[error("the bytes are no record: {0}")]
+    #[error("the bytes are not a WARC record: {0}")]
     NoRecord(String),
-    /// The record is of another type.
-    #[error("the record is no response: {0:?}")]
+    /// The record has another type.
+    #[error("the record is not a response: {0:?}")]
     NoResponse(RecordType),
-    /// The record is of another URL.
-    #[error("the record is of another URL")]
+    /// The record belongs to another URL.
+    #[error("the record belongs to another URL")]
     OtherUrl,
     /// The body has another digest.
     #[error("the body has another digest")]
     OtherBody,
 }
 
-/// Reads the HTTP response in the first record of `bytes`, whose body, as stored, must have this
-/// SHA-256. `is_expected` checks the record's URL, which is empty if the record has none.
+/// Reads the HTTP response in the first record of `bytes`. Its stored body must have this SHA-256.
+/// `is_expected` checks the record's URL, which is empty if the record has none.
 ///
 /// # Errors
-/// Returns an error if the bytes hold another record, or none.
+/// Returns an error if the bytes do not start with this record.
 pub fn read_recorded(
     bytes: &[u8],
     limits: Limits,

@@ -1,6 +1,6 @@
-//! Iterates over all records of an archive, compressed with gzip or not.
+//! Iterates over all records in an archive, compressed with gzip or not.
 //!
-//! Searches for the next record after one that cannot be read. Invariants: every byte belongs to a
+//! If a record cannot be read, we search for the next one. Invariants: every byte belongs to a
 //! record, to the padding between records, or to an error item; the iteration ends.
 
 use std::io::{BufRead, BufReader};
@@ -14,9 +14,9 @@ use super::{
     record::{self, Record, Truncation},
 };
 
-/// Iterates over the records of a complete archive. An item consists of a record and the byte
-/// offset of its gzip member (without gzip, of the record itself). Records in one member have the
-/// same offset.
+/// Iterates over the records in a complete archive. An item consists of a record and the byte
+/// offset of its gzip member (without gzip, the record's own offset). Records in one member have
+/// the same offset.
 ///
 /// A record that cannot be read is an error item. The iteration continues at the next gzip member
 /// or plain record that starts with `WARC/`. An ARC or Zstandard file is one error item.
@@ -37,7 +37,7 @@ struct OpenMember<'a> {
 type Item = (u64, Result<Record, WarcError>);
 
 impl<'a> Records<'a> {
-    /// Iterates over the records of `archive`, the bytes of a complete file.
+    /// Iterates over the records in `archive`, which are a complete file's bytes.
     pub fn new(archive: &'a [u8], limits: Limits) -> Self {
         Self { archive, position: 0, limits, member: None }
     }
@@ -143,14 +143,15 @@ fn skip_line_ends(reader: &mut impl BufRead) -> Result<(), WarcError> {
     }
 }
 
-/// Returns true for line ends between records, and for zeros, which block devices and copies leave
+/// Returns true for line ends between records, and for zeros. Block devices and copies leave zeros
 /// at the end of a file.
 fn is_padding(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n' | 0)
 }
 
-/// Returns the offset of the next record at or after `from`: a gzip member whose content starts
-/// with `WARC/`, or a line that starts with it. Returns the length of the archive if there is none.
+/// Returns the next record's offset, `from` or later: a gzip member whose content starts with
+/// `WARC/`, or a line that starts with it. Returns the archive's length if it contains no more
+/// records.
 fn find_record(archive: &[u8], from: usize) -> usize {
     const NEEDLE: &[u8] = b"WARC/";
     let tail = archive.get(from..).unwrap_or_default();
@@ -165,10 +166,10 @@ fn find_record(archive: &[u8], from: usize) -> usize {
     found.map_or(archive.len(), |index| from + index)
 }
 
-/// Returns true if a gzip member whose content is a WARC record starts here.
+/// Returns true if a gzip member with a WARC record starts here.
 fn begins_a_record(bytes: &[u8]) -> bool {
-    /// Number of bytes that are decompressed for this check: enough for the header and the first
-    /// bytes of any member, but little work if it is not one.
+    /// Bytes that are decompressed for this check: enough for any member's header and first bytes,
+    /// but little work if there is no member.
     const LOOK_BYTES: usize = 1_024;
     const RESERVED_FLAGS: u8 = 0xe0;
     let looks_so = bytes.starts_with(&GZIP_MAGIC)

@@ -1,9 +1,9 @@
 //! Writes archives in WARC 1.1: one gzip member per record, with digests and ids.
 //!
-//! Invariants: the bytes are a pure function of the arguments; no argument can end a header line;
-//! each returned position is exactly one gzip member. The head of a `response` record describes the
-//! stored body (see [`http_head`]), so that every reader returns the body as it was passed in. Does
-//! not depend on where the bytes are written, or on icons.
+//! Invariants: the bytes depend only on the arguments; no argument can end a header line; each
+//! returned position is exactly one gzip member. The head in a `response` record describes the
+//! stored body (see [`http_head`]), so that every reader returns the body as it was passed in. This
+//! does not depend on where the bytes are written, or on icons.
 
 mod blank;
 mod facts;
@@ -25,43 +25,42 @@ pub use self::{
 };
 use crate::date::format_seconds;
 
-/// The profile of revisits whose content is identical to that of an earlier record (WARC 1.1
-/// 6.7.2).
+/// The profile for revisits whose content is identical to an earlier record's (WARC 1.1 6.7.2).
 const IDENTICAL_CONTENT: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
-/// The profile of revisits for a response with status 304 (WARC 1.1 6.7.3).
+/// The profile for revisits after a response with status 304 (WARC 1.1 6.7.3).
 const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 const HTTP_REQUEST: &str = "application/http; msgtype=request";
 const HTTP_RESPONSE: &str = "application/http; msgtype=response";
 
-/// The position of a record in an archive: that of its gzip member.
+/// A record's position in an archive. This is its gzip member's position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
-    /// Offset of the member in bytes.
+    /// The member's offset in bytes.
     pub offset: u64,
-    /// Length of the member in bytes.
+    /// The member's length in bytes.
     pub length: u64,
 }
 
-/// A record that was written.
+/// A record that has been written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Position of the record.
+    /// The record's position.
     pub position: Position,
-    /// `WARC-Record-ID` of the record without angle brackets: `urn:uuid:...`.
+    /// The record's `WARC-Record-ID` without angle brackets: `urn:uuid:...`.
     pub record_id: String,
-    /// `WARC-Payload-Digest` of the record: `sha256:` and 64 hexadecimal digits. For a revisit it
+    /// The record's `WARC-Payload-Digest`: `sha256:` and 64 hexadecimal digits. For a revisit, this
     /// is the digest of the content in the other record.
     pub payload_digest: String,
 }
 
-/// The content of the first record of an archive, which describes the archive.
+/// The content of an archive's first record, which describes this archive.
 #[derive(Debug, Clone)]
 pub struct ArchiveInfo<'a> {
-    /// File name of the archive.
+    /// The archive's file name.
     pub file_name: &'a str,
-    /// Time at which the archive was started, in microseconds since 1970.
+    /// When the archive was started, in microseconds since 1970.
     pub date_micros: i64,
-    /// Names and values of the block, such as `("software", "everytab-worker/0.1.0")`.
+    /// The block's names and values, such as `("software", "everytab-worker/0.1.0")`.
     pub fields: &'a [(&'a str, &'a str)],
 }
 
@@ -77,7 +76,7 @@ pub enum TruncatedBecause {
 }
 
 impl TruncatedBecause {
-    /// Returns the value of `WARC-Truncated`.
+    /// Returns the value for `WARC-Truncated`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -93,11 +92,11 @@ impl TruncatedBecause {
 pub struct Response<'a> {
     /// Requested URL.
     pub target_uri: &'a str,
-    /// Time of the request, in microseconds since 1970.
+    /// Request time, in microseconds since 1970.
     pub date_micros: i64,
-    /// IP address of the server.
+    /// The server's IP address.
     pub ip_address: Option<IpAddr>,
-    /// The head, made by [`http_head`] or [`stored_head`].
+    /// The head, built by [`http_head`] or [`stored_head`].
     pub http_head: &'a [u8],
     /// The body without transfer and content codings.
     pub body: &'a [u8],
@@ -105,38 +104,38 @@ pub struct Response<'a> {
     pub truncated: Option<TruncatedBecause>,
 }
 
-/// An HTTP response whose body is in an earlier record, of this archive or another.
+/// An HTTP response whose body is in an earlier record, in this archive or another.
 #[derive(Debug, Clone)]
 pub struct Revisit<'a> {
     /// Requested URL.
     pub target_uri: &'a str,
-    /// Time of the request, in microseconds since 1970.
+    /// Request time, in microseconds since 1970.
     pub date_micros: i64,
-    /// IP address of the server.
+    /// The server's IP address.
     pub ip_address: Option<IpAddr>,
-    /// The head of this response.
+    /// This response's head.
     pub http_head: &'a [u8],
     /// [`Written::payload_digest`] of the record that contains the body.
     pub payload_digest: &'a str,
     /// [`Written::record_id`] of the record that contains the body. [`record_id`] computes it from
-    /// the type `response`, the URL, the time and the digest of that record.
+    /// the type `response`, the URL, the time and that record's digest.
     pub refers_to_record_id: &'a str,
-    /// URL of the record that contains the body.
+    /// URL in the record that contains the body.
     pub refers_to_target_uri: &'a str,
-    /// Time of the record that contains the body, in microseconds since 1970.
+    /// Time in the record that contains the body, in microseconds since 1970.
     pub refers_to_date_micros: i64,
 }
 
 /// A resource without HTTP response, such as the content of a `data:` URL.
 #[derive(Debug, Clone)]
 pub struct Resource<'a> {
-    /// URI of the resource.
+    /// The resource's URI.
     pub target_uri: &'a str,
-    /// Time at which it was stored, in microseconds since 1970.
+    /// When this was stored, in microseconds since 1970.
     pub date_micros: i64,
-    /// MIME type of the resource.
+    /// The resource's MIME type.
     pub content_type: &'a str,
-    /// Content of the resource.
+    /// The resource's content.
     pub body: &'a [u8],
 }
 
@@ -145,16 +144,16 @@ pub struct Resource<'a> {
 pub enum KeptAnswer<'a> {
     /// With its body.
     Response(Response<'a>),
-    /// Without its body, which is identical to that of an earlier record.
+    /// Without its body, because this is identical to an earlier record's.
     Identical(Revisit<'a>),
-    /// A response with status 304, whose body is in an earlier record.
+    /// A response with status 304. Its body is in an earlier record.
     NotModified(Revisit<'a>),
 }
 
-/// One fetch of a crawl.
+/// One fetch by a crawl.
 #[derive(Debug, Clone)]
 pub struct ArchivedFetch<'a> {
-    /// The head of the request as sent, including the empty line at its end.
+    /// The request's head as sent, including the empty line at its end.
     pub request_head: &'a [u8],
     /// The response.
     pub answer: KeptAnswer<'a>,
@@ -162,10 +161,10 @@ pub struct ArchivedFetch<'a> {
     pub facts: FetchFacts<'a>,
 }
 
-/// The header of a response record, its id and digest, and its block.
+/// A response record's header, its id and digest, and its block.
 type Unwritten<'a> = (Fields, Written, [&'a [u8]; 2]);
 
-/// The position of a record that is not written yet.
+/// The position of a record that has not been written yet.
 const NOWHERE: Position = Position { offset: 0, length: 0 };
 
 /// Writes one archive to `output`.
@@ -203,7 +202,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(writer)
     }
 
-    /// Writes one fetch of a crawl as three records that refer to each other: `request`, then
+    /// Writes one fetch by a crawl as three records that refer to each other: `request`, then
     /// `response` or `revisit`, then `metadata`. Returns the second one.
     ///
     /// # Errors
@@ -246,7 +245,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(Written { position, ..written })
     }
 
-    /// Writes a `revisit` record of the profile "identical payload digest".
+    /// Writes a `revisit` record with the profile "identical payload digest".
     pub fn revisit(&mut self, revisit: &Revisit<'_>) -> Result<Written, WriteError> {
         let (fields, written, block) = self.fields_of_revisit(revisit, IDENTICAL_CONTENT)?;
         let position = self.write(fields, &block)?;
@@ -264,7 +263,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(Written { position, record_id, payload_digest })
     }
 
-    /// Returns the number of bytes written so far, which is the offset of the next record.
+    /// Returns the bytes written so far. This is also the next record's offset.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -323,7 +322,7 @@ impl<W: Write> ArchiveWriter<W> {
         of_answer: &str,
         block: &[&[u8]],
     ) -> Result<Fields, WriteError> {
-        // The response's id makes the ids of its associated records equally distinct.
+        // The response's id distinguishes the ids of its associated records.
         let id = record_id(kind, target_uri, date_micros, of_answer);
         let mut fields = Fields::new(kind, &id, &format_seconds(date_micros))?;
         fields.add("WARC-Target-URI", target_uri)?;

@@ -1,4 +1,4 @@
-//! Shared code of the tests of written indexes: captures that own their texts.
+//! Shared code for testing written indexes: captures that own their strings.
 
 #![allow(
     dead_code,
@@ -16,7 +16,7 @@ use everytab_commoncrawl::{
 use parquet::record::{Field, Row};
 use proptest::prelude::*;
 
-/// What a crawl knows of a capture.
+/// A capture's data, as a crawl has them.
 #[derive(Debug, Clone)]
 pub struct OwnCapture {
     pub url: String,
@@ -65,7 +65,7 @@ impl OwnCapture {
     }
 }
 
-/// A page of HTML.
+/// An HTML page.
 pub fn capture(url: &str) -> OwnCapture {
     OwnCapture {
         url: url.to_owned(),
@@ -86,14 +86,14 @@ pub fn capture(url: &str) -> OwnCapture {
     }
 }
 
-/// The rows of captures in the order of an index.
+/// The captures' rows in an index's order.
 pub fn sorted(captures: &[OwnCapture]) -> Vec<CaptureRow<'_>> {
     let mut rows: Vec<CaptureRow<'_>> = captures.iter().map(OwnCapture::row).collect();
     rows.sort_by_cached_key(|row| row.order().unwrap());
     rows
 }
 
-/// The capture of a recorded row, whose columns `value` returns as texts.
+/// The capture in a recorded row. `value` returns its columns as strings.
 pub fn recorded(value: impl Fn(&str) -> Option<String>) -> OwnCapture {
     let number = |name| value(name).unwrap();
     let id = value("warc_record_id").unwrap();
@@ -127,7 +127,7 @@ pub fn recorded(value: impl Fn(&str) -> Option<String>) -> OwnCapture {
     }
 }
 
-/// The value of a column, as text; `None` for null.
+/// A column's value, as text; `None` for null.
 pub fn value(row: &Row, name: &str) -> Option<String> {
     let (_, field) = row.get_column_iter().find(|(column, _)| *column == name).unwrap();
     match field {

@@ -1,8 +1,8 @@
-//! CDXJ of live crawls: lines are those of a recorded index and of PyPI's `cdxj-indexer`, and what
-//! is written is found by `cluster.idx` and read back.
+//! CDXJ for live crawls: lines equal those in a recorded index and those written by PyPI's
+//! `cdxj-indexer`, and `cluster.idx` leads to the written lines.
 //!
-//! The second needs `python3` (or `EVERYTAB_PYTHON`) with cdxj-indexer; a line says if there is
-//! none.
+//! The second comparison needs `python3` (or `EVERYTAB_PYTHON`) with cdxj-indexer. If this is
+//! missing, the test prints a line.
 
 use std::{collections::BTreeMap, fs::File, io::Read, process::Command};
 
@@ -39,9 +39,10 @@ fn text_of(mut reader: impl Read) -> String {
     text
 }
 
-/// Writes the rows of the recorded parquet files, and compares with the lines recorded beside them.
+/// Writes the rows from the recorded parquet files, and compares the result with the lines that
+/// were recorded with them.
 #[test]
-fn lines_of_recorded_rows_are_the_recorded_lines() {
+fn recorded_rows_give_the_recorded_lines() {
     let Some(corpus) = corpus() else { return };
     let mut own: Vec<OwnCapture> = Vec::new();
     for path in files_below(&corpus.join("index/cc-index/table/cc-main/warc")) {
@@ -96,7 +97,7 @@ fn blocks_have_three_thousand_lines_and_the_cluster_index_finds_them() {
 }
 
 #[test]
-fn a_row_that_comes_too_late_is_refused_and_leaves_nothing() {
+fn an_out_of_order_row_is_rejected_and_writes_nothing() {
     let (first, second) = (capture("https://a.example/"), capture("https://b.example/"));
     let mut writer = CdxjWriter::new(Vec::new());
     writer.write(&second.row()).unwrap();
@@ -113,7 +114,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn any_rows_are_read_back_in_order(own in prop::collection::vec(captures(), 1..40)) {
+    fn arbitrary_rows_round_trip_in_order(own in prop::collection::vec(captures(), 1..40)) {
         let rows = sorted(&own);
         let (bytes, _) = written(&rows);
         let text = text_of(MultiGzDecoder::new(&bytes[..]));
@@ -153,8 +154,8 @@ fn of_written(url: &str, status: u16, mime: &str, written: &Written) -> OwnCaptu
     }
 }
 
-/// Writes an archive of pages, a redirect, an error and a revisit, and the rows that a crawl has of
-/// them.
+/// Writes an archive with pages, a redirect, an error and a revisit, and the rows that a crawl has
+/// for them.
 fn archive() -> (Vec<u8>, Vec<OwnCapture>) {
     let info = ArchiveInfo { file_name: "a.warc.gz", date_micros: DATE, fields: &[] };
     let mut writer = ArchiveWriter::new(Vec::new(), &info).unwrap();
@@ -216,7 +217,7 @@ fn cdxj_indexer_writes_the_same_lines_of_our_archives() {
     let output = Command::new(&python).args(["-c", program, "--sort"]).arg(&path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).unwrap();
-    // What it cannot know.
+    // Values that cdxj-indexer cannot know.
     let own: Vec<OwnCapture> = own
         .into_iter()
         .map(|own| OwnCapture { mime_detected: None, charset: None, languages: None, ..own })

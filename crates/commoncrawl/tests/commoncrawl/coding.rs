@@ -1,4 +1,4 @@
-//! Content codings of all kinds that servers send: whole, without their end, broken, and bombs.
+//! Content codings as servers send them: complete, truncated, broken, and bombs.
 
 use std::io::Write;
 
@@ -49,7 +49,7 @@ fn decode(coding: Coding, wire: &[u8], step: usize, max_bytes: usize) -> (Vec<u8
     (bytes, extent)
 }
 
-/// Checks that bytes decode so, in pieces of any size.
+/// Checks how bytes decode when they are fed in pieces of several sizes.
 #[track_caller]
 fn assert_decodes(coding: Coding, wire: &[u8], expected: &[u8], extent: Extent) {
     for step in [1, 7, 4_000, usize::MAX] {
@@ -60,7 +60,7 @@ fn assert_decodes(coding: Coding, wire: &[u8], expected: &[u8], extent: Extent) 
 }
 
 #[test]
-fn gzip_is_whole_at_the_end_of_its_data_whatever_its_trailer_says() {
+fn gzip_is_complete_after_its_data_even_with_a_wrong_trailer() {
     for page in [noise(60_000), b"<title>a page</title>".to_vec(), Vec::new()] {
         let whole = gzip(&page);
         let data = whole.len() - 8;
@@ -116,11 +116,11 @@ fn a_gzip_header_may_have_any_fields() {
 }
 
 #[test]
-fn gzip_of_several_members_is_their_sum() {
+fn several_gzip_members_are_concatenated() {
     let pages = [noise(30_000), Vec::new(), b"end".to_vec()];
     let mut members: Vec<Vec<u8>> = pages.iter().map(|page| gzip(page)).collect();
     assert_decodes(Coding::Gzip, &members.concat(), &pages.concat(), Extent::Whole);
-    // Their trailers are not looked at either.
+    // Their trailers are not checked either.
     let sum = members[0].len() - 8;
     members[0][sum] ^= 1;
     assert_decodes(Coding::Gzip, &members.concat(), &pages.concat(), Extent::Whole);
@@ -130,7 +130,7 @@ fn gzip_of_several_members_is_their_sum() {
 }
 
 #[test]
-fn deflate_has_the_head_of_zlib_or_none() {
+fn deflate_is_decoded_with_and_without_a_zlib_header() {
     for page in [noise(60_000), b"<title>a page</title>".to_vec(), Vec::new()] {
         let with_head = zlib(&page);
         let mut bad_sum = with_head.clone();
@@ -143,7 +143,7 @@ fn deflate_has_the_head_of_zlib_or_none() {
 }
 
 #[test]
-fn what_ends_early_gives_what_came_and_what_is_broken_what_came_before() {
+fn truncated_and_broken_bodies_give_the_part_before_the_fault() {
     let page = noise(60_000);
     let zstd = zstd::encode_all(page.as_slice(), 0).unwrap();
     for (coding, wire) in [
@@ -160,7 +160,7 @@ fn what_ends_early_gives_what_came_and_what_is_broken_what_came_before() {
             // Zstandard decodes a block at a time, and this is one.
             assert!(bytes.len() > 20_000 || coding == Coding::Zstd, "{coding:?}: {}", bytes.len());
         }
-        // A block of a kind that there is none of, after one that is stored.
+        // A block with an undefined type, after a stored one.
         let stored = [&[0, 3, 0, 0xfc, 0xff][..], b"abc", &[6]].concat();
         let broken = match coding {
             Coding::Gzip => [&wire[..10], &stored].concat(),
@@ -173,7 +173,7 @@ fn what_ends_early_gives_what_came_and_what_is_broken_what_came_before() {
 }
 
 #[test]
-fn what_has_no_coding_decodes_to_nothing() {
+fn bytes_in_no_coding_decode_to_nothing() {
     for coding in [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd] {
         assert_decodes(coding, b"<!doctype html><title>x</title>", b"", Extent::Broken);
         assert_decodes(coding, b"", b"", Extent::Short);
@@ -191,9 +191,9 @@ fn brotli_is_decoded_to_its_end() {
 }
 
 #[test]
-fn brotli_with_a_large_window_is_refused_as_browsers_do() {
-    // The stream above with the header of a large window: 8 bits that RFC 7932 leaves unused,
-    // 6 bits of window size. What follows stood after the 4 bits of the usual header.
+fn brotli_with_a_large_window_is_rejected_as_in_browsers() {
+    // The stream above with the header for a large window: 8 bits that RFC 7932 leaves unused, 6
+    // bits for the window size. The rest followed the usual header's 4 bits.
     let rest = u64::from_le_bytes([0x0b, 0x03, 0x80, 0, 0, 0, 0, 0]) >> 4;
     let header = (0x11 | 22 << 8 | rest << 14).to_le_bytes();
     let wire = [&header[..5], b"an icon\x03"].concat();
@@ -205,7 +205,7 @@ fn brotli_with_a_large_window_is_refused_as_browsers_do() {
 }
 
 #[test]
-fn a_bomb_ends_at_the_limit() {
+fn a_bomb_is_cut_at_the_limit() {
     let zeros = vec![0; 8 << 20];
     for (coding, bomb) in [
         (Coding::Gzip, gzip(&zeros)),
@@ -245,7 +245,7 @@ fn a_coding_without_magic_number_is_proven_by_what_decodes() {
 
 proptest! {
     #[test]
-    fn any_bytes_give_no_more_than_the_limit_and_the_same_in_any_pieces(
+    fn arbitrary_bytes_stay_within_the_limit_whatever_the_piece_size(
         wire: Vec<u8>, step in 1_usize..64, max in 0_usize..256, magic in 0_usize..4,
     ) {
         let head_of_gzip = b"\x1f\x8b\x08\0\0\0\0\0\0\x03";

@@ -1,5 +1,4 @@
-//! Every index file of the corpus: versions of the schema, counts, and the records that rows refer
-//! to.
+//! Every index file in the corpus: schema versions, counts, and the records that rows refer to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,14 +66,14 @@ fn the_old_and_the_new_schema_of_the_same_rows_give_the_same_hosts() {
 }
 
 #[test]
-fn the_hosts_are_those_of_the_answers() {
+fn the_hosts_equal_the_expected_results() {
     let Some(corpus) = corpus() else { return };
     let (hosts, _) = crawl(&corpus, "crawl=CC-MAIN-2099-11/subset=warc");
     let answers = std::fs::read(corpus.join("expected/home_hosts.json")).unwrap();
     let answers: BTreeMap<String, Vec<String>> = serde_json::from_slice(&answers).unwrap();
     for (hostname, capture) in &hosts {
         let place = format!("{}@{}", capture.warc_filename, capture.warc_record_offset);
-        let places = answers.get(hostname).unwrap_or_else(|| panic!("{hostname} is no answer"));
+        let places = answers.get(hostname).unwrap_or_else(|| panic!("{hostname} is not expected"));
         let ends_alike = |known: &String| known == &place || place.ends_with(known.as_str());
         assert!(places.iter().any(ends_alike), "{hostname}: {place} is not in {places:?}");
     }
@@ -83,7 +82,7 @@ fn the_hosts_are_those_of_the_answers() {
 }
 
 #[test]
-fn every_row_cuts_one_record_of_its_own_host() {
+fn every_row_points_to_one_record_of_its_host() {
     let Some(corpus) = corpus() else { return };
     let mut checked = 0;
     for part in ["cc-index/table/cc-main/warc/crawl=CC-MAIN-2099-01", "crawl=CC-MAIN-2099-11"] {

@@ -16,7 +16,7 @@ fn outcome(file: &Bytes) -> Result<usize, IndexError> {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_an_error_that_says_so() {
+fn a_file_truncated_anywhere_is_reported_as_truncated() {
     let whole = file();
     assert_eq!(outcome(&whole), Ok(20));
     for length in (0..whole.len()).step_by(7).chain(whole.len() - 12..whole.len()) {
@@ -29,7 +29,7 @@ fn a_file_cut_anywhere_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_large_file_cut_short_is_told_from_one_that_is_no_parquet() {
+fn a_large_truncated_file_differs_from_one_that_is_not_parquet() {
     let mut large = b"PAR1".to_vec();
     large.resize(1 << 20, b'x');
     let truncated = outcome(&Bytes::from(large.clone())).unwrap_err();
@@ -55,7 +55,7 @@ fn a_footer_that_claims_more_than_the_file_has_is_truncated() {
 }
 
 #[test]
-fn a_wrong_byte_anywhere_gives_an_error_or_a_result() {
+fn a_wrong_byte_anywhere_never_panics() {
     let whole = file();
     for at in 0..whole.len() {
         for wrong in [0xff, whole[at] ^ (1 << (at % 8))] {
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn any_metadata_give_a_result(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn arbitrary_metadata_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let length = (bytes.len() as u32).to_le_bytes();
         let framed = [b"PAR1".as_slice(), &bytes, &length, b"PAR1"].concat();
         let _ = outcome(&Bytes::from(framed));

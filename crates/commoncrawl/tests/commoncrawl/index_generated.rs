@@ -1,4 +1,4 @@
-//! Generated index files: variants of the schema, order, ties, limits, invalid values.
+//! Generated index files: schema variants, order, ties, limits, invalid values.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -38,7 +38,7 @@ fn every_schema_variant_gives_the_same_captures() {
 }
 
 #[test]
-fn each_condition_of_the_filter_keeps_a_row_out() {
+fn each_filter_condition_excludes_a_row() {
     let page = || home_page("a.example");
     let unwanted = [
         Row { path: Some("/index.html"), ..page() },
@@ -89,7 +89,7 @@ fn impossible_values_are_counted_as_malformed() {
 }
 
 #[test]
-fn the_names_of_one_host_are_one_tab() {
+fn names_for_one_host_are_one_tab() {
     let rows = ["a.example", "a.example.", "A.EXAMPLE", "www.a.example.", "a.example"];
     for rows_a_group in [1, 100] {
         let rows = rows.map(home_page);
@@ -138,7 +138,7 @@ fn the_media_type_of_html_has_any_case_and_parameters() {
 }
 
 #[test]
-fn interleaved_www_rows_keep_one_best_capture_a_hostname() {
+fn interleaved_www_rows_keep_one_best_capture_per_hostname() {
     let at = |hostname: &str, protocol, millis| Row {
         protocol: Some(protocol),
         fetch_time_millis: Some(millis),
@@ -190,7 +190,7 @@ fn a_missing_column_is_named() {
 }
 
 #[test]
-fn a_column_of_another_type_is_named_and_one_of_nulls_is_null() {
+fn a_column_with_another_type_is_named_and_an_all_null_column_is_null() {
     let replace = |name: &str, array: ArrayRef| {
         let mut columns = columns(&[home_page("a.example")], PLAIN);
         for (column, values) in &mut columns {
@@ -215,7 +215,7 @@ fn a_column_of_another_type_is_named_and_one_of_nulls_is_null() {
     assert_eq!(read_all(&replace("url_path", nulls)).1.not_home_pages, 1);
 }
 
-/// Makes 40 row groups of 10 rows. Group 25 has the longest hostnames.
+/// Creates 40 row groups with 10 rows each. Group 25 has the longest hostnames.
 fn many_groups() -> bytes::Bytes {
     let rows: Vec<Row> = (0..400)
         .map(|n| {
@@ -235,7 +235,7 @@ fn a_limit_reads_few_row_groups_and_gives_the_same_hosts_each_time() {
     assert_eq!(counts.row_groups_read, 1);
     assert_eq!(counts.row_groups, 40);
     assert!(counts.bytes_read < whole, "{counts:?}");
-    // The first key after the start of group 25 may have better captures before it.
+    // The first key after group 25 starts may have better captures before it.
     assert!(captures[0].hostname.starts_with("host251long"), "{captures:?}");
     assert_eq!(read_limited(&file, 5), (captures, counts));
     assert_eq!(read_limited(&file, 0).0, []);
@@ -255,7 +255,7 @@ fn a_limit_that_the_file_cannot_fill_gives_all_of_it_once() {
 }
 
 #[test]
-fn reading_from_the_middle_still_finds_the_best_capture_of_the_first_key() {
+fn reading_from_the_middle_finds_the_best_capture_for_the_first_key() {
     let mut rows: Vec<Row> = (0..20).map(|n| home_page(&format!("h{n:02}.example"))).collect();
     rows[9] = Row { fetch_time_millis: Some(9_999_999_999_999), ..home_page("h10.example") };
     rows[15] = home_page(&format!("h15{}.example", "x".repeat(100)));
@@ -269,7 +269,7 @@ fn reading_from_the_middle_still_finds_the_best_capture_of_the_first_key() {
 }
 
 #[test]
-fn the_reader_asks_for_a_window_at_a_time_and_says_before_which_comes_next() {
+fn the_reader_requests_one_window_at_a_time_and_announces_the_next() {
     let file = many_groups();
     let options = IndexOptions { first_read_bytes: 64, window_bytes: 1, ..IndexOptions::default() };
     let mut reader = IndexReader::new(file.len() as u64, options);
@@ -280,7 +280,7 @@ fn the_reader_asks_for_a_window_at_a_time_and_says_before_which_comes_next() {
             Step::Need(ranges) => {
                 let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
                 asked += 1;
-                // The first two reads are those of the footer, which announce no further ranges.
+                // The first two reads are for the footer. They announce no further ranges.
                 if asked > 2 {
                     largest = largest.max(bytes);
                     assert!(asked == 3 || upcoming == ranges, "{asked}: {upcoming:?} {ranges:?}");
@@ -293,7 +293,7 @@ fn the_reader_asks_for_a_window_at_a_time_and_says_before_which_comes_next() {
             }
             Step::Captures(captures) => {
                 assert!(!captures.is_empty());
-                assert_eq!(reader.upcoming(), upcoming, "it stays until it is asked for");
+                assert_eq!(reader.upcoming(), upcoming, "it is kept until it is requested");
             }
             Step::Done(counts) => break counts,
         }
@@ -306,7 +306,7 @@ fn the_reader_asks_for_a_window_at_a_time_and_says_before_which_comes_next() {
 }
 
 #[test]
-fn a_bound_on_row_groups_reads_so_many_and_counts_their_bytes() {
+fn a_row_group_limit_is_respected_and_their_bytes_counted() {
     let file = many_groups();
     let read_groups = |groups| {
         let options = IndexOptions { max_row_groups: Some(groups), ..IndexOptions::default() };
@@ -321,7 +321,7 @@ fn a_bound_on_row_groups_reads_so_many_and_counts_their_bytes() {
 }
 
 #[test]
-fn supplying_other_bytes_than_asked_for_is_an_error() {
+fn supplying_other_bytes_than_requested_is_an_error() {
     let file = many_groups();
     let mut reader = IndexReader::new(file.len() as u64, IndexOptions::default());
     let Ok(Step::Need(ranges)) = reader.next() else { panic!("the footer is needed") };
@@ -333,7 +333,7 @@ fn supplying_other_bytes_than_asked_for_is_an_error() {
 }
 
 #[test]
-fn a_row_group_over_the_memory_limit_is_refused() {
+fn a_row_group_over_the_memory_limit_is_rejected() {
     let options = IndexOptions { max_row_group_bytes: 100, ..IndexOptions::default() };
     let error = read_bytes(&many_groups(), options).next();
     assert!(matches!(error, Some(Err(IndexError::RowGroupTooLarge { row_group: 0, .. }))));
@@ -358,7 +358,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_the_order_the_best_capture_of_each_host_is_among_those_given(
+    fn the_best_capture_per_host_is_returned_in_any_row_order(
         rows in prop::collection::vec(any_row(), 1..20), rows_a_group in 1..8_usize,
     ) {
         let (captures, _) = read_all(&parquet(&rows, Layout { rows_a_group, ..PLAIN }));
@@ -372,7 +372,7 @@ proptest! {
             }
             best
         };
-        // Each row alone in a file: the result of the filter without deduplication.
+        // Each row alone in a file: the filter's result without deduplication.
         let each = rows.iter().flat_map(|row| {
             read_all(&parquet(std::slice::from_ref(row), PLAIN)).0
         });

@@ -1,5 +1,5 @@
-//! All variants of pages that a writer can make: codecs, versions, sizes, dictionaries, windows.
-//! The expected captures come from the rows, by a second implementation of the filter.
+//! All page variants that a writer can create: codecs, versions, sizes, dictionaries, windows. The
+//! expected captures are computed from the rows, by a second implementation of the filter.
 
 use bytes::Bytes;
 use everytab_commoncrawl::index::{IndexError, IndexOptions, IndexReader, Step};
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::support::{Layout, PLAIN, Row, columns, home_page, parquet, read, read_all, write};
 
-/// Returns the hostnames of the home pages among `rows`, all of which have different hostnames.
+/// Returns the hostnames of home pages among `rows`. All hostnames must differ.
 fn expected(rows: &[Row]) -> Vec<(String, i64, i64)> {
     let wanted = rows.iter().filter(|row| {
         row.path == Some("/")
@@ -71,7 +71,7 @@ fn any_row() -> impl Strategy<Value = Row> {
     })
 }
 
-/// Makes runs of equal rows, so that levels and codes are stored both as runs and bit-packed.
+/// Creates runs with equal rows, so that levels and codes are stored both as runs and bit-packed.
 fn any_rows() -> impl Strategy<Value = Vec<Row>> {
     let stretches = prop::collection::vec((any_row(), 1..40_usize), 0..30);
     stretches.prop_map(|stretches| {
@@ -95,7 +95,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn pages_of_any_make_give_what_the_rows_say(
+    fn all_page_variants_give_the_captures_in_the_rows(
         rows in any_rows(),
         codec in any_codec(),
         is_version_2: bool,
@@ -137,7 +137,7 @@ proptest! {
 }
 
 #[test]
-fn encodings_that_no_index_has_had_give_the_same_captures() {
+fn encodings_that_no_index_has_used_give_the_same_captures() {
     let rows: Vec<Row> = (0..600)
         .map(|n| Row {
             query: (n % 7 == 0).then_some("q"),
@@ -171,7 +171,7 @@ fn encodings_that_no_index_has_had_give_the_same_captures() {
     }
 }
 
-/// Whatever a byte of the pages becomes, reading ends with an error or with counts that add up.
+/// Whichever byte in the pages is changed, reading ends with an error or with counts that add up.
 fn damage_each_byte_of_a_part(file: &Bytes) {
     for at in (4..file.len().saturating_sub(1_000)).step_by(23) {
         let mut damaged = file.to_vec();
@@ -199,13 +199,13 @@ fn more_lengths_than_a_page_has_values_are_an_error() {
 }
 
 #[test]
-fn a_codec_that_is_not_read_is_named() {
+fn an_unsupported_codec_is_named() {
     let error = IndexError::Unsupported { name: "url_path", what: "compressed by LZO".into() };
     assert_eq!(error.to_string(), "column url_path is compressed by LZO, which the index never is");
 }
 
 #[test]
-fn a_page_larger_than_many_windows_is_put_together() {
+fn a_page_that_spans_many_windows_is_assembled() {
     let rows: Vec<Row> = (0..30_000)
         .map(|n| Row { query: (n % 7 == 0).then_some("q"), ..home_page(&format!("h{n}.example")) })
         .collect();
@@ -219,7 +219,7 @@ fn a_page_larger_than_many_windows_is_put_together() {
 }
 
 #[test]
-fn row_groups_without_rows_are_passed_over() {
+fn row_groups_without_rows_are_skipped() {
     let (captures, counts) = read_all(&parquet(&[], PLAIN));
     assert_eq!((captures.len(), counts.rows), (0, 0));
 }

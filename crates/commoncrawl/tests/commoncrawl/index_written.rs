@@ -1,8 +1,8 @@
-//! Index files of live crawls: what is written is read back, by the reader of scans, by pyarrow and
-//! by DuckDB, and has the columns of recorded files.
+//! Index files for live crawls: the reader that scans use, pyarrow and DuckDB can read the written
+//! files, and their columns equal those in recorded files.
 //!
-//! The programs need `python3` (or `EVERYTAB_PYTHON`) with pyarrow and duckdb; a line says if there
-//! are none.
+//! The programs need `python3` (or `EVERYTAB_PYTHON`) with pyarrow and duckdb. If they are missing,
+//! the test prints a line.
 
 use std::{fs::File, process::Command};
 
@@ -39,7 +39,7 @@ fn rows_of(file: &Bytes) -> Vec<Row> {
 }
 
 #[test]
-fn the_columns_are_those_of_recorded_files() {
+fn the_columns_equal_those_in_recorded_files() {
     let Some(corpus) = corpus() else { return };
     let of_file = |file: Bytes| {
         let reader = SerializedFileReader::new(file).unwrap();
@@ -62,9 +62,10 @@ fn the_columns_are_those_of_recorded_files() {
     assert!(compared >= 3);
 }
 
-/// Writes the rows of a recorded file anew, from what a crawl would know, and compares every value.
+/// Rewrites the rows from a recorded file, using only the data that a crawl would have, and
+/// compares every value.
 #[test]
-fn the_rows_of_recorded_files_are_written_as_they_were() {
+fn rows_from_recorded_files_are_rewritten_unchanged() {
     let Some(corpus) = corpus() else { return };
     let mut compared = 0;
     for path in files_below(&corpus.join("index")) {
@@ -98,7 +99,7 @@ fn the_rows_of_recorded_files_are_written_as_they_were() {
 }
 
 #[test]
-fn the_reader_of_scans_finds_the_home_pages() {
+fn the_scan_reader_finds_the_home_pages() {
     let mut own: Vec<OwnCapture> =
         (0..3_000).map(|n| capture(&format!("https://h{n}.example/"))).collect();
     own.push(capture("http://h7.example/"));
@@ -135,7 +136,7 @@ fn large_indexes_have_row_groups_of_bounded_size() {
 }
 
 #[test]
-fn a_row_that_comes_too_late_is_refused_and_leaves_nothing() {
+fn an_out_of_order_row_is_rejected_and_writes_nothing() {
     let (first, second) = (capture("https://a.example/"), capture("https://b.example/"));
     let mut writer = IndexWriter::new(Vec::new()).unwrap();
     writer.write(&second.row()).unwrap();
@@ -157,7 +158,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn any_rows_are_read_back_in_order(own in prop::collection::vec(captures(), 0..40)) {
+    fn arbitrary_rows_round_trip_in_order(own in prop::collection::vec(captures(), 0..40)) {
         let ordered = sorted(&own);
         let file = index_of(ordered.clone());
         prop_assert_eq!(&index_of(ordered.clone()), &file, "the bytes depend on the rows alone");

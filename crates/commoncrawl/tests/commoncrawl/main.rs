@@ -1,4 +1,4 @@
-//! A crawl's files, read and written. One program, for linking takes long.
+//! Reads and writes a crawl's files. All tests are in one program, because linking takes long.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,6 +1,7 @@
-//! Keys are those of recorded index files, and those of PyPI's `surt`.
+//! Keys equal those in recorded index files, and those from PyPI's `surt`.
 //!
-//! The second needs `python3` (or `EVERYTAB_PYTHON`) with surt, and prints a line if there is none.
+//! The second comparison needs `python3` (or `EVERYTAB_PYTHON`) with surt. If this is missing, the
+//! test prints a line.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +24,7 @@ use proptest::{
 
 use crate::support::{corpus, files_below};
 
-/// Returns every pair of URL and key in the index files of the corpus.
+/// Returns every URL in the corpus's index files with its key.
 fn pairs(corpus: &std::path::Path) -> BTreeSet<(String, String)> {
     let wanted = parse_message_type(
         "message spark_schema { required binary url_surtkey (UTF8); required binary url (UTF8); }",
@@ -45,7 +46,7 @@ fn pairs(corpus: &std::path::Path) -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn every_key_of_the_corpus_is_computed() {
+fn every_key_in_the_corpus_is_computed() {
     let Some(corpus) = corpus() else { return };
     let pairs = pairs(&corpus);
     let wrong: Vec<_> = pairs.iter().filter(|(url, key)| surt(url).as_ref() != Ok(key)).collect();
@@ -53,7 +54,7 @@ fn every_key_of_the_corpus_is_computed() {
     assert!(pairs.len() > 10_000 && wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What the rules look at: escapes, dots, slashes, separators, session ids.
+/// Characters that matter to the rules: escapes, dots, slashes, separators, session ids.
 const PIECES: &str = r#"a B 7 é % %25 %2 41 %C3%A9 %2F %3f %26 %3D %23 %20 + ~ - _ . .. / // ; , :
 @ ! $ ' ( ) * = & a= &b sid= phpsessid= jsessionid= 0123456789abcdefABCDEF0123456789 cfid= cftoken=
 aspsessionidABCDEFGH= ABCDEFGHIJKLMNOPQRSTUVWX .aspx /( )/ (4hqa0555fwsecu455xqckv45)
@@ -86,7 +87,7 @@ for line in sys.stdin.buffer:
 ";
 
 #[test]
-fn generated_urls_have_the_keys_of_surt() {
+fn generated_urls_have_the_same_keys_as_in_surt() {
     let python = std::env::var("EVERYTAB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let probe = Command::new(&python).args(["-c", "import surt"]).output();
     if !probe.is_ok_and(|output| output.status.success()) {

@@ -1,6 +1,7 @@
 //! The same rows in every variant that two other writers can write, pyarrow and DuckDB.
 //!
-//! It needs `python3` (or `EVERYTAB_PYTHON`) with both, and prints a line if there is none.
+//! This needs `python3` (or `EVERYTAB_PYTHON`) with both. If they are missing, the test prints a
+//! line.
 
 use std::{path::Path, process::Command};
 
@@ -15,7 +16,7 @@ fn file(folder: &Path, name: &str) -> Bytes {
     std::fs::read(folder.join(format!("{name}.parquet"))).unwrap().into()
 }
 
-/// Everything of the counts that does not depend on how the rows are stored.
+/// All counts that do not depend on how the rows are stored.
 fn of_rows(counts: IndexCounts) -> IndexCounts {
     IndexCounts {
         row_groups: 0,
@@ -44,7 +45,7 @@ fn every_variant_of_two_other_writers_gives_the_same_captures() {
     let small = IndexOptions { window_bytes: 1, ..options.clone() };
     let (expected, expected_counts) =
         read(&file(folder.path(), "gzip_v1"), options.clone()).unwrap();
-    // Every eighth of 30,000 rows is a home page, and every fifth of these has a query.
+    // Among 30,000 rows, every eighth is a home page, and every fifth home page has a query.
     assert_eq!(expected.len(), 3_000 + 6);
     for name in names.lines() {
         let file = file(folder.path(), name);

@@ -1,4 +1,4 @@
-//! Every archive of the corpus: counts, digests of bodies, unusual files.
+//! Every archive in the corpus: counts, body digests, unusual files.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -28,13 +28,13 @@ fn records(items: &Items) -> Vec<&Record> {
 #[derive(serde::Deserialize)]
 struct Page {
     url: String,
-    /// Length of the gzip member, `None` in an archive without gzip.
+    /// The gzip member's length. `None` in an archive without gzip.
     length: Option<u64>,
     body_sha256: String,
 }
 
 #[test]
-fn every_recorded_page_has_the_body_that_the_answers_say() {
+fn every_recorded_page_has_the_expected_body() {
     let Some(corpus) = corpus() else { return };
     let answers = std::fs::read(corpus.join("expected/warc_pages.json")).unwrap();
     let pages: BTreeMap<String, Page> = serde_json::from_slice(&answers).unwrap();
@@ -73,13 +73,13 @@ fn every_archive_is_read_without_loss() {
         assert!(!items.is_empty(), "{name}");
         let errors = errors(&items);
         match name.as_str() {
-            // The Content-Length of its fourth record is three bytes too small.
+            // In its fourth record, Content-Length is three bytes too small.
             "pywb-example.warc" => assert_eq!(errors, [WarcError::NotWarc("m".into())]),
             name if name.contains(".arc") => assert_eq!(errors, [WarcError::Arc], "{name}"),
             _ => assert_eq!(errors, [], "{name}"),
         }
         if name.ends_with(".warc.gz") {
-            // Each member ends where the next one begins.
+            // Each member ends where the next one starts.
             let mut starts: Vec<u64> = items.iter().map(|(offset, _)| *offset).collect();
             starts.dedup();
             starts.push(archive.len() as u64);
@@ -95,9 +95,10 @@ fn every_archive_is_read_without_loss() {
 }
 
 #[test]
-fn record_counts_are_those_that_another_reader_gives() {
+fn record_counts_equal_another_readers() {
     let Some(corpus) = corpus() else { return };
-    // warcio 1.8.1: len(list(ArchiveIterator(open(path, "rb")))), and the number of responses.
+    // warcio 1.8.1: len(list(ArchiveIterator(open(path, "rb")))), and how many of them are
+    // responses.
     for (name, all, responses) in [
         ("aut-example.warc.gz", 771, 282),
         ("besticon-flows.warc.gz", 126, 125),
@@ -143,7 +144,7 @@ fn record_counts_are_those_that_another_reader_gives() {
 }
 
 #[test]
-fn odd_files_give_what_they_have() {
+fn unusual_files_give_their_readable_records() {
     let Some(corpus) = corpus() else { return };
     let (_, odd) = items(&corpus.join("warc/odd/pywb-missing-status-text.warc"));
     let response = records(&odd)[0].http_response().unwrap();

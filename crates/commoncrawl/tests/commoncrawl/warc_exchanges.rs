@@ -1,5 +1,5 @@
-//! The fetches of a crawl: what is written as three records is read back, and a value that cannot
-//! be in one leaves nothing behind.
+//! Fetches by a crawl: after writing one as three records, we read it back. A value that a record
+//! cannot contain leaves nothing behind.
 
 use everytab_commoncrawl::warc::{
     Limits, Record, RecordType, Records, read_record,
@@ -29,7 +29,7 @@ fn cut(archive: &[u8], position: Position) -> &[u8] {
 }
 
 #[test]
-fn a_fetch_with_a_wrong_value_in_any_of_its_records_leaves_nothing() {
+fn a_fetch_with_an_invalid_value_writes_nothing() {
     let mut writer = writer();
     let before = writer.offset();
     let head = http_head(200, "OK", [], 0);
@@ -49,7 +49,7 @@ fn a_fetch_with_a_wrong_value_in_any_of_its_records_leaves_nothing() {
 
 proptest! {
     #[test]
-    fn any_exchanges_are_read_back(
+    fn arbitrary_exchanges_round_trip(
         fetches in prop::collection::vec(
             ("/[a-z?=&%]{0,9}", prop::collection::vec(any::<u8>(), 0..500), 0..3_u8), 0..6),
         depth: u16, time: u64, via in "[!-~ü]{0,40}", language in "[a-z]{3}",

@@ -1,4 +1,4 @@
-//! Generated archives: damage, unusual forms, limits, and archives that are written and read back.
+//! Generated archives: damage, unusual forms, limits, and archives that we write and read back.
 
 use std::{
     io::Write,
@@ -35,7 +35,7 @@ fn zlib(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Makes a response record without compression.
+/// Creates a response record without compression.
 fn record(uri: &str, block: &[u8]) -> Vec<u8> {
     let head = format!(
         "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {uri}\r\nContent-Length: {}\r\n\r\n",
@@ -99,7 +99,7 @@ fn a_corrupt_member_is_an_error_item_and_the_next_is_found() {
 }
 
 #[test]
-fn whatever_byte_is_wrong_no_other_member_is_lost() {
+fn a_wrong_byte_never_loses_another_member() {
     let members = members(3);
     let (archive, offsets) = archive_of(&members);
     for at in offsets[1] as usize..offsets[2] as usize {
@@ -115,7 +115,7 @@ fn whatever_byte_is_wrong_no_other_member_is_lost() {
 }
 
 #[test]
-fn an_archive_cut_anywhere_ends_in_an_error_item() {
+fn a_truncated_archive_ends_with_an_error_item() {
     let (archive, offsets) = archive_of(&members(2));
     for length in offsets[1] as usize + 1..archive.len() {
         let items = items(&archive[..length]);
@@ -150,7 +150,7 @@ fn a_range_longer_than_its_member_gives_the_member_and_a_shorter_one_an_error() 
 }
 
 #[test]
-fn header_forms_that_occur_are_understood() {
+fn header_forms_that_occur_are_parsed() {
     let forms: [&[u8]; 4] = [
         b"WARC/1.1\r\nwarc-type: RESPONSE\r\nWARC-TARGET-URI: <https://a.example/>\r\n\
             Content-Length:2\r\n\r\nok\r\n\r\n",
@@ -172,7 +172,7 @@ fn header_forms_that_occur_are_understood() {
 }
 
 #[test]
-fn headers_that_are_wrong_are_named() {
+fn wrong_headers_are_named() {
     for (bytes, error) in [
         ("WARC/1.0\r\nA: b\r\n\r\n", WarcError::ContentLength),
         ("WARC/1.0\r\nContent-Length: -1\r\n\r\n", WarcError::ContentLength),
@@ -215,7 +215,7 @@ fn a_gzip_bomb_takes_no_more_than_the_limit() {
 }
 
 #[test]
-fn a_length_that_lies_swallows_no_record() {
+fn a_wrong_length_never_hides_a_record() {
     let lie = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://h0.example/\r\n\
         Content-Length: 99999\r\n\r\nshort\r\n\r\n";
     let next = record("https://h1.example/", b"y");
@@ -226,7 +226,7 @@ fn a_length_that_lies_swallows_no_record() {
     for items in [plain, zipped] {
         assert_eq!(items[0].1.as_ref().unwrap().truncation, Some(Truncation::DataEnd));
     }
-    // After a length that is too small, bytes are left that are no record: an error item.
+    // If the length is too small, the bytes after it are not a record. This is an error item.
     let lie = b"WARC/1.0\r\nWARC-Target-URI: https://h0.example/\r\nContent-Length: 2\r\n\r\n\
         longer than two\r\n\r\n";
     for archive in [[lie.as_slice(), &next].concat(), [gzip(lie), gzip(&next)].concat()] {
@@ -241,7 +241,7 @@ fn body(fields: &str, stored: &[u8]) -> (Vec<u8>, Option<String>, bool) {
 }
 
 #[test]
-fn codings_that_are_there_are_removed() {
+fn codings_in_use_are_removed() {
     let page = b"<title>a page</title>".repeat(20);
     let whole = (page.clone(), None, false);
     assert_eq!(body("Content-Encoding: gzip\r\n", &gzip(&page)), whole);
@@ -269,7 +269,7 @@ fn codings_that_are_there_are_removed() {
 }
 
 #[test]
-fn a_body_that_is_not_coded_stays_as_it_is() {
+fn a_body_without_coding_is_unchanged() {
     for page in [b"<title>a page</title>".as_slice(), b"abc\r\nbut no chunk", b"", b"\x1f\x8b no"] {
         let whole = (page.to_vec(), None, false);
         for coding in ["gzip", "deflate", "br", "zstd", "identity"] {
@@ -278,7 +278,7 @@ fn a_body_that_is_not_coded_stays_as_it_is() {
         assert_eq!(body("Transfer-Encoding: chunked\r\n", page), whole);
         assert_eq!(body("X-Crawler-Content-Encoding: gzip\r\n", page), whole);
     }
-    // Without a magic number nothing tells the coding from the page.
+    // Without a magic number, nothing distinguishes the coding from the page.
     let deflated = zlib(b"a page");
     let kept = (deflated.clone(), None, false);
     assert_eq!(body("X-Crawler-Content-Encoding: deflate\r\n", &deflated), kept);
@@ -299,7 +299,7 @@ fn a_body_that_the_crawler_could_not_decode_is_decoded() {
 }
 
 #[test]
-fn a_cut_body_gives_what_it_has() {
+fn a_truncated_body_gives_its_readable_part() {
     let page: Vec<u8> = (0..60_000_u32).flat_map(|n| (n * 7_919 % 1_009).to_le_bytes()).collect();
     let gzipped = gzip(&page);
     let (start, _, is_truncated) =
@@ -310,7 +310,7 @@ fn a_cut_body_gives_what_it_has() {
 }
 
 #[test]
-fn records_that_hold_no_response_say_so() {
+fn records_without_a_response_are_reported() {
     let mut request = read(&record("https://a.example/", b"GET / HTTP/1.1\r\n\r\n")).unwrap();
     assert!(matches!(request.http_response(), Err(HttpError::NotHttp(_))));
     request.record_type = RecordType::Request;
@@ -332,7 +332,7 @@ fn cut(archive: &[u8], position: Position) -> &[u8] {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_records_round_trip() {
     let body = b"\x89PNG not really, but bytes \0\xff".repeat(9);
     let fields: [(&[u8], &[u8]); 2] =
         [(b"Content-Type", b"image/png"), (b"Content-Encoding", b"gzip")];
@@ -388,7 +388,7 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn a_value_that_would_break_the_archive_is_refused() {
+fn a_value_that_would_break_the_archive_is_rejected() {
     let mut writer = ArchiveWriter::new(Vec::new(), &info()).unwrap();
     let before = writer.offset();
     let head = http_head(200, "OK", [], 0);
@@ -409,7 +409,7 @@ proptest! {
     }
 
     #[test]
-    fn any_block_gives_a_response_or_an_error(
+    fn arbitrary_blocks_never_panic_as_responses(
         fields in "(Content-Encoding: (gzip|br|deflate|x)\r\n\
             |Transfer-Encoding: chunked\r\n|.*\n){0,4}",
         body in prop::collection::vec(any::<u8>(), 0..300),
@@ -421,7 +421,7 @@ proptest! {
     }
 
     #[test]
-    fn any_answers_are_read_back(
+    fn arbitrary_responses_round_trip(
         answers in prop::collection::vec(
             ("[a-z]{1,9}", prop::collection::vec(any::<u8>(), 0..2_000), any::<bool>()), 0..8),
         name in prop::collection::vec(any::<u8>(), 0..20),

@@ -1,4 +1,4 @@
-//! Bodies in the content coding zstd: complete, truncated, and made to be expensive.
+//! Bodies in the content coding zstd: complete, truncated, and constructed to be expensive.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ fn body(stored: &[u8]) -> (Vec<u8>, bool) {
     (response.body, response.is_truncated)
 }
 
-/// Makes a frame as a streaming server does: with a checksum, without the size of the content.
+/// Creates a frame as a streaming server does: with a checksum, but without the content's size.
 fn frame(content: &[u8], window_log: u32) -> Vec<u8> {
     let mut encoder = Encoder::new(Vec::new(), 3).unwrap();
     encoder.include_checksum(true).unwrap();
@@ -35,7 +35,7 @@ fn skippable(first: u8, content: &[u8]) -> Vec<u8> {
     [&[first, 0x2a, 0x4d, 0x18], length.as_slice(), content].concat()
 }
 
-/// Returns data that hardly compress and take many blocks.
+/// Returns data that hardly compress and fill many blocks.
 fn page() -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {
@@ -67,13 +67,13 @@ fn frames_are_decoded_one_after_another_and_skippable_ones_skipped() {
 }
 
 #[test]
-fn a_cut_or_damaged_frame_gives_what_it_has() {
+fn a_truncated_or_damaged_frame_gives_its_readable_part() {
     let page = page();
     let stored = frame(&page, 17);
     let (start, is_truncated) = body(&stored[..stored.len() / 2]);
     assert!(is_truncated && start.len() > 1_000 && page.starts_with(&start), "{}", start.len());
     for length in 4..stored.len().min(600) {
-        // An incomplete first block decodes to nothing, so the bytes stay unchanged.
+        // An incomplete first block decodes to nothing, so the bytes remain unchanged.
         assert_eq!(body(&stored[..length]).0, &stored[..length], "{length}");
     }
     let mut wrong_checksum = stored.clone();
@@ -98,8 +98,8 @@ fn a_frame_that_grows_without_end_is_cut_at_the_limit() {
 fn a_window_larger_than_browsers_keep_is_not_decoded() {
     let content = vec![7; 9 << 20];
     let wide = frame(&content, 24);
-    assert!(body(&wide).0 == wide, "it stays as it is");
-    // The window of a single segment is as large as its content.
+    assert!(body(&wide).0 == wide, "it is unchanged");
+    // A single segment's window is as large as its content.
     let single_segment = zstd::bulk::compress(&content, 22).unwrap();
     assert_eq!(single_segment[4] & 0x20, 0x20);
     assert!(body(&single_segment).0 == single_segment);
@@ -107,7 +107,7 @@ fn a_window_larger_than_browsers_keep_is_not_decoded() {
 }
 
 #[test]
-fn what_only_begins_like_a_frame_stays_as_it_is() {
+fn bytes_that_only_start_like_a_frame_are_unchanged() {
     for stored in [
         b"<title>a page</title>".as_slice(),
         b"\x28\xb5\x2f\xfd",

@@ -1,6 +1,7 @@
 //! Another reader can read an archive: warcio lists every record and checks every digest.
 //!
-//! It needs `python3` (or `EVERYTAB_PYTHON`) with warcio, and prints a line if there is none.
+//! This needs `python3` (or `EVERYTAB_PYTHON`) with warcio. If this is missing, the test prints a
+//! line.
 
 use std::process::Command;
 
@@ -85,7 +86,7 @@ with open(sys.argv[1], "rb") as archive:
 /// Runs warcio's own program.
 const CLI: &str = "import sys; from warcio.cli import main; main(sys.argv[1:])";
 
-/// The archive of a crawl: a page, the same page again, the page not modified, a page that was cut.
+/// A crawl's archive: a page, the same page again, the page not modified, a truncated page.
 fn crawl_archive() -> Vec<u8> {
     let about = CrawlInfo {
         software: "everytab-worker/0.1.0",
@@ -139,7 +140,7 @@ fn crawl_archive() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Runs a program of Python on an archive; none if there is no warcio.
+/// Runs a Python program on an archive. `None` if warcio is missing.
 fn run_on(archive: &[u8], program: &[&str]) -> Option<String> {
     let python = std::env::var("EVERYTAB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let probe = Command::new(&python).args(["-c", "import warcio"]).output();
@@ -214,7 +215,7 @@ fn warcio_lists_every_record_and_the_digests_pass() {
     let mut expected = vec!["warcinfo None 63 True".to_owned()];
     for (number, length) in [0, 1, 500, 70_000].into_iter().enumerate() {
         expected.push(format!("response https://h{number}.example/favicon.ico {length} True"));
-        // warcio checks no digest of a revisit, whose content is in another record.
+        // warcio does not check a revisit's digest, because its content is in another record.
         expected.push("revisit https://again.example/favicon.ico 0 None".to_owned());
     }
     expected.push("resource urn:everytab:data:1 6 True".to_owned());

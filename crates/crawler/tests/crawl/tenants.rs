@@ -187,7 +187,7 @@ async fn an_owner_obeys_its_own_rules_too_and_another_owner_does_not() {
 }
 
 /// Prints how many queries the name server gets if one or two workers resolve the names, and if a
-/// third one takes over. docs/decisions/0071-names.md has the numbers.
+/// third one takes over. docs/decisions/0016-dns-over-eight-sockets.md has the numbers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures, and asserts nothing"]
 async fn names_that_are_asked_for_again() {

@@ -1,48 +1,47 @@
-//! Reads the chunks of a PNG that say how it is shown: its EXIF orientation, and the first frame of
-//! an animation whose default image (IDAT) is not part of it.
+//! Reads the PNG chunks that affect display: the EXIF orientation, and an animation's first frame
+//! if the default image (IDAT) does not belong to the animation.
 //!
-//! Browsers show the frame, not the default image. The frame is rewritten as a plain PNG, so that
+//! Browsers show this frame, not the default image. The frame is rewritten as a plain PNG, so that
 //! the default image is never decompressed. As in Chromium, broken chunks are ignored up to the
-//! default image, and a first frame with a broken one is an error. Source: PNG (Third Edition)
-//! 11.3.3.7 and 11.3.5. Does not depend on pixels.
+//! default image, and a first frame with a broken chunk is an error. Source: PNG (Third Edition)
+//! 11.3.3.7 and 11.3.5. This does not depend on pixels.
 
 use libdeflater::crc32;
 
 use super::orientation;
 use crate::png::format::{SIGNATURE, push_chunk};
 
-/// Maximum number of frames and of repetitions that an animation may declare, because PNG integers
-/// have 31 bits.
+/// Maximum frames and repetitions that an animation may declare, because PNG integers have 31 bits.
 const MAX_COUNT: u32 = (1 << 31) - 1;
-/// Length in bytes of the data of acTL.
+/// Data length in the acTL chunk, in bytes.
 const ANIMATION_BYTES: usize = 8;
-/// Length in bytes of the data of fcTL.
+/// Data length in the fcTL chunk, in bytes.
 const FRAME_BYTES: usize = 26;
-/// The bit in the first letter of a chunk name that marks a chunk which a decoder may skip.
+/// The bit in a chunk name's first letter that marks a chunk that a decoder may skip.
 const ANCILLARY: u8 = 0x20;
 
-/// What the chunks before the image data (IDAT) say.
+/// The content of the chunks before the image data (IDAT).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Preamble {
     /// EXIF orientation, 1..=8, from the first valid eXIf chunk.
     pub(crate) orientation: u8,
     /// True if the file is an animation that does not include its default image.
     pub(crate) default_image_is_apart: bool,
-    /// True if there is data of a frame (fdAT), which Chromium rejects.
+    /// True if there is a frame data chunk (fdAT), which Chromium rejects.
     pub(crate) has_frame_data: bool,
 }
 
 /// The first frame as a plain PNG, and its position on the canvas.
 pub(crate) struct FirstFrame {
-    /// A PNG file with the sides of the frame.
+    /// A PNG file with the frame's sides.
     pub(crate) file: Vec<u8>,
-    /// Columns left of the frame.
+    /// Columns to the left of this frame.
     pub(crate) left: u32,
     /// Rows above the frame.
     pub(crate) top: u32,
 }
 
-/// A chunk of a file.
+/// A PNG chunk.
 #[derive(Clone, Copy)]
 struct Chunk<'a> {
     name: [u8; 4],
@@ -59,7 +58,7 @@ impl Chunk<'_> {
     }
 }
 
-/// Iterates over the chunks of a file.
+/// Iterates over a file's chunks.
 fn chunks(bytes: &[u8]) -> impl Iterator<Item = Chunk<'_>> {
     let mut rest = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -99,7 +98,7 @@ impl Preamble {
     }
 }
 
-/// Returns true if the data of acTL declare frames.
+/// Returns true if the acTL data declare frames.
 fn is_animation(data: &[u8]) -> bool {
     let (frames, plays) = (word(data, 0), word(data, 4));
     data.len() == ANIMATION_BYTES
@@ -111,7 +110,7 @@ fn is_animation(data: &[u8]) -> bool {
 pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
     let header = chunks(bytes).next().filter(|chunk| &chunk.name == b"IHDR")?.data;
     let mut file = Vec::new();
-    // The sequence number that the next chunk of the animation must have.
+    // The sequence number that the animation's next chunk must have.
     let mut expected = 0;
     let mut control = None;
     let mut data = Vec::new();
@@ -146,7 +145,7 @@ pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
     whole.extend(file);
     push_chunk(&mut whole, *b"IDAT", &data);
     if is_cut {
-        // The rows of a file that ends early are shown, but not those of a frame that does.
+        // Browsers show the rows of a truncated file, but not those of a truncated frame.
         whole.truncate(whole.len() - 4);
     } else {
         push_chunk(&mut whole, *b"IEND", &[]);
@@ -154,7 +153,7 @@ pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
     Some(FirstFrame { file: whole, left, top })
 }
 
-/// The fields of fcTL that are used.
+/// The fcTL fields that are used.
 struct Frame<'a> {
     /// Width and height in pixels, as they are stored.
     sides: &'a [u8],
@@ -162,7 +161,7 @@ struct Frame<'a> {
     top: u32,
 }
 
-/// Reads the data of fcTL. `None` if a field is invalid.
+/// Reads fcTL data. `None` if a field is invalid.
 fn frame_control(data: &[u8], expected: u32) -> Option<Frame<'_>> {
     let &[.., disposal, blending] = data else { return None };
     let is_valid = data.len() == FRAME_BYTES && word(data, 0)? == expected;

@@ -1,11 +1,10 @@
-//! Decodes AVIF: the primary picture of the file, with `re_rav1d` on one thread, and its opacity.
+//! Decodes AVIF: the file's primary picture, with `re_rav1d` on one thread, and its opacity.
 //!
 //! Invariants: the sides are known from the container and from the sequence header before the
-//! decoder runs, and it rejects larger frames; each frame of a bitstream is counted as work.
-//! Cropping, rotation, mirroring and the conversion to sRGB are Chromium's; colour profiles are
-//! ignored.
-//! `re_rav1d` has `unsafe` code, and a panic in it ends the process, so it runs where that costs
-//! only one icon (docs/decisions/0099 and 0137).
+//! decoder runs, and it rejects larger frames; each frame in a bitstream is counted as work.
+//! Cropping, rotation, mirroring and conversion to sRGB are done as in Chromium; colour profiles
+//! are ignored. `re_rav1d` has `unsafe` code, and a panic in it ends the process, so it runs where
+//! this costs only one icon (docs/decisions/0099 and 0137).
 
 use std::cell::Cell;
 
@@ -27,44 +26,44 @@ use crate::{
     work::{MAX_FILE_PIXELS, Work},
 };
 
-/// Maximum frames of a bitstream: a picture has one for each of at most four layers.
+/// Maximum frames in a bitstream: a picture has one frame for each layer, and at most four layers.
 const MAX_FRAMES: u32 = 4;
-/// Cost of a bitstream's byte, in pixels of a plain PNG. As the other costs here, it is above what
-/// the files of encoders take, and at most a third below what can be built (docs/decisions/0137).
+/// Cost per byte in a bitstream, in plain PNG pixels. This and the other costs here are above what
+/// encoders' files take, and at most a third below what can be constructed (docs/decisions/0137).
 const BYTE_COST: u64 = 16;
-/// Cost of each bitstream, because the decoder may prepare film grain for it.
+/// Cost per bitstream, because the decoder may prepare film grain for it.
 const STREAM_COST: u64 = 30_000;
-/// Cost of a pixel with all filters, in pixels of a plain PNG, in addition to its bytes.
+/// Cost per pixel with all filters, in plain PNG pixels, in addition to the bytes.
 const FILTERED_COST: u64 = 40;
-/// Cost of a pixel without CDEF and loop restoration.
+/// Cost per pixel without CDEF and loop restoration.
 const COLOUR_COST: u64 = 10;
-/// Cost of such a pixel if four pixels share a chroma sample.
+/// The same if four pixels share a chroma sample.
 const QUARTER_COLOUR_COST: u64 = 6;
-/// Cost of such a pixel without chroma.
+/// The same without chroma.
 const GREY_COST: u64 = 3;
-/// Cost of converting a pixel to sRGB.
+/// Cost per pixel for the conversion to sRGB.
 const CONVERSION_COST: u64 = 6;
-/// Side in pixels of the blocks that the decoder works on.
+/// Side in pixels of the blocks that the decoder processes.
 const BLOCK_PIXELS: u64 = 8;
-/// Pixels of the largest picture, with all its tiles, for which all filters run. A tab shows a
-/// larger picture at an eighth of its size or less, unless it is cropped. Scaling down averages
-/// what the expensive filters would smooth (docs/decisions/0137).
+/// All filters run only if the picture, with all its tiles, has at most this many pixels. A tab
+/// shows a larger picture at an eighth of its size or less, unless it is cropped. Scaling down
+/// averages what the expensive filters would smooth (docs/decisions/0137).
 const MAX_FILTERED_PIXELS: u64 = 256 * 256;
 
-// Within the limit are pictures of 1208x800 in 100 KiB, and any picture of 512x512 with grey
-// opacity in as many bytes as are fetched.
+// This limit allows pictures with 1208x800 pixels in 100 KiB, and any picture with 512x512 pixels
+// and grey opacity, up to the maximum fetched bytes.
 const _: () = assert!(
     COLOUR_COST * 1208 * 800 + BYTE_COST * 100 * 1024 + STREAM_COST <= MAX_FILE_PIXELS
         && (COLOUR_COST + GREY_COST) * 512 * 512 + BYTE_COST * 512 * 1024 + 2 * STREAM_COST
             <= MAX_FILE_PIXELS
 );
 
-/// Returns the cost of decoding the frames of a bitstream of `bytes` bytes.
+/// Returns the cost for decoding all frames in a bitstream with `bytes` bytes.
 fn cost((width, height): (u32, u32), stream: &Stream, is_filtered: bool, bytes: usize) -> u64 {
     let whole = |side: u32| u64::from(side).next_multiple_of(BLOCK_PIXELS);
     let mut pixels = whole(width) * whole(height);
     if stream.frames > 1 {
-        // Each may have other sides, such as a height of one pixel, and is decoded in blocks.
+        // Each frame may have other sides, such as a height of one pixel, and is decoded in blocks.
         let beyond = (BLOCK_PIXELS - 1) * (stream.codable_width + stream.codable_height);
         pixels = (pixels + beyond).min(pixels * BLOCK_PIXELS) * u64::from(stream.frames);
     }
@@ -88,8 +87,8 @@ fn corrupt(reason: &str) -> IconError {
     IconError::corrupt(Format::Avif, reason)
 }
 
-/// Returns the sides of the picture as it is shown, cropped and rotated. If the stored picture is
-/// too large to be decoded, returns its stored sides.
+/// Returns the picture's sides as it is shown, cropped and rotated. If the stored picture is too
+/// large to be decoded, returns its stored sides.
 pub(crate) fn sides(bytes: &[u8]) -> Result<(u32, u32), IconError> {
     Ok(shown_sides(&primary(bytes).map_err(refused)?.colour.properties))
 }
@@ -111,8 +110,8 @@ fn cropped_sides(properties: &Properties, stored: (u32, u32)) -> (u32, u32) {
     cropped.unwrap_or(stored)
 }
 
-/// Returns the length of a cropped side. `None` unless it is a whole number of pixels that starts
-/// with the first one.
+/// Returns a cropped side's length. `None` unless this is a whole number of pixels that starts with
+/// the first one.
 fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
     let signed = |number: u32| i64::from(number.cast_signed());
     let (size, divisor) = (signed(size.0), signed(size.1));
@@ -121,7 +120,7 @@ fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
         return None;
     }
     let size = size / divisor;
-    // `offset` is the distance from the centre of the stored side to the centre of the shown one.
+    // `offset` is the distance from the stored side's centre to the shown side's centre.
     let less = i64::from(stored) - size;
     let is_at_start = i128::from(less) * i128::from(offset_divisor) == -2 * i128::from(offset);
     (less >= 0 && is_at_start).then(|| u32::try_from(size).ok())?
@@ -172,7 +171,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
     Ok(orientation::upright(pixels, exif_orientation(&properties)))
 }
 
-/// Returns the Exif number of a picture's orientation.
+/// Returns the Exif number for a picture's orientation.
 fn exif_orientation(properties: &Properties) -> u8 {
     let by_turns = match properties.mirror {
         None => [1, 8, 3, 6],
@@ -182,8 +181,8 @@ fn exif_orientation(properties: &Properties) -> u8 {
     by_turns[usize::from(properties.turns % 4)]
 }
 
-/// Decodes the tiles of a picture with the given sides, converts each with `converted`, and joins
-/// the results. Each must have the same number of bytes per pixel.
+/// Decodes a picture's tiles, which have the given sides, converts each with `converted`, and joins
+/// the results. All tiles must have equally many bytes per pixel.
 fn canvas(
     item: &Item<'_>,
     sides: (u32, u32),
@@ -216,7 +215,8 @@ fn usizes((width, height): (u32, u32)) -> (usize, usize) {
     (width as usize, height as usize)
 }
 
-/// Decodes a tile's bitstream, one of `tiles`, to a picture with the sides from the container.
+/// Decodes the bitstream of a tile to a picture with the container's sides. `tiles` is how many
+/// tiles the picture has.
 fn decode_tile(
     tile: &Tile<'_>,
     tiles: usize,
@@ -244,7 +244,7 @@ fn decode_tile(
     Ok((picture, stream.sequence))
 }
 
-/// Decodes up to the first picture of an operating point. Frames with more than `area` pixels are
+/// Decodes up to the first picture in an operating point. Frames with more than `area` pixels are
 /// an error. Without `is_filtered`, CDEF and loop restoration are skipped, but deblocking is not.
 fn first_picture(
     bytes: Vec<u8>,
@@ -253,7 +253,7 @@ fn first_picture(
     is_filtered: bool,
 ) -> Result<Picture, re_rav1d::Error> {
     let mut settings = Settings::new();
-    // With one thread the decoder uses the current one and starts none.
+    // With one thread, the decoder runs on this thread and starts no others.
     settings.set_n_threads(1);
     settings.set_max_frame_delay(1);
     settings.set_all_layers(false);
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_dear_filters_run_for_small_pictures_alone() {
+    fn expensive_filters_run_only_for_small_pictures() {
         let small: &[u8] = include_bytes!("../../vectors/avif/filtered.avif");
         let large: &[u8] = include_bytes!("../../vectors/avif_large/filtered.avif");
         let luma = |picture: &Picture| picture.plane(PlanarImageComponent::Y).to_vec();

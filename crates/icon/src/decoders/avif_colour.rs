@@ -1,32 +1,33 @@
-//! Converts the colours of an AVIF to sRGB: undoes its transfer function, maps the tones of HDR,
-//! and converts the primaries. The result is Chromium's within one level.
+//! Converts AVIF colours to sRGB: undoes the transfer function, maps HDR tones, and converts the
+//! primaries. The result equals Chromium's within one level.
 //!
-//! Only numbers of ITU-T H.273 (CICP) are considered; profiles are ignored (docs/decisions/0018).
-//! Powers are computed by the `libm` crate and not by the system, so that every machine writes the
-//! same pixels. Sources: ITU-T H.273, 8.1 and 8.2; ITU-R BT.2100 (PQ and HLG); SMPTE ST 2094-50
-//! (the operator that maps the tones around a reference white).
+//! Only ITU-T H.273 numbers (CICP) are considered; profiles are ignored (docs/decisions/0018). We
+//! compute powers with the `libm` crate instead of the system's library, so that every machine
+//! writes the same pixels. Sources: ITU-T H.273, 8.1 and 8.2; ITU-R BT.2100 (PQ and HLG); SMPTE ST
+//! 2094-50 (the operator that maps the tones around a reference white).
 
 use std::sync::LazyLock;
 
 use super::avif_stream::Colour;
 
-/// Luminance in nits of the reference white, which sRGB shows as white.
+/// Luminance of the reference white in nits. sRGB shows this as white.
 const REFERENCE_NITS: f64 = 203.0;
-/// Luminance in nits of the brightest pixel if the file does not declare it, and of HLG at 1.
+/// The brightest pixel's luminance in nits if the file does not declare it; for HLG the luminance
+/// at 1.
 const DEFAULT_PEAK_NITS: f64 = 1000.0;
 /// Maximum luminance in nits that PQ can express.
 const MAX_PQ_NITS: f64 = 10_000.0;
-/// Numbers of transfer functions.
+/// Numbers for transfer functions.
 const PQ: u16 = 16;
 const HLG: u16 = 18;
-/// Number of the matrix that follows from the primaries. Chromium converts no colours with it.
+/// The number for the matrix that follows from the primaries. Chromium converts no colours with it.
 const OF_PRIMARIES: u16 = 12;
-/// Number of the primaries of BT.2020, in which tones are mapped.
+/// The number for BT.2020 primaries, in which tones are mapped.
 const BT2020: u16 = 9;
-/// Steps of the table that encodes sRGB. A step is at most a fifth of a level.
+/// Steps in the table that encodes sRGB. A step is at most a fifth of a level.
 const STEPS: usize = 1 << 14;
 
-/// sRGB levels of linear values from 0 to 1 in [`STEPS`] equal steps.
+/// sRGB levels for linear values from 0 to 1 in [`STEPS`] equal steps.
 static LEVELS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let level = |step| {
         let linear = f64::from(step) / (STEPS - 1) as f64;
@@ -45,11 +46,11 @@ type Vector = [f64; 3];
 /// A matrix, row by row.
 type Matrix = [Vector; 3];
 
-/// The conversion of colours to sRGB.
+/// A conversion from a file's colours to sRGB.
 pub(crate) struct ToSrgb {
-    /// Linear values of the 256 levels; 1 is the reference white.
+    /// Linear values for the 256 levels; 1 is the reference white.
     linear: Vec<f64>,
-    /// The weights of the colours in luminance, if the transfer function is HLG.
+    /// How much each colour contributes to luminance, if the transfer function is HLG.
     luminance: Option<Vector>,
     to_srgb: Matrix,
     to_bt2020: Matrix,
@@ -57,16 +58,16 @@ pub(crate) struct ToSrgb {
 }
 
 impl ToSrgb {
-    /// Creates the conversion of pixels whose brightest has `peak_nits`, 0 if that is unknown. The
-    /// outer `None` means that the transfer function is not supported, the inner one that the
-    /// colours already are sRGB.
+    /// Creates the conversion for a picture whose brightest pixel has `peak_nits`, or 0 if this is
+    /// unknown. The outer `None` means that the transfer function is not supported, the inner one
+    /// that the colours already are sRGB.
     pub(crate) fn new(colour: Colour, peak_nits: u16) -> Option<Option<Self>> {
         let Colour { primaries, transfer, matrix, .. } = colour;
         if matrix == OF_PRIMARIES {
             return Some(None);
         }
         if matches!(transfer, 9..=12) {
-            // Logarithms and negative values, which Chromium rejects as well.
+            // Logarithmic functions and those with negative values. Chromium rejects these, too.
             return None;
         }
         let is_hdr = is_hdr(transfer);
@@ -91,7 +92,7 @@ impl ToSrgb {
         }))
     }
 
-    /// Converts the colours of RGBA pixels.
+    /// Converts RGBA pixels in place.
     pub(crate) fn apply(&self, rgba: &mut [u8]) {
         // Neighbours are often equal.
         let (mut last, mut result) = ([0; 3], self.converted([0; 3]));
@@ -108,7 +109,7 @@ impl ToSrgb {
     fn converted(&self, levels: [u8; 3]) -> [u8; 3] {
         let mut colour = levels.map(|level| self.linear[usize::from(level)]);
         if let Some(weights) = self.luminance {
-            // The scene's light becomes the display's by a gamma of 1.2 (BT.2100, table 5).
+            // A gamma of 1.2 converts scene light to display light (BT.2100, table 5).
             let light = libm::pow(dot(&weights, &colour).max(0.0), 0.2);
             colour = colour.map(|part| part * light * DEFAULT_PEAK_NITS / REFERENCE_NITS);
         }
@@ -134,7 +135,7 @@ struct Tones {
     peak: f64,
     /// The mapped reference white.
     white: f64,
-    /// The coefficients of t squared and of t on the curve, for both axes.
+    /// The curve's coefficients for t squared and for t, on both axes.
     x: (f64, f64),
     y: (f64, f64),
 }
@@ -144,7 +145,7 @@ impl Tones {
     fn new(peak: f64) -> Self {
         let headroom = libm::log2(peak) / libm::log2(DEFAULT_PEAK_NITS / REFERENCE_NITS);
         let white = 1.0 - 0.5 * headroom.min(1.0);
-        // The middle point of the curve is on the line that maps the tones below it.
+        // The curve's middle point lies on the line that maps the tones below it.
         let (x, y) = (0.35 + 0.65 / white, 0.35 * white + 0.65);
         Self {
             peak,
@@ -162,7 +163,7 @@ impl Tones {
             return 1.0;
         }
         let ((a, b), rise) = (self.x, tone - 1.0);
-        // The root of a * t * t + b * t - rise, in the form that also holds if a is 0.
+        // Solves a * t * t + b * t = rise, in the form that also holds if a is 0.
         let t = 2.0 * rise / (b + (b * b + 4.0 * a * rise).max(0.0).sqrt());
         self.y.0 * t * t + self.y.1 * t + self.white
     }
@@ -173,8 +174,8 @@ pub(crate) fn is_hdr(transfer: u16) -> bool {
     matches!(transfer, PQ | HLG)
 }
 
-/// Returns the linear value of an encoded one from 0 to 1. An unknown function is sRGB's, as are
-/// those of BT.709, BT.601 and BT.2020, which Chromium shows alike.
+/// Returns the linear value for an encoded value from 0 to 1. An unknown function is treated as
+/// sRGB. So are BT.709, BT.601 and BT.2020, because Chromium shows them in this way.
 fn linear(transfer: u16, value: f64) -> f64 {
     match transfer {
         4 => libm::pow(value, 2.2),
@@ -199,14 +200,14 @@ fn linear(transfer: u16, value: f64) -> f64 {
     }
 }
 
-/// Chromaticities x and y of red, green, blue and white.
+/// Chromaticities x and y for red, green, blue and white.
 type Chromaticities = [(f64, f64); 4];
 
 const D65: (f64, f64) = (0.3127, 0.3290);
 const ILLUMINANT_C: (f64, f64) = (0.310, 0.316);
 const SRGB: Chromaticities = [(0.64, 0.33), (0.30, 0.60), (0.15, 0.06), D65];
 
-/// Returns the chromaticities of primaries. `None` if they are BT.709's, which are sRGB's, or
+/// Returns the primaries' chromaticities. `None` if they are BT.709's, which are sRGB's, or
 /// unknown.
 fn chromaticities(primaries: u16) -> Option<Chromaticities> {
     Some(match primaries {
@@ -223,7 +224,7 @@ fn chromaticities(primaries: u16) -> Option<Chromaticities> {
     })
 }
 
-/// Returns the weights of red, green and blue in luminance. `None` as in [`chromaticities`].
+/// Returns how much red, green and blue contribute to luminance. `None` as in [`chromaticities`].
 pub(crate) fn luminance_weights(primaries: u16) -> Option<Vector> {
     to_xyz(primaries).map(|(matrix, _)| matrix[1])
 }
@@ -240,12 +241,12 @@ fn chromaticity_matrix([red, green, blue, white]: Chromaticities) -> Matrix {
     columns.map(|[r, g, b]| [r * amounts[0], g * amounts[1], b * amounts[2]])
 }
 
-/// Returns a white of luminance 1.
+/// Returns a white with luminance 1.
 fn xyz_of((x, y): (f64, f64)) -> Vector {
     [x / y, 1.0, (1.0 - x - y) / y]
 }
 
-/// Returns the matrix of Bradford that adapts colours from one white to another.
+/// Returns the Bradford matrix that adapts colours from one white to another.
 fn adaptation(from: (f64, f64), to: (f64, f64)) -> Matrix {
     const CONES: Matrix =
         [[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]];
@@ -270,7 +271,7 @@ fn times(one: &Matrix, other: &Matrix) -> Matrix {
     one.map(|row| columns.map(|column| dot(&row, &column)))
 }
 
-/// Returns the inverse of a matrix, by its cofactors. No matrix here is singular.
+/// Returns a matrix's inverse, by its cofactors. No matrix here is singular.
 fn inverse(m: &Matrix) -> Matrix {
     let minor = |row: usize, column: usize| {
         let at = |down: usize, right: usize| m[(row + down) % 3][(column + right) % 3];
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn srgb_and_what_is_unknown_are_left_alone_and_logarithms_are_refused() {
+    fn srgb_and_unknown_functions_are_unchanged_and_logarithms_rejected() {
         for (primaries, transfer) in [(1, 13), (2, 2), (1, 1), (0, 0), (255, 19), (3, 6), (1, 14)] {
             let colour = Colour { primaries, transfer, matrix: 0, full_range: true };
             assert!(ToSrgb::new(colour, 0).unwrap().is_none(), "{primaries} {transfer}");
@@ -307,8 +308,8 @@ mod tests {
     }
 
     #[test]
-    fn grey_is_as_chromium_shows_it() {
-        // Levels 0, 51, 102, ... 255 of grey, as Chromium 156 shows them.
+    fn grey_is_converted_as_in_chromium() {
+        // Grey levels 0, 51, 102, ... 255, as Chromium 156 shows them.
         let functions = [
             (4, [0, 48, 102, 154, 205, 255]),
             (5, [0, 27, 78, 134, 193, 255]),
@@ -335,13 +336,14 @@ mod tests {
             assert_eq!(shown(primaries, 13, 0, [99; 3]), [99; 3], "{primaries}");
         }
         assert_eq!(shown(9, 13, 0, [255, 0, 0]), [255, 0, 0]);
-        // By the matrices of CSS Color 4, where `color(display-p3 .2 .6 .4)` is this.
+        // Computed with the matrices in CSS Color 4: this is `color(display-p3 .2 .6 .4)`.
         assert_eq!(shown(12, 13, 0, [51, 153, 102]), [0, 156, 97]);
     }
 
     #[test]
-    fn a_declared_peak_leaves_more_of_the_range_to_the_rest() {
-        // 203 nits are white without a brighter pixel, half of it in a picture of 1,000 nits.
+    fn a_lower_declared_peak_makes_the_rest_brighter() {
+        // 203 nits are white if no pixel is brighter, and about half as bright in a picture with
+        // 1,000 nits.
         assert_eq!(shown(9, PQ, 203, [148; 3]), [255; 3]);
         let [default, ..] = shown(9, PQ, 0, [148; 3]);
         assert_eq!(shown(9, PQ, 1000, [148; 3]), [default; 3]);

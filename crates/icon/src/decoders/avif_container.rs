@@ -1,10 +1,10 @@
-//! Reads the container of an AVIF: the bytes of the colours and the opacity of its primary picture,
-//! the picture's size, and how it is cropped, rotated and mirrored.
+//! Reads an AVIF container: the bytes with the primary picture's colours and opacity, its size, and
+//! how it is cropped, rotated and mirrored.
 //!
-//! Invariants: every length is checked; the only allocations are lists shorter than the file.
-//! A selected layer, overlays, and sequences without a primary picture are rejected as unsupported.
+//! Invariants: every length is checked; the only allocations are lists shorter than the file. A
+//! selected layer, overlays, and sequences without a primary picture are rejected as unsupported.
 //! Colour profiles are ignored (docs/decisions/0018). Sources: ISO/IEC 14496-12 (boxes), 23008-12
-//! (HEIF), AV1 Image File Format 1.1. Does not depend on AV1 or pixels.
+//! (HEIF), AV1 Image File Format 1.1. This does not depend on AV1 or pixels.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,17 @@ use super::{
     avif_stream::Colour,
 };
 
-/// Maximum number of a picture's auxiliary pictures that are checked for its opacity.
+/// Maximum auxiliary pictures that are checked for a picture's opacity.
 const MAX_AUXILIARY: usize = 16;
-/// Maximum number of a picture's tiles, because the file's boxes are walked for each.
+/// Maximum tiles per picture, because the file's boxes are walked for each tile.
 const MAX_TILES: usize = 64;
-/// The names by which an auxiliary picture declares that it is opacity.
+/// The names that declare an auxiliary picture to be opacity.
 const OPACITY: [&[u8]; 2] =
     [b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", b"urn:mpeg:hevc:2015:auxid:1\0"];
 /// The layer selection that decodes all layers and shows the last one.
 const ALL_LAYERS: u16 = 0xFFFF;
 
-/// The reason why the primary picture of a file cannot be decoded.
+/// The reason why a file's primary picture cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The file violates the format or ends too early.
@@ -32,7 +32,7 @@ pub(crate) enum Refusal {
     Unsupported,
 }
 
-/// The primary picture of a file.
+/// A file's primary picture.
 #[derive(Debug)]
 pub(crate) struct Primary<'a> {
     /// The colours.
@@ -43,14 +43,14 @@ pub(crate) struct Primary<'a> {
     pub(crate) is_premultiplied: bool,
 }
 
-/// A picture of a file: one bitstream, or several in a grid.
+/// A picture: one bitstream, or several in a grid.
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
     /// The item's number.
     id: u32,
     /// The item's properties.
     pub(crate) properties: Properties,
-    /// Number of tiles per row, at least 1.
+    /// Tiles per row, at least 1.
     pub(crate) columns: usize,
     /// The tiles, row by row, at least one.
     pub(crate) tiles: Vec<Tile<'a>>,
@@ -61,9 +61,9 @@ pub(crate) struct Item<'a> {
 pub(crate) struct Tile<'a> {
     /// The item's number.
     id: u32,
-    /// Width and height in pixels, equal for all tiles of a picture.
+    /// Width and height in pixels. All tiles in a picture have equal sides.
     pub(crate) sides: (u32, u32),
-    /// The parts of the bitstream, in order.
+    /// The bitstream's parts, in order.
     extents: Vec<&'a [u8]>,
 }
 
@@ -79,26 +79,26 @@ impl Tile<'_> {
 pub(crate) struct Properties {
     /// Width and height in pixels, as stored.
     pub(crate) sides: Option<(u32, u32)>,
-    /// Meaning of the samples. It overrides that in the bitstream.
+    /// The samples' meaning. This overrides the bitstream's.
     pub(crate) colour: Option<Colour>,
-    /// True if a colour profile says what the colours mean.
+    /// True if a colour profile defines the colours.
     pub(crate) has_profile: bool,
-    /// Luminance in nits of the brightest pixel, 0 if unknown.
+    /// The brightest pixel's luminance in nits, 0 if unknown.
     pub(crate) peak_nits: u16,
-    /// The operating point (`a1op`) that selects the layers of the bitstream.
+    /// The operating point (`a1op`) that selects the bitstream's layers.
     pub(crate) operating_point: u8,
-    /// The part that is shown (`clap`): width, height, and the offset of its centre, each as
-    /// numerator and denominator.
+    /// The part that is shown (`clap`): width, height, and its centre's offset, each as numerator
+    /// and denominator.
     pub(crate) aperture: Option<[(u32, u32); 4]>,
     /// Counterclockwise quarter turns, after cropping.
     pub(crate) turns: u8,
-    /// The axis of mirroring, after rotation: 0 exchanges top and bottom, 1 left and right.
+    /// The mirror axis, after rotation: 0 exchanges top and bottom, 1 left and right.
     pub(crate) mirror: Option<u8>,
     has_configuration: bool,
     is_opacity: bool,
 }
 
-/// Finds the primary picture of a file.
+/// Finds a file's primary picture.
 pub(crate) fn primary(bytes: &[u8]) -> Result<Primary<'_>, Refusal> {
     let meta = Reader(bytes).find_box(b"meta");
     let meta = meta.ok_or_else(|| without_primary(bytes, "no meta box"))?;
@@ -112,7 +112,7 @@ pub(crate) fn primary(bytes: &[u8]) -> Result<Primary<'_>, Refusal> {
     Ok(Primary { colour, alpha, is_premultiplied })
 }
 
-/// Returns the error for a file without a primary picture, which may be a sequence of pictures.
+/// Returns the error for a file without a primary picture. Such a file may be a picture sequence.
 fn without_primary(bytes: &[u8], reason: &'static str) -> Refusal {
     match Reader(bytes).find_box(b"moov") {
         Some(_) => Refusal::Unsupported,
@@ -120,18 +120,18 @@ fn without_primary(bytes: &[u8], reason: &'static str) -> Refusal {
     }
 }
 
-/// The boxes that describe the items of a file.
+/// The boxes that describe a file's items.
 struct Meta<'a> {
     file: &'a [u8],
     primary: Option<u32>,
-    /// The body of `idat`, which may contain items.
+    /// The `idat` box's body, which may contain items.
     data: &'a [u8],
     locations: &'a [u8],
     information: &'a [u8],
     references: &'a [u8],
-    /// The boxes of `ipco`, to which items refer by number.
+    /// The boxes in `ipco`, to which items refer by number.
     properties: Vec<(Name, &'a [u8])>,
-    /// The bodies of all `ipma`.
+    /// The bodies of all `ipma` boxes.
     associations: Vec<&'a [u8]>,
 }
 
@@ -167,7 +167,7 @@ impl<'a> Meta<'a> {
     }
 
     /// Reads everything about a picture except its pixels. `others` are the sides of the picture
-    /// that it belongs to, which it uses if it declares none.
+    /// that it belongs to. They are used if it declares none.
     fn item(&self, id: u32, others: Option<(u32, u32)>) -> Result<Item<'a>, Refusal> {
         let kind = self.kind(id).ok_or(Refusal::Corrupt("an item without type"))?;
         let properties = self.properties_of(id)?;
@@ -192,7 +192,7 @@ impl<'a> Meta<'a> {
         Ok(Tile { id, sides, extents: self.extents(id)? })
     }
 
-    /// Reads a grid: the number of tiles per row, and the tiles.
+    /// Reads a grid: how many tiles it has per row, and the tiles.
     fn grid(&self, id: u32, properties: &Properties) -> Result<(usize, Vec<Tile<'a>>), Refusal> {
         let grid = Grid::read(&self.extents(id)?.concat());
         let Grid { columns, rows, sides } = grid.ok_or(Refusal::Corrupt("an unreadable grid"))?;
@@ -214,7 +214,7 @@ impl<'a> Meta<'a> {
         let (width, height) = tiles[0].sides;
         let covers = |side: u32, tiles: usize, whole: u32| {
             let others = u64::from(side) * (tiles as u64 - 1);
-            // The last tile of a row or column may be cropped, but has at least a pixel in the
+            // The last tile in a row or column may be cropped, but has at least a pixel in the
             // picture.
             (others + 1..=others + u64::from(side)).contains(&u64::from(whole))
         };
@@ -225,7 +225,7 @@ impl<'a> Meta<'a> {
         if is_whole { Ok((columns, tiles)) } else { Err(Refusal::Corrupt("tiles that do not fit")) }
     }
 
-    /// Finds the opacity of a picture.
+    /// Finds a picture's opacity.
     fn alpha_of(&self, colour: &Item<'_>) -> Result<Option<Item<'a>>, Refusal> {
         let auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == colour.id);
         for (from, _) in auxiliary.take(MAX_AUXILIARY) {
@@ -238,10 +238,10 @@ impl<'a> Meta<'a> {
         if colour.tiles.iter().any(|tile| tile.id == colour.id) {
             return Ok(None);
         }
-        // Each tile of a grid may have an opacity of its own.
+        // Each tile in a grid may have its own opacity.
         let mut tiles = Vec::new();
         for tile in &colour.tiles {
-            // Only the first auxiliary picture of each, because all boxes are walked for it.
+            // We try only the first auxiliary picture for each tile, because this walks all boxes.
             let mut auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == tile.id);
             let Some((id, _)) = auxiliary.next() else { continue };
             let properties = self.properties_of(id)?;
@@ -261,7 +261,7 @@ impl<'a> Meta<'a> {
         Ok(Some(Item { id: tiles[0].id, properties, columns: colour.columns, tiles }))
     }
 
-    /// Returns the type of an item. `Some(None)` if the item is protected.
+    /// Returns an item's type. `Some(None)` if the item is protected.
     fn kind(&self, id: u32) -> Option<Option<Name>> {
         let mut reader = Reader(self.information);
         let (version, _) = reader.version_and_flags()?;
@@ -276,7 +276,7 @@ impl<'a> Meta<'a> {
         reader.boxes().filter(|(name, _)| name == b"infe").find_map(|(_, body)| entry(Reader(body)))
     }
 
-    /// Iterates over the references of a kind, as pairs of source and target item.
+    /// Iterates over the references of one kind, as pairs: source and target item.
     fn references(&self, kind: Name) -> impl Iterator<Item = (u32, u32)> {
         let mut reader = Reader(self.references);
         let is_long = reader.version_and_flags().is_some_and(|(version, _)| version > 0);
@@ -289,7 +289,7 @@ impl<'a> Meta<'a> {
         })
     }
 
-    /// Reads the properties of an item.
+    /// Reads an item's properties.
     fn properties_of(&self, id: u32) -> Result<Properties, Refusal> {
         let mut properties = Properties::default();
         for association in &self.associations {
@@ -305,7 +305,7 @@ impl<'a> Meta<'a> {
         Ok(properties)
     }
 
-    /// Finds the parts of the file that contain an item.
+    /// Finds the parts in the file that contain an item.
     fn extents(&self, id: u32) -> Result<Vec<&'a [u8]>, Refusal> {
         let unreadable = Refusal::Corrupt("unreadable locations");
         let location = Location::find(self.locations, id).ok_or(unreadable)?;
@@ -332,11 +332,11 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// The body of an item of the type `grid`.
+/// The body of an item with type `grid`.
 struct Grid {
     columns: usize,
     rows: usize,
-    /// Width and height of the picture in pixels.
+    /// The picture's width and height in pixels.
     sides: (u32, u32),
 }
 
@@ -351,7 +351,7 @@ impl Grid {
     }
 }
 
-/// Reads the properties of an item, by their number from 1, and whether each is essential.
+/// Reads an item's properties, by their number from 1, and whether each is essential.
 fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
     let mut reader = Reader(body);
     let (version, flags) = reader.version_and_flags()?;
@@ -417,12 +417,12 @@ impl Properties {
     }
 }
 
-/// The location of an item.
+/// An item's location.
 struct Location {
     /// 0: in the file, 1: in `idat`.
     method: u16,
     base: u64,
-    /// Offset and length of each part.
+    /// Offset and length for each part.
     extents: Vec<(u64, u64)>,
 }
 
@@ -436,7 +436,7 @@ impl Location {
         let (base_bytes, index_bytes) =
             (more_sizes >> 4, if has_method { more_sizes & 15 } else { 0 });
         if length_bytes == 0 {
-            // Otherwise millions of extents could take no bytes here.
+            // Otherwise millions of empty extents could fit here.
             return None;
         }
         for _ in 0..reader.id(version > 1)? {

@@ -1,13 +1,13 @@
-//! Converts luma and chroma of an AV1 picture to red, green and blue, in integers.
+//! Converts an AV1 picture's luma and chroma to red, green and blue, in integers.
 //!
-//! Chromium converts 8 bits with libyuv, whose factors have six bits of fraction and end at 2. This
-//! makes blue of a limited range too weak by up to 10 levels. This module uses the same factors.
-//! Deeper samples, and matrices that libyuv does not convert, are converted exactly, as in
-//! Chromium. Sources: ITU-T H.273, 8.3; libyuv `row_common.cc`.
+//! Chromium converts 8 bits with libyuv, whose factors have six fraction bits and end at 2. This
+//! makes blue too weak by up to 10 levels in a limited range. We use the same factors. Deeper
+//! samples, and matrices that libyuv does not convert, are converted exactly, as in Chromium.
+//! Sources: ITU-T H.273, 8.3; libyuv `row_common.cc`.
 
 use super::avif_colour::luminance_weights;
 
-/// Bits of the fraction of exact factors. The largest sum is below 1,100 levels.
+/// Fraction bits in exact factors. The largest sum is below 1,100 levels.
 const FRACTION: u32 = 20;
 const PARTS_A_LEVEL: f64 = 255.0 * (1 << FRACTION) as f64;
 
@@ -18,20 +18,21 @@ pub(crate) enum Matrix {
     Identity,
     /// Chroma is the difference to green (YCgCo).
     GreenDifference,
-    /// Chroma is the difference of blue and red to luma, which is a weighted sum.
+    /// Luma is a weighted sum over the colours; chroma is the difference between blue or red and
+    /// luma.
     Weighted(Weights),
 }
 
-/// The weights of red and blue in luma.
+/// How much red and blue contribute to luma.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Weights {
     red: f64,
     blue: f64,
-    /// The factors of libyuv for the full range and for the limited one, if it has them.
+    /// libyuv's factors for the full range and for the limited one, if it has them.
     libyuv: Option<[Libyuv; 2]>,
 }
 
-/// The factors of libyuv. In its names: YG, YB, UB, UG, VG, VR.
+/// Factors in libyuv, where they are named YG, YB, UB, UG, VG, VR.
 type Libyuv = [i32; 6];
 
 const BT709: Weights = Weights {
@@ -53,7 +54,7 @@ const FCC: Weights = Weights { red: 0.3, blue: 0.11, libyuv: None };
 const SMPTE240: Weights = Weights { red: 0.212, blue: 0.087, libyuv: None };
 
 impl Matrix {
-    /// Returns the matrix with a number in ITU-T H.273; 12 selects the matrix of the primaries. An
+    /// Returns the matrix with a number in ITU-T H.273; 12 selects the primaries' matrix. An
     /// unspecified matrix is BT.601, as in libavif. `None` if it is not supported.
     pub(crate) fn numbered(matrix: u16, primaries: u16) -> Option<Self> {
         Some(Self::Weighted(match (matrix, primaries) {
@@ -73,20 +74,20 @@ impl Matrix {
     }
 }
 
-/// The conversion of samples with some depth and range to levels of 8 bits.
+/// A conversion from samples with some depth and range to 8-bit levels.
 #[derive(Debug)]
 pub(crate) struct Conversion {
-    /// The contribution of each luma value to all colours, plus half a level for rounding.
+    /// Each luma value's contribution to all colours, plus half a level for rounding.
     luma: Vec<i32>,
-    /// The neutral value, which is subtracted from a chroma sample.
+    /// The neutral value. It is subtracted from each chroma sample.
     grey: i32,
-    /// For red, green and blue: the factors of both chroma planes, and 1 or 0 for luma.
+    /// For red, green and blue: the factors for both chroma planes, and 1 or 0 for luma.
     factors: [[i32; 3]; 3],
     fraction: u32,
 }
 
 impl Conversion {
-    /// Creates the conversion of samples with `depth` bits, which is 8, 10 or 12.
+    /// Creates a conversion for samples with `depth` bits: 8, 10 or 12.
     pub(crate) fn new(matrix: Matrix, depth: usize, full_range: bool) -> Self {
         if let Matrix::Weighted(Weights { libyuv: Some(tables), .. }) = matrix
             && depth == 8
@@ -99,8 +100,7 @@ impl Conversion {
         } else {
             (16 << more, 219 << more, 224 << more)
         };
-        // Each result is a single rounded quotient of a few products, which is equal on every
-        // machine.
+        // Each result is one rounded quotient of a few products. This is equal on every machine.
         let parts =
             |factor: f64, steps: i32| (factor * PARTS_A_LEVEL / f64::from(steps)).round() as i32;
         let (whole, one) = (parts(1.0, luma_steps), parts(1.0, chroma_steps));
@@ -128,7 +128,7 @@ impl Conversion {
         }
     }
 
-    /// Converts one sample of each plane to red, green and blue.
+    /// Converts one sample per plane to red, green and blue.
     pub(crate) fn rgb(&self, y: i32, u: i32, v: i32) -> [u8; 3] {
         let (u, v) = (u - self.grey, v - self.grey);
         let luma = self.luma(y);
@@ -139,7 +139,7 @@ impl Conversion {
         })
     }
 
-    /// Converts a sample of a picture with luma only.
+    /// Converts a sample in a picture with luma only.
     pub(crate) fn grey(&self, y: i32) -> u8 {
         (self.luma(y) >> self.fraction).clamp(0, 255) as u8
     }
@@ -177,8 +177,8 @@ mod tests {
     }
 
     #[test]
-    fn primary_colours_come_back() {
-        // Red in BT.709 of 10 bits and a limited range, by H.273.
+    fn primary_colours_round_trip() {
+        // Red in BT.709 with 10 bits and a limited range, by H.273.
         let matrix = Matrix::numbered(1, 1).unwrap();
         let conversion = Conversion::new(matrix, 10, false);
         assert_eq!(conversion.rgb(250, 409, 960), [255, 0, 0]);
@@ -186,7 +186,7 @@ mod tests {
         let conversion = Conversion::new(Matrix::GreenDifference, 8, true);
         assert_eq!(conversion.rgb(128, 255, 128), [1, 255, 1]);
         assert_eq!(Matrix::numbered(14, 9), None);
-        // The weights of Display P3 (CSS Color 4).
+        // The luma weights for Display P3 (CSS Color 4).
         let Some(Matrix::Weighted(p3)) = Matrix::numbered(12, 12) else { panic!("no weights") };
         assert!((p3.red - 0.2290).abs() < 1e-4 && (p3.blue - 0.0793).abs() < 1e-4, "{p3:?}");
         assert_eq!(Matrix::numbered(12, 9), Matrix::numbered(9, 1));

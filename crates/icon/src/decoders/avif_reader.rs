@@ -1,8 +1,9 @@
-//! Bounds-checked reads of the boxes of an ISO base media file (ISO/IEC 14496-12), and of bits.
+//! Reads boxes in an ISO base media file (ISO/IEC 14496-12), and bits, with checked bounds.
 //!
-//! Each read returns `None` if the bytes end too early. Does not depend on the meaning of boxes.
+//! Each read returns `None` if the bytes end too early. This does not depend on what the boxes
+//! mean.
 
-/// The name of a box.
+/// A box's name.
 pub(crate) type Name = [u8; 4];
 
 /// Reads big-endian numbers from the front of a byte slice.
@@ -10,7 +11,7 @@ pub(crate) type Name = [u8; 4];
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Reads an array of bytes.
+    /// Reads an array with `COUNT` bytes.
     pub(crate) fn array<const COUNT: usize>(&mut self) -> Option<[u8; COUNT]> {
         let (array, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -32,7 +33,7 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Reads a number of 0, 4 or 8 bytes. `None` for any other length.
+    /// Reads a number with 0, 4 or 8 bytes. `None` for any other length.
     pub(crate) fn sized(&mut self, bytes: u8) -> Option<u64> {
         match bytes {
             0 => Some(0),
@@ -42,12 +43,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an item's number, which has 32 bits if `is_long`, otherwise 16.
+    /// Reads an item's number. This has 32 bits if `is_long`, otherwise 16.
     pub(crate) fn id(&mut self, is_long: bool) -> Option<u32> {
         if is_long { self.u32() } else { self.u16().map(u32::from) }
     }
 
-    /// Reads version and flags, which start a full box.
+    /// Reads version and flags. These start a full box.
     pub(crate) fn version_and_flags(&mut self) -> Option<(u8, u32)> {
         let [version, flags @ ..] = self.array::<4>()?;
         Some((version, u32::from_be_bytes([0, flags[0], flags[1], flags[2]])))
@@ -78,7 +79,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads bits, the most significant bit of each byte first.
+/// Reads bits, starting with each byte's most significant bit.
 #[derive(Debug)]
 pub(crate) struct Bits<'a> {
     bytes: &'a [u8],
@@ -86,7 +87,7 @@ pub(crate) struct Bits<'a> {
 }
 
 impl<'a> Bits<'a> {
-    /// Starts at the first bit of `bytes`.
+    /// Starts at the first bit in `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
@@ -99,7 +100,7 @@ impl<'a> Bits<'a> {
         Some(bit == 1)
     }
 
-    /// Reads a number of up to 32 bits.
+    /// Reads a number with up to 32 bits.
     pub(crate) fn number(&mut self, bits: u32) -> Option<u32> {
         let mut number = 0;
         for _ in 0..bits {
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_are_read_whole_or_not() {
+    fn truncated_boxes_are_not_read() {
         let long = b"\0\0\0\x01long\0\0\0\0\0\0\0\x12xy\0\0\0\0lastz";
         assert_eq!(Reader(long).find_box(b"long"), Some(b"xy".as_slice()));
         assert_eq!(Reader(long).find_box(b"last"), Some(b"z".as_slice()));

@@ -1,14 +1,14 @@
-//! Converts the planes of a decoded AV1 picture to RGBA.
+//! Converts the planes in a decoded AV1 picture to RGBA.
 //!
 //! Subsampled chroma is interpolated linearly between centred samples, as in libyuv, with which
-//! Chromium draws AVIF. Like libyuv, it ignores the declared position of chroma samples.
+//! Chromium draws AVIF. Like libyuv, we ignore the declared position of chroma samples.
 
 use re_rav1d::{Picture, PixelLayout, PlanarImageComponent, Plane};
 
 use super::avif_matrix::{Conversion, Matrix};
 use crate::pixels::divide_by_alpha;
 
-/// A plane of a picture whose samples are read by row.
+/// A plane whose samples are read by row.
 struct Rows {
     plane: Plane,
     stride: usize,
@@ -56,7 +56,7 @@ impl Rows {
 struct Chroma {
     rows: Rows,
     layout: PixelLayout,
-    /// True if a sample is repeated instead of being interpolated.
+    /// True if a sample is repeated, not interpolated.
     is_repeated: bool,
     near: Vec<i32>,
     far: Vec<i32>,
@@ -66,13 +66,13 @@ impl Chroma {
     fn new(picture: &Picture, component: PlanarImageComponent, is_hdr: bool) -> Self {
         let rows = Rows::new(picture, component);
         let layout = picture.pixel_layout();
-        // libyuv, by which Chromium converts all but HDR, does not interpolate the quarter chroma
-        // of 12 bits.
+        // Chromium converts everything except HDR with libyuv, and this does not interpolate 12-bit
+        // quarter chroma.
         let is_repeated = layout == PixelLayout::I420 && picture.bit_depth() == 12 && !is_hdr;
         Self { rows, layout, is_repeated, near: Vec::new(), far: Vec::new() }
     }
 
-    /// Reads `width` samples for row `y` of the picture.
+    /// Reads `width` samples for the picture's row `y`.
     fn read(&mut self, y: usize, width: usize, samples: &mut Vec<i32>) {
         if self.layout == PixelLayout::I444 {
             return self.rows.read(y, samples);
@@ -96,8 +96,8 @@ impl Chroma {
             self.rows.read(y, &mut self.near);
         }
         let shift = if self.layout == PixelLayout::I420 { 4 } else { 2 };
-        // libyuv, which converts 8 bits, does not interpolate the last column. With an even number
-        // of columns nothing needs to be interpolated there.
+        // libyuv, which converts 8 bits, does not interpolate the last column. If the column count
+        // is even, this column needs no interpolation anyway.
         let last = self.near.len() - 1;
         let apart = if self.rows.is_deep { width } else { width - 1 };
         samples.clear();
@@ -152,7 +152,7 @@ pub(crate) fn rgba(
     Some(rgba)
 }
 
-/// Returns the opacity of each pixel: the luma of a picture.
+/// Returns each pixel's opacity: a picture's luma.
 pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
     let luma = Rows::new(picture, PlanarImageComponent::Y);
     let conversion = Conversion::new(Matrix::Identity, picture.bit_depth(), full_range);
@@ -165,7 +165,7 @@ pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
     opacity
 }
 
-/// Sets the opacity of `rgba`, and divides premultiplied colours by it.
+/// Sets the opacity in `rgba`, and divides premultiplied colours by it.
 pub(crate) fn add_opacity(rgba: &mut [u8], opacity: &[u8], is_premultiplied: bool) {
     for (pixel, &opacity) in rgba.as_chunks_mut::<4>().0.iter_mut().zip(opacity) {
         pixel[3] = opacity;

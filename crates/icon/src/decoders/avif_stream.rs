@@ -5,49 +5,49 @@
 
 use super::avif_reader::{Bits, Reader};
 
-/// The types of OBUs that are distinguished.
+/// OBU types that are distinguished.
 const SEQUENCE_HEADER: u8 = 1;
 const FRAME_HEADER: u8 = 3;
 const FRAME: u8 = 6;
 const METADATA: u8 = 5;
-/// A copy of a frame header, which decoders treat as a frame header if none is pending.
+/// A copied frame header. Decoders treat this as a frame header if none is pending.
 const REDUNDANT_FRAME_HEADER: u8 = 7;
-/// The number for an unknown colour property of a sequence.
+/// The number for a sequence's colour property if it is unknown.
 const UNSPECIFIED: u16 = 2;
 
-/// Properties of a bitstream that are known without decoding it.
+/// A bitstream's properties that are known without decoding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stream {
-    /// The first sequence header, with the most expensive chroma of all sequence headers.
+    /// The first sequence header, but with the most expensive chroma from all sequence headers.
     pub(crate) sequence: Sequence,
-    /// Maximum width of a frame in pixels, over all sequence headers.
+    /// Maximum frame width in pixels, over all sequence headers.
     pub(crate) max_width: u32,
-    /// Maximum height of a frame in pixels, over all sequence headers.
+    /// Maximum frame height in pixels, over all sequence headers.
     pub(crate) max_height: u32,
     /// Maximum width and height that a frame header can express, over all sequence headers.
     pub(crate) codable_width: u64,
     pub(crate) codable_height: u64,
-    /// Number of frame headers and copies of them. Each may make the decoder decode or copy a
+    /// How many frame headers and copies there are. Each may make the decoder decode or copy a
     /// picture.
     pub(crate) frames: u32,
 }
 
-/// The fields of a sequence header that are used.
+/// The sequence header fields that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sequence {
-    /// Maximum width of a frame in pixels.
+    /// Maximum frame width in pixels.
     pub(crate) width: u32,
-    /// Maximum height of a frame in pixels.
+    /// Maximum frame height in pixels.
     pub(crate) height: u32,
-    /// Bits in which a frame header has a width and a height, at most 16.
+    /// Bits for width and for height in a frame header, at most 16.
     side_bits: (u32, u32),
-    /// Meaning of the samples.
+    /// The samples' meaning.
     pub(crate) colour: Colour,
     /// Chroma subsampling.
     pub(crate) chroma: Chroma,
 }
 
-/// Amount of chroma in a picture, the most expensive kind last.
+/// How much chroma a picture has, the most expensive kind last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Chroma {
     /// Luma only.
@@ -58,21 +58,21 @@ pub(crate) enum Chroma {
     Whole,
 }
 
-/// Meaning of samples, by numbers in ITU-T H.273.
+/// The samples' meaning, as numbers in ITU-T H.273.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Colour {
-    /// Chromaticities of red, green and blue.
+    /// Primaries: the chromaticities for red, green and blue.
     pub(crate) primaries: u16,
     /// Transfer function.
     pub(crate) transfer: u16,
     /// Matrix coefficients.
     pub(crate) matrix: u16,
-    /// True if samples use all values of their bits.
+    /// True if samples use the full range that their bits allow.
     pub(crate) full_range: bool,
 }
 
-/// Walks over the OBUs up to a truncated one, where the decoder also stops. `None` if there is no
-/// sequence header, or one cannot be read.
+/// Walks over the OBUs up to a truncated one. The decoder stops there, too. `None` if there is no
+/// sequence header, or if one cannot be read.
 pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
     let mut found: Option<Stream> = None;
     let mut frames = 0_u32;
@@ -170,7 +170,7 @@ fn sequence(body: &[u8]) -> Option<Sequence> {
     Some(Sequence { width, height, side_bits, colour, chroma })
 }
 
-/// Skips the timing information and operating points of a sequence header.
+/// Skips the timing information and operating points in a sequence header.
 fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
     let mut delay_bits = None;
     if bits.flag()? {
@@ -205,7 +205,7 @@ fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Skips a number in the variable-length code of 4.10.3.
+/// Skips a number in the variable-length code from 4.10.3.
 fn skip_uvlc(bits: &mut Bits<'_>) -> Option<()> {
     let mut zeros = 0;
     while !bits.flag()? {
@@ -217,7 +217,7 @@ fn skip_uvlc(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Skips the tools that exist only in sequences of several frames.
+/// Skips the tools that exist only in sequences with several frames.
 fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     bits.number(4)?;
     let has_order = bits.flag()?;

@@ -1,8 +1,8 @@
-//! Decodes Windows bitmaps: the device-independent bitmap (DIB) of BMP files and of ICO entries.
+//! Decodes Windows bitmaps: the device-independent bitmap (DIB) in BMP files and ICO entries.
 //!
-//! Handles the headers (12, 16 to 64, 40, 52, 56, 108 and 124 bytes), colour masks, palette and
-//! pixel offset. Invariant: nothing is allocated for sides above the limit. Sources: MS-WMF 2.2.2,
-//! and the way browsers show the files of bmpsuite.
+//! This handles the headers (12, 16 to 64, 40, 52, 56, 108 and 124 bytes), colour masks, palette
+//! and pixel offset. Invariant: nothing is allocated for sides above the limit. Sources: MS-WMF
+//! 2.2.2, and the way in which browsers show the bmpsuite files.
 
 use super::dib_rows::{DibRows, decode_rle, decode_rows};
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
     work::Work,
 };
 
-/// Storage format of the pixels.
+/// How pixels are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DibStorage {
-    /// Uncompressed rows of 1, 2, 4, 8, 16, 24 or 32 bits per pixel.
+    /// Uncompressed rows with 1, 2, 4, 8, 16, 24 or 32 bits per pixel.
     Rows,
     /// Run-length encoding with 4 bits per pixel.
     Rle4,
@@ -23,23 +23,23 @@ pub(crate) enum DibStorage {
     Rle8,
 }
 
-/// The checked fields of a DIB header.
+/// The checked fields in a DIB header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DibHeader {
     /// Width in pixels.
     pub(crate) width: u32,
-    /// Number of rows. In an ICO entry it is twice the height, because it includes the mask.
+    /// Rows in the bitmap. In an ICO entry this is twice the height, because it includes the mask.
     pub(crate) height: u32,
     /// True if the top row is stored first.
     pub(crate) top_down: bool,
     /// Bits per pixel.
     pub(crate) bits: u32,
-    /// Storage format of the pixels.
+    /// How the pixels are stored.
     pub(crate) storage: DibStorage,
-    /// The bits of red, green, blue and alpha in a pixel of 16 or 32 bits. Alpha is 0 if there is
-    /// no alpha channel.
+    /// The bits for red, green, blue and alpha in a pixel with 16 or 32 bits. Alpha is 0 if there
+    /// is no alpha channel.
     masks: [u32; 4],
-    /// The bits of alpha if the bitmap is an entry of an ICO.
+    /// The alpha bits if the bitmap is an ICO entry.
     icon_alpha: u32,
     palette_at: usize,
     palette_entry_bytes: usize,
@@ -48,14 +48,14 @@ pub(crate) struct DibHeader {
 
 /// A decoded DIB.
 pub(crate) struct DibPicture {
-    /// RGBA of all rows. Missing rows are transparent.
+    /// RGBA for all rows. Missing rows are transparent.
     pub(crate) rgba: Vec<u8>,
-    /// Number of rows that the file contains, in its order.
+    /// Rows that the file contains, in its order.
     pub(crate) came: usize,
 }
 
 impl DibHeader {
-    /// Parses the header at the start of `dib`. Returns `None` if it is truncated or unknown.
+    /// Parses the header at the start of `dib`. `None` if it is truncated or unknown.
     pub(crate) fn parse(dib: &[u8]) -> Option<Self> {
         let header_bytes = read_u32(dib, 0)? as usize;
         if header_bytes == 12 {
@@ -64,10 +64,10 @@ impl DibHeader {
         if !(16..=128).contains(&header_bytes) {
             return None;
         }
-        // The headers of 40, 52, 56, 108 and 124 bytes are those of Windows. In the others, which
-        // are OS/2's, the number for masks stands for Huffman coding.
+        // Windows headers have 40, 52, 56, 108 or 124 bytes. The others are OS/2's, and there the
+        // number for masks stands for Huffman coding.
         let is_windows = matches!(header_bytes, 40 | 52 | 56 | 108 | 124);
-        // Fields beyond the end of a short OS/2 2.x header count as 0.
+        // A short OS/2 2.x header lacks fields at its end. They count as 0.
         let field = |at: usize| if at + 4 <= header_bytes { read_u32(dib, at) } else { Some(0) };
         let (width, height) = (read_u32(dib, 4)?.cast_signed(), read_u32(dib, 8)?.cast_signed());
         let bits = u32::from(read_u16(dib, 14)?);
@@ -82,8 +82,8 @@ impl DibHeader {
         let has_fields = matches!(compression, 3 | 6);
         let masks_inside = has_fields && header_bytes >= 52;
         let alpha_known = compression == 6 || header_bytes >= 56;
-        // Chromium uses this mask without compression as well: in an ICO as it is, in a BMP as a
-        // flag for the fourth byte, and only from the fourth version of the header on.
+        // Chromium also uses this mask without compression: in an ICO as it is, in a BMP as a flag
+        // for the fourth byte, and only if the header has at least its fourth version.
         let declared =
             if is_windows && header_bytes >= 56 { Some(read_u32(dib, 52)?) } else { None };
         let fourth_byte = 0xFF00_0000;
@@ -121,7 +121,7 @@ impl DibHeader {
         })
     }
 
-    /// Parses a BITMAPCOREHEADER of OS/2 1.x: sides of 16 bits, palette entries of 3 bytes.
+    /// Parses an OS/2 1.x BITMAPCOREHEADER: 16-bit sides, 3-byte palette entries.
     fn parse_core(dib: &[u8]) -> Option<Self> {
         let bits = u32::from(read_u16(dib, 10)?);
         if !matches!(bits, 1 | 2 | 4 | 8 | 16 | 24 | 32) {
@@ -145,13 +145,13 @@ impl DibHeader {
         })
     }
 
-    /// Returns the offset of the first byte after the palette, where pixels start by default.
+    /// Returns the offset of the first byte after the palette. Pixels start there by default.
     pub(crate) fn end(&self) -> usize {
         self.palette_at
             .saturating_add(self.palette_entries.saturating_mul(self.palette_entry_bytes))
     }
 
-    /// Reads the palette as RGB, up to the end of the bytes. Pixels may begin inside it.
+    /// Reads the palette as RGB, up to the last byte. Pixels may start inside it.
     fn palette(&self, dib: &[u8]) -> Vec<[u8; 3]> {
         let end = self.end().min(dib.len());
         let bytes = dib.get(self.palette_at..end).unwrap_or_default();
@@ -159,8 +159,8 @@ impl DibHeader {
         entries.map(|entry| [entry[2], entry[1], entry[0]]).collect()
     }
 
-    /// Returns this header as that of an ICO entry, where 32-bit pixels have alpha in their fourth
-    /// byte unless a mask says otherwise. `None` if alpha shares bits with a colour.
+    /// Returns this header as an ICO entry's. In an ICO, 32-bit pixels have alpha in their fourth
+    /// byte unless a mask specifies otherwise. `None` if alpha shares bits with a colour.
     pub(crate) fn in_icon(mut self) -> Option<Self> {
         let [red, green, blue, _] = self.masks;
         self.masks[3] = self.icon_alpha;
@@ -204,10 +204,10 @@ impl DibHeader {
     }
 }
 
-/// Bytes of a BMP's file header, which precedes the DIB.
+/// Size in bytes of a BMP's file header. This precedes the DIB.
 const FILE_HEADER_BYTES: usize = 14;
 
-/// Reads the sides of a BMP file from its header.
+/// Reads a BMP file's sides from its header.
 pub(crate) fn bmp_sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let header = DibHeader::parse(bytes.get(FILE_HEADER_BYTES..)?)?;
     Some((header.width, header.height))
@@ -224,7 +224,8 @@ fn decode_file(bytes: &[u8]) -> Result<Pixels, &'static str> {
     let dib = bytes.get(FILE_HEADER_BYTES..).ok_or("no header")?;
     let header = DibHeader::parse(dib).ok_or("unreadable header")?;
     let named = read_u32(bytes, 10).ok_or("no header")? as usize;
-    // As in Chromium, pixels begin at any offset in the file, even inside the headers or palette.
+    // As in Chromium, pixels may start at any offset in the file, even inside the headers or
+    // palette.
     let data = bytes.get(named..).filter(|data| !data.is_empty());
     let by_default = || dib.get(header.end()..);
     let from = data.or_else(by_default).ok_or("pixels begin past the end")?;

@@ -1,9 +1,9 @@
-//! Decodes the pixel data of a DIB: uncompressed rows of any depth, and run-length encoding.
+//! Decodes a DIB's pixel data: uncompressed rows with any depth, and run-length encoding.
 //!
 //! Invariants: the output always has `width * height * 4` bytes. If the data end too early, the
-//! complete rows are drawn and the others are transparent. Does not depend on headers.
+//! complete rows are drawn and the others are transparent. This does not depend on headers.
 
-/// The layout of the rows, as the header describes it.
+/// The rows' layout, as the header describes it.
 pub(crate) struct DibRows {
     /// Width in pixels, at least 1.
     pub(crate) width: usize,
@@ -15,18 +15,18 @@ pub(crate) struct DibRows {
     pub(crate) bits: usize,
     /// Palette as RGB; empty if pixels are not indices.
     pub(crate) palette: Vec<[u8; 3]>,
-    /// The bits of red, green, blue and alpha in a pixel of 16 or 32 bits.
+    /// The bits for red, green, blue and alpha in a pixel with 16 or 32 bits.
     pub(crate) masks: [u32; 4],
 }
 
 impl DibRows {
-    /// Returns the row of the picture, counted from the top, that is stored as number `stored`.
+    /// Returns the picture's row, counted from the top, that is stored at index `stored`.
     fn row(&self, stored: usize) -> usize {
         if self.top_down { stored } else { self.height - 1 - stored }
     }
 
-    /// Returns the number of complete rows in `length` bytes of uncompressed rows. Many files omit
-    /// the padding after the last row.
+    /// Returns how many complete rows there are in `length` bytes. Many files omit the padding
+    /// after the last row.
     pub(crate) fn came(&self, length: usize) -> usize {
         let stride = (self.width * self.bits).div_ceil(32) * 4;
         let row_bytes = (self.width * self.bits).div_ceil(8);
@@ -34,14 +34,15 @@ impl DibRows {
         (length / stride + last).min(self.height)
     }
 
-    /// Returns the colour of a palette index. An index beyond the palette is black, as in browsers.
+    /// Returns the colour for a palette index. An index beyond the palette is black, as in
+    /// browsers.
     fn colour(&self, index: usize) -> [u8; 4] {
         let [red, green, blue] = self.palette.get(index).copied().unwrap_or_default();
         [red, green, blue, 255]
     }
 }
 
-/// One channel of a packed pixel: its bits are shifted down and scaled to 0..=255.
+/// One channel in a packed pixel: its bits are shifted down and scaled to 0..=255.
 #[derive(Clone, Copy)]
 struct Channel {
     shift: u32,
@@ -52,11 +53,11 @@ impl Channel {
     fn new(mask: u32) -> Option<Self> {
         let shift = mask.trailing_zeros() % 32;
         let most = mask >> shift;
-        // The bits of a mask must be contiguous.
+        // A mask's bits must be contiguous.
         (most.wrapping_add(1) & most == 0).then_some(Self { shift, most })
     }
 
-    /// Returns the channel of `pixel`, or `absent` if the mask is empty.
+    /// Returns this channel from `pixel`, or `absent` if the mask is empty.
     fn of(self, pixel: u32, absent: u8) -> u8 {
         if self.most == 0 {
             return absent;
@@ -67,10 +68,10 @@ impl Channel {
     }
 }
 
-/// Decodes uncompressed rows, each padded to a multiple of 4 bytes, as many as there are.
+/// Decodes all complete uncompressed rows. Each is padded to a multiple of 4 bytes.
 ///
 /// # Errors
-/// Returns an error if no row is complete, or if the bits of a mask are not contiguous.
+/// Returns an error if no row is complete, or if a mask's bits are not contiguous.
 pub(crate) fn decode_rows(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
     let stride = (rows.width * rows.bits).div_ceil(32) * 4;
     let row_bytes = (rows.width * rows.bits).div_ceil(8);
@@ -136,7 +137,7 @@ pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<(Vec<u8>, usize)
     Ok((canvas.rgba, came))
 }
 
-/// Returns the palette index of pixel `index` in a literal run.
+/// Returns the palette index for pixel `index` in a literal run.
 fn literal_index(bytes: &[u8], index: usize, bits: usize) -> usize {
     let byte = usize::from(bytes[index * bits / 8]);
     if bits == 8 { byte } else { byte >> (4 - index % 2 * 4) & 15 }
@@ -148,13 +149,13 @@ struct RleCanvas<'a> {
     rgba: Vec<u8>,
     /// Column of the next pixel.
     x: usize,
-    /// Number of the current row in file order.
+    /// The current row, counted in file order.
     stored: usize,
 }
 
 impl RleCanvas<'_> {
-    /// Draws the first run of `data` and returns the bytes after it. Returns `None` at the end of
-    /// the data. The end marker moves past the last row.
+    /// Draws the first run in `data` and returns the bytes after it. `None` if `data` is exhausted.
+    /// The end marker moves past the last row.
     fn run<'d>(&mut self, data: &'d [u8]) -> Option<&'d [u8]> {
         let ([count, value], rest) = data.split_first_chunk::<2>()?;
         let bits = self.rows.bits;
@@ -185,7 +186,7 @@ impl RleCanvas<'_> {
         Some(rest)
     }
 
-    /// Sets the next pixel of the row. Pixels beyond the right edge are ignored.
+    /// Sets the row's next pixel. Pixels beyond the right edge are ignored.
     fn put(&mut self, index: usize) {
         if self.x < self.rows.width && self.stored < self.rows.height {
             let at = (self.rows.row(self.stored) * self.rows.width + self.x) * 4;
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(reds(&small, &[1, 1, 0, 0, 2, 1]), [16, 0, 0, 0]);
         assert_eq!(reds(&small, &[2, 1, 0, 2, 0, 1]), [16, 16, 0, 0]);
         assert_eq!(reds(&small, &[0, 1]), [0; 4]);
-        // Runs, literal pixels and jumps end at the edges of the picture.
+        // Runs, literal pixels and jumps end at the picture's edges.
         assert_eq!(reds(&small, &[9, 1, 0, 0, 0, 4, 1, 2, 3, 4, 0, 1]), [16, 16, 16, 32]);
         assert_eq!(reds(&small, &[0, 2, 255, 0, 2, 1, 0, 0, 2, 2, 0, 1]), [0, 0, 32, 32]);
         assert_eq!(reds(&small, &[2, 1, 0, 2, 255, 255, 2, 2]), [16, 16, 0, 0]);

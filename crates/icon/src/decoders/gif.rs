@@ -11,10 +11,10 @@ use crate::{limits::MAX_DECODER_BYTES, little_endian::read_u16, pixels::Pixels, 
 
 /// Byte offset of the logical screen descriptor.
 const SCREEN_AT: usize = 6;
-/// Byte offset of the global colour table, or of the first block if there is no such table.
+/// Byte offset where the global colour table starts, or the first block if there is no such table.
 const BLOCKS_AT: usize = 13;
 
-/// Reads the sides of the canvas: the logical screen, extended to contain the first frame.
+/// Reads the canvas's sides: the logical screen, extended to contain the first frame.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let side = |at| read_u16(bytes, at).map(u32::from);
     let (screen_width, screen_height) = (side(SCREEN_AT)?, side(SCREEN_AT + 2)?);
@@ -24,7 +24,7 @@ pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((screen_width.max(right), screen_height.max(bottom)))
 }
 
-/// Returns the offset of the first image descriptor.
+/// Returns the first image descriptor's offset.
 fn first_frame(bytes: &[u8]) -> Option<usize> {
     let colour_table = |flags: u8| if flags & 0x80 == 0 { 0 } else { 6 << (flags & 7) };
     let mut at = BLOCKS_AT + colour_table(*bytes.get(SCREEN_AT + 4)?);
@@ -56,7 +56,7 @@ struct IndexedFrame {
     height: usize,
     interlaced: bool,
     transparent: Option<u8>,
-    /// RGB of each index; may have fewer than 256 entries.
+    /// RGB for each index. There may be fewer than 256 entries.
     palette: Vec<u8>,
     /// Indices in file order. They are `width * height` bytes.
     indices: Vec<u8>,
@@ -73,8 +73,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let frame = read_frame(bytes, 0)?;
     let mut came = frame.indices.len();
     if !frame.complete {
-        // The decoder does not return how many indices it wrote before it failed. Decode again into
-        // a buffer with other contents: the indices that are equal both times were written.
+        // The decoder does not return how many indices it wrote before it failed. So decode again
+        // into a buffer with other contents: the indices that are equal both times were written.
         work.spend((width, height), bytes.len())?;
         let again = read_frame(bytes, 1)?;
         let mut pairs = frame.indices.iter().zip(&again.indices);
@@ -120,13 +120,13 @@ fn read_frame(bytes: &[u8], unwritten: u8) -> Result<IndexedFrame, String> {
         complete: false,
     };
     read.palette = decoder.palette().map_err(|error| error.to_string())?.to_vec();
-    // An error means that the data end early or are damaged. Show the part before it.
+    // An error means that the data end early or are damaged. Show the part before this.
     read.complete = decoder.fill_buffer(&mut read.indices).unwrap_or(false);
     Ok(read)
 }
 
 impl IndexedFrame {
-    /// Draws the first `came` pixels on a canvas. As in Chromium, a complete row of an interlaced
+    /// Draws the first `came` pixels on a canvas. As in Chromium, a complete row in an interlaced
     /// frame also fills the rows below it that later passes would fill, unless a colour is
     /// transparent.
     fn draw(&self, came: usize, rgba: &mut [u8], canvas_width: usize) {
@@ -145,7 +145,7 @@ impl IndexedFrame {
         }
     }
 
-    /// Returns the colour of an index. As in browsers, an index beyond the palette is black.
+    /// Returns an index's colour. As in browsers, an index beyond the palette is black.
     fn colour(&self, index: u8) -> [u8; 4] {
         let entry = self.palette.get(usize::from(index) * 3..).and_then(|rest| rest.first_chunk());
         let [red, green, blue] = entry.copied().unwrap_or_default();
@@ -153,8 +153,8 @@ impl IndexedFrame {
     }
 }
 
-/// Returns for each row of an interlaced frame, in file order, its number from the top and the
-/// number of rows that it fills until later passes (GIF89a, appendix E).
+/// For each row in an interlaced frame, in file order, returns its index from the top and how many
+/// rows it fills until later passes (GIF89a, appendix E).
 fn interlaced_order(height: usize) -> Vec<(usize, usize)> {
     let passes = [(0, 8, 8), (4, 8, 4), (2, 4, 2), (1, 2, 1)];
     let rows = passes

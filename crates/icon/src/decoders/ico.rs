@@ -1,11 +1,11 @@
-//! Decodes ICO and CUR: a directory of pictures. Decodes the picture that suits a tab best.
+//! Decodes ICO and CUR. They contain a directory with several pictures; this decodes the one that
+//! suits a tab best.
 //!
 //! Invariants: at most [`MAX_ENTRIES`] entries are read, even if the header declares more; sides
-//! are read from the header of each picture, never from the directory; if an entry cannot be
-//! decoded, the next best one is tried, up to [`MAX_TRIED`] and within the maximum work for one
-//! file. The height of a DIB includes picture and mask. The AND mask gives alpha if pixels
-//! have no alpha bits, or if every alpha is 0. As in Chromium, the EXIF orientation of a PNG entry
-//! is ignored.
+//! are read from each picture's header, never from the directory; if an entry cannot be decoded,
+//! the next best one is tried, up to [`MAX_TRIED`] and within the maximum work for one file. A
+//! DIB's height includes picture and mask. The AND mask gives alpha if pixels have no alpha bits,
+//! or if every alpha is 0. As in Chromium, a PNG entry's EXIF orientation is ignored.
 
 use std::{cmp::Reverse, collections::HashSet};
 
@@ -23,26 +23,26 @@ use crate::{
     work::Work,
 };
 
-/// Maximum number of directory entries that are read. Real files have up to a dozen; each entry
-/// costs parsing a header.
+/// Maximum directory entries that are read. Real files have up to a dozen; for each entry we parse
+/// a header.
 pub(crate) const MAX_ENTRIES: usize = 64;
-/// Maximum number of entries that are decoded until one succeeds. A file whose best entries are all
-/// broken was made by hand, not by a drawing program.
+/// Maximum entries that are decoded until one succeeds. If a file's best entries are all broken, it
+/// was made by hand, not by a drawing program.
 pub(crate) const MAX_TRIED: usize = 3;
 /// Bytes before the first directory entry.
 const HEADER_BYTES: usize = 6;
-/// Bytes of one directory entry.
+/// Bytes in one directory entry.
 const ENTRY_BYTES: usize = 16;
 
-/// One picture of the file, with the sides from its own header.
+/// One picture in the file, with the sides from its own header.
 #[derive(Debug, Clone, Copy)]
 struct DirectoryEntry<'a> {
-    /// The file from the first byte of the picture to its end: the length in the directory is often
+    /// The file from this picture's first byte to the end. The length in the directory is often
     /// wrong, mostly 0.
     payload: &'a [u8],
-    /// Offset of the first byte of the picture in the file.
+    /// Offset of this picture's first byte in the file.
     offset: usize,
-    /// The length in the directory. It is only used for the end of the mask.
+    /// The length in the directory. It only determines where the mask ends.
     length: usize,
     width: u32,
     height: u32,
@@ -66,8 +66,8 @@ impl<'a> DirectoryEntry<'a> {
         usable.then_some(Self { payload, offset, length, width, height, bits })
     }
 
-    /// The best entry has the lowest rank: the smallest of at least 32 pixels, or else the largest;
-    /// then the most bits per pixel; then squares. Equal entries keep the file's order.
+    /// The best entry has the lowest rank: the smallest with at least 32 pixels, or else the
+    /// largest; then the most bits per pixel; then squares. Equal entries keep the file's order.
     fn rank(&self) -> impl Ord + use<> {
         let size = self.width.min(self.height);
         let small = size < TAB_ICON_PIXELS;
@@ -93,7 +93,8 @@ impl<'a> DirectoryEntry<'a> {
         if !header.has_alpha() || no_alpha {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;
             let mask_at = at.saturating_add(stride * self.height as usize);
-            // If the length ends before the mask, there is no mask: the next picture follows.
+            // If the length is too small for a mask, there is none, because the next picture
+            // follows.
             let end = if self.length < mask_at { usize::MAX } else { self.length };
             let mask = self.payload.get(mask_at..end.min(self.payload.len()));
             self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header, came);
@@ -101,8 +102,8 @@ impl<'a> DirectoryEntry<'a> {
         Pixels::new(self.width, self.height, rgba).ok_or("sides out of range")
     }
 
-    /// Sets alpha from the AND mask: a set bit is transparent, and pixels beyond the end of the
-    /// mask are opaque. Missing rows of the picture stay transparent.
+    /// Sets alpha from the AND mask: a set bit is transparent, and pixels beyond the mask's end are
+    /// opaque. Missing picture rows remain transparent.
     fn apply_mask(&self, rgba: &mut [u8], mask: &[u8], header: &DibHeader, came: usize) {
         let (width, height) = (self.width as usize, self.height as usize);
         let stride = width.div_ceil(32) * 4;
@@ -119,7 +120,7 @@ impl<'a> DirectoryEntry<'a> {
     }
 }
 
-/// Returns a PNG's bits per pixel: bit depth times number of channels.
+/// Returns a PNG's bits per pixel: its bit depth times its channels.
 fn png_bits(payload: &[u8]) -> Option<u32> {
     let channels = match payload.get(25)? {
         2 => 3,
@@ -142,13 +143,12 @@ fn entries(file: &[u8]) -> Vec<DirectoryEntry<'_>> {
     entries
 }
 
-/// Reads the sides of the best entry. `None` if no entry can be read.
+/// Reads the best entry's sides. `None` if no entry can be read.
 pub(crate) fn best_entry_sides(file: &[u8]) -> Option<(u32, u32)> {
     entries(file).first().map(|entry| (entry.width, entry.height))
 }
 
-/// Decodes the best entry that can be decoded. If there is none, returns the error of the best
-/// entry.
+/// Decodes the best entry that can be decoded. If there is none, returns the best entry's error.
 pub(crate) fn decode(file: &[u8], format: Format, work: &mut Work) -> Result<Pixels, IconError> {
     let mut first_reason = None;
     for entry in entries(file).into_iter().take(MAX_TRIED) {

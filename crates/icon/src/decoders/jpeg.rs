@@ -1,10 +1,10 @@
-//! Decodes JPEG exactly as libjpeg-turbo does, which browsers use: each sample of a whole file is
-//! the same, and a damaged one shows the same parts (docs/decisions/0134).
+//! Decodes JPEG exactly as libjpeg-turbo does, which browsers use: each sample in a complete file
+//! is the same, and a damaged one shows the same parts (docs/decisions/0134).
 //!
 //! The algorithms are those of the Independent JPEG Group's software, on which libjpeg-turbo is
 //! based.
 //!
-//! All numbers are integers, so pixels do not depend on the machine. The EXIF orientation is
+//! All numbers are integers, so that pixels do not depend on the processor. The EXIF orientation is
 //! applied; colour profiles are not (docs/decisions/0018).
 
 mod blocks;
@@ -24,16 +24,15 @@ pub(crate) use self::{
     rows::to_rgb,
     transform::transform,
 };
-
 use super::orientation;
 use crate::{limits::MAX_SIDE_PIXELS, pixels::Pixels, work::Work};
 
-/// Maximum number of scans of a small progressive JPEG. Real files have about ten.
+/// Maximum scans of a small progressive JPEG. Real files have about ten.
 const MAX_SCANS: usize = 64;
-/// Number of scans that a JPEG of any size may have.
+/// Scans that any JPEG may have, whatever its size.
 const LEAST_SCANS: usize = 12;
-/// Maximum number of pixels that all scans together may visit, which bounds the decoding time. It
-/// decides the maximum number of scans between the two limits above.
+/// Maximum pixels that all scans together may visit. This bounds the decoding time: it decides how
+/// many scans are allowed, between the two limits above.
 const MAX_VISITED_PIXELS: usize = 16 << 20;
 
 /// Reads the sides from the frame header (SOF).
@@ -58,8 +57,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     Ok(orientation::upright(pixels, picture.exif.map_or(1, orientation::read)))
 }
 
-/// Returns the cost of decoding: the pixels, and for each scan after the first one a sixteenth of
-/// them, as measured.
+/// Returns the decoding cost: the pixels, plus a sixteenth for each scan after the first one, as
+/// measured.
 pub(crate) fn visited_pixels(bytes: &[u8], (width, height): (u32, u32)) -> u64 {
     let area = u64::from(width) * u64::from(height);
     let scans = bytes.windows(2).filter(|pair| *pair == [0xFF, 0xDA]).count() as u64;

@@ -1,4 +1,4 @@
-//! Applies the orientation in the EXIF data of a photograph, as browsers do (CSS Images 3,
+//! Applies the orientation in a photograph's EXIF data, as browsers do (CSS Images 3,
 //! `image-orientation: from-image`).
 //!
 //! Sources: Exif 2.32, 4.6.4 A (tag 0x0112), and TIFF 6.0. Malformed EXIF data count as upright and
@@ -6,16 +6,16 @@
 
 use crate::pixels::Pixels;
 
-/// The tag of the orientation.
+/// The orientation's tag.
 const TAG: u16 = 0x0112;
-/// The type of a number of 16 bits.
+/// The type for 16-bit numbers.
 const SHORT: u16 = 3;
-/// Length of a directory entry in bytes: tag, type, number of values, and the value.
+/// Bytes in a directory entry: tag, type, count, and the value.
 const ENTRY_BYTES: usize = 12;
 
 /// Reads the orientation, 1..=8, from EXIF data (a TIFF file). Returns 1, which means upright, if
-/// there is none. As in Chromium, only a single number of 16 bits counts, and of several
-/// orientations the first valid one.
+/// there is none. As in Chromium, only a single 16-bit number counts. If there are several
+/// orientations, the first valid one counts.
 pub(crate) fn read(exif: &[u8]) -> u8 {
     let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
     find(exif).unwrap_or(1)
@@ -48,7 +48,7 @@ fn find(tiff: &[u8]) -> Option<u8> {
 /// Rotates and mirrors `pixels` so that they are upright.
 pub(crate) fn upright(pixels: Pixels, orientation: u8) -> Pixels {
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
-    // Maps a pixel of the upright picture to its stored column and row.
+    // Maps a pixel in the upright picture to its stored column and row.
     let stored: fn(usize, usize, usize, usize) -> (usize, usize) = match orientation {
         2 => |x, y, right, _| (right - x, y),
         3 => |x, y, right, bottom| (right - x, bottom - y),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn exif_of_either_byte_order_is_read_and_broken_exif_is_none() {
+    fn exif_in_either_byte_order_is_read_and_broken_exif_ignored() {
         let little = b"Exif\0\0II\x2a\0\x08\0\0\0\x02\0\x0f\x01\x02\0\0\0\0\0\0\0\0\0\
                        \x12\x01\x03\0\x01\0\0\0\x06\0\0\0";
         assert_eq!(read(little), 6);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_single_valid_number_of_16_bits_is_the_orientation() {
+    fn the_first_valid_16_bit_number_is_the_orientation() {
         let with = |entries: &[[u8; 12]]| {
             let directory = [b"MM\0\x2a\0\0\0\x08", &[0, entries.len() as u8][..]].concat();
             read(&[directory, entries.concat()].concat())
@@ -120,7 +120,7 @@ mod tests {
         let entry =
             |kind: u8, count: u8, value: u8| [1, 0x12, 0, kind, 0, 0, 0, count, 0, value, 0, 0];
         assert_eq!(with(&[entry(3, 1, 6)]), 6);
-        // A signed number of 32 bits, as one camera writes it (gdk-pixbuf bug143608), and others.
+        // A signed 32-bit number, as one camera writes it (gdk-pixbuf bug143608), and others.
         for unlike in [entry(9, 1, 6), entry(4, 1, 6), entry(3, 2, 6), entry(3, 0, 6)] {
             assert_eq!(with(&[unlike]), 1);
             assert_eq!(with(&[unlike, entry(3, 1, 3)]), 3);

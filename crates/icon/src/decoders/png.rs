@@ -20,20 +20,20 @@ use crate::{
     work::Work,
 };
 
-/// Returns the sides of a PNG file as it is shown.
+/// Returns a PNG file's sides as it is shown.
 pub(crate) fn shown_sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let (width, height) = sides(bytes)?;
     let lies = Preamble::read(bytes).orientation > 4;
     Some(if lies { (height, width) } else { (width, height) })
 }
 
-/// Decodes a PNG file and turns it upright. Samples of 16 bits are reduced to their high byte.
+/// Decodes a PNG file and turns it upright. 16-bit samples are reduced to their high byte.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let pixels = decode_stored(bytes, work)?;
     Ok(orientation::upright(pixels, Preamble::read(bytes).orientation))
 }
 
-/// Decodes a PNG as it is stored, which is also how an entry of an ICO is shown.
+/// Decodes a PNG as it is stored. An ICO entry is also shown in this way.
 pub(crate) fn decode_stored(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let canvas = sides(bytes).ok_or("unreadable header")?;
     let preamble = Preamble::read(bytes);
@@ -94,9 +94,9 @@ fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-/// Reads the rows that can be read. It reads nothing after the last row, because the compressed
-/// data may continue for hundreds of megabytes. As in browsers, each pass of an interlaced picture
-/// fills the gaps that later passes would fill.
+/// Reads as many rows as possible. It reads nothing after the last row, because the compressed data
+/// may continue for hundreds of megabytes. As in browsers, each pass in an interlaced picture fills
+/// the gaps that later passes would fill.
 fn read_rows(
     reader: &mut Reader<Cursor<&[u8]>>,
     (width, height): (u32, u32),
@@ -126,9 +126,9 @@ fn read_rows(
     Ok(samples)
 }
 
-/// Returns the total number of rows in all seven passes of an interlaced picture.
+/// Returns the total rows over all seven passes in an interlaced picture.
 fn interlaced_rows(width: u32, height: u32) -> u32 {
-    // First column, first row, and row distance of each pass (PNG 8.2).
+    // First column, first row, and row distance for each pass (PNG 8.2).
     const PASSES: [(u32, u32, u32); 7] =
         [(0, 0, 8), (4, 0, 8), (0, 4, 8), (2, 0, 4), (0, 2, 4), (1, 0, 2), (0, 1, 2)];
     let passes = PASSES.iter().filter(|(column, _, _)| *column < width);
@@ -141,7 +141,8 @@ mod tests {
 
     use super::*;
 
-    /// Generates PNGs of every kind with the `png` crate, some with changed bytes.
+    /// Generates PNGs with all colour types and bit depths, using the `png` crate. Some have
+    /// changed bytes.
     fn file() -> impl Strategy<Value = Vec<u8>> {
         let kinds = [
             (ColorType::Grayscale, 1, 1),
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_palette_of_broken_entries_is_refused_without_a_panic() {
+    fn a_palette_with_a_broken_length_is_rejected_without_a_panic() {
         let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
         let transparency: &[u8] = &[9; 17];
         let parts: [(&[u8; 4], &[u8]); 4] = [

@@ -1,9 +1,10 @@
-//! Decodes the most common PNGs in half the time of the `png` crate: those with at most 8 bits per
-//! sample that are neither interlaced nor animated.
+//! Decodes the most common PNGs in half the time that the `png` crate takes: those with at most 8
+//! bits per sample that are neither interlaced nor animated.
 //!
-//! Invariant: it returns the same pixels as the `png` crate. For anything rare or wrong it returns
-//! `None`, and the caller uses the `png` crate. It checks all that it uses: the order and CRC of
-//! chunks, length and checksum of the rows, and that indices are in the palette.
+//! Invariant: this returns the same pixels as the `png` crate. For anything rare or wrong it
+//! returns `None`, and the caller uses the `png` crate. This decoder checks everything that it
+//! uses: the order and CRC of chunks, the rows' length and checksum, and that indices are in the
+//! palette.
 
 use std::cell::RefCell;
 
@@ -15,7 +16,7 @@ use crate::{
     png::format::{GREY, GREY_ALPHA, INDEXED, RGB, RGBA, SIGNATURE, paeth},
 };
 
-/// The bit in the first letter of a chunk name that marks a chunk which a decoder may skip.
+/// The bit in a chunk name's first letter that marks a chunk that a decoder may skip.
 const ANCILLARY: u8 = 0x20;
 
 /// Maximum size in bytes of a row buffer that the thread keeps for the next file. Allocating a new
@@ -25,30 +26,30 @@ const MAX_KEPT_BYTES: usize = 4 << 20;
 thread_local! {
     /// One decompressor per thread. It keeps no state between files.
     static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
-    /// Buffer for rows. It contains the rows of the previous file until they are overwritten.
+    /// Row buffer. It contains the previous file's rows until they are overwritten.
     static ROWS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The chunks of a file that are needed to decode it.
+/// The chunks that are needed to decode a file.
 pub(crate) struct PngParts<'a> {
-    /// Data of the header chunk (IHDR).
+    /// Data in the header chunk (IHDR).
     pub(crate) header: &'a [u8],
     width: usize,
     height: usize,
     depth: usize,
     /// Colour type in the header.
     pub(crate) colour_type: u8,
-    /// Data of the PLTE chunk, empty if there is none.
+    /// Data in the PLTE chunk, empty if there is none.
     pub(crate) palette: &'a [u8],
-    /// Data of the tRNS chunk.
+    /// Data in the tRNS chunk.
     pub(crate) transparency: Option<&'a [u8]>,
-    /// Data of the first IDAT chunk.
+    /// Data in the first IDAT chunk.
     first_data: &'a [u8],
-    /// Data of all IDAT chunks, if there are several; otherwise empty.
+    /// Data in all IDAT chunks if there are several; otherwise empty.
     more_data: Vec<u8>,
 }
 
-/// Decodes the parts of a file. Returns `None` if the `png` crate must decode it.
+/// Decodes a file from its parts. `None` if the `png` crate must decode it.
 pub(crate) fn decode(parts: &PngParts<'_>) -> Option<Pixels> {
     let channels = match parts.colour_type {
         GREY | INDEXED => 1,
@@ -79,8 +80,8 @@ fn chunk(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     (!checked || crc32(named) == u32::from_be_bytes(*sum)).then_some((*name, data, rest))
 }
 
-/// Returns false if the length of a palette is not a multiple of 3, because the `png` crate
-/// (0.18.1) then panics.
+/// Returns false if a palette's length is not a multiple of 3, because the `png` crate (0.18.1)
+/// then panics.
 pub(crate) fn has_whole_palette(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
@@ -95,7 +96,7 @@ pub(crate) fn has_whole_palette(bytes: &[u8]) -> bool {
 }
 
 impl<'a> PngParts<'a> {
-    /// Reads the chunks of a file. Returns `None` if the `png` crate must decode it.
+    /// Reads a file's chunks. Returns `None` if the `png` crate must decode it.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (name, header, mut rest) = chunk(bytes.strip_prefix(SIGNATURE)?)?;
         let (&width, sides) = header.split_first_chunk::<4>()?;
@@ -162,7 +163,7 @@ impl<'a> PngParts<'a> {
         if self.more_data.is_empty() { self.first_data } else { &self.more_data }
     }
 
-    /// Decodes to RGBA. `rows` is a buffer of exactly the length of all rows with filter bytes.
+    /// Decodes to RGBA. `rows` is a buffer that exactly fits all rows with filter bytes.
     fn rgba(&self, rows: &mut [u8], stride: usize, channels: usize) -> Option<Vec<u8>> {
         let inflate = |d: &mut Decompressor| d.zlib_decompress(self.data(), rows);
         if DECOMPRESSOR.with_borrow_mut(inflate).ok()? != rows.len() {
@@ -226,9 +227,8 @@ impl<'a> PngParts<'a> {
         }
     }
 
-    /// Returns the one transparent colour, from the low bytes of its samples. The outer `None`
-    /// means that the `png` crate must decode the file, the inner one that no colour is
-    /// transparent.
+    /// Returns the one transparent colour, from its samples' low bytes. The outer `None` means that
+    /// the `png` crate must decode the file, the inner one that no colour is transparent.
     fn key<const N: usize>(&self) -> Option<Option<[u8; N]>> {
         let Some(bytes) = self.transparency else { return Some(None) };
         let samples = bytes.as_chunks::<2>().0.iter().map(|sample| sample[1]);
@@ -236,7 +236,7 @@ impl<'a> PngParts<'a> {
         (bytes.len() == 2 * N).then_some(Some(key))
     }
 
-    /// Returns the colour of each sample value, for grey pictures and palettes.
+    /// Returns the colour for each sample value, for grey pictures and palettes.
     fn colours(&self) -> Option<SampleColours> {
         let mut rgba = [[0, 0, 0, 255]; 256];
         if self.colour_type == GREY {
@@ -269,14 +269,14 @@ impl<'a> PngParts<'a> {
     }
 }
 
-/// The colours of the sample values.
+/// The sample values' colours.
 struct SampleColours {
     rgba: [[u8; 4]; 256],
-    /// Number of valid sample values; higher ones are an error.
+    /// How many sample values are valid; higher ones are an error.
     count: usize,
 }
 
-/// Reverses the filters of all rows (PNG 9). Each row keeps its filter byte.
+/// Reverses the filters in all rows (PNG 9). Each row keeps its filter byte.
 fn unfilter(rows: &mut [u8], stride: usize, step: usize) -> Option<()> {
     match step {
         1 => unfilter_by::<1>(rows, stride),

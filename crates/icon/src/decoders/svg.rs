@@ -1,12 +1,12 @@
 //! Draws SVG with resvg, at exactly the size of a tab icon.
 //!
-//! Defines what an untrusted SVG may do: draw shapes, text with the bundled font, and embedded
-//! pictures. It loads no file and no URL; `svg_cost` and `svg_walk` bound bytes, elements, nesting
-//! and drawing by counted work. resvg draws with 32-bit floats in IEEE-exact code, except for a few
-//! calls of libm (arcs, rotations; in filters gamma, lights, hue-rotate). So one build gives the
-//! same pixels on every machine with the same libm. Across architectures this is not proved, but
-//! the digest of the test vectors guards it. Measured: 741 real SVGs give the same PNGs from builds
-//! for SSE2 alone and for AVX2 with FMA.
+//! This module defines what an untrusted SVG may do: draw shapes, text with the bundled font, and
+//! embedded pictures. It loads no file and no URL; `svg_cost` and `svg_walk` bound bytes, elements,
+//! nesting and drawing by counted work. resvg draws with 32-bit floats in IEEE-exact code, except
+//! for a few libm calls (arcs, rotations; in filters gamma, lights, hue-rotate). So one build gives
+//! the same pixels on all machines with the same libm. We have not proved this across
+//! architectures, but the digest over the test vectors guards it. Measured: 741 real SVGs give the
+//! same PNGs from a build for SSE2 alone and from one for AVX2 with FMA.
 
 use resvg::{
     tiny_skia::{Color, Pixmap, Transform},
@@ -34,15 +34,15 @@ use crate::{
     sniff::svg_root::{MAX_SVG_BYTES, text},
 };
 
-/// Maximum number of XML nodes in a document after expanding entities, equal to the number of
-/// elements that may be drawn.
+/// Maximum XML nodes in a document after expanding entities. This equals the maximum number of
+/// drawn elements.
 const MAX_XML_NODES: u32 = 20_000;
 
-/// Number of samples of a side that is one pixel long, because tiny-skia loses thin lines there.
+/// Samples along a side that is one pixel long, because tiny-skia loses thin lines there.
 const THIN_SAMPLES: u32 = 8;
 
 /// Draws an SVG to fit 32x32 pixels, with its aspect ratio. Small ones are enlarged, because
-/// vectors lose nothing by it.
+/// vectors lose nothing by this.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
     let (drawing, _) = counted(bytes)?;
     let corrupt = || corrupt("sides out of range");
@@ -68,12 +68,12 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
     Pixels::new(width, height, rgba).ok_or_else(corrupt)
 }
 
-/// Returns the units of work that drawing an SVG takes, at most [`MAX_SVG_WORK`].
+/// Returns the work units for drawing an SVG, at most [`MAX_SVG_WORK`].
 ///
 /// [`MAX_SVG_WORK`]: crate::MAX_SVG_WORK
 ///
 /// # Errors
-/// Returns [`IconError::SvgRefused`] if it exceeds the limit or the SVG uses an unsupported
+/// Returns [`IconError::SvgRefused`] if the work exceeds the limit or the SVG uses an unsupported
 /// feature; `Corrupt` if it cannot be read.
 pub fn svg_work(bytes: &[u8]) -> Result<u64, IconError> {
     counted(bytes).map(|(_, units)| units)
@@ -87,7 +87,7 @@ struct Drawing {
     transform: Transform,
     width: u32,
     height: u32,
-    /// The number of samples of each pixel across and down.
+    /// Samples per pixel, across and down.
     samples: [u32; 2],
 }
 
@@ -115,7 +115,7 @@ fn counted(bytes: &[u8]) -> Result<(Drawing, u64), IconError> {
     Ok((Drawing { tree, background, transform, width, height, samples }, units))
 }
 
-/// Reads an SVG that is embedded in another one.
+/// Reads an SVG embedded in another one.
 fn read_nested(bytes: &[u8], budget: &Budget) -> Result<Tree, IconError> {
     read(bytes, budget, None).map(|(tree, _)| tree)
 }
@@ -151,8 +151,8 @@ fn read_to_measure(text: &str, work: &mut SvgWork) -> Result<Tree, IconError> {
     Tree::from_xmltree(&document, &svg_boxes::options()).map_err(corrupt)
 }
 
-/// Pays for a document. Returns its text with references that usvg follows as browsers do. `None`
-/// if nothing has to change.
+/// Pays for a document. Returns the document with references that usvg follows as browsers do.
+/// `None` if nothing has to change.
 fn mended(document: &Document, work: &mut SvgWork) -> Result<Option<String>, IconError> {
     let circles = svg_cost::check_document(document, work)?;
     let mended = with_known_references(document, &circles, work)?;

@@ -1,7 +1,7 @@
-//! The values that SMIL animations give attributes at time 0, which is when a picture is drawn.
+//! The attribute values that SMIL animations set at time 0, when a picture is drawn.
 //!
-//! `set`, `animate` and `animateTransform` count if they begin at 0 or before, and have not ended.
-//! `keyTimes` and the easing of splines are ignored. Does not depend on CSS.
+//! `set`, `animate` and `animateTransform` count if they start at 0 or before, and have not ended.
+//! `keyTimes` and spline easing are ignored. This does not depend on CSS.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use resvg::usvg::roxmltree::Node;
 
 use super::svg_selectors::Elements;
 
-/// The value of an attribute at time 0.
+/// An attribute's value at time 0.
 pub(crate) struct Animated<'a> {
     pub(crate) name: &'a str,
     pub(crate) value: String,
-    /// Whether a transform is added to that of the element.
+    /// Whether a transform is added to the element's own.
     pub(crate) is_added: bool,
 }
 
-/// Returns the animated attributes of each element that has any.
+/// Returns the animated attributes for each element that has any.
 pub(crate) fn animated<'a>(
     elements: &Elements<'a, '_>,
     ids: &HashMap<&str, usize>,
@@ -71,7 +71,7 @@ fn first_value<'a>(node: Node<'a, '_>) -> Option<Animated<'a>> {
     (name == "transform").then_some(Animated { name, value, is_added })
 }
 
-/// Returns the seconds since an animation began. `None` if it begins later.
+/// Returns the seconds since an animation started. `None` if it starts later.
 fn elapsed(begin: &str) -> Option<f64> {
     let begin = begin.trim();
     if let Some(offset) = begin.strip_prefix('-') {
@@ -80,7 +80,8 @@ fn elapsed(begin: &str) -> Option<f64> {
     seconds(begin.strip_prefix('+').unwrap_or(begin)).filter(|it| *it == 0.0)
 }
 
-/// Returns the part of its duration in which an animation is. `None` if it has ended.
+/// Returns how far an animation has progressed, as a fraction of its duration. `None` if it has
+/// ended.
 fn part(node: Node, elapsed: f64) -> Option<f64> {
     let Some(duration) = node.attribute("dur").and_then(seconds).filter(|it| *it > 0.0) else {
         return Some(0.0);
@@ -90,12 +91,12 @@ fn part(node: Node, elapsed: f64) -> Option<f64> {
         Some(repeat) => seconds(repeat),
         None => count.map(|count| count * duration),
     };
-    // What has no number is indefinite.
+    // A value without a number means indefinite.
     let is_active = end.is_none_or(|end| elapsed < end);
     is_active.then_some(elapsed % duration / duration)
 }
 
-/// Returns the value after a part of the time: between two values if both are numbers.
+/// Returns the value after a fraction of the time: between two values if both are numbers.
 fn between(values: &[&str], part: f64) -> String {
     let place = part * (values.len() - 1) as f64;
     let at = |index: usize| values[index.min(values.len() - 1)];
@@ -113,7 +114,7 @@ fn between(values: &[&str], part: f64) -> String {
     }
 }
 
-/// Returns a time of SMIL in seconds.
+/// Parses a SMIL time. Returns seconds.
 fn seconds(text: &str) -> Option<f64> {
     let text = text.trim();
     if text.contains(':') {

@@ -1,8 +1,8 @@
-//! Measures elements of an SVG: their boxes, the scale at which they are drawn, and the length of
-//! their outline.
+//! Measures SVG elements: their boxes, the scale at which they are drawn, and their outline's
+//! length.
 //!
-//! usvg computes them: it reads the document once without what depends on them. Does not depend on
-//! what they are needed for.
+//! usvg computes these measures: it reads the document once without everything that depends on
+//! them. This does not depend on why they are needed.
 
 use resvg::{
     tiny_skia::{Path, PathSegment, Point, Rect},
@@ -14,22 +14,22 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Number of lines by which the length of a curve is measured.
+/// Lines into which a curve is divided to measure its length.
 const CURVE_LINES: u8 = 16;
-/// Work of outlining a line of a stroke, and a curve of one unit.
+/// Work for outlining a line in a stroke, and a curve with length one.
 const LINE_WORK: f64 = 300.0;
 const CURVE_WORK: f64 = 250.0;
 /// Elements with an outline.
 const SHAPES: [&str; 7] = ["path", "rect", "circle", "ellipse", "line", "polyline", "polygon"];
 
-/// The measures of an element, in its own units.
+/// An element's measures, in its own units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measures {
     pub(crate) fill: ReferenceBox,
     pub(crate) stroke: ReferenceBox,
-    /// Pixels of the picture in a unit.
+    /// Picture pixels per unit.
     pub(crate) scale: f64,
-    /// The length of the outline of a shape.
+    /// A shape's outline length.
     pub(crate) length: f64,
 }
 
@@ -50,7 +50,7 @@ impl Styled<'_, '_> {
             || is_clipped
     }
 
-    /// Returns the id by which an element is measured.
+    /// Returns an element's id for the measurement.
     pub(crate) fn mark(&self, index: usize) -> String {
         match self.elements.node(index).attribute("id") {
             Some(id) if self.ids.get(id) == Some(&index) => id.to_owned(),
@@ -78,11 +78,11 @@ pub(crate) fn options() -> Options<'static> {
     }
 }
 
-/// Calls `found` with the id and the measures of each element that has an id and is drawn. Pays for
-/// the strokes that usvg outlined.
+/// Calls `found` with id and measures for each drawn element that has an id. Pays for the strokes
+/// that usvg outlined.
 ///
 /// # Errors
-/// Returns an error if they are more work than an SVG may take.
+/// Returns an error if this takes more work than an SVG may.
 pub(crate) fn measure(
     group: &Group,
     work: &mut SvgWork,
@@ -101,8 +101,8 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Returns the work of the outlines that usvg makes for the bounds of a stroke. The pieces of a
-/// curve grow as the root of its length.
+/// Returns the work for the outlines that usvg creates to find a stroke's bounds. The pieces per
+/// curve grow with the square root of its length.
 fn stroke_work(path: &usvg::Path) -> f64 {
     let Some(stroke) = path.stroke() else { return 0.0 };
     let is_curve =
@@ -113,7 +113,7 @@ fn stroke_work(path: &usvg::Path) -> f64 {
         return lines;
     }
     let length = outline_length(path.data()) + curves as f64 * f64::from(stroke.width().get());
-    // A path that is turned is outlined twice.
+    // usvg outlines a rotated or skewed path twice.
     let times = if path.abs_transform().has_skew() { 2.0 } else { 1.0 };
     times * (lines + (curves as f64 * length).sqrt() * CURVE_WORK)
 }
@@ -124,7 +124,7 @@ fn measured(node: &Node) -> Measures {
         - f64::from(transform.kx) * f64::from(transform.ky);
     let length = if let Node::Path(path) = node { outline_length(path.data()) } else { 0.0 };
     let (fill, stroke) = match node {
-        // Those of a group are in the units of its content.
+        // A group's boxes are in its content's units.
         Node::Group(group) => (group.bounding_box(), group.stroke_bounding_box()),
         node => (node.bounding_box(), node.stroke_bounding_box()),
     };

@@ -1,9 +1,9 @@
-//! Rewrites the colours of an SVG that its parser does not support.
+//! Rewrites those colours in an SVG that its parser does not support.
 //!
 //! Drawing programs write `fill:#863BFF;fill:color(display-p3 0.5252 0.23 1)`: a browser that does
 //! not support the second colour uses the first, but usvg uses the second and draws black. So this
-//! module replaces functions of CSS Color 4 by `#rrggbb`, clipped to sRGB as in Chromium, before
-//! usvg reads them. Colours derived from others, except by `color-mix`, are invalid. Does not
+//! module replaces CSS Color 4 functions with `#rrggbb`, clipped to sRGB as in Chromium, before
+//! usvg reads them. Colours derived from others, except by `color-mix`, are invalid. This does not
 //! depend on properties.
 
 use std::borrow::Cow;
@@ -15,14 +15,13 @@ use super::svg_lengths::only_quantity;
 /// Functions that return a colour.
 const FUNCTIONS: [&str; 10] =
     ["rgb", "rgba", "hsl", "hsla", "hwb", "lab", "lch", "oklab", "oklch", "color"];
-/// Maximum length in bytes of an argument list, with its parentheses. Drawing programs write about
-/// 30 bytes.
+/// Maximum bytes in an argument list, with its parentheses. Drawing programs write about 30 bytes.
 const MAX_ARGUMENT_BYTES: usize = 128;
 
-/// Maximum depth of nested `color-mix`.
+/// Maximum depth for nested `color-mix` functions.
 const MAX_MIXES: usize = 4;
 
-/// Replaces the colours that usvg does not support, in a list of functions.
+/// Replaces colours that usvg does not support, in a list with functions.
 pub(crate) fn with_known_colours(text: &str) -> Cow<'_, str> {
     let mut written = String::new();
     let mut read = 0;
@@ -157,7 +156,7 @@ fn space_of(name: &str) -> Option<ColorSpaceTag> {
     })
 }
 
-/// Splits a text at a character outside of parentheses.
+/// Splits a string at a character outside parentheses.
 pub(crate) fn split_outside(text: &str, at: char) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     text.split(move |c| {
@@ -174,7 +173,7 @@ fn is_colour_function(name: &str) -> bool {
     FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Returns the name that ends at `end`, which may be empty.
+/// Returns the name that ends at `end`. It may be empty.
 fn name_before(text: &str, end: usize) -> &str {
     let is_in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii();
     let before = text[..end].trim_end_matches(is_in_name);
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_replaced_where_they_stand() {
+    fn colour_functions_are_replaced_in_place() {
         let cases = [
             ("fill:#863BFF;fill:color(display-p3 0.5252 0.23 1)", "fill:#863BFF;fill:#9135ff"),
             ("a=\"rgb(1 2 3/50%)\" b=\"OKLCH(0.7 0.15 250)\"", "a=\"#01020380\" b=\"#4ba3f7\""),
@@ -241,7 +240,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_breaks_it_or_becomes_longer(
+        fn arbitrary_strings_never_panic_or_become_longer(
             parts in prop::collection::vec(prop_oneof![
                 "(rgba?|hsla?|hwb|(ok)?lab|(ok)?lch|color)\\(",
                 "(srgb|display-p3|rec2020|xyz|none)? ?-?[0-9.e%]{0,9}(deg|turn)?",

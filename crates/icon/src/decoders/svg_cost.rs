@@ -1,10 +1,10 @@
-//! Estimates the work of reading an SVG before usvg reads it.
+//! Estimates how much work it takes to read an SVG, before usvg reads it.
 //!
-//! Defines the limits: attributes of an element, nesting, elements with all references followed
-//! (`use`, paints, masks, clip paths and markers, with which a kilobyte of text can describe an
-//! unbounded drawing), numbers of stroked paths, characters of text. Work is an upper bound and
-//! uses no clock, so that either every machine rejects an SVG or none does. Does not depend on how
-//! the resolved picture is drawn (`svg_walk`).
+//! This module defines the limits: attributes per element, nesting, elements with all references
+//! followed (`use`, paints, masks, clip paths and markers, with which a kilobyte can describe an
+//! unbounded drawing), stroked paths, text characters. Work is an upper bound and uses no clock, so
+//! that either every machine rejects an SVG or none does. This does not depend on how the resolved
+//! picture is drawn (`svg_walk`).
 
 use std::collections::HashMap;
 
@@ -18,33 +18,32 @@ use super::{
 };
 use crate::{error::IconError, sniff::svg_root::entity_growth};
 
-/// Maximum number of `=` signs in one tag. The XML parser compares each attribute with all previous
-/// ones, so its time is quadratic.
+/// Maximum `=` signs in one tag. The XML parser compares each attribute with all previous ones, so
+/// its time is quadratic.
 const MAX_TAG_ATTRIBUTES: usize = 512;
-/// Maximum number of bytes that entities may add. Drawing programs add a few hundred.
+/// Maximum bytes that entities may add. Drawing programs add a few hundred.
 const MAX_ENTITY_BYTES: usize = 64 * 1024;
-/// Maximum nesting of elements with references followed. The drawing code is recursive, and its
-/// stack must suffice.
+/// Maximum element nesting with references followed. The drawing code is recursive, and its stack
+/// must suffice.
 const MAX_DEPTH: usize = 96;
-/// Maximum number in a path, radius or viewport. An arc becomes about as many curves as the sixth
-/// root of its radius: 22 at this limit, but more than any memory holds for the largest `f64`.
+/// Maximum number in a path, radius or viewport. An arc becomes about as many curves as its
+/// radius's sixth root: 22 at this limit, but more than any memory holds for the largest `f64`.
 const MAX_LENGTH: f64 = 1e8;
-/// Work of an element. Each 32 bytes of its attributes count as one more element.
+/// Work per element. Each 32 bytes in its attributes count as one more element.
 const ELEMENT_WORK: u64 = 800;
-/// Work of reading a curve of a path. An arc is many of them.
+/// Work for reading a curve in a path. An arc counts as several curves.
 const CURVE_WORK: f64 = 300.0;
-/// Work of creating a character's outline, and of finding its glyph for each part of its text.
+/// Work for creating a character's outline, and for finding its glyph in each part of its text.
 const CHARACTER_WORK: u64 = 10_000;
 const SHAPED_CHARACTER_WORK: u64 = 1_000;
-/// Number of curves that stroking a character takes.
+/// Curves that stroking a character takes.
 const CHARACTER_CURVES: f64 = 15.0;
 
 /// Pays for reading the text, and checks the limits that must hold before the XML parser runs.
 pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError> {
     work.spend(text.len() as f64 * XML_BYTE_WORK)?;
     let signs = |tag: &str| tag.bytes().filter(|&byte| byte == b'=').count();
-    // Quoted values contain few `=` signs. The text of styles and scripts counts up to the next
-    // tag.
+    // Quoted values contain few `=` signs. Styles and scripts count up to the next tag.
     if text.split('<').any(|tag| tag.len() > MAX_TAG_ATTRIBUTES && signs(tag) > MAX_TAG_ATTRIBUTES)
     {
         return Err(refused("too many attributes"));
@@ -72,26 +71,26 @@ pub(crate) fn check_document<'a, 'input>(
     Ok(counter.circles)
 }
 
-/// The cost of drawing an element with everything below it.
+/// The cost for drawing an element with everything below it.
 #[derive(Clone, Copy)]
 struct NodeCost {
-    /// Number of drawn elements, with attributes and text counted as elements.
+    /// Drawn elements. Attributes and text also count as elements.
     drawn: u64,
-    /// Number of drawn elements that may have a paint.
+    /// Drawn elements that may have a paint.
     painted: u64,
-    /// Outlines that are stroked, and those that are if the element inherits a stroke.
+    /// Outlines that are stroked, and those that become so if the element inherits a stroke.
     stroked: Outlines,
     inheriting: Outlines,
-    /// Levels of nesting below the element.
+    /// Nesting levels below this element.
     height: usize,
 }
 
 struct CostCounter<'a, 'input> {
     references: References<'a, 'input>,
-    /// The cost of each visited node. `None` while it is being computed: a node found in that state
+    /// Each visited node's cost. `None` while it is being computed: a node found in this state
     /// refers to itself.
     known: HashMap<NodeId, Option<NodeCost>>,
-    /// A bound of the sides of viewports.
+    /// An upper bound for viewport sides.
     largest: f64,
     /// The references to elements that refer to themselves.
     circles: Vec<Circle<'a, 'input>>,
@@ -155,7 +154,7 @@ impl<'a, 'input> CostCounter<'a, 'input> {
                     once = once.saturating_add(target.drawn);
                     stroked.add(target.stroked, 1.0);
                 }
-                // The stops of a gradient are copied, which is far less than drawing an element.
+                // A gradient's stops are copied. This is far less than drawing an element.
                 Reference::Inherited if gradient => {
                     paints = paints.saturating_add(1 + target.drawn / 8);
                 }
@@ -163,8 +162,9 @@ impl<'a, 'input> CostCounter<'a, 'input> {
                     paints = paints.saturating_add(target.drawn);
                     stroked.add(target.stroked, cost.painted as f64);
                 }
-                // A marker is drawn at every vertex. A vertex takes at least 2 bytes of path data,
-                // and 32 bytes of attributes count as one element: at most 16 markers per element.
+                // A marker is drawn at every vertex. A vertex takes at least 2 bytes in path data,
+                // and 32 attribute bytes count as one element, so there are at most 16 markers per
+                // element.
                 Reference::Marker => {
                     markers = markers.saturating_add(target.drawn.saturating_mul(16));
                     stroked.add(target.stroked, cost.drawn as f64 * 16.0);
@@ -180,7 +180,7 @@ impl<'a, 'input> CostCounter<'a, 'input> {
         within(cost.drawn)
     }
 
-    /// Returns the cost of an element without its children.
+    /// Returns an element's cost without its children.
     fn own_cost(&self, node: Node<'a, 'input>) -> NodeCost {
         let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
         let mut work = 0;
@@ -215,7 +215,8 @@ impl NodeCost {
         self.height = self.height.max(part.height + 1);
     }
 
-    /// Strokes what inherits the element's stroke, if the element sets one or none.
+    /// Strokes the outlines that inherit the element's stroke, if the element sets a stroke or
+    /// `none`.
     fn inherit(&mut self, stroke: Option<bool>) {
         let Some(is_set) = stroke else { return };
         let outlines = std::mem::take(&mut self.inheriting);
@@ -225,8 +226,9 @@ impl NodeCost {
     }
 }
 
-/// Checks the numbers from which an arc's radius is computed: plain numbers and percentages of a
-/// viewport. Lengths relative to a font size are rejected, because any element may set that size.
+/// Checks the numbers from which an arc's radius is computed: plain numbers and viewport
+/// percentages. Lengths relative to a font size are rejected, because any element may set this
+/// size.
 fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
     let viewport = matches!(node.tag_name().name(), "svg" | "use");
     for attribute in node.attributes() {

@@ -1,10 +1,10 @@
-//! Resolves the CSS of an SVG before its parser reads it.
+//! Resolves an SVG's CSS before its parser reads it.
 //!
 //! usvg knows little CSS: few selectors, no variables, no units in transforms, and a declaration
 //! that it cannot read ends the block. So this module does the cascade: presentation attributes,
 //! style sheets and `style`, by importance, layer, specificity and order. `svg_writer` writes the
-//! result as attributes of a new document without style sheets. Invariant: all work for a rule, a
-//! declaration or an element is paid for. Does not depend on how a property is drawn.
+//! result as attributes in a new document without style sheets. Invariant: all work for a rule, a
+//! declaration or an element is paid for. This does not depend on how a property is drawn.
 
 use std::{
     cmp::Reverse,
@@ -25,39 +25,40 @@ use super::{
 };
 use crate::{error::IconError, sniff::svg_root::SVG_NAMESPACE};
 
-/// The namespace of HTML, whose style sheets browsers apply to the whole document.
+/// The HTML namespace. Browsers apply its style sheets to the whole document.
 const XHTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
-/// Work of an element, and of a byte of a style sheet.
+/// Work per element, and per byte in a style sheet.
 const ELEMENT_WORK: f64 = 400.0;
 const SHEET_BYTE_WORK: f64 = 60.0;
-/// Work of trying a rule on an element, of each of its questions, and of applying a declaration.
+/// Work for trying a rule on an element, for each step while matching it, and for applying a
+/// declaration.
 const RULE_WORK: f64 = 100.0;
 const STEP_WORK: f64 = 15.0;
 const APPLIED_WORK: f64 = 100.0;
-/// Work of a byte of an applied transform or shape, which is read again for each element.
+/// Work per byte in an applied transform or shape, because this is parsed again for each element.
 const SHAPE_BYTE_WORK: f64 = 100.0;
 
-/// The value of a property of an element.
+/// A property's value on an element.
 #[derive(Clone)]
 pub(crate) struct Computed {
     pub(crate) property: &'static Property,
     /// Never open.
     pub(crate) value: Value,
-    /// Whether it is given by CSS, not by an attribute.
+    /// Whether CSS sets this value, not an attribute.
     pub(crate) is_css: bool,
 }
 
-/// The resolved style of an element.
+/// An element's resolved style.
 #[derive(Default)]
 pub(crate) struct Style<'a> {
     pub(crate) values: Vec<Computed>,
-    /// Animated attributes that are not properties.
+    /// Animated attributes that do not correspond to properties.
     pub(crate) animated: Vec<Animated<'a>>,
 }
 
 impl Style<'_> {
-    /// Returns the value of a property as usvg reads it. `None` if it is not set, or to a word such
-    /// as `inherit`.
+    /// Returns a property's value as usvg reads it. `None` if it is not set, or to a word such as
+    /// `inherit`.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         match &self.computed(name)?.value {
             Value::Known(value) => Some(value),
@@ -78,7 +79,7 @@ impl Style<'_> {
     }
 }
 
-/// A document with the resolved style of each element.
+/// A document with each element's resolved style.
 pub(crate) struct Styled<'a, 'input> {
     pub(crate) elements: Elements<'a, 'input>,
     pub(crate) styles: Vec<Style<'a>>,
@@ -86,10 +87,10 @@ pub(crate) struct Styled<'a, 'input> {
     pub(crate) ids: HashMap<&'a str, usize>,
 }
 
-/// Resolves the styles of a document.
+/// Resolves a document's styles.
 ///
 /// # Errors
-/// Returns an error if this is more work than an SVG may take.
+/// Returns an error if this takes more work than an SVG may.
 pub(crate) fn styled<'a, 'input>(
     document: &'a Document<'input>,
     work: &mut SvgWork,
@@ -140,10 +141,10 @@ impl<'a> Style<'a> {
     /// Sets the values at time 0.
     ///
     /// # Errors
-    /// Returns an error if this is more work than an SVG may take.
+    /// Returns an error if this takes more work than an SVG may.
     fn animate(&mut self, all: Vec<Animated<'a>>, work: &mut SvgWork) -> Result<(), IconError> {
         for one in all {
-            // A value that is not a property is compared with the others.
+            // Other attributes are compared with the animated ones.
             work.spend(APPLIED_WORK + self.animated.len() as f64 * STEP_WORK)?;
             let Some(property) = property(one.name).filter(|it| it.is_attribute) else {
                 self.animated.push(one);
@@ -173,7 +174,7 @@ fn is_sheet(node: Node) -> bool {
         && matches_tab(node.attribute("media").unwrap_or_default())
 }
 
-/// The rules by what their last part requires.
+/// The rules, grouped by what their last part requires.
 struct RuleMap<'s> {
     sheets: &'s Sheets,
     by_name: HashMap<&'s str, Vec<usize>>,
@@ -212,7 +213,7 @@ impl<'s> RuleMap<'s> {
     }
 }
 
-/// Returns a class, id or tag name that each element must have to which a rule applies.
+/// Returns a class, id or tag name that an element must have for this rule to apply.
 fn key(rule: &Rule) -> Option<&str> {
     rule.selector.iter().find_map(|part| match part {
         Component::LocalName(name) => Some(name.name.as_ref()),
@@ -225,23 +226,23 @@ struct Cascade<'s, 'w, 'a, 'input> {
     elements: &'s Elements<'a, 'input>,
     rules: RuleMap<'s>,
     caches: SelectorCaches,
-    /// Questions that are paid for.
+    /// Matching steps that are paid for.
     steps: u64,
     work: &'w mut SvgWork,
 }
 
-/// Returns the work of a value of one element: it is checked, written, and read by usvg.
+/// Returns the work for one element's value: it is checked, written, and parsed by usvg.
 fn applied_work(property: &Property, value: &Value) -> f64 {
     let Value::Known(text) = value else { return 0.0 };
     let is_shape = matches!(property.kind, Kind::ClipPath | Kind::Transform);
     text.len() as f64 * if is_shape { SHAPE_BYTE_WORK } else { CSS_BYTE_WORK }
 }
 
-/// The order of a declaration in the cascade.
+/// A declaration's order in the cascade.
 type Rank = (bool, bool, Reverse<usize>, usize, u32, usize);
 
 impl Cascade<'_, '_, '_, '_> {
-    /// Returns the style of an element, and its own variables.
+    /// Returns an element's style, and its own variables.
     fn style<'a>(
         &mut self,
         index: usize,
@@ -270,7 +271,7 @@ impl Cascade<'_, '_, '_, '_> {
         for rule in applied.iter().map(|rule| &self.rules.sheets.rules[*rule]) {
             self.work.spend(blocks[rule.block].len() as f64 * APPLIED_WORK)?;
             for declaration in &blocks[rule.block] {
-                // The order of layers is the reverse for important declarations.
+                // Layers have reverse order for important declarations.
                 let (early, late) = match declaration.important {
                     true => (Reverse(rule.layer), 0),
                     false => (Reverse(0), rule.layer),

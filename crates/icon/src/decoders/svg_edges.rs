@@ -1,21 +1,20 @@
 //! Counts the edges that filling or stroking a path gives to tiny-skia's scan converter.
 //!
-//! tiny-skia samples each row of pixels four times. In each of these rows it visits every edge that
+//! tiny-skia samples each pixel row four times. In each sample row it visits every edge that
 //! crosses the row, and moves edges along a list to keep them ordered by x. So the work depends on
-//! the edges, on the rows that they cross, and on the pairs of edges that are in the list at the
-//! same time, because the order of each pair can change. Curves are bounded by their control
-//! points.
+//! the edges, on the rows that they cross, and on the edge pairs that are in the list at the same
+//! time, because each pair's order can change. Curves are bounded by their control points.
 
 use resvg::tiny_skia::{Path, PathSegment, Point, Rect};
 
-/// Number of rows that tiny-skia samples per row of pixels.
+/// Rows that tiny-skia samples per pixel row.
 const ROWS_PER_PIXEL: f32 = 4.0;
-/// Maximum number of lines of a hairline curve.
+/// Maximum lines in a hairline curve.
 const MAX_CURVE_LINES: f64 = 512.0;
-/// A curve becomes at most this many lines, which are consecutive edges.
+/// A curve becomes at most this many lines. They are consecutive edges.
 const CURVE_EDGES: f64 = 6.0;
 
-/// Width and height of a drawing surface, in pixels.
+/// A drawing surface's width and height, in pixels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Canvas {
     pub(crate) width: f32,
@@ -23,8 +22,8 @@ pub(crate) struct Canvas {
 }
 
 impl Canvas {
-    /// Returns the layer for something with `bounds`, and its origin: with `margin` pixels on each
-    /// side, but within `reach`. `None` if it has no pixels.
+    /// Returns a layer for something with `bounds`, and its origin: with `margin` pixels on each
+    /// side, but within `reach`. `None` if the layer has no pixels.
     pub(crate) fn layer(bounds: Rect, margin: f32, reach: Rect) -> Option<(Self, Point)> {
         let left = bounds.x().floor() - margin;
         let top = bounds.y().floor() - margin;
@@ -47,7 +46,7 @@ impl Canvas {
         Rect::from_ltrb(-2.0 * width, -2.0 * height, 3.0 * width, 3.0 * height)
     }
 
-    /// Returns the number of pixels of `bounds` on this canvas.
+    /// Returns how many pixels in `bounds` are on this canvas.
     fn shared_pixels(self, bounds: Rect) -> f64 {
         let across = bounds.right().min(self.width) - bounds.left().max(0.0);
         let down = bounds.bottom().min(self.height) - bounds.top().max(0.0);
@@ -59,17 +58,17 @@ impl Canvas {
 /// The scan converter's work for a path.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// Number of edges.
+    /// Edges in the path.
     pub(crate) edges: f64,
-    /// Total number of rows that the edges cross.
+    /// Total rows that the edges cross.
     pub(crate) row_edges: f64,
-    /// Number of pairs of edges in which one starts in a row that the other crosses.
+    /// Edge pairs in which one starts in a row that the other crosses.
     pub(crate) inversions: f64,
-    /// Number of pixels of the path's bounds that are on the canvas.
+    /// Pixels in the path's bounds that are on the canvas.
     pub(crate) pixels: f64,
 }
 
-/// Counts the edges of `path`, given in pixels, when it is filled on `canvas`.
+/// Counts the edges when `path`, given in pixels, is filled on `canvas`.
 pub(crate) fn scan(path: &Path, canvas: Canvas) -> Scan {
     let rows = (canvas.height * ROWS_PER_PIXEL).ceil() as usize;
     let mut edges = Edges { count: 0.0, begin: vec![0; rows], end: vec![0; rows + 1] };
@@ -79,7 +78,7 @@ pub(crate) fn scan(path: &Path, canvas: Canvas) -> Scan {
 
 struct Edges {
     count: f64,
-    /// Number of edges that start in each sampled row, and that ended before it.
+    /// Edges that start in each sampled row, and that ended before it.
     begin: Vec<u32>,
     end: Vec<u32>,
 }
@@ -118,7 +117,7 @@ impl Edges {
     }
 }
 
-/// Returns the number of lines and of pixels of a path that is drawn one pixel wide.
+/// Returns how many lines and pixels a path has if it is drawn one pixel wide.
 pub(crate) fn hairlines(path: &Path, canvas: Canvas) -> (f64, f64) {
     let longest = f64::from(canvas.width + canvas.height);
     let (mut lines, mut pixels) = (0.0, 0.0);
@@ -137,7 +136,7 @@ pub(crate) fn hairlines(path: &Path, canvas: Canvas) -> (f64, f64) {
     (lines, pixels)
 }
 
-/// Returns the length of a path's control polygon, an upper bound for the length of its curves.
+/// Returns the length of a path's control polygon, an upper bound for its curves' length.
 pub(crate) fn length_from_above(path: &Path) -> f64 {
     let mut length = 0.0;
     each_segment(path, |points| length += polygon(points));
@@ -153,8 +152,8 @@ fn polygon(points: &[Point]) -> f64 {
     points.windows(2).map(side).sum()
 }
 
-/// Calls `visit` with the control points of each line and curve, and with the line that closes each
-/// contour, as filling does.
+/// Calls `visit` with the control points for each line and curve. As in filling, this includes the
+/// line that closes each contour.
 fn each_segment(path: &Path, mut visit: impl FnMut(&[Point])) {
     let (mut at, mut start) = (Point::zero(), Point::zero());
     for segment in path.segments() {

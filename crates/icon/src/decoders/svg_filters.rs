@@ -1,8 +1,8 @@
-//! Counts the work of filters: pixels of the filter's layer times the work of each primitive.
+//! Counts the work for filters: pixels in the filter's layer times each primitive's work.
 //!
-//! The weights are for resvg 0.49, measured like those of `svg_walk`. Each primitive processes all
-//! pixels of the layer, even outside its own region. Filters whose work the weights cannot bound
-//! are rejected. Does not depend on XML.
+//! The weights are for resvg 0.49, measured as for `svg_walk`. Each primitive processes all pixels
+//! in the layer, even outside its own region. Filters whose work the weights cannot bound are
+//! rejected. This does not depend on XML.
 
 use resvg::usvg::filter::Kind;
 
@@ -12,16 +12,15 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum number of octaves of `feTurbulence`. Chromium draws 10; above 24 the numbers of resvg
-/// may overflow.
+/// Maximum octaves in `feTurbulence`. Chromium draws 10; above 24, resvg's numbers may overflow.
 const MAX_OCTAVES: u32 = 16;
-/// Work of a primitive for copying its inputs, converting colours and clipping to its region.
+/// Work per primitive for copying its inputs, converting colours and clipping to its region.
 const PRIMITIVE_PIXEL_WORK: f64 = 25.0;
 const PRIMITIVE_WORK: f64 = 3_000.0;
-/// Work of creating the noise of `feTurbulence`.
+/// Work for creating `feTurbulence` noise.
 const TURBULENCE_WORK: f64 = 60_000.0;
 
-/// Returns the work of a primitive on a layer that is drawn with `scale`, without the drawing
+/// Returns the work for a primitive on a layer that is drawn with `scale`, without the drawing
 /// inside `feImage`.
 pub(crate) fn primitive_work(
     kind: &Kind,
@@ -42,7 +41,7 @@ pub(crate) fn primitive_work(
         Kind::ConvolveMatrix(convolve) => {
             let (columns, rows) = (convolve.matrix().columns(), convolve.matrix().rows());
             let (columns, rows) = (f64::from(columns), f64::from(rows));
-            // A wrapping edge is found in steps of the layer's size.
+            // resvg finds a wrapping edge in steps as long as the layer.
             let steps = 1.0 + columns / width + rows / height;
             20.0 + 12.0 * columns * rows * steps
         }

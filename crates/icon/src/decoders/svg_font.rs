@@ -1,8 +1,8 @@
-//! The only font for SVG text: Liberation Sans Regular, which has the widths of Arial.
+//! The only font for SVG text: Liberation Sans Regular, whose characters are as wide as Arial's.
 //!
 //! Every family, weight and style uses this face, so that text looks the same on every machine;
-//! system fonts are not read. The program contains the font (fonts/, SIL Open Font License 1.1).
-//! It contains no emoji font (docs/decisions/0096).
+//! system fonts are not read. The program contains the font (fonts/, SIL Open Font License 1.1),
+//! but no emoji font (docs/decisions/0096).
 
 use std::sync::{Arc, LazyLock};
 
@@ -29,9 +29,9 @@ pub(crate) fn options() -> Options<'static> {
     }
 }
 
-/// Returns the reason why an SVG with this text is refused, if the font has no glyph for it.
+/// Returns the reason for rejecting an SVG with this text, if the font lacks a glyph for it.
 pub(crate) fn missing_glyph(text: &str) -> &'static str {
-    // Emoji, the blocks of symbols that have some, and what makes emoji of digits.
+    // Emoji, symbol blocks that include emoji, and the characters that turn digits into emoji.
     let is_emoji = |c| {
         matches!(c, '\u{1f000}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}')
             || matches!(c, '\u{fe0f}' | '\u{20e3}')

@@ -1,11 +1,10 @@
-//! Handles the embedded pictures of an SVG: `data:` URLs of PNG, JPEG, GIF, WebP, and of another
-//! SVG.
+//! Handles pictures that an SVG embeds as `data:` URLs: PNG, JPEG, GIF, WebP, and another SVG.
 //!
-//! A raster picture is decoded with this crate's decoders and scaled to the size of a tab icon in
-//! linear light. resvg gets it as PNG inside an SVG of the picture's original size, so that its
-//! position does not change. An SVG in an SVG may not contain a third. Invariants: nothing outside
+//! A raster picture is decoded with this crate's decoders and scaled to a tab icon's size in linear
+//! light. resvg gets it as PNG inside an SVG that has the picture's original size, so that its
+//! position does not change. An embedded SVG may not embed another one. Invariants: nothing outside
 //! the document is read; pixels are paid for before they are decoded. As in browsers, a picture
-//! that is corrupt or of another format is skipped.
+//! that is corrupt or in another format is skipped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,17 +26,17 @@ use crate::{
     work::Work,
 };
 
-/// Maximum number of embedded pictures, including each copy by `use`.
+/// Maximum embedded pictures, including each copy by `use`.
 const MAX_EMBEDDED: u32 = 64;
-/// Work of decoding and scaling a pixel.
+/// Work for decoding and scaling a pixel.
 const PIXEL_WORK: f64 = 30.0;
-/// Work of each pixel that the JPEG decoder visits: it may estimate coefficients, which takes as
-/// long as the rest.
+/// Work per pixel that the JPEG decoder visits: it may estimate coefficients. This takes as long as
+/// the rest.
 const JPEG_PIXEL_WORK: f64 = 60.0;
-/// Work of writing the scaled picture as PNG, and of reading it.
+/// Work for writing the scaled picture as PNG, and for reading it.
 const PICTURE_WORK: f64 = 200_000.0;
 
-/// The budget of an SVG, which its pictures share, and the first error of a picture.
+/// An SVG's budget, which its pictures share, and the first error in a picture.
 #[derive(Default)]
 pub(crate) struct Budget {
     state: Mutex<State>,
@@ -61,7 +60,7 @@ impl Budget {
         spend(&mut self.lock().work)
     }
 
-    /// Returns an error if a picture was refused.
+    /// Returns an error if a picture was rejected.
     pub(crate) fn check(&self) -> Result<(), IconError> {
         self.lock().refusal.clone().map_or(Ok(()), Err)
     }
@@ -77,8 +76,8 @@ impl Budget {
 /// Parses an SVG inside an SVG to a tree.
 pub(crate) type ReadNested = fn(&[u8], &Budget) -> Result<Tree, IconError>;
 
-/// Returns the options of usvg: pictures from `data:` URLs only, and one font. Without `nested`, no
-/// SVG may be embedded.
+/// Returns usvg's options: pictures from `data:` URLs only, and one font. Without `nested`, an SVG
+/// may not be embedded.
 pub(crate) fn options(budget: &Budget, nested: Option<ReadNested>) -> Options<'_> {
     Options {
         image_href_resolver: ImageHrefResolver {
@@ -155,7 +154,7 @@ fn written(pixels: &Pixels) -> Option<Vec<u8>> {
     Some(file)
 }
 
-/// Returns an SVG of `width` by `height` that a PNG fills.
+/// Returns an SVG with the size `width` by `height` that a PNG fills.
 fn framed(width: u32, height: u32, png: Vec<u8>) -> Option<Tree> {
     let size = format!(r#"width="{width}" height="{height}""#);
     // The resolver below returns the PNG for any data.

@@ -1,20 +1,20 @@
-//! Reads the numbers, lengths and angles of CSS, with `calc()`.
+//! Reads CSS numbers, lengths and angles, with `calc()`.
 //!
-//! Lengths by a font count as of its initial size, those by the viewport as of a tab icon. Does not
-//! depend on properties.
+//! Lengths relative to a font use its initial size, those relative to the viewport a tab icon's
+//! size. This does not depend on properties.
 
 use cssparser::{ParseError, Parser, Token};
 
 use crate::limits::TAB_ICON_PIXELS;
 
-/// The size of a font in CSS pixels, where none is known.
+/// Font size in CSS pixels if none is known.
 const FONT_PIXELS: f64 = 16.0;
 
-/// A sum of numbers, pixels, percentages and degrees.
+/// A sum over numbers, pixels, percentages and degrees.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Quantity {
     pub(crate) value: f64,
-    /// Percent of a length that is not known yet.
+    /// Percentage that refers to an unknown length.
     pub(crate) percent: f64,
     kind: Kind,
     has_percent: bool,
@@ -42,13 +42,13 @@ impl Quantity {
         (self.kind == Kind::Number).then_some(self.value)
     }
 
-    /// Returns a number, or a percentage as a part of 1.
+    /// Returns a number. A percentage is divided by 100.
     pub(crate) fn ratio(self) -> Option<f64> {
         let is_percent = self.has_percent && self.value == 0.0;
         if is_percent { Some(self.percent / 100.0) } else { self.number() }
     }
 
-    /// Returns a length in pixels, with percent of `whole`. Only 0 needs no unit.
+    /// Returns a length in pixels; percentages refer to `whole`. Only 0 needs no unit.
     pub(crate) fn length(self, whole: f64) -> Option<f64> {
         let is_length = self.kind == Kind::Length || self.number() == Some(0.0);
         is_length.then(|| self.value + self.percent * whole / 100.0)
@@ -73,7 +73,7 @@ impl Quantity {
     }
 }
 
-/// Reads a number, a length, a percentage or an angle. `None` if there is none.
+/// Reads a number, a length, a percentage or an angle. `None` if the input has neither.
 pub(crate) fn quantity(input: &mut Parser) -> Option<Quantity> {
     match input.next().ok()?.clone() {
         Token::Number { value, .. } => Some(Quantity::new(f64::from(value), Kind::Number)),
@@ -96,7 +96,7 @@ pub(crate) fn quantity(input: &mut Parser) -> Option<Quantity> {
     }
 }
 
-/// Returns the only quantity of a text.
+/// Returns a text's only quantity.
 pub(crate) fn only_quantity(text: &str) -> Option<Quantity> {
     let mut input = Parser::new(text);
     let found = quantity(&mut input)?;
@@ -124,7 +124,7 @@ fn unit_of(unit: &str) -> Option<(Kind, f64)> {
     })
 }
 
-/// Reads a block or the arguments of a function to their end.
+/// Reads a block or a function's arguments to their end.
 pub(crate) fn nested<T>(
     input: &mut Parser,
     read: impl FnOnce(&mut Parser) -> Option<T>,
@@ -183,7 +183,8 @@ fn factor(input: &mut Parser) -> Option<Quantity> {
     quantity(input)
 }
 
-/// Reads the arguments of `min`, `max` or `clamp`, without percentages beside lengths.
+/// Reads the arguments in `min`, `max` or `clamp`. Percentages cannot be compared with lengths
+/// here.
 fn least_or_most(name: &str, input: &mut Parser) -> Option<Quantity> {
     let all = input
         .parse_comma_separated(|input| -> Result<Quantity, ParseError<()>> {

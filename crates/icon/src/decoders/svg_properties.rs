@@ -1,8 +1,8 @@
-//! The properties of an SVG's CSS: the valid values of each, written as usvg reads them.
+//! An SVG's CSS properties: which values each allows, and how usvg reads them.
 //!
-//! A declaration whose value is invalid is dropped, so that an earlier one counts. A value with
-//! `var()` is checked when its variables are known. Does not depend on elements: references to
-//! other elements are checked by `svg_writer`, transforms are computed by `svg_transforms`.
+//! A declaration with an invalid value is dropped, so that an earlier one counts. A value with
+//! `var()` is checked when its variables are known. This does not depend on elements: `svg_writer`
+//! checks references to other elements, `svg_transforms` computes transforms.
 
 use std::{borrow::Cow, collections::HashMap, rc::Rc, sync::LazyLock};
 
@@ -21,11 +21,11 @@ pub(crate) struct Property {
     pub(crate) inherited: bool,
     /// The initial value. Only inherited properties need one.
     pub(crate) initial: &'static str,
-    /// Whether an attribute of this name sets the property, in any element.
+    /// Whether an attribute with this name sets the property, on any element.
     pub(crate) is_attribute: bool,
 }
 
-/// The values of a property.
+/// A property's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Colour,
@@ -99,7 +99,7 @@ const fn own(name: &'static str, kind: Kind) -> Property {
     Property { name, kind, inherited: false, initial: "", is_attribute: true }
 }
 
-/// Returns a property that is not a presentation attribute, or one of some elements only.
+/// Returns a property that is not a presentation attribute, or only on some elements.
 const fn css(name: &'static str, kind: Kind) -> Property {
     Property { name, kind, inherited: false, initial: "", is_attribute: false }
 }
@@ -188,7 +188,7 @@ pub(crate) fn property(name: &str) -> Option<&'static Property> {
     BY_NAME.get(name).copied()
 }
 
-/// A value of a property.
+/// A property's value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     /// As usvg reads it, except references and transforms.
@@ -207,7 +207,7 @@ pub(crate) struct Declaration {
     pub(crate) important: bool,
 }
 
-/// What a declaration sets.
+/// The property or variable that a declaration sets.
 #[derive(Clone)]
 pub(crate) enum Target {
     Property(&'static Property),
@@ -215,7 +215,7 @@ pub(crate) enum Target {
     Variable(Rc<str>),
 }
 
-/// Parses a declaration, which may be a shorthand for several. Adds none if it is invalid or
+/// Parses a declaration. It may be a shorthand for several. Adds nothing if it is invalid or
 /// unknown.
 pub(crate) fn declared(name: &str, value: &str, important: bool, to: &mut Vec<Declaration>) {
     if name.starts_with("--") {
@@ -240,7 +240,7 @@ pub(crate) fn declared(name: &str, value: &str, important: bool, to: &mut Vec<De
     }
 }
 
-/// Returns true if a property also has a name of WebKit's.
+/// Returns true if a property also has a WebKit name.
 fn is_prefixed(name: &str) -> bool {
     let names =
         ["transform", "transform-origin", "filter", "clip-path", "mask", "mask-image", "opacity"];
@@ -254,7 +254,7 @@ pub(crate) fn is_supported(name: &str, value: &str) -> bool {
     !found.is_empty()
 }
 
-/// Adds the declarations of a `font` shorthand.
+/// Adds the declarations in a `font` shorthand.
 fn font(value: &str, important: bool, to: &mut Vec<Declaration>) {
     let Ok(font) = svgtypes::FontShorthand::from_str(value) else { return };
     let parts = [
@@ -273,7 +273,7 @@ fn wide(value: &str) -> Option<&'static str> {
     words.into_iter().find(|word| word.eq_ignore_ascii_case(value.trim()))
 }
 
-/// Reads a value of a property. `None` if it is invalid.
+/// Reads a property's value. `None` if it is invalid.
 pub(crate) fn read(property: &Property, value: &str, is_css: bool) -> Option<Value> {
     if let Some(word) = wide(value) {
         return Some(Value::Wide(word));
@@ -284,7 +284,7 @@ pub(crate) fn read(property: &Property, value: &str, is_css: bool) -> Option<Val
     known(property, value, is_css).map(|value| Value::Known(value.as_ref().into()))
 }
 
-/// Returns true if a text contains one of these functions.
+/// Returns true if a value contains a call of one of these functions.
 fn has_function(text: &str, names: &[&str]) -> bool {
     text.match_indices('(').any(|(at, _)| {
         names.iter().any(|name| {
@@ -336,7 +336,7 @@ fn known<'a>(property: &Property, value: &'a str, is_css: bool) -> Option<Cow<'a
         Kind::Transform if is_css => {
             svg_transforms::is_valid(property.name, value).then(|| value.into())
         }
-        // Attributes have numbers of pixels.
+        // Attributes contain pixels without a unit.
         Kind::Transform if property.name == "transform-origin" => {
             let in_pixels = |part: &str| match part.parse::<f64>() {
                 Ok(_) => format!("{part}px"),
@@ -360,7 +360,7 @@ fn alpha(value: &str) -> Option<Cow<'_, str>> {
     Some((only_quantity(value)?.ratio()?.clamp(0.0, 1.0) as f32).to_string().into())
 }
 
-/// Returns a length. Mixed with percentages, it stays a `calc()`.
+/// Returns a length. If it mixes pixels and percentages, it remains a `calc()`.
 fn length(value: &str, allows_numbers: bool) -> Option<Cow<'_, str>> {
     let unit =
         value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
@@ -382,7 +382,7 @@ fn length(value: &str, allows_numbers: bool) -> Option<Cow<'_, str>> {
     written_length(quantity).map(Cow::Owned).or(Some(value.into()))
 }
 
-/// Writes a length in pixels or percent. `None` if it is a sum of both, or none.
+/// Writes a length in pixels or percent. `None` if it is a sum of both, or not a length.
 fn written_length(quantity: Quantity) -> Option<String> {
     let pixels = quantity.length(0.0)?;
     match (pixels == 0.0, quantity.percent == 0.0) {
@@ -428,7 +428,7 @@ fn reference(value: &str) -> Option<Cow<'_, str>> {
     Some(format!("url({url})").into())
 }
 
-/// Returns the URL at the start of a value, and the text after it.
+/// Returns the URL at a value's start, and the text after it.
 pub(crate) fn leading_url(value: &str) -> Option<(String, &str)> {
     let is_url = value.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("url("));
     if !is_url {
@@ -456,7 +456,7 @@ fn filter(value: &str) -> Option<Cow<'_, str>> {
     is_valid.then_some(known)
 }
 
-/// Returns the colour of a background. `None` if it is invalid or has none.
+/// Returns a background's colour. `None` if the value is invalid or has no colour.
 pub(crate) fn background(value: &str) -> Option<svgtypes::Color> {
     let mut words = split_outside(value, ' ').filter(|word| !word.is_empty());
     words.find_map(|word| known_colour(word)?.parse().ok())

@@ -1,9 +1,9 @@
-//! Removes references by which elements of an SVG refer to themselves, and applies the transforms
-//! of symbols, as browsers do and usvg does not.
+//! Removes references by which SVG elements refer to themselves, and applies symbols' transforms.
+//! Browsers do this, usvg does not.
 //!
 //! Browsers ignore a reference by which an element refers to itself, directly or through others,
-//! and draw the rest. usvg finds some of them only by recursion without end. And it ignores the
-//! transform of a symbol. Does not depend on how circles are found (`svg_cost`).
+//! and draw the rest. usvg finds some of them only by infinite recursion, and ignores a symbol's
+//! transform. This does not depend on how circles are found (`svg_cost`).
 
 use std::{collections::HashMap, ops::Range, str::FromStr};
 
@@ -13,7 +13,7 @@ use svgtypes::Transform;
 use super::svg_work::{SvgWork, refused};
 use crate::error::IconError;
 
-/// Work of removing a reference.
+/// Work for removing a reference.
 const CIRCLE_WORK: f64 = 2_000.0;
 
 /// A reference to an element that contains, or that leads to, the referring one.
@@ -22,12 +22,12 @@ pub(crate) struct Circle<'a, 'input> {
     pub(crate) to: Node<'a, 'input>,
 }
 
-/// Returns the document's text without `circles`, and with the transforms of symbols where they are
-/// used. `None` if nothing has to change.
+/// Returns the document without `circles`, and with symbols' transforms where they are used. `None`
+/// if nothing has to change.
 ///
 /// # Errors
-/// Returns an error if a circle is within an entity, so that the text has no place for it, or if
-/// they are too many.
+/// Returns an error if a circle is within an entity, because the document then has no position for
+/// it, or if there are too many.
 pub(crate) fn with_known_references(
     document: &Document,
     circles: &[Circle],
@@ -60,7 +60,7 @@ pub(crate) fn with_known_references(
     Ok(Some(written))
 }
 
-/// A range of the text, and its new content.
+/// A range in the document, and its new content.
 type Edit = (Range<usize>, String);
 
 /// Removes links, and sets attributes to `none`. `None` if the text does not contain the element as
@@ -91,8 +91,8 @@ fn set(text: &str, node: Node, name: &str, value: &str) -> Option<Edit> {
     Some((end..end, format!(" {written}")))
 }
 
-/// Returns each `use` of a symbol with a transform, and its transform with that of the symbol,
-/// which begins where the symbol is placed.
+/// Returns each `use` that refers to a symbol with a transform, and its transform combined with the
+/// symbol's, which starts at the symbol's position.
 fn moved_uses<'a, 'input>(document: &'a Document<'input>) -> Vec<(Node<'a, 'input>, String)> {
     let elements = || document.descendants().filter(Node::is_element);
     let mut transforms = HashMap::new();
@@ -122,8 +122,8 @@ fn moved_uses<'a, 'input>(document: &'a Document<'input>) -> Vec<(Node<'a, 'inpu
     uses.filter_map(|node| Some((node, moved(node)?))).collect()
 }
 
-/// Returns the range of an attribute. `None` if the text has something else there, as it has if an
-/// entity contains the attribute.
+/// Returns an attribute's range. `None` if the document contains something else there. This happens
+/// if an entity contains the attribute.
 fn checked(text: &str, attribute: &Attribute) -> Option<Range<usize>> {
     let range = attribute.range();
     let (name, value) = text.get(range.clone())?.split_once('=')?;

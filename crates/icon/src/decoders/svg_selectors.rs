@@ -1,9 +1,8 @@
-//! Matches CSS selectors with the elements of an SVG.
+//! Matches CSS selectors with an SVG's elements.
 //!
-//! The parser and the algorithm are those of the crate `selectors`. This module gives it the
-//! document, and counts each of its questions about an element: when a document has taken too many,
-//! no element has neighbours or names any more, so that matching ends soon. Does not depend on
-//! declarations.
+//! The crate `selectors` provides the parser and the algorithm. This module gives it the document,
+//! and counts each call with which it examines an element: after too many calls, elements no longer
+//! have neighbours or names, so that matching ends soon. This does not depend on declarations.
 
 use std::{cell::Cell, collections::HashMap, fmt};
 
@@ -22,9 +21,9 @@ use selectors::{
     parser::{self, Selector, SelectorParseErrorKind},
 };
 
-/// Maximum number of questions about the elements of a document.
+/// Maximum questions about a document's elements.
 const MAX_STEPS: u64 = 2_000_000;
-/// Pseudo-classes of interaction, forms and languages, which no element of an icon has.
+/// Pseudo-classes for interaction, forms and languages. They never match in an icon.
 const NEVER: [&str; 17] = [
     "active",
     "checked",
@@ -44,11 +43,11 @@ const NEVER: [&str; 17] = [
     "target-within",
     "visited",
 ];
-/// Pseudo-elements, which are not elements of the document.
+/// Pseudo-elements. They are not elements in the document.
 const PSEUDO_ELEMENTS: [&str; 7] =
     ["after", "backdrop", "before", "first-letter", "first-line", "marker", "selection"];
 
-/// The types of the crate `selectors`.
+/// Types for the crate `selectors`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selectors;
 
@@ -83,7 +82,7 @@ impl PrecomputedHash for CssName {
     }
 }
 
-/// A pseudo-class that is not about the place in the document.
+/// A pseudo-class that does not depend on the position in the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Link,
@@ -197,7 +196,7 @@ impl<'i> parser::Parser<'i> for SelectorParser {
     }
 }
 
-/// The elements of a document, in its order.
+/// A document's elements, in its order.
 #[derive(Debug)]
 pub(crate) struct Elements<'a, 'input> {
     all: Vec<Entry<'a, 'input>>,
@@ -270,7 +269,7 @@ impl<'a, 'input> Elements<'a, 'input> {
         matches_selector(selector, 0, None, &element, &mut context)
     }
 
-    /// Returns the number of questions so far, and whether there were too many.
+    /// Returns the calls so far, and whether there were too many.
     pub(crate) fn steps(&self) -> (u64, bool) {
         let steps = self.steps.get();
         (steps, steps > MAX_STEPS)
@@ -284,7 +283,7 @@ impl<'a, 'input> Elements<'a, 'input> {
     }
 }
 
-/// An element of [`Elements`].
+/// An element in [`Elements`].
 #[derive(Clone, Copy, Debug)]
 struct ElementAt<'t, 'a, 'input> {
     elements: &'t Elements<'a, 'input>,

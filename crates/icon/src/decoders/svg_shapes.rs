@@ -1,7 +1,7 @@
-//! Writes the basic shapes of CSS as the data of SVG paths: `inset`, `rect`, `xywh`, `circle`,
-//! `ellipse`, `polygon` and `path`.
+//! Writes CSS basic shapes as SVG path data: `inset`, `rect`, `xywh`, `circle`, `ellipse`,
+//! `polygon` and `path`.
 //!
-//! Does not depend on elements; their boxes are given.
+//! This does not depend on elements; their boxes are given.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::{
     svg_transforms::{ReferenceBox, position},
 };
 
-/// How near a quarter of a circle is to a cubic curve with this control point.
+/// Control point of the cubic curve that approximates a quarter circle.
 const ARC: f64 = 0.552_284_75;
 /// The boxes that a shape may refer to.
 const BOXES: [&str; 7] = [
@@ -31,7 +31,7 @@ pub(crate) struct Shape {
     pub(crate) is_even_odd: bool,
 }
 
-/// Returns true if a value of `clip-path` is a shape or a box.
+/// Returns true if a `clip-path` value is a shape or a box.
 pub(crate) fn is_shape(value: &str) -> bool {
     box_of(value).is_some() && shape(value, ReferenceBox::default()).is_some()
 }
@@ -53,7 +53,7 @@ pub(crate) fn box_of(value: &str) -> Option<&'static str> {
     Some(found.unwrap_or(BOXES[0])).filter(|_| functions > 0 || found.is_some())
 }
 
-/// Returns the outline of a shape in a box. `None` if it is invalid.
+/// Returns a shape's outline in a box. `None` if it is invalid.
 pub(crate) fn shape(value: &str, reference: ReferenceBox) -> Option<Shape> {
     let mut input = Parser::new(value);
     loop {
@@ -108,12 +108,12 @@ fn rule(input: &mut Parser) -> Option<bool> {
     }
 }
 
-/// Moves a path to the origin of a box.
+/// Moves a path to a box's origin.
 fn moved(data: &str, reference: ReferenceBox) -> Option<String> {
     let mut written = String::new();
     for (index, segment) in svgtypes::SimplifyingPathParser::from(data).enumerate() {
         use svgtypes::SimplePathSegment as Segment;
-        // What comes before an error is drawn.
+        // Everything before an error is drawn.
         let Ok(segment) = segment else { return (index > 0).then_some(written) };
         let at = |x: f64, y: f64| format!("{} {} ", x + reference.x, y + reference.y);
         let _ = match segment {
@@ -142,7 +142,7 @@ fn polygon(input: &mut Parser, reference: ReferenceBox, data: &mut String) -> Op
     }
 }
 
-/// The radius of a circle or an ellipse.
+/// A circle's or an ellipse's radius.
 enum Radius {
     Length(f64),
     Closest,
@@ -212,7 +212,7 @@ fn rectangle(name: &str, input: &mut Parser, reference: ReferenceBox) -> Option<
             corners = radii(input, reference)?;
             break;
         }
-        // Those of `xywh` are an x, a y and sides; others go from the top to the left.
+        // `xywh` has an x, a y and sides; the other shapes list sides clockwise from the top.
         let is_across = (lengths.len() % 2 == 1) != (name == "xywh");
         let whole = if is_across { width } else { height };
         let is_auto = input.try_parse(|input| input.expect_ident_matching("auto")).is_ok();
@@ -255,7 +255,7 @@ fn four(all: &[f64]) -> Option<[f64; 4]> {
     })
 }
 
-/// Reads the radii of corners: up to four across, and up to four down after a slash.
+/// Reads corner radii: up to four across, and up to four down after a slash.
 fn radii(input: &mut Parser, reference: ReferenceBox) -> Option<[[f64; 2]; 4]> {
     let mut all = [Vec::new(), Vec::new()];
     let mut down = 0;

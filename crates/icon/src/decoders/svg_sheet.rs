@@ -1,9 +1,9 @@
-//! Reads the style sheets and `style` attributes of an SVG into rules and declarations.
+//! Reads an SVG's style sheets and `style` attributes into rules and declarations.
 //!
-//! The syntax is read by the crate `cssparser`, so that one bad declaration or rule drops itself
-//! only. Rules in `@media` count if they match a light picture of a tab's size, those in
-//! `@supports` if the declarations are supported here; `@layer` sets the order, and nested rules
-//! get the selectors of their parents. Does not depend on the elements to which a rule applies.
+//! The crate `cssparser` reads the syntax, so that a bad declaration or rule only drops itself.
+//! Rules in `@media` count if they match a light picture with a tab's size, those in `@supports` if
+//! the declarations are supported here; `@layer` sets the order, and nested rules get their
+//! parents' selectors. This does not depend on the elements to which a rule applies.
 
 use cssparser::{
     AtRuleParser, CowRcStr, DeclarationParser, ParseError, Parser, ParserState,
@@ -22,17 +22,17 @@ use super::{
 };
 use crate::{error::IconError, limits::TAB_ICON_PIXELS};
 
-/// Maximum length in bytes of a media query list. A longer one does not match.
+/// Maximum bytes in a media query list. A longer one does not match.
 const MAX_QUERY_BYTES: usize = 256;
-/// Maximum number of nested blocks and functions.
+/// Maximum nested blocks and functions.
 const MAX_DEPTH: u8 = 24;
-/// Maximum number of parts of one selector. A longer one is dropped.
+/// Maximum parts in one selector. A longer one is dropped.
 const MAX_PARTS: usize = 64;
-/// Maximum number of parts of a nested rule's selectors, with those of its parents.
+/// Maximum parts in a nested rule's selectors, including those of its parents.
 const MAX_NESTED_PARTS: usize = 4096;
-/// Work of reading a declaration.
+/// Work for reading a declaration.
 const DECLARATION_WORK: f64 = 300.0;
-/// The viewport of media queries, in CSS pixels.
+/// The viewport for media queries, in CSS pixels.
 const VIEWPORT: [f64; 2] = [TAB_ICON_PIXELS as f64; 2];
 
 type Error = ParseError<SelectorParseErrorKind>;
@@ -40,13 +40,13 @@ type Error = ParseError<SelectorParseErrorKind>;
 /// A selector with its declarations.
 pub(crate) struct Rule {
     pub(crate) selector: Selector<Selectors>,
-    /// The index of the declarations in [`Sheets`].
+    /// The index of this rule's declarations in [`Sheets`].
     pub(crate) block: usize,
-    /// The place of the rule's layer. That of rules without a layer is the greatest.
+    /// The position of this rule's layer. Rules without a layer have the highest one.
     pub(crate) layer: usize,
 }
 
-/// All rules of a document, in its order.
+/// A document's rules, in order.
 #[derive(Default)]
 pub(crate) struct Sheets {
     pub(crate) rules: Vec<Rule>,
@@ -73,10 +73,10 @@ impl Sheets {
     }
 }
 
-/// Reads the declarations of a `style` attribute.
+/// Reads the declarations in a `style` attribute.
 ///
 /// # Errors
-/// Returns an error if this is more work than an SVG may take.
+/// Returns an error if this takes more work than an SVG may.
 pub(crate) fn declarations(style: &str, work: &mut SvgWork) -> Result<Vec<Declaration>, IconError> {
     let mut input = Parser::new(style);
     input.set_nested_block_limit(MAX_DEPTH);
@@ -89,7 +89,7 @@ pub(crate) fn declarations(style: &str, work: &mut SvgWork) -> Result<Vec<Declar
     }
 }
 
-/// Returns true if a media query list matches a light picture of a tab's size.
+/// Returns true if a media query list matches a light picture with a tab's size.
 pub(crate) fn matches_tab(media: &str) -> bool {
     media.len() <= MAX_QUERY_BYTES && matches_light(media, VIEWPORT)
 }
@@ -99,12 +99,12 @@ struct Reader<'s> {
     sheets: &'s mut Sheets,
     work: &'s mut SvgWork,
     refusal: Option<IconError>,
-    /// The selectors of the rule around, and the number of their parts.
+    /// The enclosing rule's selectors, and how many parts they have.
     parent: Option<(SelectorList<Selectors>, usize)>,
     layer: usize,
     declares: bool,
     nests: bool,
-    /// Declarations that are not yet in a rule.
+    /// Declarations that do not belong to a rule yet.
     pending: Vec<Declaration>,
 }
 
@@ -122,7 +122,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Reads the content of a block.
+    /// Reads a block's content.
     fn body(&mut self, input: &mut Parser<'_>) {
         let mut body = RuleBodyParser::<_, (), SelectorParseErrorKind>::new(input, self);
         while let Some(item) = body.next() {
@@ -132,7 +132,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Pays for what cannot be read. Returns true if reading must end.
+    /// Pays for something that cannot be read. Returns true if reading must stop.
     fn is_over(&mut self, is_invalid: bool) -> bool {
         if is_invalid {
             let _ = self.spend(DECLARATION_WORK);
@@ -159,7 +159,7 @@ impl<'s> Reader<'s> {
         self.refusal = self.refusal.take().or(inner.refusal);
     }
 
-    /// Makes rules of the declarations so far.
+    /// Turns the declarations so far into rules.
     fn close(&mut self) {
         let Some((selectors, _)) = &self.parent else { return };
         if self.pending.is_empty() {
@@ -214,8 +214,8 @@ impl<'i> DeclarationParser<'i> for Reader<'_> {
     }
 }
 
-/// Returns the text of a declaration's value, and whether it is important. With a block, it may be
-/// a nested rule; only a variable may have one.
+/// Returns a declaration's value, and whether it is important. If it contains a block, it may be a
+/// nested rule; only a variable may contain one.
 fn value<'i>(input: &mut Parser<'i>, is_variable: bool) -> Result<(&'i str, bool), Error> {
     input.skip_whitespace();
     let start = input.position();
@@ -241,11 +241,11 @@ fn value<'i>(input: &mut Parser<'i>, is_variable: bool) -> Result<(&'i str, bool
     }
 }
 
-/// The head of a rule that starts with an at sign.
+/// The head of an at-rule.
 enum At {
     /// A block whose rules count.
     Read,
-    /// A block in a layer, or a statement with names of layers.
+    /// A block in a layer, or a statement with layer names.
     Layer(Vec<String>),
     Skipped,
 }
@@ -298,7 +298,7 @@ impl<'i> AtRuleParser<'i> for Reader<'_> {
     }
 }
 
-/// Reads a condition of `@supports`. Returns true if it holds.
+/// Reads an `@supports` condition. Returns true if it holds.
 fn condition(input: &mut Parser) -> bool {
     if input.try_parse(|input| input.expect_ident_matching("not")).is_ok() {
         return term(input) == Some(false) && input.is_exhausted();
@@ -316,7 +316,7 @@ fn condition(input: &mut Parser) -> bool {
     holds
 }
 
-/// Reads a part of a condition. `None` if it is invalid.
+/// Reads one term in a condition. `None` if it is invalid.
 fn term(input: &mut Parser) -> Option<bool> {
     let is_selector = match input.next().ok()? {
         Token::ParenthesisBlock => false,
@@ -362,7 +362,7 @@ impl<'i> QualifiedRuleParser<'i> for Reader<'_> {
         let (selectors, parts) = match &self.parent {
             None => (selectors, parts),
             Some((parent, parent_parts)) => {
-                // Each part may stand for all selectors of the parent.
+                // Each part may stand for all of the parent's selectors.
                 let parts = parts.saturating_mul(*parent_parts);
                 if parts > MAX_NESTED_PARTS {
                     self.refusal.get_or_insert(refused("too many nested selectors"));

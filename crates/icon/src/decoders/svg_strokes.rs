@@ -1,11 +1,11 @@
-//! Bounds the work of outlining stroked shapes, which usvg does for their bounds before the
-//! resolved picture can be counted.
+//! Bounds the work for outlining stroked shapes. usvg outlines them to find their bounds, before
+//! the resolved picture can be counted.
 //!
-//! An outline has about 15 to 30 pieces for each curve, of a tenth of a microsecond each. Where
-//! coordinates or the width of a stroke are far larger, 32-bit floats no longer distinguish the
-//! points of a curve, and tiny-skia divides it until its own limits: a million pieces, half a
-//! second, for one curve were measured. So this is a coarse bound of curves times the size of the
-//! numbers; `svg_walk` counts the pieces themselves. Does not depend on the drawing.
+//! An outline has about 15 to 30 pieces for each curve, and each takes a tenth of a microsecond. If
+//! coordinates or a stroke's width are far larger, 32-bit floats no longer distinguish a curve's
+//! points, and tiny-skia divides the curve until it reaches its own limits: we measured a million
+//! pieces, half a second, for one curve. So this is a coarse bound: curves times the magnitude of
+//! numbers; `svg_walk` counts the pieces themselves. This does not depend on the drawing.
 
 use std::str::FromStr;
 
@@ -14,21 +14,21 @@ use svgtypes::{PointsParser, SimplePathSegment, SimplifyingPathParser, Transform
 
 use super::svg_work::MAX_SIDE_BYTES;
 
-/// Work of a line, and of a curve by the largest of its coordinates and the stroke's width: the
-/// mean of random curves with the worst of widths. A larger curve is never stroked.
+/// Work per line, and per curve by its largest coordinate and the stroke's width: the mean over
+/// random curves with the worst width. A larger curve is never stroked.
 const LINE_WORK: f64 = 300.0;
 const CURVE_WORK: [(f64, f64); 3] =
     [(8_192.0, 4_000.0), (65_536.0, 50_000.0), (1_048_576.0, 270_000.0)];
-/// Side of a picture whose size is not given.
+/// Side of a picture that does not specify its size.
 const DEFAULT_SIDE: f64 = 300.0;
-/// Bound of the side of a viewport or tile whose size is not known.
+/// Upper bound for a viewport's or tile's side if its size is unknown.
 const UNKNOWN_SIDE: f64 = 2_048.0;
 /// Maximum length of an absolute unit in pixels: an inch.
 const UNIT_PIXELS: f64 = 96.0;
-/// Maximum length in pixels of a unit that depends on a font.
+/// Maximum length in pixels for a unit that depends on a font.
 const RELATIVE_UNIT_PIXELS: f64 = 8_000.0;
 
-/// The lines and curves of outlines that may be drawn.
+/// Lines and curves in outlines that may be drawn.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Outlines {
     pub(crate) lines: f64,
@@ -38,7 +38,7 @@ pub(crate) struct Outlines {
 }
 
 impl Outlines {
-    /// Returns the outline of an element, if it is stroked.
+    /// Returns an element's outline, if it is stroked.
     pub(crate) fn of(node: Node) -> Self {
         let mut outlines = Self::default();
         match node.tag_name().name() {
@@ -102,7 +102,7 @@ impl Outlines {
         self.reach(others.farthest);
     }
 
-    /// Returns the work of stroking, which is infinite if a curve is too large.
+    /// Returns the work for stroking. This is infinite if a curve is too large.
     pub(crate) fn work(self) -> f64 {
         if self.curves == 0.0 {
             return self.lines * LINE_WORK;
@@ -112,16 +112,16 @@ impl Outlines {
     }
 }
 
-/// Returns the larger of an element's stroke width and font size, or 0.
+/// Returns an element's stroke width or font size, whichever is larger, or 0.
 pub(crate) fn widest(node: Node) -> f64 {
     let lengths = ["stroke-width", "font-size"].into_iter().filter_map(|it| node.attribute(it));
     lengths.map(|length| length_from_above(node, length)).fold(0.0, f64::max)
 }
 
-/// Returns the first number of a text in pixels, at least its absolute value.
+/// Returns an upper bound for a value's first number in pixels, without its sign.
 fn length_from_above(node: Node, text: &str) -> f64 {
     let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || "+-.".contains(c));
-    // An exponent begins like a unit.
+    // An exponent starts like a unit.
     let unit = unit.trim_start_matches(|c: char| c.is_ascii_digit() || "eE+-".contains(c));
     let is_relative = text.contains("em") || text.contains("ex");
     let pixels = match unit.get(..2).unwrap_or(unit) {
@@ -133,7 +133,7 @@ fn length_from_above(node: Node, text: &str) -> f64 {
     numbers(text).next().unwrap_or(0.0) * pixels
 }
 
-/// Returns a bound of the sides of the viewports that contain an element.
+/// Returns an upper bound for the sides of all viewports that contain an element.
 fn viewport_from_above(node: Node) -> f64 {
     let sides = node.ancestors().flat_map(|it| {
         ["viewBox", "width", "height"].into_iter().filter_map(move |name| it.attribute(name))
@@ -145,7 +145,7 @@ fn viewport_from_above(node: Node) -> f64 {
     sides.map(largest).fold(UNKNOWN_SIDE, f64::max)
 }
 
-/// Returns how many times larger an element draws the inside of it, at least 1. That of a symbol
+/// Returns the factor by which an element enlarges its content, at least 1. For a symbol, this
 /// depends on where it is used.
 pub(crate) fn enlargement(node: Node, largest: f64) -> f64 {
     let scale = |text: &str| {
@@ -162,14 +162,14 @@ pub(crate) fn enlargement(node: Node, largest: f64) -> f64 {
     transforms.product::<f64>() * viewport
 }
 
-/// Returns how many times larger the content of `viewed` is drawn with the sides of `sized`, at
+/// Returns the factor by which the content of `viewed` is enlarged to the sides of `sized`, at
 /// least 1. A missing side counts as `largest`.
 pub(crate) fn viewport_scale(viewed: Node, sized: Node, largest: f64) -> f64 {
     let Some(view) = viewed.attribute("viewBox") else { return 1.0 };
     if view.len() > MAX_SIDE_BYTES {
         return f64::INFINITY;
     }
-    // A root with one side has the other by its viewBox, and without any those of the viewBox.
+    // A root with one side gets the other from its viewBox; without any, it gets both from there.
     let missing = if sized.parent_element().is_none() { 0.0 } else { largest };
     let view = view.split([' ', ',', '\n', '\t', '\r']).filter(|part| !part.is_empty()).skip(2);
     let scales = view.zip(["width", "height"]).map(|(side, name)| {
@@ -183,7 +183,7 @@ pub(crate) fn viewport_scale(viewed: Node, sized: Node, largest: f64) -> f64 {
     scales.fold(1.0, f64::max)
 }
 
-/// Returns a bound of the sides of all viewports of a document, in the units of each.
+/// Returns an upper bound for all viewport sides in a document, in each viewport's units.
 pub(crate) fn largest_viewport(document: &Document) -> f64 {
     let (mut largest, mut growth) = (DEFAULT_SIDE, 1.0f64);
     for node in document.descendants() {
@@ -203,8 +203,8 @@ pub(crate) fn largest_viewport(document: &Document) -> f64 {
     largest * growth
 }
 
-/// Returns how many times larger a marker or a pattern draws its tile, whose sides may be in
-/// strokes or in parts of a shape.
+/// Returns the factor by which a marker or a pattern enlarges its tile. The tile's sides may be
+/// relative to the stroke width or to a shape.
 fn tile_scale(node: Node) -> f64 {
     let Some(view) = node.attribute("viewBox") else { return 1.0 };
     let sides = view.split([' ', ',']).filter(|part| !part.is_empty()).skip(2).take(2);
@@ -218,8 +218,8 @@ fn tile_scale(node: Node) -> f64 {
     (largest / smallest).max(1.0)
 }
 
-/// Iterates over the numbers in a path or a list. If no space separates the flags of an arc from
-/// the next number, they are read as its digits.
+/// Iterates over the numbers in a path or a list. If an arc's flags are not separated from the next
+/// number by a space, they are read as its digits.
 pub(crate) fn numbers(text: &str) -> impl Iterator<Item = f64> {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Finds the references between elements of an SVG, in its attributes.
+//! Finds the references between an SVG's elements, in its attributes.
 //!
 //! Style sheets are resolved before (`svg_css`), so that every reference is an attribute.
 
@@ -9,17 +9,17 @@ use resvg::usvg::roxmltree::{Document, Node};
 /// How often a reference's target is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reference {
-    /// Drawn as part of the element (`use`).
+    /// Drawn as a part of this element (`use`).
     Drawn,
     /// Drawn once for the element (clip path, mask, filter).
     Once,
-    /// Drawn for every descendant of the element (fill, stroke).
+    /// Drawn for every descendant (fill, stroke).
     Inherited,
-    /// Drawn at every vertex of every descendant of the element (marker).
+    /// Drawn at every vertex in every descendant (marker).
     Marker,
 }
 
-/// The references of a document.
+/// A document's references.
 pub(crate) struct References<'a, 'input> {
     /// The first element with each id.
     by_id: HashMap<&'a str, Node<'a, 'input>>,
@@ -59,7 +59,8 @@ impl<'a, 'input> References<'a, 'input> {
     }
 }
 
-/// Returns the kind and the id of each `url(#id)` in a property's value. A filter may have several.
+/// Returns the kind and the id for each `url(#id)` in a property's value. A filter may have
+/// several.
 fn references<'a>(property: &str, value: &'a str) -> impl Iterator<Item = (Reference, &'a str)> {
     let kind = match property {
         "fill" | "stroke" => Reference::Inherited,

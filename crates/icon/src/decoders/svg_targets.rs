@@ -1,8 +1,8 @@
-//! Resolves references and lengths of an SVG as browsers do, where usvg differs.
+//! Resolves an SVG's references and lengths as browsers do, wherever usvg differs.
 //!
-//! Gradients and patterns with a transform that has no inverse count as missing, and a
-//! gradient without stops paints nothing. In a clip path, a `use` of another one clips nothing.
-//! Does not depend on how the document is written.
+//! Gradients and patterns whose transform has no inverse count as missing, and a gradient without
+//! stops paints nothing. In a clip path, a `use` that refers to another `use` clips nothing. This
+//! does not depend on how the document is written.
 
 use std::{collections::HashMap, str::FromStr};
 
@@ -19,19 +19,19 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum number of references between gradients that count.
+/// Maximum references between gradients that count.
 const MAX_LINKS: usize = 32;
-/// Maximum length in bytes of a side of a symbol, which is read for each `use`.
+/// Maximum bytes in a symbol's side, which is read for each `use`.
 const MAX_SYMBOL_SIDE_BYTES: usize = 64;
 
-/// The effect of a reference to a paint.
+/// How a reference to a paint is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Paint {
-    /// usvg draws it.
+    /// usvg draws this paint.
     Drawn,
-    /// It counts as a reference to nothing.
+    /// This counts as a reference to nothing.
     Missing,
-    /// It paints nothing.
+    /// This paints nothing.
     Empty,
 }
 
@@ -43,7 +43,7 @@ struct Own {
     link: Option<usize>,
 }
 
-/// The gradients and patterns of a document.
+/// A document's gradients and patterns.
 pub(crate) struct Paints {
     by_element: HashMap<usize, Paint>,
 }
@@ -73,7 +73,7 @@ impl Paints {
         Ok(Self { by_element })
     }
 
-    /// Returns the value of `fill` or `stroke` as usvg reads it.
+    /// Returns the `fill` or `stroke` value as usvg reads it.
     pub(crate) fn written(&self, styled: &Styled, value: &str) -> String {
         let Some((url, fallback)) = leading_url(value) else { return value.to_owned() };
         let target = url.strip_prefix('#').and_then(|id| styled.ids.get(id));
@@ -105,7 +105,7 @@ fn painted(index: usize, all: &HashMap<usize, Own>) -> Paint {
 }
 
 impl Styled<'_, '_> {
-    /// Returns the element to which `href` leads.
+    /// Returns the element to which `href` refers.
     fn target(&self, index: usize) -> Option<usize> {
         let node = self.elements.node(index);
         let link = node.attributes().find(|it| it.name() == "href")?;
@@ -123,8 +123,8 @@ impl Styled<'_, '_> {
         Some(a * d - b * c == 0.0)
     }
 
-    /// Returns true for a `use` that draws nothing in browsers: of another `use` in a clip path, or
-    /// of a viewport without a width or height.
+    /// Returns true for a `use` that draws nothing in browsers: it refers to another `use` in a
+    /// clip path, or to a viewport without a width or height.
     pub(crate) fn is_unused(&self, index: usize) -> bool {
         if self.tag(index) != "use" {
             return false;
@@ -149,7 +149,7 @@ impl Styled<'_, '_> {
             return None;
         }
         let symbol = self.target(index).filter(|it| self.tag(*it) == "symbol")?;
-        // usvg takes all of the picture, not of the symbol around.
+        // usvg takes percentages from the whole picture, even inside a symbol.
         let is_inside = self.elements.parent(index).is_some_and(|it| self.is_in_symbol(it));
         let all = is_inside.then_some("100%");
         let side = self.elements.node(symbol).attribute(name).or(all)?;
@@ -160,8 +160,7 @@ impl Styled<'_, '_> {
         self.elements.node(index).ancestors().any(|it| it.tag_name().name() == "symbol")
     }
 
-    /// Returns the sides that a `use` has because the symbol that it uses has them, which usvg
-    /// ignores.
+    /// Returns the sides that a `use` gets from its symbol. usvg ignores them.
     pub(crate) fn symbol_sides(&self, index: usize) -> Vec<(&'static str, String)> {
         let side = |name| {
             let side = self.symbol_side(index, name)?;
@@ -179,7 +178,7 @@ impl Styled<'_, '_> {
             "r" | "fr" => diagonal,
             _ => return None,
         };
-        // usvg takes parts of the picture's sides, not of its `viewBox`.
+        // usvg takes percentages from the picture's sides, not from its `viewBox`.
         let is_part =
             matches!(name, "width" | "height") && self.tag(index) == "use" && value.ends_with('%');
         let whole = whole(self.viewport(index));
@@ -187,13 +186,13 @@ impl Styled<'_, '_> {
             return None;
         }
         let length = length(value, whole);
-        // usvg takes an unreadable radius for a missing one, which is as long as the other.
+        // usvg treats an unreadable radius like a missing one, which equals the other radius.
         let invalid = matches!(name, "rx" | "ry").then_some(0.0);
         length.or(invalid).map(|length| (length as f32).to_string())
     }
 }
 
-/// Returns a length or a number of CSS.
+/// Returns a CSS length or number.
 fn length(text: &str, whole: f64) -> Option<f64> {
     let found = only_quantity(text)?;
     found.length(whole).or(found.number())

@@ -1,9 +1,9 @@
-//! Computes the matrix of CSS transforms: `transform` with units, `transform-origin`, `translate`,
+//! Computes the matrix for CSS transforms: `transform` with units, `transform-origin`, `translate`,
 //! `rotate` and `scale`.
 //!
-//! A transform in space is drawn without perspective: by its matrix of the plane. Sines and
-//! tangents come from the crate `libm`, so that they are equal on every machine. Does not depend
-//! on elements; their boxes are given.
+//! A 3D transform is drawn without perspective, by its matrix in the plane. We compute sines and
+//! tangents with the crate `libm`, so that they are equal on every machine. This does not depend on
+//! elements; their boxes are given.
 
 use cssparser::{ParseError, Parser, Token};
 use resvg::tiny_skia::Transform;
@@ -31,14 +31,14 @@ pub(crate) struct Transforms<'a> {
     pub(crate) origin: Option<&'a str>,
 }
 
-/// Parses the value of an attribute `transform`, which has no units. `None` if it is invalid.
+/// Parses a `transform` attribute. Its numbers have no units. `None` if it is invalid.
 pub(crate) fn attribute(value: &str) -> Option<Transform> {
     let it: svgtypes::Transform = value.parse().ok()?;
     let [a, b, c, d, e, f] = [it.a, it.b, it.c, it.d, it.e, it.f].map(|it| it as f32);
     Some(Transform::from_row(a, b, c, d, e, f))
 }
 
-/// Returns the matrix of an element whose `transform` is `own`.
+/// Returns the matrix for an element whose `transform` is `own`.
 pub(crate) fn matrix(own: Transform, all: Transforms, reference: ReferenceBox) -> Transform {
     let value = |name, value: Option<&str>| {
         value.and_then(|value| single(name, value, reference)).unwrap_or_default()
@@ -53,7 +53,7 @@ pub(crate) fn matrix(own: Transform, all: Transforms, reference: ReferenceBox) -
         .pre_translate(-x, -y)
 }
 
-/// Returns true if a value of one of the properties is valid in CSS.
+/// Returns true if a value for one of these properties is valid in CSS.
 pub(crate) fn is_valid(property: &str, value: &str) -> bool {
     let reference = ReferenceBox::default();
     match property {
@@ -63,7 +63,7 @@ pub(crate) fn is_valid(property: &str, value: &str) -> bool {
     }
 }
 
-/// Returns the matrix of a list of transform functions, or of `none`. `None` if it is invalid.
+/// Returns the matrix for a list of transform functions, or for `none`. `None` if it is invalid.
 pub(crate) fn functions(value: &str, reference: ReferenceBox) -> Option<Transform> {
     if value.eq_ignore_ascii_case("none") {
         return Some(Transform::identity());
@@ -135,7 +135,7 @@ fn rotated(degrees: f64) -> Transform {
     around([0.0, 0.0, 1.0], degrees)
 }
 
-/// Returns the part of a rotation around an axis that is in the plane.
+/// Returns how a rotation around an axis acts in the plane.
 fn around(axis: [f64; 3], degrees: f64) -> Transform {
     let length = axis.iter().map(|it| it * it).sum::<f64>().sqrt();
     if length == 0.0 || !length.is_finite() {
@@ -150,7 +150,7 @@ fn around(axis: [f64; 3], degrees: f64) -> Transform {
     Transform::from_row(a, b, c, d, 0.0, 0.0)
 }
 
-/// Returns the matrix of `translate`, `rotate` or `scale`. `None` if its value is invalid.
+/// Returns the matrix for `translate`, `rotate` or `scale`. `None` if its value is invalid.
 fn single(property: &str, value: &str, reference: ReferenceBox) -> Option<Transform> {
     if value.eq_ignore_ascii_case("none") {
         return Some(Transform::identity());
@@ -186,7 +186,7 @@ fn single(property: &str, value: &str, reference: ReferenceBox) -> Option<Transf
         ("rotate", &[angle], axis) => {
             Some(around(axis.unwrap_or([0.0, 0.0, 1.0]), angle.degrees()?))
         }
-        // The angle comes first or last.
+        // The angle is first or last.
         ("rotate", &[a, b, c, d], None) => match d.degrees().filter(|_| d.number().is_none()) {
             Some(_) => function("rotate3d", &[a, b, c, d], reference),
             None => function("rotate3d", &[b, c, d, a], reference),
@@ -195,7 +195,7 @@ fn single(property: &str, value: &str, reference: ReferenceBox) -> Option<Transf
     }
 }
 
-/// Returns the offset of a position, as of `transform-origin` or in a shape after `at`.
+/// Returns a position's offset, for `transform-origin` or for `at` in a shape.
 fn origin(value: &str, reference: ReferenceBox) -> Option<(f64, f64)> {
     let mut input = Parser::new(value);
     // Sides have no offsets here.
@@ -207,7 +207,7 @@ fn origin(value: &str, reference: ReferenceBox) -> Option<(f64, f64)> {
     })
 }
 
-/// Reads a position of one or two values, or of two pairs of a side and an offset.
+/// Reads a position: one or two values, or two pairs with a side and an offset.
 pub(crate) fn position(input: &mut Parser, reference: ReferenceBox) -> Option<(f64, f64)> {
     let (mut x, mut y) = (None, None);
     let mut first_is_centre = false;

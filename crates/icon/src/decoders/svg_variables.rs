@@ -1,7 +1,7 @@
-//! Replaces the variables of CSS by their values, and `light-dark()` by its first argument.
+//! Replaces CSS variables with their values, and `light-dark()` with its first argument.
 //!
-//! Variables are inherited from element to element. The bytes that replace them are limited, since
-//! a few lines can stand for any number of bytes. Does not depend on properties.
+//! Elements inherit variables from their parents. The bytes that replace variables are limited,
+//! because a few lines can stand for any number of bytes. This does not depend on properties.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,17 +14,17 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum depth of nested variables.
+/// Maximum depth for nested variables.
 const MAX_DEPTH: usize = 8;
-/// Maximum total bytes of values that replace variables in a document. Each counts as one more.
+/// Maximum bytes that replace variables in a document. Each value counts one byte more.
 const MAX_VALUE_BYTES: usize = 256 * 1024;
-/// Work of storing a variable for an element.
+/// Work for storing a variable for an element.
 const VARIABLE_WORK: f64 = 60.0;
 
-/// The variables of an element by name.
+/// An element's variables by name.
 pub(crate) type Variables = Rc<HashMap<Rc<str>, Rc<str>>>;
 
-/// Remaining bytes of values that may replace variables.
+/// How many more bytes may replace variables.
 pub(crate) struct Expansion {
     left: usize,
 }
@@ -35,19 +35,19 @@ impl Default for Expansion {
     }
 }
 
-/// Where the values of variables come from.
+/// The source of variable values.
 struct Scope<'a> {
-    /// In order of their names, so that the same limit is met first on every run.
+    /// Ordered by name, so that the same limit is reached first on every run.
     own: &'a BTreeMap<Rc<str>, Value>,
     parent: &'a Variables,
 }
 
 impl Expansion {
-    /// Returns the variables of an element that declares `own`.
+    /// Returns the variables for an element that declares `own`.
     ///
     /// # Errors
-    /// Returns an error if this is more work than an SVG may take, or if variables expand to too
-    /// much.
+    /// Returns an error if this takes more work than an SVG may, or if variables expand to too many
+    /// bytes.
     pub(crate) fn inherited(
         &mut self,
         parent: &Variables,
@@ -72,8 +72,8 @@ impl Expansion {
     /// Replaces the variables in a value. `None` if one has no value.
     ///
     /// # Errors
-    /// Returns an error if this is more work than an SVG may take, or if variables expand to too
-    /// much.
+    /// Returns an error if this takes more work than an SVG may, or if variables expand to too many
+    /// bytes.
     pub(crate) fn expanded(
         &mut self,
         text: &str,
@@ -118,7 +118,7 @@ impl Expansion {
             let (name, arguments) = (function_before(rest, at), &rest[at + 1..]);
             seen = at + 1;
             let Some(name) = name else { continue };
-            // Parentheses that are open at the end of the text are closed there.
+            // Parentheses that are still open at the end are closed there.
             let end = find_outside(arguments, b")").unwrap_or(arguments.len());
             let (arguments, after) = arguments.split_at(end);
             let comma = find_outside(arguments, b",").unwrap_or(arguments.len());
@@ -172,7 +172,7 @@ fn function_before(text: &str, at: usize) -> Option<&'static str> {
     })
 }
 
-/// Returns the offset of the first of `ends` outside strings, parentheses and blocks.
+/// Returns the offset of the first character from `ends` outside strings, parentheses and blocks.
 fn find_outside(text: &str, ends: &[u8]) -> Option<usize> {
     let (mut quote, mut open) = (None, 0_usize);
     let mut bytes = text.bytes().enumerate();

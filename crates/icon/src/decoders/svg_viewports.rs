@@ -1,15 +1,15 @@
-//! The sides of an SVG, and the boxes in it to which percentages refer.
+//! An SVG's sides, and the boxes in it to which percentages refer.
 //!
-//! Does not depend on how the document is written.
+//! This does not depend on how the document is written.
 
 use super::{
     svg_css::Styled, svg_lengths::only_quantity, svg_transforms::ReferenceBox,
     svg_work::MAX_SIDE_BYTES,
 };
 
-/// Maximum number of ancestors that count; `svg_cost` rejects elements with more.
+/// Maximum ancestors that count; `svg_cost` rejects elements with more.
 const MAX_DEPTH: usize = 128;
-/// The sides of a picture that has none.
+/// A picture's sides if it specifies none.
 pub(crate) const DEFAULT_SIDES: [f64; 2] = [300.0, 150.0];
 
 impl Styled<'_, '_> {
@@ -18,7 +18,7 @@ impl Styled<'_, '_> {
         self.elements.node(index).tag_name().name()
     }
 
-    /// Returns the value of a property of an element or of those around it.
+    /// Returns a property's value from an element or its ancestors.
     pub(crate) fn inherited(&self, index: usize, name: &str) -> Option<&str> {
         let mut at = Some(index);
         for _ in 0..MAX_DEPTH {
@@ -31,7 +31,7 @@ impl Styled<'_, '_> {
         None
     }
 
-    /// Returns the sides of the picture in CSS pixels.
+    /// Returns the picture's sides in CSS pixels.
     pub(crate) fn root_sides(&self) -> [f64; 2] {
         let side = |name: &str| self.side(0, name);
         let (width, height) = (side("width"), side("height"));
@@ -44,14 +44,14 @@ impl Styled<'_, '_> {
         }
     }
 
-    /// Returns the box of the picture in its own units.
+    /// Returns the picture's box in its own units.
     pub(crate) fn root_box(&self) -> ReferenceBox {
         let [width, height] = self.root_sides();
         self.view_box(0).unwrap_or(ReferenceBox { width, height, ..ReferenceBox::default() })
     }
 
     pub(crate) fn side(&self, index: usize, name: &str) -> Option<f64> {
-        // The sides of the picture are those of its attributes.
+        // The picture takes its sides from its attributes.
         let style = self.styles[index].get(name).filter(|_| index != 0);
         let value = style.or_else(|| self.elements.node(index).attribute(name))?;
         if value.len() > MAX_SIDE_BYTES {
@@ -71,7 +71,7 @@ impl Styled<'_, '_> {
         Some(ReferenceBox { x, y, width: w, height: h })
     }
 
-    /// Returns the box around an element to which percentages refer.
+    /// Returns the enclosing box to which an element's percentages refer.
     pub(crate) fn viewport(&self, index: usize) -> ReferenceBox {
         let mut at = self.elements.parent(index);
         for _ in 0..MAX_DEPTH {
@@ -91,18 +91,18 @@ impl Styled<'_, '_> {
     }
 }
 
-/// Returns the length to which percentages refer that are neither across nor down.
+/// Returns the length to which percentages refer if they are neither horizontal nor vertical.
 pub(crate) fn diagonal(reference: ReferenceBox) -> f64 {
     let ReferenceBox { width, height, .. } = reference;
     ((width * width + height * height) / 2.0).sqrt()
 }
 
-/// Returns true for a side that is given in percent, or not at all.
+/// Returns true if a side is given in percent, or not at all.
 pub(crate) fn is_relative(value: &str) -> bool {
     value.contains('%') || only_quantity(value).is_none()
 }
 
-/// Returns a sum of pixels and percent in pixels; other lengths as they are.
+/// Converts a sum with pixels and percent to pixels. Returns other lengths unchanged.
 pub(crate) fn resolved(value: &str, whole: f64) -> String {
     if !value.contains('(') {
         return value.to_owned();

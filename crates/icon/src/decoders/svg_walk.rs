@@ -1,9 +1,9 @@
-//! Counts the work of drawing an SVG by walking over the resolved picture before it is drawn.
+//! Counts the work for drawing an SVG by walking over the resolved picture before it is drawn.
 //!
-//! Defines the cost of each part of a drawing. The walk follows resvg 0.49: the number of pixels of
-//! each layer, and the outline with which each path is stroked. Every weight is an upper bound of
-//! measured nanoseconds (docs/decisions/0096). Does not depend on XML, or on the source of the
-//! SVG's pictures.
+//! This module defines what each part of a drawing costs. The walk follows resvg 0.49: it counts
+//! each layer's pixels, and the outline with which each path is stroked. Every weight is an upper
+//! bound for measured nanoseconds (docs/decisions/0096). This does not depend on XML, or on where
+//! the SVG's pictures come from.
 
 use resvg::{
     tiny_skia::{self, PathSegment, PathStroker, Rect, Transform},
@@ -22,21 +22,20 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum distance in pixels that a shape which meets the picture may extend from it. tiny-skia
-/// clips shapes before it converts them to fixed point. From 2^29 the rows of its bounds overflow;
-/// a quarter of that was drawn without a fault.
+/// How far a shape that meets the picture may extend from it, in pixels. tiny-skia clips shapes
+/// before it converts them to fixed point. Its row bounds overflow from 2^29 on; a quarter of this
+/// was drawn without a fault.
 const MAX_DISTANCE_PIXELS: f64 = 134_217_728.0;
-/// The same for what is drawn on a layer of its own: resvg draws nothing of it if a side is above
-/// 2^31 pixels.
+/// The same for a shape on a separate layer: resvg draws nothing if a side exceeds 2^31 pixels.
 const MAX_LAYER_DISTANCE: f64 = 900_000_000.0;
-/// The same for a shape with cubic curves, because tiny-skia panics when it clips one in 50,000 of
-/// 1.5 million pixels, and draws lines instead of those of more than 2^22.
+/// The same for a shape with cubic curves. With 1.5 million pixels, tiny-skia panics when it clips
+/// one in 50,000 of them; with more than 2^22 pixels, it draws lines instead.
 const MAX_CUBIC_PIXELS: f64 = 1_048_576.0;
-/// Margin in pixels around a line of one pixel and its cap.
+/// Margin in pixels around a one-pixel line and its cap.
 const HAIR_MARGIN: f32 = 4.0;
-/// Maximum number of pixels of a layer or a pattern tile, which bounds memory.
+/// Maximum pixels in a layer or a pattern tile. This bounds memory.
 const MAX_LAYER_PIXELS: f64 = 262_144.0;
-/// Maximum number of dashes of one stroke, which bounds memory.
+/// Maximum dashes per stroke. This bounds memory.
 const MAX_DASHES: f64 = 20_000.0;
 
 const PATH_WORK: f64 = 600.0;
@@ -47,18 +46,18 @@ const MASK_PIXEL_WORK: f64 = 20.0;
 const EDGE_WORK: f64 = 60.0;
 const ROW_EDGE_WORK: f64 = 12.0;
 const INVERSION_WORK: f64 = 2.5;
-/// Work of transforming and reading a segment.
+/// Work for transforming and reading a segment.
 const SEGMENT_WORK: f64 = 10.0;
-/// Work of a piece of a stroke's outline, which is made twice: here, and by usvg or to be drawn.
+/// Work per piece in a stroke's outline. It is created twice: here, and by usvg or for drawing.
 const OUTLINE_PIECE_WORK: f64 = 300.0;
 const DASH_WORK: f64 = 500.0;
 const HAIR_LINE_WORK: f64 = 100.0;
 const HAIR_PIXEL_WORK: f64 = 70.0;
-/// Work of decoding an embedded picture, which has the size of a tab icon, when it is drawn.
+/// Work for decoding an embedded picture when it is drawn. The picture has a tab icon's size.
 const PICTURE_WORK: f64 = 60_000.0;
 const PICTURE_PIXEL_WORK: f64 = 60.0;
 
-/// Counts the work of drawing `tree` with `transform` on `canvas`.
+/// Counts the work for drawing `tree` with `transform` on `canvas`.
 ///
 /// # Errors
 /// Returns an error if the work exceeds the budget, or if a part of the picture cannot be drawn
@@ -73,7 +72,7 @@ pub(crate) fn count_tree(
     Walk { work }.children(tree.root(), Place { transform, canvas, reach })
 }
 
-/// Position and surface of a drawing.
+/// A drawing's position and surface.
 #[derive(Clone, Copy)]
 struct Place {
     transform: Transform,
@@ -121,7 +120,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Pays for a filter that is applied to the layer at `place`.
+    /// Pays for a filter on the layer at `place`.
     fn filter(&mut self, filter: &Filter, place: Place) -> Result<(), IconError> {
         let (sx, sy) = place.transform.get_scale();
         for primitive in filter.primitives() {
@@ -135,7 +134,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Pays for the layer of a group. `None` if resvg draws none.
+    /// Pays for a group's layer. `None` if resvg does not draw this layer.
     fn layer(&mut self, group: &Group, place: Place) -> Result<Option<Place>, IconError> {
         let mut place = place;
         if !group.filters().is_empty() {
@@ -181,7 +180,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Pays for the shapes of a clip path, which are filled and never stroked.
+    /// Pays for the shapes in a clip path. They are filled and never stroked.
     fn clip(&mut self, group: &Group, place: Place) -> Result<(), IconError> {
         for child in group.children() {
             match child {
@@ -231,7 +230,7 @@ impl Walk<'_> {
         self.area(&drawn, paint, place)
     }
 
-    /// Pays for filling `drawn`, which is given in pixels.
+    /// Pays for filling `drawn`, given in pixels.
     fn area(
         &mut self,
         drawn: &tiny_skia::Path,
@@ -292,8 +291,8 @@ impl Walk<'_> {
         self.area(&drawn, paint, place)
     }
 
-    /// Pays for the outlines that usvg made for the bounds of a stroke: without dashes, and once
-    /// more if the path is turned or skewed.
+    /// Pays for the outlines that usvg creates to find a stroke's bounds: without dashes, and a
+    /// second time if the path is rotated or skewed.
     fn bounds_of_stroke(&mut self, path: &Path, stroke: &Stroke) -> Result<(), IconError> {
         let style = tiny_skia::Stroke { dash: None, ..stroke.to_tiny_skia() };
         self.outline(path.data(), &style, 1.0, farthest(path.data().bounds()))?;
@@ -305,7 +304,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Makes the outline of a stroke, and pays for its pieces and for making it here and elsewhere.
+    /// Creates a stroke's outline, and pays for its pieces and for creating it here and elsewhere.
     fn outline(
         &mut self,
         data: &tiny_skia::Path,
@@ -326,7 +325,7 @@ impl Walk<'_> {
         Ok(outline)
     }
 
-    /// Returns the work of a pixel with a paint, after paying for the drawing of a pattern.
+    /// Returns the work per pixel with a paint, after paying for a pattern's drawing.
     fn paint(&mut self, paint: &Paint, place: Place) -> Result<PaintWork, IconError> {
         let gradient =
             |stops: usize| PaintWork { pixel: 8.0 + stops as f64, run: 60.0 + 6.0 * stops as f64 };
@@ -371,14 +370,14 @@ impl Walk<'_> {
     }
 }
 
-/// The work of a pixel in a long run of pixels, and of a run.
+/// Work per pixel in a long pixel run, and per run.
 #[derive(Clone, Copy)]
 struct PaintWork {
     pixel: f64,
     run: f64,
 }
 
-/// Returns true if tiny-skia draws the stroke as lines of one pixel, without an outline.
+/// Returns true if tiny-skia draws the stroke as one-pixel lines, without an outline.
 fn is_hairline(path: &Path, stroke: &Stroke, transform: Transform) -> bool {
     let length = |x: f32, y: f32| {
         let (x, y) = (x.abs(), y.abs());
@@ -396,8 +395,8 @@ fn farthest(bounds: Rect) -> f64 {
     sides.into_iter().fold(0.0, |most: f64, side| most.max(f64::from(side.abs())))
 }
 
-/// Returns true if a shape with these bounds may have pixels on the canvas. tiny-skia does not look
-/// at others.
+/// Returns true if a shape with these bounds may have pixels on the canvas. tiny-skia skips all
+/// others.
 fn meets(bounds: Rect, canvas: Canvas) -> bool {
     bounds.right() >= -HAIR_MARGIN
         && bounds.bottom() >= -HAIR_MARGIN

@@ -1,29 +1,29 @@
-//! The budget of an SVG: the units of work that it may take, and the rejection of features.
+//! An SVG's budget: how many work units it may take, and which features are rejected.
 //!
 //! Invariants: no clock is read, so that either every machine rejects an SVG or none does; anything
 //! that could be expensive is paid for before it is done. One unit is at most a nanosecond in a
-//! release build on one core of a server of 2026: each weight was measured there
-//! (docs/decisions/0096). Does not depend on the drawing.
+//! release build on one core in a 2026 server: each weight was measured there
+//! (docs/decisions/0096). This does not depend on the drawing.
 
 use resvg::usvg::BlendMode;
 
 use crate::error::IconError;
 
-/// Maximum number of units of work for one SVG. Of 65,000 real icons 99 in 100 take less than a
-/// million, and the dearest 18 million.
+/// Maximum work units for one SVG. Among 65,000 real icons, 99 in 100 take less than a million, and
+/// the most expensive takes 18 million.
 pub const MAX_WORK: u64 = 40_000_000;
-/// Work of reading or writing a byte of XML.
+/// Work for reading or writing a byte in XML.
 pub(crate) const XML_BYTE_WORK: f64 = 4.0;
-/// Work of a byte of CSS or of an attribute's value, which is read several times.
+/// Work per byte in CSS or in an attribute's value, which is read several times.
 pub(crate) const CSS_BYTE_WORK: f64 = 12.0;
-/// Maximum length in bytes of a side or a `viewBox`, because each element reads those around it.
+/// Maximum bytes in a side or a `viewBox`, because each element reads those around it.
 pub(crate) const MAX_SIDE_BYTES: usize = 256;
 
 pub(crate) fn refused(reason: &'static str) -> IconError {
     IconError::SvgRefused { reason }
 }
 
-/// The units of work that an SVG has taken so far.
+/// The work units that an SVG has taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct SvgWork {
     units: f64,
@@ -50,7 +50,7 @@ impl SvgWork {
         Self { units: self.units }.spend(units)
     }
 
-    /// Returns the number of units, at most [`MAX_WORK`] if no error was returned.
+    /// Returns how many units there are, at most [`MAX_WORK`] if no error was returned.
     pub(crate) fn units(&self) -> u64 {
         self.units as u64
     }

@@ -1,9 +1,9 @@
-//! Writes an SVG anew with its resolved style as attributes that usvg reads.
+//! Rewrites an SVG with its resolved style as attributes that usvg reads.
 //!
-//! The new document has no style sheets, no `style` but for a few properties that usvg reads only
-//! there, and no elements that are not drawn. References to nothing or to an element of the wrong
-//! kind are left out, and of equal ids only the first stays. Transforms become matrices, basic
-//! shapes become clip paths. Does not depend on the cascade.
+//! The new document has no style sheets, no `style` except for a few properties that usvg reads
+//! only there, and no elements that are not drawn. References to a missing element or to the wrong
+//! kind are omitted, and only the first element keeps an id that occurs several times. Transforms
+//! become matrices, basic shapes become clip paths. This does not depend on the cascade.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -33,11 +33,11 @@ const XLINK: &str = "http://www.w3.org/1999/xlink";
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 /// Maximum nesting; `svg_cost` rejects less.
 const MAX_DEPTH: usize = 128;
-/// Maximum length in bytes of a list of dashes that is scaled. A longer one stays as it is.
+/// Maximum bytes in a dash list that is scaled. A longer list remains unchanged.
 const MAX_DASH_BYTES: usize = 1024;
-/// Work of measuring an element, and of writing what depends on it.
+/// Work for measuring an element, and for writing everything that depends on this.
 const MEASURED_WORK: f64 = 4_000.0;
-/// Elements that are not drawn, nor their content.
+/// Elements that are not drawn, including their content.
 const SKIPPED: [&str; 11] = [
     "style",
     "title",
@@ -56,7 +56,7 @@ const IN_STYLE: [&str; 4] = ["mix-blend-mode", "isolation", "font-kerning", "ima
 
 /// A document as usvg reads it.
 pub(crate) struct Written {
-    /// `None` if it is the original.
+    /// `None` if usvg can read the original.
     pub(crate) text: Option<String>,
     /// The colour behind the picture.
     pub(crate) background: Option<svgtypes::Color>,
@@ -65,10 +65,11 @@ pub(crate) struct Written {
 /// Reads a document without pictures, to measure it.
 pub(crate) type ReadTree = fn(&str, &mut SvgWork) -> Result<Tree, IconError>;
 
-/// Resolves the styles of a document.
+/// Resolves a document's styles.
 ///
 /// # Errors
-/// Returns an error if this is more work than an SVG may take, or if variables expand to too much.
+/// Returns an error if this takes more work than an SVG may, or if variables expand to too many
+/// bytes.
 pub(crate) fn written(
     document: &Document,
     read: ReadTree,
@@ -93,7 +94,7 @@ pub(crate) fn written(
         let marks = writer.marks.iter();
         let ids: HashMap<_, _> = marks.map(|index| (styled.mark(*index), *index)).collect();
         let mut measured = HashMap::new();
-        // What cannot be read here cannot be read without measures.
+        // If this cannot be read, it cannot be read without measures either.
         if let Ok(tree) = read(&text, writer.work) {
             measure(tree.root(), writer.work, &mut |id, found| {
                 if let Some(index) = ids.get(id) {
@@ -116,7 +117,7 @@ struct Writer<'s, 'a, 'input> {
     /// Elements to be measured; empty if the result is written.
     marks: BTreeSet<usize>,
     text: String,
-    /// Clip paths, which are written at the end.
+    /// Clip paths. They are written at the end.
     definitions: String,
     clip_count: usize,
     is_changed: bool,
@@ -130,7 +131,7 @@ impl Writer<'_, '_, '_> {
         let tag = node.tag_name().name();
         let is_drawn = node.tag_name().namespace() == Some(SVG_NAMESPACE);
         if !is_drawn || SKIPPED.contains(&tag) || self.styled.is_unused(index) {
-            // usvg also reads style sheets of other namespaces, and those inside.
+            // usvg also reads style sheets in other namespaces, and nested ones.
             self.is_changed |=
                 tag == "use" || node.descendants().any(|it| it.tag_name().name() == "style");
             return Ok(());
@@ -171,7 +172,7 @@ impl Writer<'_, '_, '_> {
         self.text.push('"');
     }
 
-    /// Writes the attributes that are not properties.
+    /// Writes the attributes that do not correspond to properties.
     fn attributes(&mut self, index: usize) {
         let styled = self.styled;
         let node = styled.elements.node(index);
@@ -196,7 +197,7 @@ impl Writer<'_, '_, '_> {
                 "id" if styled.ids.get(value) != Some(&index) => self.is_changed = true,
                 "style" => self.is_changed = true,
                 "class" => {}
-                // They are sizes of the root, which may not have them.
+                // These are sizes for the root, which may lack them.
                 "width" | "height" if index == 0 => {}
                 name if is_property || self.geometry(index, name).is_some() => {}
                 name => {
@@ -232,7 +233,7 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Returns the value of a property of geometry that an element has by CSS.
+    /// Returns the value of a geometry property that CSS sets on an element.
     fn geometry(&self, index: usize, name: &str) -> Option<String> {
         let tag = self.styled.tag(index);
         let is_read = match name {
@@ -256,7 +257,7 @@ impl Writer<'_, '_, '_> {
         Some(resolved(value, whole))
     }
 
-    /// Writes the properties of geometry, and the style.
+    /// Writes geometry properties, and the style.
     fn properties(&mut self, index: usize) {
         let styled = self.styled;
         let (node, style) = (styled.elements.node(index), &styled.styles[index]);
@@ -280,7 +281,7 @@ impl Writer<'_, '_, '_> {
             let text = match value {
                 Value::Known(value) => self.finished(index, property.kind, value),
                 Value::Wide("initial") if property.inherited => Some(property.initial.to_owned()),
-                // What is not written is inherited.
+                // Properties that are not written are inherited.
                 Value::Wide("inherit") if !property.inherited => Some("inherit".to_owned()),
                 _ => None,
             };
@@ -294,7 +295,7 @@ impl Writer<'_, '_, '_> {
                 None => {}
             }
         }
-        // Attributes whose value is invalid have no style.
+        // Attributes with an invalid value have no style.
         self.is_changed |= node.attributes().filter(|it| it.namespace().is_none()).any(|it| {
             let property = property(it.name()).filter(|it| it.is_attribute);
             property.is_some() && style.computed(it.name()).is_none()
@@ -313,7 +314,7 @@ impl Writer<'_, '_, '_> {
         self.transform(index);
     }
 
-    /// Checks the references of a value, and writes shapes and lengths. `None` if it is left out.
+    /// Checks a value's references, and writes shapes and lengths. `None` if this value is omitted.
     fn finished(&mut self, index: usize, kind: Kind, value: &str) -> Option<String> {
         let target = |url: &str| -> Option<&str> {
             Some(self.styled.tag(*self.styled.ids.get(url.strip_prefix('#')?)?))
@@ -365,8 +366,8 @@ impl Writer<'_, '_, '_> {
         Some(format!("url(#{id})"))
     }
 
-    /// Returns the value of a property of a stroke that does not scale, or whose dashes count in
-    /// parts of `pathLength`. `None` if it stays. `own` is empty if it is inherited.
+    /// Returns the value of a stroke property that does not scale, or whose dashes are relative to
+    /// `pathLength`. `None` if it remains unchanged. `own` is empty if the value is inherited.
     fn measured_stroke(&self, index: usize, name: &str, own: &str) -> Option<String> {
         let is_width = name == "stroke-width";
         if !is_width && !matches!(name, "stroke-dasharray" | "stroke-dashoffset") {
@@ -398,7 +399,7 @@ impl Writer<'_, '_, '_> {
         all.map(|all| all.join(" "))
     }
 
-    /// Writes the transform of an element.
+    /// Writes an element's transform.
     fn transform(&mut self, index: usize) {
         let styled = self.styled;
         let (node, style) = (styled.elements.node(index), &styled.styles[index]);
@@ -451,7 +452,7 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Writes the sides of the root, which no style changes. Without a `viewBox`, both are needed.
+    /// Writes the root's sides, which no style changes. Without a `viewBox`, both are needed.
     fn sides(&mut self) {
         let node = self.styled.elements.node(0);
         let has_box = self.styled.view_box(0).is_some();
@@ -470,7 +471,7 @@ impl Writer<'_, '_, '_> {
     }
 }
 
-/// Returns true if an animated attribute can be written as it is.
+/// Returns true if an animated attribute can be written unchanged.
 fn is_plain(name: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
     name.starts_with(|c: char| c.is_ascii_alphabetic())

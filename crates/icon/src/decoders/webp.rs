@@ -1,11 +1,11 @@
-//! Decodes WebP with the `image-webp` crate: a still picture, or the first frame of an animation on
-//! its canvas.
+//! Decodes WebP with the `image-webp` crate: a still picture, or an animation's first frame on its
+//! canvas.
 //!
-//! The flags in the extended header (VP8X) often promise chunks that are not there, and then
-//! `image-webp` refuses the file. So it is given a file of its own, with only what the picture
-//! needs. As in Chromium, lossless pixels and those of frames have their alpha whatever the flags
-//! say, and a lossy picture only with the alpha flag. Invariant: no bitstream in the file, at any
-//! nesting, is larger than the canvas. This is checked before the decoder allocates memory. The
+//! The flags in the extended header (VP8X) often promise chunks that are missing, and then
+//! `image-webp` rejects the file. So we give it a new file with only the chunks that the picture
+//! needs. As in Chromium, lossless pixels and frames use their alpha whatever the flags specify,
+//! and a lossy picture only with the alpha flag. Invariant: no bitstream in the file, at any
+//! nesting, is larger than the canvas. We check this before the decoder allocates memory. The
 //! background colour and EXIF orientation are ignored, as in browsers.
 
 use std::io::Cursor;
@@ -21,18 +21,18 @@ use crate::{
 
 /// Byte offset of the first chunk.
 const CHUNKS_AT: usize = 12;
-/// Bytes of an animation frame (ANMF) before the chunks of its picture.
+/// Bytes in an animation frame (ANMF) before its picture's chunks.
 const FRAME_BYTES: usize = 16;
-/// Flags of the extended header.
+/// Flags in the extended header.
 const ALPHA: u8 = 0x10;
 const ANIMATION: u8 = 0x02;
-/// The bit in the fifth byte of a lossless bitstream that says that its alpha is used.
+/// The bit in a lossless bitstream's fifth byte that declares its alpha as used.
 const ALPHA_IS_USED: u8 = 0x10;
 
-/// Reads the sides of the canvas. `None` if a bitstream in the file is larger than the canvas.
+/// Reads the canvas's sides. `None` if a bitstream in the file is larger than the canvas.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut canvas = None;
-    // Chunks nest one level deep: the bitstream of an animation frame starts 16 bytes after its
+    // Chunks nest one level deep: in an animation frame, the bitstream starts 16 bytes after the
     // chunk header.
     let mut at = CHUNKS_AT;
     while let Some((name, body, next)) = chunk(bytes, at) {
@@ -60,8 +60,8 @@ fn side(body: &[u8], at: usize) -> Option<u32> {
     read_u16(body, at).map(|side| u32::from(side & 0x3FFF))
 }
 
-/// Splits off the chunk at `at`: returns its name, its body (truncated at the end of the file) and
-/// the offset of the next chunk.
+/// Splits off the chunk at `at`: returns its name, its body (truncated at the file's end) and the
+/// next chunk's offset.
 fn chunk(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     let name = bytes.get(at..at + 4)?;
     let length = read_u32(bytes, at + 4)? as usize;
@@ -101,7 +101,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let mut parts = chunks(bytes, CHUNKS_AT).skip_while(|(name, _)| name != b"ANIM");
     let (_, frame) = parts.find(|(name, _)| name == b"ANMF").ok_or("an animation of no frame")?;
     let field = |at| read_u24(frame, at).ok_or("an unreadable frame");
-    // Offsets are stored in units of two pixels, sides less one.
+    // Offsets are stored in units of two pixels, sides minus one.
     let (left, top) = (field(0)? * 2, field(3)? * 2);
     let sides = (field(6)? + 1, field(9)? + 1);
     let pixels = decode_picture(chunks(frame, FRAME_BYTES), sides, says_alpha)?;
@@ -109,8 +109,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     pixels.ok_or_else(|| "frame outside its canvas".to_owned())
 }
 
-/// Decodes the first picture among some chunks. If the file does not say that it has alpha, the
-/// colours count as multiplied by it, as in Chromium.
+/// Decodes the first picture among some chunks. If the file does not declare alpha, the colours
+/// count as premultiplied, as in Chromium.
 fn decode_picture<'a>(
     chunks: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     (width, height): (u32, u32),
@@ -147,7 +147,7 @@ fn decode_picture<'a>(
 /// Appends a chunk.
 fn push_chunk(file: &mut Vec<u8>, name: &[u8], body: &[u8]) {
     file.extend_from_slice(name);
-    // The body is part of a file of at most a few hundred kilobytes.
+    // The body belongs to a file with at most a few hundred kilobytes.
     file.extend((body.len() as u32).to_le_bytes());
     file.extend_from_slice(body);
     file.resize(file.len().next_multiple_of(2), 0);

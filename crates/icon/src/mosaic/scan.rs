@@ -16,19 +16,19 @@ const ZRL: u8 = 0xf0;
 /// EOB, end of block: the remaining AC coefficients are zero.
 const EOB: u8 = 0;
 
-/// The Huffman tables of the DC and AC coefficients, for luma and then for chroma.
+/// The Huffman tables for DC and AC coefficients, for luma and then for chroma.
 pub(super) type Tables<T> = [[T; 2]; 2];
 /// The indices of a component's two tables.
 const DC: usize = 0;
 const AC: usize = 1;
 
-/// Returns the Huffman tables of a component.
+/// Returns a component's Huffman tables.
 fn tables_of<T>(tables: &Tables<T>, component: usize) -> &[T; 2] {
     &tables[component.min(1)]
 }
 
-/// Returns the category of a value (SSSS), which is the number of its additional bits, and these
-/// bits, the lowest of the number: T.81, F.1.2.1.
+/// Returns a value's category (SSSS), which is how many additional bits it has, and these bits,
+/// which are the number's lowest: T.81, F.1.2.1.
 fn additional_bits(value: i32) -> (u8, u32) {
     // At most 16.
     let category = (u32::BITS - value.unsigned_abs().leading_zeros()) as u8;
@@ -37,7 +37,7 @@ fn additional_bits(value: i32) -> (u8, u32) {
 }
 
 /// Calls `put` for every symbol with the component, the table ([`DC`] or [`AC`]), the symbol, and
-/// the number and value of its additional bits.
+/// its additional bits: how many there are, and their value.
 fn symbols(blocks: &[Blocks], mut put: impl FnMut(usize, usize, u8, (u8, u32))) {
     let mut predictions = [0; COMPONENTS];
     for block in blocks.iter() {
@@ -68,7 +68,7 @@ fn symbols(blocks: &[Blocks], mut put: impl FnMut(usize, usize, u8, (u8, u32))) 
     }
 }
 
-/// Returns the Huffman tables that make the scan of the blocks shortest, and the scan.
+/// Returns the Huffman tables with which the blocks' scan is shortest, and the scan.
 pub(super) fn write(blocks: &[Blocks]) -> (Tables<Table>, Vec<u8>) {
     let mut counts = Tables::<Counts>::default();
     symbols(blocks, |component, class, symbol, _| counts[component.min(1)][class].add(symbol));

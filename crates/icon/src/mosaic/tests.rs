@@ -1,11 +1,11 @@
-//! Compares pictures with the output of an independent decoder.
+//! Compares pictures with an independent decoder's output.
 
 use proptest::prelude::*;
 use zune_jpeg::JpegDecoder;
 
 use super::*;
 
-/// Returns blocks of noise, gradients and plain colours.
+/// Returns blocks with noise, gradients and plain colours.
 fn picture(across: usize, down: usize, seed: u32) -> Vec<u8> {
     let mut state = seed | 1;
     let mut noise = || {

@@ -1,12 +1,11 @@
-//! The arithmetic of JPEG in integers: colours, and the discrete cosine transform of a block.
+//! JPEG arithmetic in integers: colours, and the discrete cosine transform for a block.
 //!
-//! Source: ITU-T T.81 and T.871; the factorisation of Loeffler, Ligtenberg and Moschytz (1989) with
-//! constants of 13 bits. There is no float and no SIMD, so that results are the same on every
-//! machine.
+//! Source: ITU-T T.81 and T.871; the factorisation by Loeffler, Ligtenberg and Moschytz (1989) with
+//! 13-bit constants. We use neither floats nor SIMD, so that results are the same on every machine.
 
 /// Side of a block in pixels.
 pub(super) const SIDE: usize = 8;
-/// The samples or coefficients of a block, row by row.
+/// A block's samples or coefficients, row by row.
 pub(super) type Block<T> = [T; SIDE * SIDE];
 
 const CONST_BITS: u32 = 13;
@@ -33,7 +32,7 @@ fn descale(value: i64, bits: u32) -> i64 {
 pub(super) fn to_ycc([red, green, blue]: [u8; 3]) -> [u8; 3] {
     let [red, green, blue] = [red, green, blue].map(i32::from);
     let centre = (128 << 16) + 32_767;
-    // The weights of each row add up to 1 or 0 in 16 bits, so the results fit.
+    // Each row's weights add up to 1 or 0 in 16 bits, so the results fit.
     [
         ((19_595 * red + 38_470 * green + 7_471 * blue + 32_768) >> 16) as u8,
         ((-11_059 * red - 21_709 * green + 32_768 * blue + centre) >> 16) as u8,

@@ -2,9 +2,9 @@
 
 use crate::pixels::Pixels;
 
-/// Maximum number of colours in a PNG palette.
+/// Maximum colours in a PNG palette.
 pub(super) const MAX_PALETTE_COLOURS: usize = 256;
-/// Transparency of a picture.
+/// A picture's transparency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alpha {
     /// Every pixel is opaque.
@@ -15,7 +15,7 @@ pub(super) enum Alpha {
     Any,
 }
 
-/// The colours of a picture.
+/// A picture's colours.
 pub(super) struct Census {
     /// Distinct colours in the order in which they appear.
     pub(super) colours: Vec<[u8; 4]>,
@@ -23,12 +23,12 @@ pub(super) struct Census {
     pub(super) of_pixel: Vec<u32>,
     /// True if red, green and blue are equal in every pixel.
     pub(super) grey: bool,
-    /// Transparency of the pixels.
+    /// The pixels' transparency.
     pub(super) alpha: Alpha,
 }
 
 impl Census {
-    /// Counts the colours of `pixels`. Pixels of alpha 0 must have the colour 0.
+    /// Counts the colours in `pixels`. Pixels with alpha 0 must have the colour 0.
     pub(super) fn of(pixels: &Pixels) -> Self {
         let (grey, alpha) = flags(pixels);
         let count = pixels.rgba().len() / 4;

@@ -4,12 +4,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Number of colours that a PNG keeps.
+/// Colours that a PNG keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Colours {
     /// At most 64 colours if the change is invisible ([`Difference::is_unseen`]), otherwise all
-    /// colours. A picture of more than 32,768 pixels, which no tab icon has, keeps all colours.
+    /// colours. A picture with more than 32,768 pixels keeps all colours; no tab icon is this
+    /// large.
     ///
     /// [`Difference::is_unseen`]: crate::png::Difference::is_unseen
     #[default]

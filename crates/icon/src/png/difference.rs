@@ -6,27 +6,27 @@
 
 use crate::pixels::Pixels;
 
-/// Weights of the squared differences in red, green and blue: the eye sees green best.
+/// How much squared differences in red, green and blue weigh: the eye sees green best.
 pub(super) const WEIGHTS: [i32; 3] = [4, 8, 3];
-/// Sum of the [`WEIGHTS`].
+/// Total of the [`WEIGHTS`].
 pub(super) const WEIGHT_SUM: i32 = 4 + 8 + 3;
-/// Maximum mean difference, in hundredths, that counts as invisible. Found by viewing 2,165 icons
-/// (`make icons-sheet`): at twofold magnification, pictures with a mean of 2,000 showed visible
-/// steps in smooth gradients compared with their originals, pictures with 1,400 did not.
+/// Maximum mean difference, in hundredths, that counts as invisible. To find it, we viewed 2,165
+/// icons (`make icons-sheet`) at twofold magnification: pictures with a mean difference of 2,000
+/// showed visible steps in smooth gradients, pictures with 1,400 did not.
 const MAX_UNSEEN_MEAN: i64 = 1_000;
-/// Maximum mean difference of one square, in hundredths, that counts as invisible, found in the
-/// same way as [`MAX_UNSEEN_MEAN`].
+/// Maximum mean difference in one square, in hundredths, that counts as invisible. We found this in
+/// the same way as [`MAX_UNSEEN_MEAN`].
 const MAX_UNSEEN_WORST: i64 = 6_000;
 /// Side in pixels of the squares that `Difference::worst` compares.
 const SQUARE_PIXELS: usize = 4;
 
-/// The difference between a picture and its approximation, in hundredths of squared levels
+/// The difference between a picture and its approximation, in hundredths of a squared level
 /// (0..=255) per channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
     /// Mean over the whole picture.
     pub mean: i64,
-    /// Mean over the square of 4x4 pixels that differs most.
+    /// Mean over the 4x4-pixel square that differs most.
     pub worst: i64,
 }
 
@@ -45,7 +45,7 @@ impl Difference {
         Self::of(one.width() as usize, one.height() as usize, distances)
     }
 
-    /// Sums the [`distance`] of each pixel, row by row.
+    /// Adds up the [`distance`] at each pixel, row by row.
     pub(super) fn of(
         width: usize,
         height: usize,
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_that_over_black_and_white_and_of_the_worst_square() {
+    fn a_difference_counts_black_and_white_and_the_worst_square() {
         let plain = |pixel: [u8; 4]| Pixels::new(8, 8, pixel.repeat(64)).unwrap();
         let same = Difference::between(&plain([9, 9, 9, 255]), &plain([9, 9, 9, 255]));
         assert_eq!(same, Difference { mean: 0, worst: 0 });

@@ -1,9 +1,9 @@
 //! Encodes pixels as the smallest PNG found, without metadata.
 //!
-//! Invariants: [`Colours::Lossless`] keeps every visible pixel exactly; pixels of alpha 0 lose
+//! Invariants: [`Colours::Lossless`] keeps every visible pixel exactly; pixels with alpha 0 lose
 //! their colour first; the same pixels give the same bytes on every machine, because the code uses
-//! integers (see `quantize` for the exception) and the output of libdeflate does not depend on
-//! SIMD. Source: PNG (Third Edition) 9, 11, 12.
+//! integers (see `quantize` for the exception) and libdeflate's output does not depend on SIMD.
+//! Source: PNG (Third Edition) 9, 11, 12.
 
 use std::cell::RefCell;
 
@@ -19,12 +19,12 @@ use super::{
 };
 use crate::pixels::Pixels;
 
-/// Compression level of libdeflate (0..=12). docs/benchmarks.md compares size and time of all
+/// libdeflate's compression level (0..=12). docs/benchmarks.md compares size and time for all
 /// levels.
 const DEFLATE_LEVEL: i32 = 7;
 
 thread_local! {
-    /// One compressor per thread, because creating one takes longer than compressing an icon. It
+    /// One compressor per thread, because creating one takes longer than compressing an icon. This
     /// keeps no state between files.
     static COMPRESSOR: RefCell<Compressor> =
         RefCell::new(Compressor::new(CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default()));
@@ -36,14 +36,14 @@ pub fn encode(pixels: &Pixels) -> Vec<u8> {
     encode_with(pixels, Colours::Lossless)
 }
 
-/// Encodes `pixels` with a choice of colours. It tries one to three ways of storing them and
-/// returns the smallest file.
+/// Encodes `pixels` with the given `colours`. It tries one to three ways to store them and returns
+/// the smallest file.
 #[must_use]
 pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
     COMPRESSOR.with_borrow_mut(|compressor| encode_by(compressor, pixels, colours))
 }
 
-/// Encodes `pixels` like [`encode_with`], with a given compressor. Measurements use it to compare
+/// Encodes `pixels` like [`encode_with`], with a given compressor. Measurements use this to compare
 /// compression levels.
 #[must_use]
 pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours) -> Vec<u8> {

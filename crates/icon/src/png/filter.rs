@@ -14,15 +14,15 @@ pub(super) fn unfiltered(packed: &PackedPixels) -> Vec<u8> {
     raw
 }
 
-/// Returns the rows, each after its filter byte, and the total of the chosen sums. Each row gets
-/// the filter whose output, read as signed bytes, has the lowest sum of magnitudes (PNG 12.7). If
+/// Returns the rows, each after its filter byte, and the total over the chosen sums. Each row gets
+/// the filter whose output, read as signed bytes, has the lowest total magnitude (PNG 12.7). If
 /// sums are equal, the filter with the lowest number is chosen.
 pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
     let (step, stride) = (packed.pixel_bytes, packed.row_bytes.max(1));
     let rows = packed.rows.chunks_exact(stride);
     let mut raw = Vec::with_capacity(packed.rows.len() + rows.len());
     let mut total = 0;
-    // A pixel of zeros before each row replaces the missing pixel to the left.
+    // A zero pixel before each row replaces the missing pixel to the left.
     let mut row_padded = vec![0; step + stride];
     let mut above_padded = vec![0; step + stride];
     let mut filtered = vec![0; stride];
@@ -57,8 +57,8 @@ pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
 }
 
 fn sum(filtered: &[u8]) -> u32 {
-    // A row of 2048 pixels sums to at most 2^20, and all rows of a picture to at most 2^31. Without
-    // overflow checks the loop is vectorised.
+    // A row with 2048 pixels sums to at most 2^20, and all rows in a picture to at most 2^31.
+    // Without overflow checks, the compiler vectorises this loop.
     let each = filtered.iter().map(|&byte| u32::from(byte.cast_signed().unsigned_abs()));
     each.fold(0, u32::wrapping_add)
 }

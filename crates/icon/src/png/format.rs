@@ -3,22 +3,22 @@
 
 use libdeflater::crc32;
 
-/// First bytes of every PNG file.
+/// First bytes in every PNG file.
 pub(crate) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
-/// Bytes of data in the header chunk (IHDR).
+/// Data bytes in the header chunk (IHDR).
 pub(crate) const HEADER_BYTES: usize = 13;
-/// Bytes of a chunk in addition to its data: length, name and CRC, 4 bytes each.
+/// Bytes in a chunk in addition to its data: length, name and CRC, 4 bytes each.
 pub(crate) const CHUNK_BYTES: usize = 12;
 
-/// Colour type of greyscale samples.
+/// Colour type for greyscale samples.
 pub(crate) const GREY: u8 = 0;
-/// Colour type of red, green and blue samples.
+/// Colour type for red, green and blue samples.
 pub(crate) const RGB: u8 = 2;
-/// Colour type of palette indices.
+/// Colour type for palette indices.
 pub(crate) const INDEXED: u8 = 3;
-/// Colour type of greyscale and alpha samples.
+/// Colour type for greyscale and alpha samples.
 pub(crate) const GREY_ALPHA: u8 = 4;
-/// Colour type of red, green, blue and alpha samples.
+/// Colour type for red, green, blue and alpha samples.
 pub(crate) const RGBA: u8 = 6;
 
 /// Reads width and height in pixels from the header. Returns `None` if the header is not the first
@@ -40,10 +40,9 @@ pub(crate) fn push_chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
     close_chunk(file, start);
 }
 
-/// Writes the length of the chunk that starts at `start` and ends with the file, and appends its
-/// CRC.
+/// Writes the length of the chunk from `start` to the file's end, and appends its CRC.
 pub(crate) fn close_chunk(file: &mut Vec<u8>, start: usize) {
-    // A picture of at most 16 MiB never makes a chunk of 4 GiB.
+    // A picture takes at most 16 MiB, so its chunk never reaches 4 GiB.
     let length = (file.len() - start - 8) as u32;
     file[start..start + 4].copy_from_slice(&length.to_be_bytes());
     let sum = crc32(&file[start + 4..]);
@@ -54,7 +53,7 @@ pub(crate) fn close_chunk(file: &mut Vec<u8>, start: usize) {
 #[inline(always)]
 pub(crate) fn paeth(left: u8, above: u8, corner: u8) -> u8 {
     let [a, b, c] = [left, above, corner].map(i16::from);
-    // Distances of the estimate a + b - c from each, without computing the estimate itself.
+    // Distances from a + b - c to each neighbour, without computing this estimate itself.
     let (to_a, to_b, to_c) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());
     let nearer = if to_b <= to_c { above } else { corner };
     if to_a <= to_b && to_a <= to_c { left } else { nearer }

@@ -2,28 +2,28 @@
 
 use crate::pixels::Pixels;
 
-/// The rows of a picture, packed for one colour type and bit depth, before filtering.
+/// A picture's rows, packed for one colour type and bit depth, before filtering.
 #[derive(Debug, Clone)]
 pub(super) struct PackedPixels {
     /// Colour type in the header.
     pub(super) colour_type: u8,
     /// Bits per sample in the header.
     pub(super) bit_depth: u8,
-    /// Data of the PLTE chunk, 3 bytes per entry. Empty if there is none.
+    /// Data in the PLTE chunk, 3 bytes per entry. Empty if there is no palette.
     pub(super) palette: Vec<u8>,
-    /// Data of the tRNS chunk: alpha of the first palette entries, or the transparent colour. Empty
-    /// if there is none.
+    /// Data in the tRNS chunk: alpha for the first palette entries, or the transparent colour.
+    /// Empty if there is none.
     pub(super) transparency: Vec<u8>,
-    /// Packed rows of `row_bytes` each.
+    /// Packed rows, each with `row_bytes` bytes.
     pub(super) rows: Vec<u8>,
     /// Bytes per row.
     pub(super) row_bytes: usize,
-    /// Distance in bytes to the same byte of the pixel to the left, at least 1.
+    /// Distance in bytes to the same byte in the pixel to the left, at least 1.
     pub(super) pixel_bytes: usize,
 }
 
 impl PackedPixels {
-    /// Packs samples of 8 bits. `sample` returns the bytes of a pixel.
+    /// Packs 8-bit samples. `sample` returns a pixel's bytes.
     pub(super) fn of_bytes<const N: usize>(
         pixels: &Pixels,
         colour_type: u8,
@@ -45,7 +45,7 @@ impl PackedPixels {
         }
     }
 
-    /// Packs one sample of `depth` bits per pixel.
+    /// Packs one sample with `depth` bits per pixel.
     pub(super) fn of_bits(width: usize, colour_type: u8, depth: u8, samples: Vec<u8>) -> Self {
         let per_byte = usize::from(8 / depth);
         let pack = |part: &[u8]| {

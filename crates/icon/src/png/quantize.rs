@@ -1,10 +1,10 @@
-//! Reduces the number of colours: splits the box of colours with the largest error until there are
-//! enough boxes (as in median cut), then runs two rounds of k-means.
+//! Merges similar colours: splits the colours with the largest error into boxes until there are
+//! enough (as in median cut), then runs two rounds of k-means.
 //!
-//! `difference` defines the error of a colour. Invariants: the result is the same on every machine,
-//! because sums are integers, and computations in floats, used for speed, are exact or rounded by
-//! IEEE 754; fully transparent pixels stay fully transparent; a colour that is alone in its box
-//! does not change. There is no dithering: at 32 pixels it looks like dirt.
+//! `difference` defines a colour's error. Invariants: the result is the same on every machine,
+//! because sums are integers, and float computations, which we use for speed, are exact or rounded
+//! by IEEE 754; fully transparent pixels stay fully transparent; a colour that is alone in its box
+//! does not change. We do not dither: at 32 pixels this looks like dirt.
 
 use multiversion::multiversion;
 
@@ -14,16 +14,16 @@ use super::{
 };
 use crate::pixels::Pixels;
 
-/// Maximum number of remaining colours without the fully transparent one: 64 with it, an index of 6
-/// bits.
+/// Maximum remaining colours without the fully transparent one. With this one there are 64, so that
+/// an index has 6 bits.
 const MAX_COLOURS: usize = 63;
-/// Maximum number of pixels of a picture whose colours are merged, so that sums fit into 32 bits. A
-/// tab icon has at most 1,024.
+/// Colours are merged only in pictures with at most this many pixels, so that sums fit into 32
+/// bits. A tab icon has at most 1,024.
 const MAX_PIXELS: usize = 1 << 15;
-/// Number of rounds of k-means. More rounds change few pixels.
+/// Rounds of k-means. More rounds change few pixels.
 const ROUNDS: usize = 2;
-/// Mean difference, in hundredths, below which boxes are no longer split: a fifth of the maximum
-/// invisible difference.
+/// Mean difference, in hundredths, below which boxes are no longer split. This is a fifth of the
+/// maximum invisible difference.
 pub(super) const ENOUGH_MEAN: i64 = 200;
 
 /// A picture whose similar colours were merged.
@@ -33,9 +33,9 @@ pub(super) struct Merged {
     pub(super) difference: Difference,
 }
 
-/// Returns `pixels` with at most 64 colours, or fewer if these give a mean difference of at most
-/// `enough` (in hundredths). `None` if they already have at most 63 visible ones, or the picture is
-/// too large.
+/// Returns `pixels` with at most 64 colours, or fewer if these give a mean difference up to
+/// `enough` (in hundredths). `None` if there already are at most 63 visible colours, or if the
+/// picture is too large.
 pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Merged> {
     if census.of_pixel.len() > MAX_PIXELS {
         return None;
@@ -54,7 +54,7 @@ pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Me
         palette = Palette::of(&gathered(&colours, &nearest, palette.rgba.len()));
     }
     find_nearest(&palette.entries, &blocks, &mut nearest);
-    // The replacement for each colour of the census, and its distance. The fully transparent colour
+    // The replacement for each colour in the census, and its distance. The fully transparent colour
     // is kept.
     let mut replacements: Vec<_> = census.colours.iter().map(|&colour| (colour, 0)).collect();
     for (colour, &entry) in colours.iter().zip(&nearest) {
@@ -67,7 +67,7 @@ pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Me
     Pixels::new(pixels.width(), pixels.height(), rgba).map(|pixels| Merged { pixels, difference })
 }
 
-/// A visible colour of the picture.
+/// A visible colour in the picture.
 struct Colour {
     /// Its index in the census.
     index: usize,
@@ -77,7 +77,7 @@ struct Colour {
     sums: Sums,
 }
 
-/// Returns the visible colours of a picture.
+/// Returns a picture's visible colours.
 fn visible(census: &Census) -> Vec<Colour> {
     let mut counts = vec![0; census.colours.len()];
     for &index in &census.of_pixel {
@@ -93,17 +93,17 @@ fn visible(census: &Census) -> Vec<Colour> {
     colours
 }
 
-/// Sums over the pixels of some colours, in one row of numbers, so that vector instructions add
-/// them: the number of pixels; red, green, blue and alpha; the squares of red, green and blue over
+/// Sums over the pixels in some colours. They are in one array, so that vector instructions add
+/// them: the pixel count; red, green, blue and alpha; the squares of red, green and blue over
 /// black, of red, green and blue over white, and of alpha.
 #[derive(Clone, Copy, Default)]
 struct Sums([i32; 12]);
 
-// The largest square sum over all pixels of a picture fits.
+// The largest sum over squares in a picture fits.
 const _: () = assert!(MAX_PIXELS as u64 * 255 * 255 <= i32::MAX as u64);
 
 impl Sums {
-    /// Returns the sums over `count` pixels of one colour.
+    /// Returns the sums for `count` pixels in one colour.
     fn of(at: Coordinates, count: i32) -> Self {
         let [red, green, blue, alpha] = at;
         let [white_red, white_green, white_blue] = [red, green, blue].map(|value| value - alpha);
@@ -134,18 +134,17 @@ impl Sums {
         self
     }
 
-    /// Returns the number of pixels.
+    /// Returns how many pixels there are.
     fn count(&self) -> i64 {
         i64::from(self.0[0])
     }
 
-    /// Returns the sums of red, green, blue and alpha.
+    /// Returns the sums for red, green, blue and alpha.
     fn channels(&self) -> [i64; 4] {
         [self.0[1], self.0[2], self.0[3], self.0[4]].map(i64::from)
     }
 
-    /// Returns the sums of squared differences from the mean, for each value whose squares are
-    /// summed.
+    /// Returns the total squared difference from the mean, for each value whose squares are summed.
     fn spreads(&self) -> [i64; 7] {
         let [red, green, blue, alpha] = self.channels();
         let sums = [red, green, blue, red - alpha, green - alpha, blue - alpha, alpha];
@@ -160,7 +159,8 @@ impl Sums {
     fn rgba(&self) -> [u8; 4] {
         let channels = self.channels();
         let alpha = channels[3].max(1);
-        // A premultiplied sum exceeds the sum of alpha by at most rounding, hence the clamp.
+        // Rounding may make a premultiplied sum slightly greater than the alpha sum, hence the
+        // clamp.
         let straight = |sum: i64| quotient(sum * 255 + alpha / 2, alpha).clamp(0, 255) as u8;
         let [red, green, blue, _] = channels.map(straight);
         let mean = quotient(channels[3] + self.count() / 2, self.count());
@@ -168,23 +168,23 @@ impl Sums {
     }
 }
 
-/// Returns the integer part of a quotient of non-negative numbers, by a float division, which takes
-/// a third of the time. It is exact below 2^53, which the square of a sum does not reach.
+/// Returns the integer part of a quotient. Both numbers must be non-negative. Float division takes
+/// a third of the time, and is exact below 2^53, which a squared sum does not reach.
 fn quotient(number: i64, divisor: i64) -> i64 {
     (number as f64 / divisor.max(1) as f64) as i64
 }
 
-/// The sums of some colours, and the colour itself if there is only one.
+/// The sums for some colours, and the colour itself if there is only one.
 struct Group {
     sums: Sums,
     only: Option<[u8; 4]>,
 }
 
-/// A box of colours: a range of the order in which colours are split.
+/// A box with colours: a range in the order in which colours are split.
 struct ColourBox {
     range: std::ops::Range<usize>,
     sums: Sums,
-    /// The error of replacing all by their mean.
+    /// The error if their mean replaces all colours.
     error: i64,
     /// The coordinate with the largest error.
     widest: usize,
@@ -205,7 +205,7 @@ impl ColourBox {
 }
 
 /// Splits the colours into boxes, the box with the largest error first, until the total error is at
-/// most `enough` or the number of boxes reaches [`MAX_COLOURS`].
+/// most `enough` or there are [`MAX_COLOURS`] boxes.
 fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     let mut order: Vec<u32> = (0..colours.len() as u32).collect();
     let mut whole = Sums::default();
@@ -217,8 +217,8 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
         let worst = (0..boxes.len()).rev().max_by_key(|&index| boxes[index].error).unwrap_or(0);
         let ColourBox { ref range, sums, error, widest } = boxes[worst];
         let mean = quotient(sums.channels()[widest], sums.count()) as i32;
-        // Colours up to the mean move to the front, by a mask: a processor would mispredict half of
-        // the branches.
+        // Moves colours up to the mean to the front. We use a mask, because a processor would
+        // mispredict half the branches.
         let (mut low, mut cut) = (Sums::default(), 0);
         let part = &mut order[range.clone()];
         for place in 0..part.len() {
@@ -251,7 +251,7 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     boxes.into_iter().map(group).collect()
 }
 
-/// Groups the colours by their nearest palette entry, without entries that have none.
+/// Groups the colours by their nearest palette entry, and drops entries without colours.
 fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
     let mut groups: Vec<Group> =
         (0..entries).map(|_| Group { sums: Sums::default(), only: None }).collect();
@@ -264,13 +264,13 @@ fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
     groups
 }
 
-/// Number of colours in a block. The nearest entry is searched for all of them together, so that
-/// the search is vectorised.
+/// Colours in a block. We search the nearest entry for all of them together, so that the compiler
+/// vectorises this search.
 const BLOCK: usize = 64;
 
-/// A block of colours in the form for the search. The distance of a colour x from an entry e is
+/// Colours in the form that the search uses. The distance between a colour x and an entry e is
 /// |x|² - 2<x,e> + |e|², where products are weighted over black and white; |x|² is equal for all
-/// entries. These are the factors of the coordinates of e in -2<x,e>, one row per coordinate.
+/// entries. The factors here belong to the coordinates of e in -2<x,e>, one row per coordinate.
 struct SearchBlock([[f32; BLOCK]; 4]);
 
 impl SearchBlock {
@@ -316,13 +316,13 @@ impl Palette {
     }
 }
 
-// Partial sums of a distance are |e|² and four products, each at most the maximum distance of two
-// colours: integers that `f32` represents exactly.
+// A distance's partial sums are |e|² and four products, each at most the maximum distance between
+// two colours: `f32` represents these integers exactly.
 const _: () = assert!(3 * 2 * WEIGHT_SUM * 255 * 255 < 1 << 24);
 
-/// Writes the index of the nearest entry for each colour into `nearest`, the first one if several
-/// are at the same distance. AVX2, if the processor has it, is faster but changes no result,
-/// because all numbers are integers that floats represent exactly.
+/// Writes the index of the nearest entry for each colour into `nearest`. If several are at the same
+/// distance, this is the first one. AVX2 is used if the processor has it. It is faster, but changes
+/// no result, because floats represent all these integers exactly.
 #[multiversion(targets("x86_64+avx2"))]
 fn find_nearest(entries: &[Entry], colours: &[SearchBlock], nearest: &mut [u32]) {
     for (SearchBlock(factors), nearest) in colours.iter().zip(nearest.as_chunks_mut::<BLOCK>().0) {
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn colours_of_the_largest_picture_are_merged_and_those_of_a_larger_one_kept() {
-        // White in all but some pixels, so that a sum of squares is as large as possible.
+        // White in all but some pixels, so that a sum over squares is as large as possible.
         let colour = |i: u32| if i < 300 { [255, 255, (i % 200) as u8, 255] } else { [255; 4] };
         let picture = |width: u32| {
             let pixels = Pixels::new(width, 128, (0..width * 128).flat_map(colour).collect());
@@ -392,7 +392,7 @@ mod tests {
         }
 
         #[test]
-        fn a_quotient_of_sums_is_the_whole_part(number in 0..1i64 << 46, divisor in 1..1i64 << 11) {
+        fn a_quotient_is_rounded_down(number in 0..1i64 << 46, divisor in 1..1i64 << 11) {
             prop_assert_eq!(quotient(number, divisor), number / divisor);
             // Rounding would show just below a whole number.
             let below = number / divisor * divisor - 1;

@@ -1,6 +1,6 @@
 //! Chooses how to store pixels: as palette, grey, RGB or RGBA, at the lowest bit depth.
 //!
-//! Invariants: every candidate decodes to exactly the given pixels (pixels of alpha 0 may get any
+//! Invariants: every candidate decodes to exactly the given pixels (pixels with alpha 0 may get any
 //! colour); all orders are total, so that the same pixels always give the same candidates.
 
 use super::{
@@ -14,7 +14,7 @@ use crate::pixels::Pixels;
 /// Returns the packed pixels and filtered rows that should be compressed: the variant that is
 /// expected to be smallest, and a second or third one if the expected sizes are close. The
 /// constants are fitted to 3,590 icons, each stored in every way (docs/decisions/0020). Trying all
-/// ways would save another half percent of the bytes.
+/// ways would save another half percent.
 pub(super) fn candidates(pixels: &Pixels, census: &Census) -> Vec<(PackedPixels, Vec<u8>)> {
     let mut found = Vec::with_capacity(2);
     let gain = palette_gain(pixels, census);
@@ -51,7 +51,7 @@ const FILTER_MARGIN: i64 = 80;
 /// Up to this many colours, filters never made a file smaller.
 const FEW: i64 = 64;
 
-/// Returns the number of bytes that a palette is expected to save over direct colours. Palette
+/// Returns how many bytes a palette is expected to save compared with direct colours. Palette
 /// entries are not compressed, so a palette helps if colours repeat at a distance.
 fn palette_gain(pixels: &Pixels, census: &Census) -> i64 {
     let colours = census.colours.len() as i64;
@@ -79,7 +79,7 @@ fn new_pixels(pixels: &Pixels) -> i64 {
     count
 }
 
-/// Returns the lowest bit depth of an index with `count` values.
+/// Returns the lowest bit depth for indices below `count`.
 fn depth_for(count: usize) -> u8 {
     match count {
         0..=2 => 1,
@@ -91,7 +91,7 @@ fn depth_for(count: usize) -> u8 {
 
 /// Packs palette indices.
 fn indexed(pixels: &Pixels, census: &Census) -> PackedPixels {
-    // Entries that are not opaque come first, so that the tRNS chunk is short.
+    // Translucent entries come first, so that the tRNS chunk is short.
     let opaque = |colour: &[u8; 4]| colour[3] == 255;
     let see_through = census.colours.iter().filter(|colour| !opaque(colour));
     let entries = see_through.clone().chain(census.colours.iter().filter(|colour| opaque(colour)));

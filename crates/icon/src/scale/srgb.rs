@@ -1,10 +1,10 @@
-//! The sRGB curve as constants, so that a difference between the `powf` of two machines cannot
-//! change a pixel.
+//! The sRGB curve as constants, so that machines with different `powf` functions compute the same
+//! pixels.
 //!
-//! Source: IEC 61966-2-1, evaluated in exact rational arithmetic and rounded to nearest. The
-//! tests compare every entry with the formula.
+//! Source: IEC 61966-2-1, evaluated in exact rational arithmetic and rounded to nearest. The tests
+//! compare every entry with the formula.
 
-/// Linear light (0..=65535) of each sRGB byte.
+/// Linear light (0..=65535) for each sRGB byte.
 #[rustfmt::skip]
 pub(crate) const LINEAR: [u16; 256] = [
     0, 20, 40, 60, 80, 99, 119, 139, 159, 179, 199, 219,
@@ -58,7 +58,7 @@ pub(crate) const TO_SRGB_FROM: [u16; 255] = [
     64083, 64661, 65243,
 ];
 
-/// Entry `i` is the sRGB byte of linear light `16 * i`.
+/// Entry `i` is the sRGB byte for linear light `16 * i`.
 static COARSE: [u8; 4096] = {
     let (mut table, mut at, mut byte) = ([0; 4096], 0, 0);
     while at < table.len() {
@@ -71,7 +71,7 @@ static COARSE: [u8; 4096] = {
     table
 };
 
-/// Returns the sRGB byte of linear light 0..=65535, rounded to nearest on the sRGB scale.
+/// Returns the sRGB byte for linear light 0..=65535, rounded to nearest on the sRGB scale.
 pub(crate) fn to_srgb(linear: u16) -> u8 {
     let byte = COARSE[usize::from(linear >> 4)];
     // Thresholds are at least 18 apart, so sixteen values cross at most one.
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_constants_are_the_formula_rounded() {
+    fn the_constants_equal_the_rounded_formula() {
         for (byte, &linear) in LINEAR.iter().enumerate() {
             let exact = formula(byte as f64 / 255.0);
             assert!((exact - f64::from(linear)).abs() <= 0.500_001, "{byte}");
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_comes_back_from_its_linear_value() {
+    fn each_byte_round_trips_through_linear_light() {
         for byte in 0..=255u8 {
             assert_eq!(to_srgb(LINEAR[usize::from(byte)]), byte);
         }

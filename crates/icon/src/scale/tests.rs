@@ -1,4 +1,4 @@
-//! Tests sides, colours at every size, and the sums of weights.
+//! Tests sides, colours at every size, and the weights' sums.
 
 use super::*;
 
@@ -33,11 +33,11 @@ fn a_plain_picture_keeps_its_colour_at_every_size() {
 }
 
 #[test]
-fn black_and_white_mix_in_light_not_in_bytes() {
+fn black_and_white_mix_in_linear_light() {
     let columns: Vec<u8> =
         (0..64 * 64).flat_map(|i| if i % 2 == 0 { [0, 0, 0, 255] } else { [255; 4] }).collect();
     let small = scale_down(Pixels::new(64, 64, columns).unwrap(), 32);
-    // Half the light of white is 188 in sRGB, not 128.
+    // Half the light in white is 188 in sRGB, not 128.
     let middle = small.rgba()[(16 * 32 + 16) * 4];
     assert!(middle.abs_diff(188) <= 1, "{middle}");
 }
@@ -53,7 +53,7 @@ fn colour_under_transparency_never_bleeds() {
 }
 
 #[test]
-fn a_mean_by_the_reciprocal_is_that_by_division() {
+fn a_mean_by_the_reciprocal_equals_division() {
     for count in 1..=1024 {
         let mean = Mean::of(count);
         let count = count as i32;

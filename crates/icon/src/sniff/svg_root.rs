@@ -1,23 +1,23 @@
-//! Reads the root element of an SVG without parsing the whole document.
+//! Reads an SVG's root element without parsing the whole document.
 //!
-//! Parses the XML prolog: byte order mark, declaration, comments, processing instructions, and the
-//! doctype with its entities (Adobe Illustrator writes the namespace as an entity). It reads in one
-//! pass without recursion, and never expands the text of an entity a second time. Does not depend
-//! on how SVG is drawn.
+//! This parses the XML prolog: byte order mark, declaration, comments, processing instructions, and
+//! the doctype with its entities (Adobe Illustrator writes the namespace as an entity). It reads in
+//! one pass without recursion, and never expands an entity's content a second time. This does not
+//! depend on how SVG is drawn.
 
 use std::borrow::Cow;
 
 /// The SVG namespace.
 pub const SVG_NAMESPACE: &str = "http://www.w3.org/2000/svg";
-/// Maximum size of an SVG in bytes; larger documents are rejected. It is the limit of an icon's
-/// body: real SVG icons have a few kilobytes, those with an embedded picture a few hundred.
+/// Maximum SVG size in bytes; larger documents are rejected. This is also the limit for an icon's
+/// body: real SVG icons have a few kilobytes, and a few hundred if they embed a picture.
 pub const MAX_SVG_BYTES: usize = 512 * 1024;
-/// Maximum number of entities that are read from a doctype; drawing programs write about ten.
+/// Maximum entities that are read from a doctype; drawing programs write about ten.
 const MAX_ENTITIES: usize = 64;
-/// Maximum length in bytes of an expanded attribute: namespaces and sizes are far shorter.
+/// Maximum bytes in an expanded attribute: namespaces and sizes are far shorter.
 const MAX_ATTRIBUTE_BYTES: usize = 4096;
 
-/// The attributes of the root element that give the size of the picture.
+/// The root element's attributes that give the picture's size.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SvgRoot {
     /// Attribute `width`, as written.
@@ -29,7 +29,7 @@ pub struct SvgRoot {
 }
 
 /// Decodes an XML document: as UTF-16 if it has a byte order mark, as UTF-8 if it is valid,
-/// otherwise as ISO 8859-1. A wrong encoding only damages text content, which is never drawn.
+/// otherwise as ISO 8859-1. A wrong encoding only damages characters that are never drawn.
 #[must_use]
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     let utf_16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
@@ -46,7 +46,7 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the root element of an SVG document. `None` for anything else.
+/// Returns an SVG document's root element. `None` for anything else.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
     // Nearly every body that is not an SVG is rejected here, before anything is copied.
@@ -60,8 +60,8 @@ pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
     scanner.root()
 }
 
-/// Returns an upper bound of the number of bytes that expanded entities add to a document. `None`
-/// if there is no bound: for 64 entities or more, or an entity that contains another.
+/// Returns an upper bound for the bytes that expanded entities add to a document. `None` if there
+/// is no bound: for 64 entities or more, or if an entity contains another.
 #[must_use]
 pub fn entity_growth(text: &str) -> Option<usize> {
     let mut scanner = Scanner { rest: text, entities: Vec::new() };
@@ -232,8 +232,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Expands the entities of the doctype in an attribute's text, without expanding the result
-    /// again.
+    /// Expands the doctype's entities in an attribute, without expanding the result again.
     fn expand(&self, value: &str) -> String {
         let mut text = String::new();
         let mut rest = value;
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_merely_contains_svg_is_no_svg() {
+    fn documents_that_merely_contain_svg_are_not_svg() {
         let cases = [
             "<html><svg xmlns='http://www.w3.org/2000/svg'/></html>",
             "<svg width='1'/>",

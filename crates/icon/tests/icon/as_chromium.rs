@@ -1,12 +1,12 @@
-//! Rasters whose headers promise what is not there, or say less than there is, are shown as
-//! Chromium shows them. Each file is generated here; Chromium 156 shows such files so.
+//! Rasters whose headers promise missing data, or declare too little, are shown as in Chromium. The
+//! tests generate each file; Chromium 156 shows these files in this way.
 
 use everytab_icon::{Pixels, decode::decode, measure::measure};
 use image_webp::{ColorType, WebPEncoder};
 
 const SIDES: (u32, u32) = (5, 3);
 
-/// The colour of a pixel: all differ, and so do most alphas.
+/// A pixel's colour: all differ, and so do most alphas.
 fn colour(x: u32, y: u32) -> [u8; 4] {
     [x as u8 * 40, y as u8 * 70, 200, 255 - (x * 3 + y) as u8 * 15]
 }
@@ -27,8 +27,8 @@ fn alphas(pixels: &Pixels) -> Vec<u8> {
     pixels.iter().map(|pixel| pixel[3]).collect()
 }
 
-/// Returns the pixels as Chromium shows them if a WebP does not say that they have alpha: their
-/// colours count as multiplied by it.
+/// Returns the pixels that Chromium shows if a WebP does not declare its alpha: their colours count
+/// as premultiplied.
 fn divided() -> Vec<u8> {
     let pixels = rgba();
     let divided = |pixel: &[u8]| {
@@ -52,7 +52,7 @@ fn riff(chunks: &[Chunk]) -> Vec<u8> {
     [b"RIFF".as_slice(), &(body.len() as u32).to_le_bytes(), &body].concat()
 }
 
-/// Returns the one chunk of a simple WebP.
+/// Returns the only chunk in a simple WebP.
 fn bitstream(file: &[u8]) -> Vec<u8> {
     let length = u32::from_le_bytes(*file[16..].first_chunk().unwrap()) as usize;
     file[20..20 + length].to_vec()
@@ -63,7 +63,7 @@ fn extended(flags: u8, (width, height): (u32, u32)) -> Chunk {
     (b"VP8X", [&[flags, 0, 0, 0], &sides[0][..3], &sides[1][..3]].concat())
 }
 
-/// Returns a lossless bitstream. It says that its alpha is used only if `is_used`.
+/// Returns a lossless bitstream. It declares its alpha as used only if `is_used`.
 fn lossless(is_used: bool) -> Chunk {
     let mut file = Vec::new();
     WebPEncoder::new(&mut file).encode(&rgba(), SIDES.0, SIDES.1, ColorType::Rgba8).unwrap();
@@ -80,7 +80,7 @@ fn flags_of_a_webp_need_no_chunks_and_lossless_pixels_keep_their_alpha() {
     for is_used in [true, false] {
         let expected = if is_used { rgba() } else { divided() };
         assert_eq!(shown(&riff(&[lossless(is_used)])).unwrap().rgba(), expected, "{is_used}");
-        // Profile, alpha, EXIF and XMP, none of which is there.
+        // Profile, alpha, EXIF and XMP, all of them missing.
         for flags in [0, 0x04, 0x08, 0x10, 0x20, 0x3C] {
             let file = riff(&[extended(flags, SIDES), lossless(is_used)]);
             let expected = if flags & 0x10 == 0 { divided() } else { rgba() };
@@ -90,7 +90,7 @@ fn flags_of_a_webp_need_no_chunks_and_lossless_pixels_keep_their_alpha() {
 }
 
 #[test]
-fn a_lossy_webp_has_the_alpha_of_its_chunk_if_a_flag_says_so() {
+fn a_lossy_webp_uses_its_alpha_chunk_if_the_flag_is_set() {
     let file = include_bytes!("../../vectors/gradient.webp");
     let plain = shown(file).unwrap();
     let sides = (plain.width(), plain.height());
@@ -110,7 +110,7 @@ fn a_lossy_webp_has_the_alpha_of_its_chunk_if_a_flag_says_so() {
 }
 
 #[test]
-fn the_first_frame_of_a_webp_animation_keeps_its_alpha_and_its_place() {
+fn the_first_webp_frame_keeps_its_alpha_and_position() {
     let frame = |left: u8, top: u8| -> Chunk {
         let (name, data) = lossless(false);
         let place = [left, 0, 0, top, 0, 0, SIDES.0 as u8 - 1, 0, 0, SIDES.1 as u8 - 1, 0, 0];
@@ -119,7 +119,7 @@ fn the_first_frame_of_a_webp_animation_keeps_its_alpha_and_its_place() {
     };
     let start: Chunk = (b"ANIM", vec![255, 255, 255, 255, 0, 0]);
     let canvas = (12, 9);
-    // With and without the flags of alpha, EXIF and XMP.
+    // With and without the flags for alpha, EXIF and XMP.
     for flags in [0x02, 0x12, 0x0E] {
         let chunks = [extended(flags, canvas), start.clone(), frame(2, 1), frame(0, 0)];
         let pixels = shown(&riff(&chunks)).unwrap();
@@ -147,7 +147,7 @@ fn png_chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&(data.len() as u32).to_be_bytes(), named.as_slice(), &sum.to_be_bytes()].concat()
 }
 
-/// Returns the compressed rows of a picture, with its red changed.
+/// Returns a picture's compressed rows, with its red changed.
 fn rows(red: u8) -> Vec<u8> {
     let mut rows = Vec::new();
     for row in rgba().chunks(SIDES.0 as usize * 4) {
@@ -160,7 +160,7 @@ fn rows(red: u8) -> Vec<u8> {
     data[..length].to_vec()
 }
 
-/// Returns a PNG of these chunks between header and end.
+/// Returns a PNG with these chunks between header and end.
 fn png(chunks: &[Vec<u8>]) -> Vec<u8> {
     let sides = [SIDES.0.to_be_bytes(), SIDES.1.to_be_bytes()].concat();
     let header = png_chunk(b"IHDR", &[sides.as_slice(), &[8, 6, 0, 0, 0]].concat());
@@ -241,12 +241,12 @@ fn broken_chunks_of_an_animated_png_are_ignored_or_end_it_as_in_chromium() {
     let count = |numbers: &[u32]| png_chunk(b"acTL", &words(numbers));
     let still = png_chunk(b"IDAT", &rows(0));
     let (start, frame) = (control(0, 0, 0), frame_data(1, &rows(1)));
-    // The red of the first pixel: 0 of the default image, 1 of the frame.
+    // Red in the first pixel: 0 for the default image, 1 for the frame.
     let red = |chunks: &[Vec<u8>]| shown(&png(chunks)).map(|pixels| pixels.rgba()[0]);
     let after = |first: Vec<u8>| red(&[first, still.clone(), start.clone(), frame.clone()]);
     assert_eq!(after(count(&[2, 0])), Some(1));
     assert_eq!(after(count(&[(1 << 31) - 1, 0])), Some(1));
-    // What is no animation leaves the default image.
+    // If these chunks are not an animation, the default image is shown.
     for first in [
         count(&[0, 0]),
         count(&[1 << 31, 0]),
@@ -280,13 +280,13 @@ fn broken_chunks_of_an_animated_png_are_ignored_or_end_it_as_in_chromium() {
     for (number, chunks) in broken.iter().enumerate() {
         assert_eq!(ends(chunks), None, "{number}");
     }
-    // A default image with a wrong checksum, and data of a frame before it.
+    // A default image with a wrong checksum, and frame data before it.
     assert_eq!(red(&[animated, damaged(still.clone()), start, frame.clone()]), None);
     assert_eq!(red(&[frame, still]), None);
 }
 
 #[test]
-fn rows_of_a_first_frame_that_the_file_ends_in_are_shown() {
+fn rows_of_a_first_frame_before_the_files_end_are_shown() {
     let chunks = [
         png_chunk(b"acTL", &words(&[1, 0])),
         png_chunk(b"IDAT", &rows(0)),
@@ -295,13 +295,13 @@ fn rows_of_a_first_frame_that_the_file_ends_in_are_shown() {
     ];
     let file = png(&chunks);
     let whole = shown(&file).unwrap();
-    // Without the end, and without the checksum of the data.
+    // Without the end, and without the data's checksum.
     for less in [12, 16] {
         assert_eq!(shown(&file[..file.len() - less]), Some(whole.clone()), "{less}");
     }
 }
 
-/// Returns a bitmap header of one of the Windows versions, for 32 bits unless `bits` differs.
+/// Returns a Windows bitmap header. It declares 32 bits per pixel unless `bits` differs.
 fn bitmap_header(bytes: u32, rows: u32, bits: u8, compression: u8, masks: [u32; 4]) -> Vec<u8> {
     let mut header = [bytes, SIDES.0, rows].map(u32::to_le_bytes).concat();
     header.extend([1, 0, bits, 0, compression, 0, 0, 0]);
@@ -346,7 +346,7 @@ fn the_alpha_mask_of_a_bitmap_counts_as_in_chromium() {
     for (bytes, alpha, expected) in [(56, top, &own), (124, top, &own), (124, 0, &opaque)] {
         assert_eq!(&bmp(bytes, 3, alpha), expected, "{bytes} {alpha:x}");
     }
-    // In OS/2's header of 64 bytes the number of masks is that of Huffman coding.
+    // In OS/2's 64-byte header, the number for masks stands for Huffman coding.
     let header = bitmap_header(64, SIDES.1, 32, 3, [red, green, blue, 0]);
     let file = [b"BM\0\0\0\0\0\0\0\0\x4e\0\0\0".as_slice(), &header, &bitmap_rows()].concat();
     assert_eq!(shown(&file), None);
@@ -354,7 +354,7 @@ fn the_alpha_mask_of_a_bitmap_counts_as_in_chromium() {
 
 #[test]
 fn the_pixels_of_a_bitmap_begin_wherever_its_header_says() {
-    // 4 pixels of 8 bits in one row, and 16 colours, whose bytes are those of pixels too.
+    // A row with 4 pixels of 8 bits, and 16 colours, whose bytes are also pixels.
     let file = |at: u32| {
         let mut header = [40, 4, 1].map(u32::to_le_bytes).concat();
         header.extend([1, 0, 8, 0]);
@@ -375,14 +375,14 @@ fn the_pixels_of_a_bitmap_begin_wherever_its_header_says() {
         let shown = shown(&file).unwrap();
         assert_eq!(&shown.rgba()[..expected.len()], expected, "{at}");
     }
-    // Beyond the end of the file it says nothing.
+    // An offset beyond the end has no meaning.
     assert_eq!(shown(&file(1_000)), shown(&whole));
 }
 
 #[test]
 fn the_alpha_mask_of_an_ico_entry_counts_as_in_chromium() {
     let [red, green, blue] = COLOUR_MASKS;
-    // The mask makes the first column transparent.
+    // This mask makes the first column transparent.
     let masked: Vec<u8> = (0..15).map(|index| if index % 5 == 0 { 0 } else { 255 }).collect();
     let own: Vec<u8> = rgba().chunks(4).map(|pixel| pixel[3]).collect();
     let ico = |bytes, compression, alpha| {
@@ -406,9 +406,9 @@ fn the_alpha_mask_of_an_ico_entry_counts_as_in_chromium() {
         }
         assert_eq!(ico(bytes, 0, 0xFF), None, "{bytes}: alpha in the bits of blue");
     }
-    // Masks without one for alpha leave it to the AND mask.
+    // Without an alpha mask, the AND mask sets alpha.
     assert_eq!(ico(40, 3, 0), Some(masked.clone()));
-    // One bit of alpha.
+    // One alpha bit.
     let halves = |alpha: &u8| if *alpha > 127 { 255 } else { 0 };
     assert_eq!(ico(124, 0, 1 << 31), Some(own.iter().map(halves).collect()));
 }

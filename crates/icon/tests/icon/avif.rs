@@ -1,18 +1,20 @@
-//! AVIF: the vectors of `vectors/avif` beside their PNGs, those of `vectors/avif_grid`, which have
-//! several tiles, those of `vectors/avif_hidden`, which have frames that are not shown, those of
-//! `vectors/avif_large`, and containers that are generated here around the bitstream of one of
-//! them. The vectors are made of synthetic pictures by avifenc 0.11.1, with libaom, the large ones
-//! with rav1e. avifdec 0.11.1 decoded them, and libavif 1.4.2 the grey one, of which the older one
-//! ignores the range. The picture of 12 bits with quarter chroma was computed from its samples,
-//! those of chroma repeated as in Chromium, and a script made the grid with an opacity a tile.
+//! Tests AVIF with these vectors: `vectors/avif` with their PNGs, `vectors/avif_grid` with several
+//! tiles, `vectors/avif_hidden` with frames that are not shown, `vectors/avif_large`, and
+//! containers that this file generates around the bitstream from one of them.
+//!
+//! avifenc 0.11.1 encoded synthetic pictures with libaom, the large ones with rav1e. avifdec 0.11.1
+//! decoded them, except for the grey one: this needs libavif 1.4.2, because the older version
+//! ignores its range. The 12-bit picture with quarter chroma was computed from its samples, with
+//! chroma repeated as in Chromium. A script created the grid in which each tile has its own
+//! opacity.
 
 use everytab_icon::{
     Format, IconError, Pixels, convert::to_tab_icon, decode::decode, measure::measure,
 };
 
-/// Sides of the vectors in one piece.
+/// Sides of the vectors that are not grids.
 pub(crate) const SIDES: (u32, u32) = (27, 21);
-/// A vector with one item, whose bitstream is all of its `mdat`.
+/// A vector with one item: its `mdat` contains only this item's bitstream.
 pub(crate) const PLAIN: &[u8] = include_bytes!("../../vectors/avif/yuv420.avif");
 const SEQUENCE: &[u8] = include_bytes!("../../vectors/avif/sequence.avif");
 
@@ -32,7 +34,7 @@ pub(crate) fn clap(fractions: [u32; 8]) -> Vec<u8> {
     boxed(b"clap", &fractions.map(u32::to_be_bytes).concat())
 }
 
-/// What the samples mean: primaries, transfer function and matrix, in the full range.
+/// The samples' meaning: primaries, transfer function and matrix, in the full range.
 fn nclx(primaries: u8, transfer: u8, matrix: u8) -> Vec<u8> {
     let numbers = [0, primaries, 0, transfer, 0, matrix, 0x80];
     boxed(b"colr", &[b"nclx".as_slice(), &numbers].concat())
@@ -48,17 +50,17 @@ pub(crate) struct Container {
     pub(crate) stream: Vec<u8>,
     pub(crate) kind: [u8; 4],
     pub(crate) ispe: Vec<u8>,
-    /// More properties, all of which are essential.
+    /// More properties, all essential.
     pub(crate) properties: Vec<Vec<u8>>,
-    /// The version of `iloc`.
+    /// The `iloc` version.
     pub(crate) locations: u8,
     /// 0: in the file, 1: in `idat`.
     pub(crate) method: u8,
-    /// Parts into which the bitstream is cut.
+    /// Parts into which the bitstream is split.
     pub(crate) parts: usize,
-    /// How often the properties are said to be those of the item.
+    /// How often the properties are assigned to the item.
     pub(crate) descriptions: u8,
-    /// The bitstream comes before its description, in a box with a length of 64 bits.
+    /// The bitstream precedes its description, in a box with a 64-bit length.
     pub(crate) is_first: bool,
 }
 
@@ -90,7 +92,7 @@ impl Container {
             let meta = self.meta(kind.len() + 16);
             return [kind, long.concat(), self.stream.clone(), meta].concat();
         }
-        // The length of the description does not depend on the offset in it.
+        // The description's length does not depend on the offset in it.
         let offset = if self.method == 1 { 0 } else { kind.len() + self.meta(0).len() + 8 };
         [kind, self.meta(offset), boxed(b"mdat", &self.stream)].concat()
     }
@@ -116,7 +118,7 @@ impl Container {
     }
 
     fn iloc(&self, offset: usize) -> Vec<u8> {
-        // Offsets have 4 bytes, lengths too, the base 8 and indices none.
+        // Offsets and lengths have 4 bytes, the base has 8, indices have none.
         let mut body = vec![0x44, 0x80];
         let id: &[u8] = if self.locations > 1 { &[0, 0, 0, 7] } else { &[0, 7] };
         let one: &[u8] = if self.locations > 1 { &[0, 0, 0, 1] } else { &[0, 1] };
@@ -153,7 +155,7 @@ pub(crate) fn at(pixels: &Pixels, x: u32, y: u32) -> [u8; 4] {
 }
 
 #[test]
-fn each_vector_is_as_libavif_decodes_it() {
+fn each_vector_decodes_as_in_libavif() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/avif");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -191,7 +193,7 @@ fn the_container_may_be_written_in_many_ways() {
     for (number, way) in ways.iter().enumerate() {
         assert_eq!(pixels(&way.file()), plain, "{number}");
     }
-    // What follows the picture does not matter, and neither does a property that is only advice.
+    // Bytes after the picture do not matter, and neither do properties that are not essential.
     let mut stream = stream();
     stream.extend([0x0A, 0xFF, 0xFF]);
     assert_eq!(pixels(&Container { stream, ..Container::default() }.file()), plain);
@@ -204,7 +206,7 @@ fn a_picture_is_cropped_then_turned_then_mirrored() {
     let (right, bottom) = (SIDES.0 - 1, SIDES.1 - 1);
     let turned = pixels(&Container::with(&[boxed(b"irot", &[1])]));
     assert_eq!((turned.width(), turned.height()), (SIDES.1, SIDES.0));
-    // Against the clock: the right column becomes the top row.
+    // Counterclockwise: the right column becomes the top row.
     assert_eq!(at(&turned, 0, 0), at(&plain, right, 0));
     assert_eq!(at(&turned, bottom, 0), at(&plain, right, bottom));
     let mirrored = pixels(&Container::with(&[boxed(b"imir", &[1])]));
@@ -219,7 +221,7 @@ fn a_picture_is_cropped_then_turned_then_mirrored() {
     assert_eq!(at(&cropped, 19, 9), at(&plain, 19, 9));
     let all = pixels(&Container::with(&[corner, boxed(b"irot", &[3])]));
     assert_eq!(at(&all, 9, 0), at(&plain, 0, 0));
-    // Chromium ignores what begins elsewhere, or is no number of pixels.
+    // Chromium ignores an aperture that starts elsewhere, or is not a whole number of pixels.
     for fractions in
         [[20, 1, 10, 1, 0, 1, 0, 1], [20, 0, 10, 1, 0, 0, 0, 1], [7, 2, 9, 2, 0, 1, 0, 1]]
     {
@@ -228,7 +230,7 @@ fn a_picture_is_cropped_then_turned_then_mirrored() {
 }
 
 #[test]
-fn what_is_not_supported_is_refused_by_name() {
+fn unsupported_features_are_rejected_by_name() {
     let files = [
         Container { kind: *b"iovl", ..Container::default() }.file(),
         Container { kind: *b"hvc1", ..Container::default() }.file(),
@@ -245,7 +247,7 @@ fn what_is_not_supported_is_refused_by_name() {
         assert_eq!(kind(&file), "avif_unsupported");
         assert_eq!(measure(&file).unwrap().width, SIDES.0);
     }
-    // A sequence has its first picture as the primary one. Without it, it is refused.
+    // The primary picture in a sequence is its first one. Without it, the file is rejected.
     let mut sequence = SEQUENCE.to_vec();
     let at = sequence.windows(4).position(|name| name == b"meta").unwrap();
     sequence[at..at + 4].copy_from_slice(b"free");
@@ -253,7 +255,7 @@ fn what_is_not_supported_is_refused_by_name() {
 }
 
 #[test]
-fn colours_are_converted_to_srgb_unless_a_profile_says_what_they_are() {
+fn colours_are_converted_to_srgb_unless_there_is_a_profile() {
     let plain = pixels(PLAIN);
     let light = |pixels: &Pixels| pixels.iter().map(|pixel| u32::from(pixel[1])).sum::<u32>();
     assert_eq!(pixels(&Container::with(&[nclx(1, 13, 6)])), plain);
@@ -265,7 +267,7 @@ fn colours_are_converted_to_srgb_unless_a_profile_says_what_they_are() {
         assert_ne!(converted, plain, "{primaries} {transfer}");
         assert_eq!(pixels(&Container::with(&[tagged, profile.clone()])), plain);
     }
-    // Linear light is encoded, which makes it lighter; a bright peak makes the rest darker.
+    // Linear light is encoded, so it becomes lighter; a bright peak makes everything else darker.
     assert!(light(&pixels(&Container::with(&[nclx(1, 8, 6)]))) > light(&plain));
     let with_peak = |nits: [u8; 2]| {
         let light_levels = boxed(b"clli", &[nits[0], nits[1], 0, 0]);
@@ -283,7 +285,7 @@ fn colours_are_converted_to_srgb_unless_a_profile_says_what_they_are() {
 
 #[test]
 fn an_operating_point_selects_layers_and_one_of_them_is_all() {
-    // The bitstream has one point, which decoders take for any number.
+    // The bitstream has one operating point. Decoders use it for any number.
     for point in [0, 1, 31] {
         let file = Container::with(&[boxed(b"a1op", &[point])]);
         assert_eq!(pixels(&file), pixels(PLAIN), "{point}");
@@ -306,7 +308,7 @@ fn a_file_that_ends_early_is_corrupt() {
 }
 
 #[test]
-fn any_byte_of_a_container_may_be_wrong() {
+fn wrong_bytes_in_a_container_never_panic() {
     let file = Container { locations: 1, parts: 2, ..Container::default() }.file();
     let end = file.len() - stream().len();
     for at in 24..end {
@@ -323,7 +325,7 @@ fn any_byte_of_a_container_may_be_wrong() {
 
 #[test]
 fn an_item_that_is_described_twice_is_corrupt() {
-    // Each description would be read anew for each tile of a grid.
+    // For each tile in a grid, each description would be read again.
     let file = Container { descriptions: 2, ..Container::default() }.file();
     assert_eq!(kind(&file), "image_corrupt");
     assert_eq!(measure(&file).unwrap_err().kind(), "image_corrupt");
@@ -331,7 +333,7 @@ fn an_item_that_is_described_twice_is_corrupt() {
 
 pub(crate) const GRID: &[u8] = include_bytes!("../../vectors/avif_grid/444.avif");
 
-/// The grid vector with other bytes in some of its places.
+/// The grid vector with other bytes in some positions.
 fn changed(places: &[(&[u8], &[u8])]) -> Vec<u8> {
     let mut file = GRID.to_vec();
     for (old, new) in places {
@@ -341,14 +343,14 @@ fn changed(places: &[(&[u8], &[u8])]) -> Vec<u8> {
     file
 }
 
-/// The body of the grid: three columns and two rows that make 192x128 pixels.
+/// The grid's body: 192x128 pixels in three columns and two rows.
 const LAYOUT: &[u8] = &[0, 0, 1, 2, 0, 192, 0, 128];
-/// The property with the sides of the grid.
+/// The property with the grid's sides.
 const GRID_SIDES: &[u8] = &[0, 0, 0, 192, 0, 0, 0, 128];
 
 #[test]
-fn metadata_in_a_bitstream_is_not_given_to_the_decoder() {
-    // A text of the kind T.35 of two bytes, at which the decoder panics.
+fn metadata_in_a_bitstream_never_reaches_the_decoder() {
+    // A two-byte T.35 metadata OBU. The decoder panics on this.
     for metadata in [&[0x2A, 3, 4, 0xFF, 0x80][..], &[0x2A, 2, 4, 0x80]] {
         let file = Container { stream: [metadata, &stream()].concat(), ..Container::default() };
         assert_eq!(pixels(&file.file()), pixels(PLAIN));
@@ -363,7 +365,7 @@ fn tiles_of_a_grid_make_one_picture() {
     assert_eq!(whole, vector(include_bytes!("../../vectors/avif_grid/444.png")));
     let opacity = pixels(include_bytes!("../../vectors/avif_grid/opacity.avif"));
     assert_eq!(opacity, vector(include_bytes!("../../vectors/avif_grid/opacity.png")));
-    // libavif interpolates chroma across the edges of tiles, we do within each.
+    // libavif interpolates chroma across tile edges, we do this within each tile.
     let halved = pixels(include_bytes!("../../vectors/avif_grid/420.avif"));
     let theirs = vector(include_bytes!("../../vectors/avif_grid/420.png"));
     for (at, (ours, theirs)) in (0..).zip(halved.iter().zip(theirs.iter())) {
@@ -372,7 +374,7 @@ fn tiles_of_a_grid_make_one_picture() {
         let near = ours.iter().zip(theirs).all(|(ours, theirs)| ours.abs_diff(theirs) <= 1);
         assert!(near || is_edge, "{x} {y}: {ours:?} {theirs:?}");
     }
-    // The tiles may be larger than the picture, which is cut at the right and at the bottom.
+    // Tiles may extend beyond the picture, which is cropped at the right and at the bottom.
     let cut = pixels(&changed(&[
         (LAYOUT, &[0, 0, 1, 2, 0, 129, 0, 100]),
         (GRID_SIDES, &[0, 0, 0, 129, 0, 0, 0, 100]),
@@ -384,8 +386,8 @@ fn tiles_of_a_grid_make_one_picture() {
 }
 
 #[test]
-fn tiles_of_a_grid_may_have_an_opacity_each() {
-    // Two flat tiles. The opacity of the first one is 255, that of the second one 100.
+fn each_tile_in_a_grid_may_have_its_own_opacity() {
+    // Two flat tiles. The first one has opacity 255, the second one 100.
     let whole = pixels(include_bytes!("../../vectors/avif_grid/tile-opacity.avif"));
     assert_eq!((whole.width(), whole.height()), (128, 64));
     assert_eq!(at(&whole, 63, 63), [200, 30, 60, 255]);
@@ -393,7 +395,7 @@ fn tiles_of_a_grid_may_have_an_opacity_each() {
 }
 
 #[test]
-fn a_grid_whose_tiles_do_not_make_it_is_corrupt() {
+fn a_grid_whose_tiles_do_not_fit_is_corrupt() {
     let sides = |width: u8, height: u8| -> Vec<u8> {
         changed(&[
             (LAYOUT, &[0, 0, 1, 2, 0, width, 0, height]),
@@ -401,19 +403,19 @@ fn a_grid_whose_tiles_do_not_make_it_is_corrupt() {
         ])
     };
     let files = [
-        // A column without a pixel, a column that is missing, and the same of rows.
+        // A column without a pixel, a missing column, and the same for rows.
         sides(128, 128),
         sides(193, 128),
         sides(192, 64),
         sides(192, 129),
-        // The sides of the grid are not those of its property.
+        // The grid's sides differ from its property's.
         changed(&[(LAYOUT, &[0, 0, 1, 2, 0, 191, 0, 128])]),
         // Fewer and more tiles than there are.
         changed(&[(LAYOUT, &[0, 0, 1, 1, 0, 192, 0, 128])]),
         changed(&[(LAYOUT, &[0, 0, 1, 3, 0, 192, 0, 128])]),
-        // A tile that is named twice.
+        // A tile with two references.
         twice(),
-        // Another version, and sides of 32 bits that are not there.
+        // Another version, and missing 32-bit sides.
         changed(&[(LAYOUT, &[1])]),
         changed(&[(LAYOUT, &[0, 1])]),
         // A tile with other sides than the first one: its own property.
@@ -422,17 +424,17 @@ fn a_grid_whose_tiles_do_not_make_it_is_corrupt() {
     for (number, file) in files.iter().enumerate() {
         assert_eq!(kind(file), "image_corrupt", "{number}");
     }
-    // The opacity is that of one tile of several.
+    // The opacity belongs to only one tile.
     let mut file = include_bytes!("../../vectors/avif_grid/opacity.avif").to_vec();
     let at = file.windows(4).position(|name| name == b"auxl").unwrap();
     assert_eq!(file[at + 6..at + 10], [0, 1, 0, 1], "one reference, to the first item");
     file[at + 9] = 2;
     assert_eq!(kind(&file), "image_corrupt");
-    // More tiles than are looked for.
+    // More tiles than the limit.
     assert_eq!(kind(&changed(&[(LAYOUT, &[0, 0, 7, 8])])), "avif_unsupported");
 }
 
-/// The grid vector, whose first tile is named as its second one too.
+/// The grid vector, whose second tile refers to the first one again.
 fn twice() -> Vec<u8> {
     let mut file = GRID.to_vec();
     let at = file.windows(4).position(|name| name == b"dimg").unwrap();

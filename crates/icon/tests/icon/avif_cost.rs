@@ -1,4 +1,4 @@
-//! What an AVIF costs, as counted before it is decoded: by pixels, chroma, bytes and frames.
+//! The cost of an AVIF, as counted before it is decoded: by pixels, chroma, bytes and frames.
 
 use everytab_icon::{
     decode::{decode, decode_counted},
@@ -16,12 +16,12 @@ fn sides_are_checked_before_pixels_are_decoded() {
         decode_counted(&file)
     };
     assert_eq!(with_sides(2049, 9).0.unwrap_err().kind(), "image_too_big");
-    // Cropping makes no picture small enough.
+    // Cropping never makes a picture small enough.
     let corner = clap([20, 1, 10, 1, -2029_i32 as u32, 2, 11_u32.wrapping_neg(), 2]);
     let large =
         Container { ispe: ispe(2049, 21), properties: vec![corner], ..Container::default() };
     assert_eq!(kind(&large.file()), "image_too_big");
-    // More than the work of a file: nothing is decoded.
+    // More than a file's work: nothing is decoded.
     let (result, work) = with_sides(1455, 1455);
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
     for (width, height) in [(27, 20), (26, 21), (28, 21), (21, 27), (1430, 1430)] {
@@ -32,12 +32,12 @@ fn sides_are_checked_before_pixels_are_decoded() {
     }
 }
 
-/// Pixels of the blocks of 8x8 that cover a picture.
+/// Pixels in the 8x8 blocks that cover a picture.
 fn in_blocks(width: u32, height: u32) -> u64 {
     u64::from(width.next_multiple_of(8)) * u64::from(height.next_multiple_of(8))
 }
 
-/// What a bitstream costs with this price of its pixels.
+/// A bitstream's cost if its pixels cost this much.
 fn priced(pixels: u64, bytes: u64) -> u64 {
     30_000 + pixels + 16 * bytes
 }
@@ -53,8 +53,8 @@ fn each_frame_each_byte_and_the_opacity_are_counted() {
         let (result, work) = work_of(frames);
         assert!(result.is_ok());
         let bytes = (stream().len() * frames) as u64;
-        // Frames of several may be thinner than a block, and are not filtered. The vector has sides
-        // of 5 bits.
+        // If there are several frames, they may be thinner than a block, and are not filtered. The
+        // vector declares its sides with 5 bits.
         let several = frames as u64 * 6 * (pixels + 7 * (32 + 32));
         let cost = if frames > 1 { several } else { 40 * pixels };
         assert_eq!(work, Work { pixels: priced(cost, bytes), bytes });
@@ -74,8 +74,8 @@ fn each_frame_each_byte_and_the_opacity_are_counted() {
 
 #[test]
 fn frames_behind_copies_of_a_header_are_counted() {
-    // Frames that are not shown before the one that is. Each has its header as a redundant copy,
-    // with none to be a copy of: decoders take it all the same.
+    // Frames that are not shown precede the one that is. Each header is also present as a redundant
+    // copy, without an original to be copied. Decoders still accept it.
     let two = include_bytes!("../../vectors/avif_hidden/two.avif");
     let (result, work) = decode_counted(two);
     assert_eq!(result.unwrap().1.width(), 64);
@@ -86,7 +86,7 @@ fn frames_behind_copies_of_a_header_are_counted() {
 }
 
 #[test]
-fn a_large_picture_costs_by_its_chroma_and_less_than_its_filters_would() {
+fn a_large_picture_costs_by_its_chroma_without_filters() {
     let flat: &[u8] = include_bytes!("../../vectors/avif_large/flat.avif");
     let (result, work) = decode_counted(flat);
     assert_eq!(at(&result.unwrap().1, 799, 799), [201, 29, 59, 255]);
@@ -94,7 +94,7 @@ fn a_large_picture_costs_by_its_chroma_and_less_than_its_filters_would() {
     let unfiltered = include_bytes!("../../vectors/avif_large/filtered.avif");
     let (result, work) = decode_counted(unfiltered);
     assert_eq!(work.pixels, priced(10 * 264 * 264, work.bytes));
-    // What libavif makes of it with all filters, scaled down.
+    // libavif's result with all filters, scaled down.
     let reference = include_bytes!("../../vectors/avif_large/filtered-32.png");
     let reference = decode(reference).unwrap().1;
     let ours = scale_down(result.unwrap().1, TAB_ICON_PIXELS);

@@ -1,5 +1,5 @@
-//! Decodes every icon of the recorded corpus, or checks the reason why it is refused, and compares
-//! the pixels with those of other decoders. Prints a table by format (`--nocapture`).
+//! Decodes every icon in the recorded corpus, or checks the reason for rejecting it, and compares
+//! the pixels with other decoders' pixels. Prints a table by format (`--nocapture`).
 
 mod suites;
 
@@ -14,7 +14,7 @@ use everytab_icon::{
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Returns the folder of the corpus. If there is none, prints a line and returns `None`.
+/// Returns the corpus's directory. If it is missing, prints a line and returns `None`.
 #[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
@@ -29,7 +29,7 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Returns name (`icons/png/x.png`) and content of every icon, sorted.
+/// Returns name (`icons/png/x.png`) and content for every icon, sorted.
 #[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
@@ -47,7 +47,7 @@ fn icons(folder: &Path) -> Vec<(String, Vec<u8>)> {
     icons
 }
 
-/// Returns the results of the reference decoders by name of the icon.
+/// Returns the reference decoders' results by icon name.
 #[allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
 fn expected(folder: &Path) -> HashMap<String, Value> {
     let bytes = std::fs::read(folder.join("expected/icons.json")).unwrap();
@@ -59,8 +59,7 @@ struct Row {
     files: usize,
     decoded: usize,
     refused: usize,
-    /// Number of icons that were compared with the reference, with equal sides, and with equal
-    /// pixels.
+    /// Icons compared with the reference, icons with equal sides, and icons with equal pixels.
     sides: Share,
     pixels: Share,
     source_bytes: usize,
@@ -86,7 +85,7 @@ fn rgba_sha256(pixels: &Pixels) -> String {
     Sha256::digest(pixels.rgba()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the mean of premultiplied RGBA, each 0..=255.
+/// Returns the mean premultiplied RGBA, each 0..=255.
 fn mean_premultiplied(pixels: &Pixels) -> [f64; 4] {
     let mut sums = [0.0; 4];
     let mut count = 0.0;
@@ -108,8 +107,7 @@ fn means_near(expected: &Value, pixels: &Pixels, tolerance: f64) -> bool {
     ours.iter().zip(expected).all(|(ours, expected)| (ours - expected).abs() <= tolerance)
 }
 
-/// Returns why pixels may differ from those of the reference decoder, by file name or by its
-/// message.
+/// Returns why pixels may differ from the reference decoder's, by file name or by its message.
 fn known_difference(name: &str, reference: &Value, pixels: &Pixels) -> Option<&'static str> {
     let mode = reference["mode"].as_str().unwrap_or("");
     let means = &reference["mean_premul"];
@@ -145,7 +143,7 @@ fn known_difference(name: &str, reference: &Value, pixels: &Pixels) -> Option<&'
     listed.iter().find(|(part, _)| name.contains(part)).map(|(_, why)| *why)
 }
 
-/// Compares with Pillow: an ICO with each frame of the same sides, others with the first frame.
+/// Compares with Pillow: for an ICO, each frame with the same sides; for others, the first frame.
 fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<String> {
     let pillow = &known["pillow"];
     if pillow["ok"] != true {
@@ -183,7 +181,7 @@ fn in_directory(known: &Value, pixels: &Pixels) -> bool {
 }
 
 #[test]
-fn every_icon_of_the_corpus_decodes_or_is_refused_with_a_reason() {
+fn every_corpus_icon_decodes_or_is_rejected_with_a_reason() {
     let Some(folder) = corpus() else { return };
     let expected = expected(&folder);
     let mut table: BTreeMap<String, Row> = BTreeMap::new();
@@ -238,7 +236,7 @@ fn every_icon_of_the_corpus_decodes_or_is_refused_with_a_reason() {
     hold_the_floors(&table);
 }
 
-/// Number of decoded files per format, which must never decrease.
+/// Decoded files per format. These numbers must never decrease.
 fn hold_the_floors(table: &BTreeMap<String, Row>) {
     let floors = [
         ("bmp", 131),
@@ -281,7 +279,7 @@ fn scaled_icons_have_the_sides_and_the_mean_colour_of_another_scaler() {
 }
 
 #[test]
-fn every_file_of_the_corpus_is_one_line_of_inspect() {
+fn every_corpus_file_gives_an_inspect_report() {
     let Some(folder) = corpus() else { return };
     for (name, bytes) in icons(&folder) {
         let report = inspect_icon(&name, &bytes);

@@ -1,4 +1,5 @@
-//! The counted work of files that are made to cost much. Each is generated here.
+//! The counted work for files that are constructed to be expensive. The tests generate each of
+//! them.
 
 use everytab_icon::{
     decode::decode_counted,
@@ -13,7 +14,7 @@ fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&(data.len() as u32).to_be_bytes(), named.as_slice(), &sum.to_be_bytes()].concat()
 }
 
-/// Returns a PNG of 2048x2048 pixels with `rows` rows of zeros, each of `row_bytes` bytes.
+/// Returns a PNG with 2048x2048 pixels and `rows` zero rows, each `row_bytes` bytes long.
 fn png(depth: u8, colour_type: u8, row_bytes: usize, rows: usize, filter: u8) -> Vec<u8> {
     let sides = [SIDE.to_be_bytes(), SIDE.to_be_bytes()].concat();
     let header = [sides.as_slice(), &[depth, colour_type, 0, 0, 0]].concat();
@@ -28,8 +29,8 @@ fn png(depth: u8, colour_type: u8, row_bytes: usize, rows: usize, filter: u8) ->
     [b"\x89PNG\r\n\x1a\n", chunks.concat().as_slice()].concat()
 }
 
-/// Returns an ICO whose `count` entries are pictures of `payload`: all of them the same one, or
-/// with `apart` each a copy.
+/// Returns an ICO with `count` entries that show `payload`: all share the same bytes, or with
+/// `apart` each has a copy.
 fn ico(payload: &[u8], count: u16, apart: bool) -> Vec<u8> {
     let mut file = vec![0, 0, 1, 0];
     file.extend(count.to_le_bytes());
@@ -57,13 +58,13 @@ fn the_largest_plain_png_costs_its_pixels_once() {
 }
 
 #[test]
-fn entries_that_share_a_picture_cost_it_once_though_it_fails() {
-    // Not one row: the decoder looks at the picture in vain.
+fn entries_that_share_a_broken_picture_pay_for_it_once() {
+    // Not a single row: the decoder processes this picture for nothing.
     let broken = png(16, 6, 8 * SIDE as usize, 1, 9);
     let (result, once) = decode_counted(&ico(&broken, 64, false));
     assert_eq!(result.unwrap_err().kind(), "image_corrupt");
     assert_eq!(once.pixels, MAX_PICTURE_PIXELS);
-    // All rows but one came, and are shown.
+    // All rows except one were received, and are shown.
     let short = png(16, 6, 8 * SIDE as usize, SIDE as usize - 1, 0);
     let (result, once) = decode_counted(&ico(&short, 64, false));
     assert_eq!((result.unwrap().1.width(), once.pixels), (SIDE, MAX_PICTURE_PIXELS));
@@ -71,7 +72,7 @@ fn entries_that_share_a_picture_cost_it_once_though_it_fails() {
 
 #[test]
 fn no_file_costs_more_than_three_times_the_largest_plain_png() {
-    // Both decoders of PNG fail, at the first row and before it.
+    // Both PNG decoders fail, at the first row and before it.
     let once = png(16, 6, 8 * SIDE as usize, 1, 9);
     let twice = png(8, 6, 4 * SIDE as usize, 1, 9);
     for payload in [once, twice] {

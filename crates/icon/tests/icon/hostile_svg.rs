@@ -1,6 +1,6 @@
-//! SVGs that are made to take too much time or memory, or to read files or URLs: each is refused or
-//! drawn quickly, on a thread with the stack of an ordinary worker thread. `svg_cost` has those
-//! whose drawing takes long.
+//! SVGs that are constructed to take too much time or memory, or to read files or URLs: each is
+//! rejected or drawn quickly, on a thread whose stack is as large as an ordinary worker thread's.
+//! `svg_cost` has those that take long to draw.
 
 use everytab_icon::convert::to_tab_icon;
 
@@ -8,7 +8,7 @@ fn svg(body: &str) -> String {
     format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{body}</svg>"#)
 }
 
-/// Returns the kind of the error, "ok" if there is an icon.
+/// Returns the error's kind, or "ok" if there is an icon.
 fn outcome(text: String) -> &'static str {
     let thread = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
     let run = move || to_tab_icon(text.as_bytes()).map_or_else(|error| error.kind(), |_| "ok");
@@ -52,7 +52,7 @@ fn references_that_multiply_are_refused() {
         r#"<style>{style}</style><mask id="m0">{RECT}</mask>{masks}<g class="c11">{RECT}</g>"#
     );
     assert_eq!(outcome(svg(&bomb)), "svg_rejected");
-    // usvg also reads the style sheets in elements that are not drawn.
+    // usvg also reads style sheets in elements that are not drawn.
     let masks = format!(r#"<mask id="m0">{RECT}</mask>{masks}<g class="c11">{RECT}</g>"#);
     for (namespace, expected) in [("http://www.w3.org/1999/xhtml", "svg_rejected"), ("x", "ok")] {
         let sheet = format!(r#"<style xmlns="{namespace}">{style}</style>"#);
@@ -76,7 +76,7 @@ fn references_that_multiply_are_refused() {
     let bomb = format!(r#"<marker id="m">{}</marker>{path}"#, RECT.repeat(200));
     assert_eq!(outcome(svg(&bomb)), "svg_rejected");
 
-    // Of references in a circle the last is ignored, so nothing is drawn.
+    // If references form a circle, the last one is ignored, so that nothing is drawn.
     let loops = r##"<g id="a"><use href="#b"/></g><g id="b"><use href="#a"/></g>"##;
     assert_eq!(outcome(svg(loops)), "image_blank");
     let all: String = (0..40)
@@ -115,13 +115,13 @@ fn drawing_without_end_is_refused() {
 }
 
 #[test]
-fn parsers_that_compare_each_with_each_are_spared() {
+fn documents_that_make_parsers_quadratic_are_rejected() {
     let attributes: String = (0..20_000).map(|index| format!(r#" a{index}="""#)).collect();
     assert_eq!(outcome(svg(&format!("<g{attributes}/>"))), "svg_rejected");
     let style = format!("<style>{}</style>", "a{fill:red}".repeat(20_000));
     assert_eq!(outcome(svg(&format!("{style}{}", "<a/>".repeat(15_000)))), "svg_rejected");
     let twins = r#"<g id="a"/>"#.repeat(9_000) + &r##"<use href="#a"/>"##.repeat(5_000);
-    // Of equal ids, only the first counts.
+    // If ids are equal, only the first counts.
     assert_eq!(outcome(svg(&twins)), "image_blank");
     assert_eq!(outcome(svg(&" ".repeat(600_000))), "svg_rejected");
 }
@@ -185,7 +185,7 @@ fn animations_that_add_up_are_refused() {
 }
 
 #[test]
-fn selectors_pay_for_the_attributes_that_they_look_at() {
+fn selectors_pay_for_the_attributes_that_they_check() {
     let nested = |attributes: usize| {
         let attributes: String = (0..attributes).map(|at| format!(" a{at}=''")).collect();
         let (start, end) = (format!("<g{attributes}>").repeat(80), "</g>".repeat(80));

@@ -2,7 +2,7 @@
 
 use everytab_icon::{IconError, Pixels, decode::decode, png::encode};
 
-/// One picture of a generated ICO.
+/// One picture in a generated ICO.
 #[derive(Clone)]
 struct Picture {
     payload: Vec<u8>,
@@ -29,8 +29,8 @@ fn ico(pictures: &[Picture]) -> Vec<u8> {
     file
 }
 
-/// Returns the colour of pixel (x, y) in a picture of `bits`, as index or BGRA, and the visible
-/// RGB.
+/// Returns the colour at (x, y) in a picture with `bits` per pixel, as index or BGRA, and the
+/// visible RGB.
 fn sample(bits: u16, x: u32, y: u32) -> (u32, [u8; 3]) {
     let value = x * 7 + y * 3;
     match bits {
@@ -55,7 +55,7 @@ fn palette_colour(index: u32) -> [u8; 3] {
     [(index * 13) as u8, (255 - index) as u8, (index * 31) as u8]
 }
 
-/// Makes a DIB of an ICO with its mask. `alpha` is the fourth byte of 32-bit pixels.
+/// Creates a DIB for an ICO, with its mask. `alpha` is the fourth byte in 32-bit pixels.
 fn dib(
     width: u32,
     height: u32,
@@ -150,10 +150,10 @@ fn alpha_of_32_bits_wins_over_the_mask_unless_it_is_all_zero() {
 }
 
 #[test]
-fn a_cut_mask_is_opaque_where_it_ends() {
+fn a_truncated_mask_is_opaque_beyond_its_end() {
     for bits in DEPTHS {
         let whole = dib(16, 16, bits, 0, |_, _| true);
-        // Half of the 64 bytes of the mask: only the lower half of the picture is masked.
+        // Half the mask's 64 bytes: only the picture's lower half is masked.
         let file = ico(&[picture(whole[..whole.len() - 32].to_vec(), 16, bits)]);
         let wanted = expected(16, 16, bits, |_, y| if y >= 8 { 0 } else { 255 });
         assert_eq!(decoded(&file), wanted, "{bits} bits");
@@ -171,7 +171,7 @@ fn a_picture_without_mask_does_not_take_the_next_picture_for_one() {
 }
 
 #[test]
-fn the_directory_is_never_believed() {
+fn the_directory_is_never_trusted() {
     let wanted = expected(32, 32, 8, |_, _| 255);
     let honest = picture(dib(32, 32, 8, 0, |_, _| false), 32, 8);
     for length in [0, 1, 40, u32::MAX] {
@@ -229,7 +229,7 @@ fn png_entries_of_every_colour_type_decode() {
 }
 
 #[test]
-fn only_64_entries_are_looked_at() {
+fn only_64_entries_are_read() {
     let broken = picture(vec![1, 2, 3, 4], 32, 32);
     let good = picture(dib(32, 32, 24, 0, |_, _| false), 32, 24);
     let with = |count| [vec![broken.clone(); count], vec![good.clone()]].concat();

@@ -1,8 +1,8 @@
-//! JPEG, beside libjpeg-turbo: the vectors of `vectors/jpeg`, whose samples must be those of djpeg
-//! 2.1.5, whole (`samples.txt`), damaged (`damaged.txt`) and with coefficients missing
-//! (`smoothed.txt`); and which parts of a file matter.
+//! Compares JPEG decoding with libjpeg-turbo. For the vectors in `vectors/jpeg`, samples must equal
+//! those of djpeg 2.1.5: for complete files (`samples.txt`), for damaged ones (`damaged.txt`) and
+//! for those with missing coefficients (`smoothed.txt`). Also tests which parts of a file matter.
 //!
-//! The vectors are a synthetic picture of 21x35 pixels, written by cjpeg 2.1.5. A name has the
+//! The vectors are a synthetic picture with 21x35 pixels, written by cjpeg 2.1.5. A name gives the
 //! scans, the sampling factors and the restart interval in units. `make jpeg-oracle` compares more.
 
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/jpeg"))
 }
 
-/// Returns the lines of a list: the words before the digest, and the digest.
+/// Returns a list's lines: the words before the digest, and the digest.
 fn listed(name: &str) -> Vec<(String, String)> {
     let list = std::fs::read_to_string(folder().join(name)).unwrap();
     let lines = list.lines().map(|line| line.rsplit_once(' ').unwrap());
@@ -38,12 +38,12 @@ fn digest(pixels: &Pixels) -> String {
     hex::encode(Sha256::digest(rgb))[..16].to_owned()
 }
 
-/// Returns the position of a marker.
+/// Returns a marker's position.
 fn position(bytes: &[u8], marker: u8) -> usize {
     bytes.windows(2).position(|pair| pair == [0xFF, marker]).unwrap()
 }
 
-/// Returns `bytes` with `inserted` in front of the first such marker.
+/// Returns `bytes` with `inserted` before the first such marker.
 fn before(bytes: &[u8], marker: u8, inserted: &[u8]) -> Vec<u8> {
     let at = position(bytes, marker);
     [&bytes[..at], inserted, &bytes[at..]].concat()
@@ -110,7 +110,7 @@ fn segments_that_browsers_skip_change_nothing() {
         b"\xff\xe5\0\x01",
         b"\xff\xfe\0\0",
         b"\xff\xfe\0\x04hi",
-        // The number of lines, filling bytes.
+        // The line count, fill bytes.
         b"\xff\xdc\0\x04\0\x07",
         b"\xff\xfe\0\x02ab\xff\xff\xff",
     ];
@@ -140,7 +140,7 @@ fn an_adobe_segment_decides_the_colours_only_without_jfif() {
 }
 
 #[test]
-fn components_may_have_one_name() {
+fn components_may_share_a_name() {
     for name in ["one_2x2_3b", "one_1x1_2x2_2x1"] {
         let whole = vector(name);
         let (frame, scan) = (position(&whole, 0xC0), position(&whole, 0xDA));
@@ -159,7 +159,7 @@ fn components_may_have_one_name() {
 }
 
 #[test]
-fn faults_that_browsers_refuse_are_errors_that_name_them() {
+fn faults_that_browsers_reject_are_named_errors() {
     let reason = |bytes: &[u8]| match decode(bytes) {
         Err(IconError::Corrupt { reason, .. }) => reason,
         other => panic!("{other:?}"),
@@ -193,18 +193,18 @@ fn faults_that_browsers_refuse_are_errors_that_name_them() {
     ] {
         assert_eq!(reason(&file), "unreadable header");
     }
-    // 3 is no multiple of 2.
+    // 3 is not a multiple of 2.
     assert_eq!(reason(&with(frame + 11, &[0x32, 1, 2, 0x21])), "unsupported subsampling");
     let progressive = vector("prog_2x2");
     let mut bad = progressive.clone();
     let last = bad.windows(2).rposition(|pair| pair == [0xFF, 0xDA]).unwrap();
     bad[last + 8] = 64;
     assert_eq!(reason(&bad), "bad progression");
-    // All data of the first scan came, so that this is no end of the file.
+    // All data in the first scan were read, so the file does not end early here.
     assert_eq!(reason(&before(&progressive, 0xD9, b"\xff\x02")), "unknown marker");
 }
 
-/// Returns the number of rows that are shown. Those must be as in `whole` if they are `exact`.
+/// Returns how many rows are shown. They must be as in `whole` if they are `exact`.
 fn shown_rows(cut: &[u8], whole: &Pixels, exact: bool) -> usize {
     let Ok((_, cut)) = decode(cut) else { return 0 };
     let row_bytes = WIDTH * 4;
@@ -216,15 +216,15 @@ fn shown_rows(cut: &[u8], whole: &Pixels, exact: bool) -> usize {
 }
 
 #[test]
-fn rows_of_units_that_came_are_shown() {
+fn received_unit_rows_are_shown() {
     for (name, expected) in [
         ("one_1x1", vec![0, 8, 16, 24, 32, 35]),
         ("one_2x1_1b", vec![0, 8, 16, 24, 32, 35]),
-        // A row of units of 16 rows lacks two until the next one has come.
+        // A unit row has 16 pixel rows, and lacks two of them until the next unit row is read.
         ("one_1x2", vec![0, 14, 30, 35]),
         ("one_2x2_3b", vec![0, 14, 30, 35]),
         ("grey_2x2", vec![0, 16, 32, 35]),
-        // Sequential scans of one component each: all or nothing.
+        // Sequential scans with one component each: all or nothing.
         ("each_2x2", vec![0, 35]),
         ("two_one_2x2", vec![0, 35]),
     ] {
@@ -239,19 +239,19 @@ fn rows_of_units_that_came_are_shown() {
 }
 
 #[test]
-fn a_progressive_file_is_shown_from_its_second_scan_or_what_came_of_the_first() {
+fn a_progressive_file_is_shown_from_its_second_scan_on_or_its_received_rows() {
     let file = vector("prog_2x2");
     let whole = pixels(&file);
     let scans: Vec<usize> =
         (0..file.len()).filter(|&at| file[at..].starts_with(b"\xff\xda")).collect();
     let rows = |cut: usize| shown_rows(&file[..cut], &whole, false);
-    // The header of a scan has 8 bytes or more.
+    // A scan's header has 8 bytes or more.
     assert_eq!(rows(scans[0] + 20), 0);
-    assert_eq!(rows(scans[1]), 14, "libjpeg is two rows of units ahead");
+    assert_eq!(rows(scans[1]), 14, "libjpeg is two unit rows ahead");
     for &scan in &scans[1..] {
         assert_eq!(rows(scan + 10), HEIGHT);
     }
-    // A fault after missing data is the end of the file, too.
+    // A fault after missing data is the file's end, too.
     let gap = [&file[..scans[2] + 11], b"\xff\x02"].concat();
     assert_eq!(shown_rows(&gap, &whole, false), HEIGHT);
 }

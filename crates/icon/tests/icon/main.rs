@@ -1,4 +1,4 @@
-//! Icons, generated and recorded. One program, for linking takes long.
+//! Icons, generated and recorded. All tests are in one program, because linking takes long.
 
 #![allow(
     clippy::disallowed_methods,

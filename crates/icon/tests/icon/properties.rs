@@ -10,7 +10,7 @@ use everytab_icon::{
 };
 use proptest::prelude::*;
 
-/// First bytes that pass the first check of each format.
+/// First bytes that pass each format's first check.
 const BEGINNINGS: [&[u8]; 14] = [
     b"",
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x06\0\0\0",
@@ -84,7 +84,7 @@ proptest! {
     })]
 
     #[test]
-    fn any_bytes_are_an_icon_or_an_error(
+    fn arbitrary_bytes_never_panic_as_icons(
         beginning in 0..BEGINNINGS.len(),
         rest in proptest::collection::vec(any::<u8>(), 0..400),
     ) {
@@ -160,7 +160,7 @@ fn noise_keeps_its_colours_unless_a_palette_is_forced() {
 }
 
 #[test]
-fn a_blend_of_a_thousand_colours_becomes_a_palette_unseen() {
+fn a_blend_of_a_thousand_colours_becomes_a_palette_invisibly() {
     let shade = |i: u32| [(i % 32 * 2) as u8 + 90, (i / 32 * 2) as u8 + 90, 128, 255];
     let pixels = Pixels::new(32, 32, (0..32 * 32).flat_map(shade).collect()).unwrap();
     let icon = encode_with(&pixels, Colours::Auto);

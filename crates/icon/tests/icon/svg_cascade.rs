@@ -1,4 +1,4 @@
-//! The cascade and the selectors of CSS in an SVG. Each picture is drawn as Chromium 156 draws it.
+//! CSS cascade and selectors in an SVG. Each picture is drawn as in Chromium 156.
 
 use super::svg_features::{at, drawn, refusal};
 
@@ -212,7 +212,7 @@ fn references_to_nothing_or_to_another_kind_are_ignored() {
         "<g id='m'/><g filter='url(#m)'>%</g>",
         "<g clip-path='foo(3px)'>%</g>",
         "<path d='M0 0h3' marker-end='url(#n)'/>%",
-        // Of equal ids, the first counts.
+        // If ids are equal, the first counts.
         "<clipPath id='i'><rect width='32' height='32'/></clipPath><clipPath id='i'/>\
          <g clip-path='url(#i)'>%</g>",
         "<g id='i'/><clipPath id='i'/><g clip-path='url(#i)'>%</g>",
@@ -229,7 +229,7 @@ fn references_to_nothing_or_to_another_kind_are_ignored() {
     let rect = r#"<rect width="32" height="32" fill="url(#g)"/>"#;
     let two = format!("{}{}{rect}", gradient("lime"), gradient("red"));
     assert_eq!(painted(&two), GREEN);
-    // The gradient is the second of its id, and a group paints nothing.
+    // The gradient is its id's second, and a group paints nothing.
     let covered = format!("<g id='g'/>{}{rect}<rect width='1' height='1'/>", gradient("red"));
     assert_eq!(painted(&covered), [0; 4]);
 }

@@ -1,4 +1,4 @@
-//! The counted work of SVGs: what costs much is refused, and what is accepted is within the budget.
+//! The counted work for SVGs: expensive ones are rejected, and accepted ones are within the budget.
 
 use everytab_icon::{IconError, MAX_SVG_WORK, convert::to_tab_icon, svg_work};
 
@@ -26,13 +26,13 @@ impl Noise {
     }
 }
 
-/// Checks that `make(count)` gives an SVG that is accepted for `few` and refused for `many`, and
+/// Checks that `make(count)` returns an SVG that is accepted for `few` and rejected for `many`, and
 /// that its work grows at least as fast as `count`.
 fn grows(name: &str, few: usize, many: usize, make: impl Fn(usize) -> String) {
     let work = |count| svg_work(&svg(&make(count)));
     let (one, two) = (work(few).unwrap_or_else(|e| panic!("{name}: {e}")), work(few * 2));
     if let Ok(two) = two {
-        // A tenth of the work does not depend on the count.
+        // A tenth of the work may be independent of the count.
         assert!(two * 10 >= one * 18, "{name}: {one} and {two} units");
         assert!(two <= MAX_SVG_WORK);
     }
@@ -128,8 +128,8 @@ fn work_grows_with_each_primitive_of_a_filter() {
     assert_eq!(error, Err(IconError::SvgRefused { reason: "octaves of feTurbulence" }));
 }
 
-/// 258 KB of random lines with a thick stroke took 8 seconds: the scan converter compares the edges
-/// of a row with each other.
+/// 258 KB with random lines and a thick stroke took 8 seconds: the scan converter compares the
+/// edges in a row with each other.
 #[test]
 fn a_path_of_many_crossing_lines_is_refused() {
     let mut noise = Noise(7);
@@ -139,8 +139,8 @@ fn a_path_of_many_crossing_lines_is_refused() {
     assert_eq!(svg_work(&path), Err(IconError::SvgRefused { reason: "too much to draw" }));
 }
 
-/// 20,000 rules of a style sheet, in 220 KB, took usvg 0.8 seconds, and once more for each copy of
-/// an element: where each declaration ends, its parser counts the lines before it.
+/// For a style sheet with 20,000 rules, in 220 KB, usvg took 0.8 seconds, and again for each copy
+/// of an element: where each declaration ends, its parser counts the lines before it.
 #[test]
 fn declarations_are_read_once() {
     let units = |text: &str| svg_work(text.as_bytes()).unwrap();
@@ -155,7 +155,7 @@ fn declarations_are_read_once() {
     assert!(units(&sheet(5_000)) < 6 * units(&sheet(1_000)));
 }
 
-/// Arcs of radius 10^9 violated an invariant of tiny-skia, which then panicked twice, and that ends
+/// Arcs with radius 10^9 violated an invariant in tiny-skia, which then panicked twice. This ends
 /// the process.
 #[test]
 fn curves_far_outside_the_picture_are_refused() {
@@ -175,8 +175,8 @@ fn curves_far_outside_the_picture_are_refused() {
     ] {
         assert_eq!(svg_work(&svg(far_shape)), reason, "{far_shape}");
     }
-    // One such curve takes up to half a second, because of its size or of its stroke's width, in
-    // the file's coordinates or after it is turned.
+    // One such curve takes up to half a second, because its size or its stroke's width is large, in
+    // the file's coordinates or after it is rotated.
     let too_much = Err(IconError::SvgRefused { reason: "too much to draw" });
     let curve = |attributes: &str, size: u32| {
         svg(&format!(r#"<path {attributes} stroke="red" d="M0 0C9 {size} {size} 5 9 9"/>"#))
@@ -235,11 +235,11 @@ fn shapes_outside_the_picture_change_nothing() {
     }
 }
 
-/// Coats of arms: flags have up to 4,000 stroked curves, coordinates to 7,168, and many copies.
+/// Coats of arms: flags have up to 4,000 stroked curves, coordinates up to 7,168, and many copies.
 #[test]
 fn drawings_of_thousands_of_stroked_curves_are_accepted() {
     let mut noise = Noise(5);
-    // Small shapes of four curves, all over a square.
+    // Small shapes with four curves, all over a square.
     let mut curves = |count: usize, side: u32| -> String {
         let shape = |_| {
             let start = noise.numbers('M', 2, side);
@@ -259,7 +259,7 @@ fn drawings_of_thousands_of_stroked_curves_are_accepted() {
     accepted(&scaled(".05", "1", &curves(2_000, 600)));
     accepted(&scaled(".01", "3", &curves(1_000, 2_400)));
     accepted(&scaled(".004", "512", &curves(400, 7_168)));
-    // A radius may be far larger than what is drawn of the circle.
+    // A radius may be far larger than the part of the circle that is drawn.
     let arcs: String =
         (0..100).map(|_| "a11062 11062 0 0028-15.3 11062 11062 0 00-28 15.3").collect();
     accepted(&scaled(".06", "22", &format!("M9 99{arcs}")));
@@ -267,7 +267,7 @@ fn drawings_of_thousands_of_stroked_curves_are_accepted() {
     let copies: String =
         (0..10).map(|at| format!(r##"<use href="#p" x="{at}" stroke="red"/>"##)).collect();
     accepted(&format!(r#"<defs>{part}</defs><g transform="scale(.05)">{copies}</g>"#));
-    // Only what is stroked counts, whatever else a style sheet or a copy strokes.
+    // Only stroked shapes count, whatever else a style sheet or a copy strokes.
     let filled = format!(r#"<path d="{}"/>"#, curves(4_000, 1_600));
     let copy = r##"<g transform="scale(.02)" stroke="red"><use href="#s"/></g>"##;
     let sheet = "<style>.s{stroke:red}</style>";
@@ -275,7 +275,7 @@ fn drawings_of_thousands_of_stroked_curves_are_accepted() {
     accepted(&format!(r#"{sheet}{small}<g transform="scale(.02)">{filled}</g>{copy}"#));
 }
 
-/// Weather icons: symbols within symbols, each of the size of its view box.
+/// Weather icons: symbols within symbols, each as large as its view box.
 #[test]
 fn symbols_of_symbols_are_as_large_as_they_are_used() {
     let mut noise = Noise(7);
@@ -298,7 +298,7 @@ fn symbols_of_symbols_are_as_large_as_they_are_used() {
         let work = svg_work(&svg(&symbols(sides))).unwrap_or_else(|error| panic!("{error}"));
         assert!(work < MAX_SVG_WORK / 2, "{work}");
     }
-    // Each draws what it uses a thousand times larger.
+    // Each draws its content a thousand times larger.
     let large = symbols(r#"width="156000" height="49000""#);
     assert!(matches!(svg_work(&svg(&large)), Err(IconError::SvgRefused { .. })));
 }

@@ -1,5 +1,5 @@
-//! CSS that usvg does not know: style sheets that follow the colours of the system, and variables.
-//! Each is drawn as Chromium 156 draws it.
+//! CSS that usvg does not support: style sheets that follow the system's colours, and variables.
+//! Each picture is drawn as in Chromium 156.
 
 use everytab_icon::svg_work;
 
@@ -83,7 +83,7 @@ fn attributes_have_variables_and_media() {
 }
 
 #[test]
-fn what_is_no_css_of_ours_is_left() {
+fn unsupported_css_is_left_unchanged() {
     let hidden = "<svg xmlns='http://www.w3.org/2000/svg' width='32' height='32'>\
         <rect width='32' height='32' fill='rgba(0,255,0,50%25)'/>\
         <rect width='32' height='32' fill='lime'/></svg>";
@@ -93,9 +93,9 @@ fn what_is_no_css_of_ours_is_left() {
         format!("<style><!-- rect{{fill:red}} -->rect{{fill:#0f0}}</style>{RECT}"),
         format!("<style>@a;<b>rect{{fill:red}}</b></style><g fill=\"#0f0\">{RECT}</g>"),
         format!("<style>@a;<style>rect{{fill:#0f0}}</style></style>{RECT}"),
-        // An inner picture is no root.
+        // An inner picture is not a root.
         format!("<style>:root{{fill:#0f0}}</style><svg fill=\"#0f0\"><svg>{RECT}</svg></svg>"),
-        // A picture in a URL, which `#` would end.
+        // A picture in a URL. `#` would end this URL.
         format!(r#"<image width="32" height="32" href="data:image/svg+xml,{hidden}"/>"#),
     ];
     for body in bodies {
@@ -106,7 +106,7 @@ fn what_is_no_css_of_ours_is_left() {
 }
 
 #[test]
-fn a_style_sheet_with_a_namespace_of_its_own_is_written_anew() {
+fn a_style_sheet_in_its_own_namespace_is_rewritten() {
     for sheet in ["<s:style xmlns:s='http://www.w3.org/2000/svg'>", "<svg:style>"] {
         let close = if sheet.starts_with("<s:") { "</s:style>" } else { "</svg:style>" };
         let text = format!(
@@ -140,7 +140,7 @@ fn variables_that_stand_for_more_and_more_are_refused() {
         "var(--a)".repeat(1_000)
     );
     assert!(refusal(&long).contains("style variables"));
-    // What is a circle has no value.
+    // A variable that refers to itself has no value.
     let circle = ":root{--a:var(--b);--b:var(--a);fill:#0f0}rect{fill:var(--a)}";
     assert_eq!(painted(&format!("<style>{circle}</style>{RECT}")), GREEN);
 }

@@ -1,4 +1,5 @@
-//! What an SVG may draw beyond shapes: each kind has a picture whose pixels are known.
+//! Features that an SVG may use in addition to shapes: for each there is a picture with known
+//! pixels.
 
 use std::io::Cursor;
 
@@ -18,7 +19,7 @@ pub(crate) fn drawn(body: &str) -> Pixels {
     pixels
 }
 
-/// Returns the pixel of column `x` and row `y`.
+/// Returns the pixel in column `x` and row `y`.
 pub(crate) fn at(pixels: &Pixels, x: u32, y: u32) -> [u8; 4] {
     let start = ((y * pixels.width() + x) * 4) as usize;
     *pixels.rgba()[start..].first_chunk().unwrap()
@@ -111,7 +112,7 @@ fn the_root_may_have_a_colour_behind_the_picture() {
 }
 
 #[test]
-fn embedded_pictures_are_drawn_at_their_place() {
+fn embedded_pictures_are_drawn_at_their_position() {
     let png = data_url("image/png", &halves(64, 32));
     let wide = drawn(&format!(r#"<image width="32" height="32" href="{png}"/>"#));
     // The picture is twice as wide as it is high, so it is centred between two clear bands.
@@ -147,7 +148,7 @@ fn each_format_of_a_browser_may_be_embedded() {
         let pixels = drawn(&format!(r#"<image width="32" height="32" href="{url}"/>"#));
         assert_eq!(at(&pixels, 16, 16)[3], 255, "{mime}");
     }
-    // One that is corrupt is left out, and so is one that is no picture.
+    // A corrupt picture is omitted, and so is anything that is not a picture.
     for bytes in [&halves(9, 9)[..40], b"no picture"] {
         let url = data_url("image/png", bytes);
         let pixels = drawn(&format!(r#"{SQUARE}<image width="32" height="32" href="{url}"/>"#));
@@ -177,7 +178,7 @@ fn text_has_the_shapes_of_the_bundled_font() {
 }
 
 #[test]
-fn what_would_differ_between_machines_is_refused_by_name() {
+fn features_that_differ_between_machines_are_rejected_by_name() {
     for mode in ["color-burn", "color-dodge"] {
         let reason = format!("svg refused: blend mode {mode}");
         let group = format!(r#"{SQUARE}<g style="mix-blend-mode:{mode}">{SQUARE}</g>"#);
@@ -198,14 +199,14 @@ fn embedded_pictures_are_bounded_in_number_size_and_depth() {
     assert_eq!(refusal(&many), "svg refused: too much to draw");
     let nested = |body: &str| image(&data_url("image/svg+xml", svg(body).as_bytes()));
     assert_eq!(refusal(&nested(&nested(SQUARE))), "svg refused: an SVG in an SVG in an SVG");
-    // The budget is one for all: 200 shapes in each of 60 pictures are too many.
+    // All pictures share one budget: 200 shapes in each of 60 pictures are too many.
     let shapes = nested(&SQUARE.repeat(100));
     assert!(svg_work(svg(&shapes.repeat(2)).as_bytes()).is_ok());
     let circles = nested(&r#"<circle r="40" fill="red"/>"#.repeat(200));
     assert_eq!(refusal(&circles.repeat(60)), "svg refused: too much to draw");
 }
 
-/// A PNG that is nothing but a header.
+/// A PNG that consists only of a header.
 fn empty_png(width: u32, height: u32) -> Vec<u8> {
     let mut file = Cursor::new(Vec::new());
     let mut encoder = png::Encoder::new(&mut file, width, height);
@@ -214,7 +215,7 @@ fn empty_png(width: u32, height: u32) -> Vec<u8> {
     file.into_inner()
 }
 
-/// The pixels that Chromium 156 draws in each colour, none of which the SVG falls back from.
+/// The pixels that Chromium 156 draws in each colour. The SVG never uses a fallback.
 #[test]
 fn colours_of_every_space_are_as_in_chromium() {
     let cases: [(&str, [u8; 4]); 51] = [

@@ -1,6 +1,6 @@
-//! References that usvg follows otherwise than browsers: elements that refer to themselves, where
+//! References that usvg and browsers follow differently: elements that refer to themselves, while
 //! the rest of the picture is drawn, and symbols with a transform. Chromium 156 draws each like the
-//! picture beside it.
+//! picture next to it.
 
 use everytab_icon::{IconError, convert::to_tab_icon};
 
@@ -32,7 +32,7 @@ fn a_gradient_that_refers_to_itself_keeps_its_stops() {
     let radial =
         |link: &str| format!(r#"<radialGradient id="a" {link}>{STOPS}</radialGradient>{FILLED}"#);
     same(&radial(r##"href="#a""##), &radial(""));
-    // Two and three of them, whichever comes first.
+    // Two and three of them, in either order.
     let chain = |last: &str| {
         let second = format!(r##"<linearGradient id="b" href="#c"/>{FILLED}"##);
         let third = format!(r#"<linearGradient id="c" {last}>{STOPS}</linearGradient>"#);
@@ -80,7 +80,7 @@ fn ways(property: &str) -> [(String, String); 5] {
 }
 
 #[test]
-fn a_property_that_refers_to_what_contains_it_is_none() {
+fn a_property_that_refers_to_an_ancestor_is_none() {
     for (property, container) in [
         ("mask", r#"<mask id="a">"#),
         ("clip-path", r#"<clipPath id="a">"#),
@@ -134,7 +134,7 @@ fn the_transform_of_a_symbol_begins_where_it_is_used() {
     }
 }
 
-/// The text has no place for a reference that an entity contains.
+/// The document has no position for a reference inside an entity.
 #[test]
 fn a_reference_to_itself_in_an_entity_is_refused() {
     let type_of = r##"<!DOCTYPE svg [<!ENTITY e "<use href='#a'/>">]>"##;

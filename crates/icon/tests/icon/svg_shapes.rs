@@ -1,5 +1,5 @@
-//! Transforms, basic shapes, strokes and sides of an SVG by CSS. Each picture is drawn as Chromium
-//! 156 draws it.
+//! CSS transforms, basic shapes, strokes and sides in an SVG. Each picture is drawn as in Chromium
+//! 156.
 
 use everytab_icon::decode::decode;
 
@@ -52,7 +52,7 @@ fn css_transforms_have_units_origins_and_boxes() {
             format!(r#"<rect x="4" y="4" width="8" height="8" fill="red" style="{style}"/>"#);
         assert_painted(&rect, &[(17, 17), (22, 22)], &[(8, 8), (14, 14), (25, 25), (12, 20)]);
     }
-    // CSS wins over the attribute, and `none` of it too.
+    // CSS takes precedence over the attribute, even with the value `none`.
     let rect = r#"<rect x="4" y="4" width="8" height="8" fill="red" transform="translate(12 12)""#;
     for style in ["transform:none", "transform:translate(0)"] {
         assert_painted(&format!(r#"{rect} style="{style}"/>"#), &[(8, 8)], &[(17, 17)]);
@@ -106,7 +106,7 @@ fn basic_shapes_clip() {
 }
 
 #[test]
-fn strokes_may_not_scale_and_dashes_count_in_parts_of_a_length() {
+fn non_scaling_strokes_and_path_length_dashes_are_drawn() {
     let fixed = r#"<path transform="scale(4)" d="M0 4H8" stroke="red" stroke-width="4"
         vector-effect="non-scaling-stroke"/>"#;
     assert_painted(fixed, &[(16, 15), (16, 16)], &[(16, 12), (16, 19)]);
@@ -122,7 +122,7 @@ fn strokes_may_not_scale_and_dashes_count_in_parts_of_a_length() {
 }
 
 #[test]
-fn a_picture_without_a_side_has_that_of_browsers() {
+fn a_picture_without_a_side_has_the_same_default_as_in_browsers() {
     let sides = |attributes: &str| {
         let rect = r#"<rect width="10" height="10" fill="red"/>"#;
         let text = format!(r#"<svg xmlns="http://www.w3.org/2000/svg" {attributes}>{rect}</svg>"#);

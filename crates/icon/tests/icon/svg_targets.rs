@@ -1,5 +1,5 @@
-//! References and lengths of an SVG that usvg takes otherwise than browsers. Each picture is drawn
-//! as Chromium 156 draws it.
+//! References and lengths in an SVG that usvg and browsers interpret differently. Each picture is
+//! drawn as in Chromium 156.
 
 use super::svg_features::{at, drawn};
 
@@ -8,8 +8,8 @@ const RED: [u8; 4] = [255, 0, 0, 255];
 const GREEN: [u8; 4] = [0, 128, 0, 255];
 const STOPS: &str = r#"<stop stop-color="blue"/>"#;
 
-/// Returns the pixels at (16, 16) of squares with a paint `p`: without and with a fallback, and of
-/// one that inherits it.
+/// Returns the pixels at (16, 16) in squares with a paint `p`: without a fallback, with one, and
+/// inherited.
 fn painted(definitions: &str) -> [[u8; 4]; 3] {
     let square = r#"<rect width="32" height="32""#;
     let all = [
@@ -116,7 +116,7 @@ fn lengths_are_read_as_browsers_read_them() {
         );
         assert!(!shown(&used), "{used}");
     }
-    // A symbol has sides of its own.
+    // A symbol has its own sides.
     let symbol = |sides: &str, of_use: &str| {
         format!(
             r##"<symbol id="s" viewBox="0 0 9 9" {sides}><rect width="9" height="9" fill="red"/>
@@ -140,7 +140,7 @@ fn lengths_are_read_as_browsers_read_them() {
 }
 
 #[test]
-fn sides_of_a_use_are_parts_of_the_box_around() {
+fn sides_of_a_use_are_relative_to_the_enclosing_box() {
     let symbols = r##"<symbol id="s" viewBox="0 0 8 8"><rect width="8" height="8" fill="green"/>
         </symbol><symbol id="o" viewBox="0 0 400 400"><use href="#s"/></symbol>
         <symbol id="h" viewBox="0 0 400 400"><use href="#s" width="50%" height="50%"/></symbol>"##;

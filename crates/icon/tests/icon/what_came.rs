@@ -1,9 +1,9 @@
-//! Files that end early or are damaged give what Chromium shows of them (docs/decisions/0018). Each
-//! file is generated here, and so are the pixels that are expected of it.
+//! Files that end early or are damaged give those parts that Chromium shows (docs/decisions/0018).
+//! The tests generate each file and the expected pixels.
 
 use everytab_icon::{Pixels, decode::decode};
 
-/// A picture of 16x16 pixels, all of different colours.
+/// A picture with 16x16 pixels, all in different colours.
 fn colour(x: usize, y: usize) -> [u8; 4] {
     [(x * 16) as u8, (y * 16) as u8, (x * y) as u8, 255]
 }
@@ -12,7 +12,7 @@ fn shown(file: &[u8]) -> Option<Pixels> {
     decode(file).map(|(_, pixels)| pixels).ok()
 }
 
-/// Returns the number of rows that are as expected, and of rows that are wholly transparent.
+/// Returns how many rows are as expected, and how many are wholly transparent.
 fn rows(pixels: &Pixels, expected: impl Fn(usize, usize) -> [u8; 4]) -> (usize, usize) {
     let width = pixels.width() as usize;
     let pixel_rows: Vec<Vec<[u8; 4]>> =
@@ -36,7 +36,7 @@ fn header(interlaced: u8) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", &data).as_slice()].concat()
 }
 
-/// Returns a zlib stream of stored bytes, so that a byte of the file is a byte of the rows.
+/// Returns a zlib stream with stored bytes, so that each byte in the file is a byte in the rows.
 fn stored(rows: &[u8]) -> Vec<u8> {
     let length = rows.len() as u16;
     let mut adler = (1u32, 0u32);
@@ -52,7 +52,7 @@ fn stored(rows: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// Returns the rows of the picture with their filter bytes, of every `step`-th pixel.
+/// Returns the picture's rows with their filter bytes, with every `step`-th pixel.
 fn filtered(columns: (usize, usize), lines: (usize, usize)) -> Vec<u8> {
     let lines = (lines.0..16).step_by(lines.1);
     lines
@@ -73,7 +73,7 @@ fn png() -> Vec<u8> {
 }
 
 #[test]
-fn whole_rows_of_a_png_that_ends_early_are_shown_and_the_others_are_transparent() {
+fn a_truncated_png_shows_complete_rows_and_leaves_others_transparent() {
     let file = png();
     for came in [1, 7, 15, 16] {
         for more in [0, 1, ROW_BYTES - 1] {
@@ -88,7 +88,7 @@ fn whole_rows_of_a_png_that_ends_early_are_shown_and_the_others_are_transparent(
 }
 
 #[test]
-fn damage_behind_the_rows_of_a_png_is_not_seen() {
+fn damage_after_the_rows_of_a_png_is_ignored() {
     let file = png();
     let whole = shown(&file);
     let with = |at: usize| {
@@ -106,7 +106,7 @@ fn damage_behind_the_rows_of_a_png_is_not_seen() {
 }
 
 #[test]
-fn passes_of_an_interlaced_png_fill_the_gaps_of_those_that_did_not_come() {
+fn received_passes_of_an_interlaced_png_fill_the_gaps_of_missing_ones() {
     let passes = [
         ((0, 8), (0, 8)),
         ((4, 8), (0, 8)),
@@ -128,7 +128,8 @@ fn passes_of_an_interlaced_png_fill_the_gaps_of_those_that_did_not_come() {
     assert_eq!(rows(&six, |x, y| colour(x, y / 2 * 2)), (16, 0));
 }
 
-/// Returns an animation whose default image is red and no part of it. Its first frame is blue.
+/// Returns an animation whose default image is red and does not belong to it. Its first frame is
+/// blue.
 fn animation(frames: u32, sides: [u32; 2], offset: [u32; 2]) -> Vec<u8> {
     let rows = |colour: [u8; 4], [width, height]: [u32; 2]| {
         let row = [&[0], colour.repeat(width as usize).as_slice()].concat();
@@ -150,7 +151,7 @@ fn animation(frames: u32, sides: [u32; 2], offset: [u32; 2]) -> Vec<u8> {
 }
 
 #[test]
-fn an_animated_png_gives_its_first_frame_not_a_default_image_apart_from_it() {
+fn an_animated_png_gives_its_first_frame_not_a_separate_default_image() {
     let blue = |_, _| [0, 0, 255, 255];
     assert_eq!(rows(&shown(&animation(1, [16, 16], [0, 0])).unwrap(), blue), (16, 0));
     let small = shown(&animation(1, [8, 8], [4, 2])).unwrap();
@@ -164,10 +165,10 @@ fn an_animated_png_gives_its_first_frame_not_a_default_image_apart_from_it() {
     assert_eq!(rows(&shown(&animation(0, [16, 16], [0, 0])).unwrap(), red), (16, 0));
     let whole = animation(1, [16, 16], [0, 0]);
     let frame_at = whole.windows(4).position(|name| name == b"fdAT").unwrap();
-    assert_eq!(shown(&whole[..frame_at]), None, "the frame did not come");
+    assert_eq!(shown(&whole[..frame_at]), None, "the frame is missing");
 }
 
-/// Makes a GIF with codes of 9 bits, which a clear code keeps at that length.
+/// Creates a GIF with 9-bit codes. Clear codes keep this length.
 fn gif(flags: u8, interlaced: bool, before: &[u8]) -> Vec<u8> {
     let mut file = b"GIF89a\x10\0\x10\0".to_vec();
     file.extend([flags, 0, 0]);
@@ -209,11 +210,11 @@ fn indexed(x: usize, y: usize) -> [u8; 4] {
     [index, 255 - index, index / 2, 255]
 }
 
-/// Byte offset of the first code of a GIF with a colour table.
+/// Byte offset of the first code in a GIF with a colour table.
 const CODES_AT: usize = 13 + 768 + 12;
 
 #[test]
-fn pixels_of_a_gif_that_ends_early_are_shown_up_to_the_last_that_came() {
+fn a_truncated_gif_shows_its_received_pixels() {
     let file = gif(0xF7, false, &[]);
     assert_eq!(rows(&shown(&file).unwrap(), indexed), (16, 0));
     assert_eq!(shown(&file[..file.len() - 1]), shown(&file), "without trailer");
@@ -229,7 +230,7 @@ fn pixels_of_a_gif_that_ends_early_are_shown_up_to_the_last_that_came() {
 
 #[test]
 fn rows_of_an_interlaced_gif_fill_the_gaps_unless_a_colour_is_transparent() {
-    // The clear code and the two rows of the first pass.
+    // The clear code and the two rows in the first pass.
     let length = (33 * 9usize).div_ceil(8);
     let file = gif(0xF7, true, &[]);
     assert_eq!(shown(&file), shown(&gif(0xF7, false, &[])));
@@ -250,7 +251,7 @@ fn a_gif_without_colour_table_is_black_and_unknown_extensions_are_skipped() {
 }
 
 #[test]
-fn whole_rows_of_a_bmp_that_ends_early_are_shown_from_the_bottom() {
+fn a_truncated_bmp_shows_its_complete_rows_from_the_bottom() {
     let mut file =
         b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x10\0\0\0\x10\0\0\0\x01\0\x18\0".to_vec();
     file.resize(54, 0);

@@ -1,4 +1,4 @@
-//! Tests every row of the IANA IPv4 and IPv6 special-purpose address registries, and the notations
+//! Tests every row in the IANA IPv4 and IPv6 special-purpose address registries, and the notations
 //! that can hide an address.
 
 use super::*;
@@ -7,9 +7,9 @@ fn public(address: &str) -> bool {
     is_public(address.parse().unwrap())
 }
 
-/// `(row, is public for us)`. Rows that the registry calls globally reachable but that hold no web
-/// server (anycast of a protocol, AMT, AS112, ORCHID, DRIP) are not public if they are inside a
-/// block that is not.
+/// `(row, is public for us)`. Some rows are globally reachable by the registry but contain no web
+/// server (protocol anycast, AMT, AS112, ORCHID, DRIP). They are not public if they are inside a
+/// block that is not public.
 const ROWS: &[(&str, bool)] = &[
     ("0.0.0.0/8", false),
     ("0.0.0.0/32", false),
@@ -68,7 +68,7 @@ const ROWS: &[(&str, bool)] = &[
 ];
 
 #[test]
-fn every_row_of_the_registries_is_judged_at_both_its_ends() {
+fn every_registry_row_is_judged_at_its_first_and_last_address() {
     for (row, expected) in ROWS {
         let block: IpNet = row.parse().unwrap();
         assert_eq!(is_public(block.network()), *expected, "first of {row}");
@@ -77,7 +77,7 @@ fn every_row_of_the_registries_is_judged_at_both_its_ends() {
 }
 
 #[test]
-fn the_neighbours_of_refused_blocks_are_public() {
+fn the_neighbours_of_rejected_blocks_are_public() {
     for address in [
         "1.0.0.0",
         "9.255.255.255",
@@ -118,7 +118,7 @@ fn the_neighbours_of_refused_blocks_are_public() {
 }
 
 #[test]
-fn an_embedded_address_is_judged_as_the_one_it_stands_for() {
+fn an_embedded_ipv4_address_is_judged_as_itself() {
     for (address, expected) in [
         ("::ffff:127.0.0.1", false),
         ("::ffff:169.254.169.254", false),
@@ -138,7 +138,7 @@ fn an_embedded_address_is_judged_as_the_one_it_stands_for() {
 }
 
 #[test]
-fn the_addresses_of_cloud_credentials_are_refused() {
+fn cloud_credential_addresses_are_rejected() {
     for address in [
         "169.254.169.254",
         "169.254.169.253",

@@ -63,7 +63,7 @@ fn frame_options_that_do_not_block() {
 const CSP: &str = "content-security-policy";
 
 #[test]
-fn an_enforced_frame_ancestors_voids_frame_options() {
+fn an_enforced_frame_ancestors_overrides_frame_options() {
     let deny = ("x-frame-options", "DENY");
     let with = |policy| judged(&[deny, (CSP, policy)]);
     assert!(with("frame-ancestors *").frameable(None));
@@ -103,7 +103,7 @@ fn the_verdict_names_its_rule() {
 }
 
 #[test]
-fn a_verdict_can_be_asked_again_for_another_viewer() {
+fn a_verdict_can_be_evaluated_for_another_viewer() {
     let found = judged(&[(CSP, "frame-ancestors 'self' https://tabs.example")]);
     let viewer = |url: &str| found.frameable(Some(&Url::parse(url).unwrap()));
     assert_eq!(found.verdict, Verdict::Conditional);
@@ -116,7 +116,7 @@ fn a_verdict_can_be_asked_again_for_another_viewer() {
 }
 
 #[test]
-fn what_is_no_page_is_not_framed_and_silence_is_unknown() {
+fn downloads_are_not_framed_and_missing_headers_are_unknown() {
     let rule = |headers: &[(&str, &str)]| judged(headers).rule;
     assert_eq!(rule(&[("content-type", "image/png")]), "not_html");
     assert_eq!(rule(&[("content-type", "text/html;charset=x")]), "none");

@@ -1,8 +1,8 @@
-//! Finds the attributes that contain links, and the robots directives of `meta` elements, during
+//! Finds the attributes that contain links, and the robots directives in `meta` elements, during
 //! the pass over the markup.
 //!
-//! Attributes stay byte ranges, because the base and the encoding of a page are only known at its
-//! end. Does not depend on URLs.
+//! Attributes are kept as byte ranges, because a page's base and encoding are only known at its
+//! end. This does not depend on URLs.
 
 use std::borrow::Cow;
 
@@ -15,23 +15,23 @@ use crate::{
     tokens::{ByteRange, Tag, Tokens},
 };
 
-/// Maximum number of attributes that are kept: four times the links, because some contain no link,
+/// Maximum attributes that are kept: four times the links, because some attributes contain no link,
 /// such as `href="javascript:"`.
 const MAX_ATTRIBUTES: usize = 4 * MAX_LINKS_PER_PAGE;
 
-/// Maximum number of bytes that are read of a `meta` element's `content` and of a `rel`. The rest
-/// is ignored.
+/// Maximum bytes that are read from a `meta` element's `content` or from a `rel`. This ignores the
+/// rest.
 const MAX_WORDS_BYTES: usize = 1 << 10;
 
-/// Maximum number of pictures whose names are kept, enough for a gallery.
+/// Maximum pictures whose names are kept, enough for a gallery.
 const MAX_PICTURES: usize = 64;
 
-/// Syntax of an attribute with links.
+/// Syntax of an attribute that contains links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AttributeForm {
     /// A URL.
     Url,
-    /// A list of URLs for several sizes.
+    /// URLs for several sizes.
     Srcset,
     /// A time, and optionally a URL.
     Refresh,
@@ -46,16 +46,16 @@ pub(crate) struct LinkAttribute {
     pub(crate) value: ByteRange,
 }
 
-/// Collects the links of a page, for a caller that requests them.
+/// Collects a page's links, for a caller that requests them.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkFinder {
     with_requisites: bool,
     robot: String,
     /// The attributes in document order, at most [`MAX_ATTRIBUTES`].
     pub(crate) attributes: Vec<LinkAttribute>,
-    /// The URLs of the first pictures, at most [`MAX_PICTURES`].
+    /// The first pictures' URLs, at most [`MAX_PICTURES`].
     pub(crate) pictures: Vec<ByteRange>,
-    /// Number of attributes beyond [`MAX_ATTRIBUTES`].
+    /// Attributes beyond [`MAX_ATTRIBUTES`].
     pub(crate) left_out: usize,
     pub(crate) robots: RobotsDirectives,
 }
@@ -92,7 +92,7 @@ impl TagVisitor for LinkFinder {
         }
     }
 
-    /// Reads the content of a `noscript` as markup, because no script is run.
+    /// Reads a `noscript`'s content as markup, because scripts are not run.
     fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting) {
         if !tag.name(html).eq_ignore_ascii_case(b"noscript") || !nesting.is_in_document() {
             return;
@@ -220,7 +220,8 @@ fn attributes<const N: usize>(
     found
 }
 
-/// Returns the start of an attribute that should be ASCII, with its character references decoded.
+/// Returns the beginning of an attribute that should be ASCII, with its character references
+/// decoded.
 fn words<'a>(html: &'a [u8], value: &ByteRange) -> Cow<'a, str> {
     let bytes = html.get(value.clone()).unwrap_or_default();
     let bytes = bytes.get(..MAX_WORDS_BYTES).unwrap_or(bytes);

@@ -1,11 +1,11 @@
-//! A link of a page, the kind of its target, and the request of a caller.
+//! A link on a page, its target's kind, and a caller's request.
 //!
-//! Does not depend on how links are found.
+//! This does not depend on how links are found.
 
 use serde::Serialize;
 use url::Url;
 
-/// Maximum number of links per page. Pages for people have fewer; a page with more is a trap.
+/// Maximum links per page. Pages for people have fewer; a page with more is a trap.
 pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 
 /// Which links the caller requests.
@@ -17,7 +17,7 @@ pub struct LinkRequest<'a> {
     pub with_requisites: bool,
 }
 
-/// Kind of a link's target.
+/// What a link leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
@@ -31,33 +31,33 @@ pub enum LinkKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkOrigin {
-    /// `href` of an `a` element.
+    /// `href` on an `a` element.
     A,
-    /// `href` of an `area` element.
+    /// `href` on an `area` element.
     Area,
-    /// `src` of a `frame` element.
+    /// `src` on a `frame` element.
     Frame,
-    /// `src` of an `iframe` element.
+    /// `src` on an `iframe` element.
     Iframe,
     /// A `meta` element that refreshes the page.
     Refresh,
-    /// A `link` element with another form of the page, or a neighbour: `rel` is `alternate`,
+    /// A `link` element for another form of the page, or for a neighbour: `rel` is `alternate`,
     /// `canonical`, `next` or `prev`.
     Link,
-    /// `src` of an `img` element.
+    /// `src` on an `img` element.
     Img,
-    /// A candidate in the `srcset` of an `img` or `source` element.
+    /// A candidate in the `srcset` on an `img` or `source` element.
     Srcset,
-    /// `src` of a `source` element: a video or audio file.
+    /// `src` on a `source` element: a video or audio file.
     Source,
     /// A `link` element with `rel=stylesheet`.
     Stylesheet,
-    /// A `link` element with an icon of either class.
+    /// A `link` element for an icon in either class.
     Icon,
 }
 
 impl LinkOrigin {
-    /// Returns the kind of the target of such a link.
+    /// Returns what this link leads to.
     #[must_use]
     pub fn kind(self) -> LinkKind {
         match self {
@@ -95,15 +95,15 @@ impl LinkOrigin {
     }
 }
 
-/// A link of a page.
+/// A link on a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageLink {
-    /// The URL, resolved against the base of the page: http or https, without user name, password
-    /// and fragment, at most [`crate::url_rules::MAX_URL_BYTES`].
+    /// The URL, resolved against the page's base: http or https, without user name, password and
+    /// fragment, at most [`crate::url_rules::MAX_URL_BYTES`].
     pub url: Url,
-    /// The markup that contains it.
+    /// The markup that contains this link.
     pub origin: LinkOrigin,
-    /// True if the `rel` of the element contains `nofollow`. Directives for the whole page are in
+    /// True if the element's `rel` contains `nofollow`. Directives for the whole page are in
     /// [`super::PageLinks::robots`].
     pub is_nofollow: bool,
 }

@@ -1,4 +1,4 @@
-//! Tests the links of real and hostile markup.
+//! Tests the links in real and hostile markup.
 
 use proptest::{collection::vec, prelude::*};
 
@@ -16,7 +16,7 @@ fn read(html: &str) -> PageLinks {
     read_at(URL, html.as_bytes(), true).1
 }
 
-/// Writes links as a list: origin, URL without the origin of the site, and `!` for nofollow.
+/// Writes links as a list: origin, URL without the site's origin, and `!` for nofollow.
 fn list(found: &PageLinks) -> String {
     let line = |link: &PageLink| {
         let url = link.url.as_str();
@@ -28,7 +28,7 @@ fn list(found: &PageLinks) -> String {
 }
 
 #[test]
-fn each_element_links_where_it_links_in_a_browser() {
+fn each_element_links_as_in_a_browser() {
     for (html, expected) in [
         // Anchors
         ("<a href=/x>x</a>", "a=/x"),
@@ -94,7 +94,7 @@ fn each_element_links_where_it_links_in_a_browser() {
 }
 
 #[test]
-fn what_is_no_element_in_a_browser_without_scripts_links_nowhere() {
+fn markup_that_is_no_element_without_scripts_has_no_links() {
     for (html, expected) in [
         ("<!-- <a href=/x> --><a href=/y>", "a=/y"),
         ("<!--[if IE]><a href=/x><![endif]-->", ""),
@@ -106,7 +106,7 @@ fn what_is_no_element_in_a_browser_without_scripts_links_nowhere() {
         ("<svg><style><a href=/x></style></svg>", ""),
         ("<p title='<a href=/x>'>", ""),
         ("<plaintext><a href=/x>", ""),
-        // Without scripts the content of a noscript is markup.
+        // Without scripts a noscript's content is markup.
         ("<noscript><img src=/x.png><a href=/x></noscript><a href=/y>", "img=/x.png a=/x a=/y"),
         ("<noscript><!-- </noscript><a href=/x>", "a=/x"),
         ("<noscript><noscript><a href=/x></noscript>", "a=/x"),
@@ -119,7 +119,7 @@ fn what_is_no_element_in_a_browser_without_scripts_links_nowhere() {
 }
 
 #[test]
-fn the_base_of_a_page_is_that_of_its_icons() {
+fn links_use_the_same_base_as_icons() {
     for (base, expected) in [
         ("<base href=/b/>", "a=/b/x"),
         ("<base href=https://b.example/c/d>", "a=https://b.example/c/x"),
@@ -139,7 +139,7 @@ fn the_base_of_a_page_is_that_of_its_icons() {
             Some(found.links[0].url.clone())
         );
     }
-    // A base with another scheme gives its scheme to relative links, which are then skipped.
+    // If the base has another scheme, relative links get this scheme, and are skipped.
     let found = read("<base href=ftp://a.example/><a href=x><a href=/y>");
     assert_eq!((list(&found).as_str(), found.left_out.other_scheme), ("", 2));
 }
@@ -161,7 +161,7 @@ fn a_url_is_decoded_and_encoded_in_the_encoding_of_its_page() {
 }
 
 #[test]
-fn what_is_no_link_is_counted_by_its_reason() {
+fn invalid_links_are_counted_by_reason() {
     let long = |bytes: usize| format!("<a href='/{}'>", "x".repeat(bytes));
     let data = format!("<img src='data:image/png;base64,{}'>", "A".repeat(100_000));
     let cases = [
@@ -207,7 +207,7 @@ fn a_page_has_at_most_5000_links_and_the_others_are_counted() {
 }
 
 #[test]
-fn requisites_are_reported_only_where_they_are_asked_for() {
+fn requisites_are_reported_only_if_requested() {
     let html = "<link rel=stylesheet href=/a><link rel=icon href=/b><img src=/c srcset=/d>\
                 <source src=/e><link rel=next href=/f><a href=/g>";
     assert_eq!(read(html).links.len(), 7);
@@ -223,7 +223,7 @@ fn requisites_are_reported_only_where_they_are_asked_for() {
 }
 
 #[test]
-fn what_a_page_says_to_robots_is_found_in_all_its_forms() {
+fn robots_directives_are_found_in_all_forms() {
     let said = |html: &str| {
         let RobotsDirectives { is_noindex, is_nofollow, is_noarchive } = read(html).robots;
         [is_noindex, is_nofollow, is_noarchive]
@@ -254,7 +254,7 @@ fn what_a_page_says_to_robots_is_found_in_all_its_forms() {
     assert_eq!([robots.is_nofollow, robots.is_noarchive], [true, true]);
 }
 
-/// Complete elements, so that the links of a page are those of its pieces.
+/// Complete elements, so that a page's links are those in its pieces.
 const PIECES: [&str; 24] = [
     "<a href=/x>x</a>",
     "<a href='y?a=1&amp;b=2' rel=nofollow>",
@@ -286,7 +286,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn the_links_of_a_page_are_those_of_its_parts(
+    fn a_pages_links_are_those_in_its_parts(
         pieces in vec(proptest::sample::select(PIECES.to_vec()), 0..30),
         between in proptest::sample::select(vec!["", " ", "<!-- -->", "<br>", "text"]),
     ) {
@@ -302,7 +302,7 @@ proptest! {
     }
 
     #[test]
-    fn asking_for_links_changes_nothing_else_of_a_page(
+    fn requesting_links_changes_nothing_else(
         pieces in vec(proptest::sample::select(PIECES.to_vec()), 0..20),
         noise in vec(any::<u8>(), 0..40),
         with_requisites: bool,

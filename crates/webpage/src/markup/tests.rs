@@ -1,7 +1,7 @@
 //! Compares [`crate::markup`] with its oracle on generated tag soup.
 //!
-//! The two treat foreign content differently on purpose (the oracle keeps no foreign elements), so
-//! the generated pages contain none.
+//! The two treat foreign content differently on purpose (the oracle does not keep foreign
+//! elements), so the generated pages do not contain it.
 
 mod oracle;
 
@@ -120,7 +120,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
-    fn soup_is_read_as_a_general_rewriter_reads_it(
+    fn tag_soup_is_read_as_by_a_general_rewriter(
         pieces in vec(proptest::sample::select(PIECES.to_vec()), 0..25),
     ) {
         compare(pieces.concat().as_bytes())?;

@@ -54,7 +54,7 @@ const CASES: &[(&[u8], &str)] = &[
     (b"<meta charset=utf-16be>", "UTF-8"),
     (b"<meta charset=x-user-defined>", "windows-1252"),
     (b"<meta charset=iso-2022-kr>", "replacement"),
-    // Comments, and markup that only looks like one.
+    // Comments, and markup that only resembles a comment.
     (b"<!--<meta charset=gbk>-->", ""),
     (b"<!--<meta charset=gbk>--><meta charset=utf-8>", "UTF-8"),
     (b"<!--><meta charset=gbk>", "GBK"),
@@ -65,7 +65,7 @@ const CASES: &[(&[u8], &str)] = &[
     (b"<!doctype html><meta charset=gbk>", "GBK"),
     (b"<?php <meta charset=gbk> ?><meta charset=utf-8>", "UTF-8"),
     (b"</ <meta charset=gbk>", ""),
-    // Inside the attributes of another tag, and inside a script, where it counts.
+    // Inside another tag's attributes, where it does not count, and inside a script, where it does.
     (b"<a title='<meta charset=gbk>'><meta charset=utf-8>", "UTF-8"),
     (b"<a title=<meta charset=gbk><meta charset=utf-8>", "UTF-8"),
     (b"</a title='<meta charset=gbk>'><meta charset=utf-8>", "UTF-8"),
@@ -93,7 +93,7 @@ const CASES: &[(&[u8], &str)] = &[
 ];
 
 #[test]
-fn every_case_gives_the_encoding_of_the_standard() {
+fn every_case_gives_the_standards_encoding() {
     for (bytes, expected) in CASES {
         let found = prescan(bytes).map_or("", |encoding| encoding.name());
         assert_eq!(found, *expected, "{}", String::from_utf8_lossy(bytes));
@@ -101,7 +101,7 @@ fn every_case_gives_the_encoding_of_the_standard() {
 }
 
 #[test]
-fn every_prefix_of_every_case_gives_an_answer() {
+fn prefixes_of_all_cases_never_panic() {
     for (bytes, _) in CASES {
         for end in 0..bytes.len() {
             prescan(&bytes[..end]);

@@ -1,29 +1,29 @@
-//! Parses the value of a `Crawl-delay` line.
+//! Parses the value in a `Crawl-delay` line.
 //!
 //! No standard defines it; robots that obey it read seconds, mostly with decimals. A value that is
-//! not a number, or is negative, is ignored. Does not depend on the group of the line.
+//! not a number, or is negative, is ignored. This does not depend on the line's group.
 
 use std::time::Duration;
 
-/// Maximum delay that a robot obeys. A host with a longer delay is better not fetched at all: at an
+/// Maximum delay that a robot obeys. A host with a longer delay should not be fetched at all: at an
 /// hour per page, a small site takes years.
 pub const MAX_CRAWL_DELAY: Duration = Duration::from_mins(5);
 
-/// Maximum number of bytes that are read of a value.
+/// Maximum bytes that are read from a value.
 const MAX_NUMBER_BYTES: usize = 64;
 
 /// A delay between two requests that a robots.txt sets. A longer one is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CrawlDelay {
-    /// A delay of at most [`MAX_CRAWL_DELAY`], rounded up to milliseconds.
+    /// A delay up to [`MAX_CRAWL_DELAY`], rounded up to milliseconds.
     Wait(Duration),
-    /// A delay of more than [`MAX_CRAWL_DELAY`].
+    /// A longer delay than [`MAX_CRAWL_DELAY`].
     TooLong,
 }
 
 impl CrawlDelay {
-    /// Parses the number of seconds at the start of a value, such as `10`, `0.5`, `1,5`, `2e1` or
-    /// `10 seconds`. Returns `None` if there is none.
+    /// Parses the seconds at a value's start, such as `10`, `0.5`, `1,5`, `2e1` or `10 seconds`.
+    /// `None` if it does not start with a number.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(value.get(..MAX_NUMBER_BYTES).unwrap_or(value));
@@ -43,7 +43,7 @@ impl CrawlDelay {
     }
 }
 
-/// Returns the exponent at the start of `text`, such as `e9`. Empty if there is none.
+/// Returns the exponent at the start of `text`, such as `e9`. Empty if it is missing.
 fn exponent(text: &str) -> &str {
     let Some(rest) = text.strip_prefix(['e', 'E']) else { return "" };
     let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delay_is_seconds_with_decimals_and_what_is_none_has_no_effect() {
+    fn a_delay_is_seconds_with_decimals_and_invalid_ones_have_no_effect() {
         let wait = |milliseconds| Some(CrawlDelay::Wait(Duration::from_millis(milliseconds)));
         let too_long = Some(CrawlDelay::TooLong);
         for (value, expected) in [

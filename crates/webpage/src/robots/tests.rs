@@ -1,5 +1,5 @@
-//! Cases of RFC 9309, and those of Google's suite that its matcher alone does not show. The others
-//! are in tests/webpage/suites/robots.json.
+//! Cases from RFC 9309, and those in Google's suite that need more than its matcher. The others are
+//! in tests/webpage/suites/robots.json.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn allowed(file: &str, path: &str) -> bool {
 }
 
 #[test]
-fn groups_that_name_us_are_merged_and_the_star_speaks_only_without_them() {
+fn groups_that_name_us_are_merged_and_the_star_applies_only_without_them() {
     let file = "User-agent: everytabbot\nDisallow: /a\n\nUser-agent: *\nDisallow: /\n\n\
                 User-Agent: x\nuser-agent: EVERYTABBOT\nDisallow: /b\n";
     assert!(!allowed(file, "/a"));
@@ -43,7 +43,7 @@ fn user_agent_lines_are_read_as_product_tokens() {
 }
 
 #[test]
-fn other_lines_neither_open_nor_close_a_group() {
+fn other_lines_neither_start_nor_end_a_group() {
     assert!(allowed("Disallow: /\nUser-agent: *\nDisallow: /x", "/a"));
     let shared = "User-agent: a\nSitemap: https://x.example/\njunk\n\nUser-agent: EveryTabBot\n\
                   Crawl-delay: 5\nDisallow: /";
@@ -114,7 +114,7 @@ fn both_sides_are_compared_in_one_form() {
         ("/foo/bar/ツ", "/foo/bar/%E3%83%84", true),
         ("/foo/bar/%e3%83%84", "/foo/bar/%E3%83%84", true),
         ("/foo/bar/%E3%83%84", "/foo/bar/ツ", true),
-        // RFC 9309 2.2.2, last row of its table.
+        // RFC 9309 2.2.2, last row in its table.
         ("/foo/bar/%62%61%7A", "/foo/bar/baz", true),
         ("/foo/bar/baz", "/foo/bar/%62%61%7a", true),
         ("/foo?q=https://a.b", "/foo?q=https://a.b", true),
@@ -135,7 +135,7 @@ fn both_sides_are_compared_in_one_form() {
 }
 
 #[test]
-fn lines_are_read_leniently() {
+fn lines_are_parsed_leniently() {
     for file in [
         "\u{feff}user-agent: *\ndisallow: /x",
         "user-agent: *\r\ndisallow: /x\r\n",
@@ -168,7 +168,7 @@ fn the_file_and_its_lines_are_cut_at_their_limits() {
     file.push_str(&"#\n".repeat(MAX_ROBOTS_BYTES / 2));
     file.push_str("disallow: /");
     assert!(allowed(&file, "/x"));
-    // Without the limit, the part after it would make the rule longer.
+    // Without this limit, the part after it would make the rule longer.
     let line = format!("user-agent: *\ndisallow: /{}x", " ".repeat(MAX_LINE_BYTES));
     assert!(!allowed(&line, "/a"));
 }
@@ -182,7 +182,7 @@ fn hostile_wildcards_are_read_to_the_end() {
     assert!(allowed(&many, &format!("/{}", "a".repeat(8000))));
 }
 
-/// Google's ID_VerifyValidUserAgentsToObey: a name is valid if a group contains all of it.
+/// Google's ID_VerifyValidUserAgentsToObey: a name is valid if a group contains all its characters.
 #[test]
 fn a_product_token_is_letters_hyphens_and_underscores() {
     for (agent, is_valid) in [
@@ -205,7 +205,7 @@ fn a_product_token_is_letters_hyphens_and_underscores() {
 /// Google's ID_LinesNumbersAreCountedCorrectly and ID_UTF8ByteOrderMarkIsSkipped, counted by valid
 /// lines, because line numbers and unknown lines are not kept.
 #[test]
-fn lines_end_in_any_way_and_a_mark_is_skipped_only_at_the_start() {
+fn all_line_ends_work_and_a_byte_order_mark_is_skipped_only_at_the_start() {
     let lines = ["User-Agent: foo", "Allow: /some/path", "User-Agent: bar", "", "", "Disallow: /"];
     for end in ["\n", "\r\n", "\r"] {
         assert_eq!(records(lines.join(end).as_bytes()).count(), 4, "{end:?}");
@@ -225,7 +225,7 @@ fn lines_end_in_any_way_and_a_mark_is_skipped_only_at_the_start() {
 
 /// Google's TestMaybeEscapePattern.
 #[test]
-fn a_rule_is_encoded_as_google_does_and_decoded_as_the_rfc_says() {
+fn a_rule_is_encoded_as_by_google_and_decoded_as_in_the_rfc() {
     for (rule, written) in [
         ("http://www.example.com", "http://www.example.com"),
         ("/a/b/c", "/a/b/c"),
@@ -238,7 +238,7 @@ fn a_rule_is_encoded_as_google_does_and_decoded_as_the_rfc_says() {
 }
 
 #[test]
-fn where_google_and_the_rfc_read_a_rule_differently_the_one_that_forbids_counts() {
+fn if_google_and_the_rfc_differ_the_stricter_interpretation_counts() {
     let rule = |line: &str, path| allowed(&format!("user-agent: *\n{line}"), path);
     // A disallow rule covers both forms, encoded or not.
     assert!(!rule("disallow: /%62%61%7A", "/baz"));
@@ -259,7 +259,7 @@ fn delay_ms(file: &str, token: &str) -> Option<u128> {
 }
 
 #[test]
-fn the_crawl_delay_is_that_of_the_group_that_applies() {
+fn the_applying_group_gives_the_crawl_delay() {
     for (file, expected) in [
         ("", None),
         ("Crawl-delay: 5", None),
@@ -284,7 +284,7 @@ fn the_crawl_delay_is_that_of_the_group_that_applies() {
 }
 
 #[test]
-fn sitemaps_are_absolute_urls_of_any_group() {
+fn sitemaps_are_absolute_urls_in_any_group() {
     let file = "Sitemap: https://a.example/1.xml\nuser-agent: other\nsitemap:HTTP://A.example/2#x\n\
                 disallow: /\nSITE-MAP : https://u:p@b.example/3.xml # one more\n\
                 Sitemap: https://a.example/1.xml\nSitemap: /4.xml\nSitemap: ftp://a.example/5\n\
@@ -296,7 +296,7 @@ fn sitemaps_are_absolute_urls_of_any_group() {
         (expected.map(str::to_owned).as_slice(), 4)
     );
     assert!(robots.allowed("EveryTabBot", "/"));
-    assert!(!robots.allowed("other", "/"), "a sitemap ends no group");
+    assert!(!robots.allowed("other", "/"), "a sitemap does not end a group");
     let long = format!("sitemap: https://a.example/{}", "x".repeat(3_000));
     assert_eq!(RobotsTxt::parse(long.as_bytes()).sitemaps_left_out(), 1);
     let many: String = (0..1_500).map(|n| format!("sitemap: http://a.example/{n}\n")).collect();
@@ -306,7 +306,7 @@ fn sitemaps_are_absolute_urls_of_any_group() {
 }
 
 #[test]
-fn the_group_and_the_rule_that_decide_are_told() {
+fn the_deciding_group_and_rule_are_reported() {
     let file = "user-agent: *\ndisallow: /a\nallow: /a/b*\nuser-agent: named\ndisallow: /";
     let robots = RobotsTxt::parse(file.as_bytes());
     let rule = |token: &str, path: &str| {

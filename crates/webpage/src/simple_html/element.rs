@@ -1,4 +1,4 @@
-//! The elements of simple HTML, and the mapping from a page's elements.
+//! The elements in simple HTML, and how a page's elements map to them.
 
 use crate::text::{Element, Flow};
 
@@ -9,37 +9,37 @@ pub(super) enum Role {
     Block,
     /// A block that the next block ends.
     Paragraph,
-    /// A heading, which contains no blocks.
+    /// A heading. It contains no blocks.
     Heading,
     /// A quote.
     Quote,
     /// A list.
     List,
-    /// An item of a list.
+    /// A list item.
     Item,
     /// A preformatted block.
     Preformatted,
-    /// A `table` tag. It is written when its first row starts, so that a caption precedes it.
+    /// A `table` tag. This is written when its first row starts, so that a caption precedes it.
     TableFrame,
     /// The written table.
     Table,
-    /// `thead`, `tbody` and `tfoot`, which are not written, but end a row.
+    /// `thead`, `tbody` and `tfoot`. They are not written, but end a row.
     RowGroup,
-    /// A row of a table.
+    /// A table row.
     Row,
-    /// A cell of a table.
+    /// A table cell.
     Cell,
     /// An inline element.
     Inline,
     /// A link.
     Link,
-    /// A picture, which has no content.
+    /// A picture. It has no content.
     Image,
-    /// A line break, which has no content.
+    /// A line break. It has no content.
     Break,
-    /// A thematic break, which has no content.
+    /// A thematic break. It has no content.
     Rule,
-    /// Not written, but separates the words in it from those around it.
+    /// Not written, but separates the words in this element from those around it.
     Apart,
     /// Not written, and neither is its content.
     Hidden,
@@ -72,19 +72,19 @@ impl Role {
         )
     }
 
-    /// Returns whether the content of the element is indented.
+    /// Returns whether the element's content is indented.
     pub(super) fn is_indented(self) -> bool {
         matches!(self, Self::List | Self::Quote)
     }
 }
 
-/// The simple HTML for an element of a page.
+/// The simple HTML for an element on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
     /// The name that is written, empty if the element is not written.
     pub(super) name: &'static str,
     pub(super) role: Role,
-    /// An attribute that replaces the element's own name, so that programs that look for the main
+    /// An attribute that replaces the element's own name, so that programs that search for the main
     /// content recognize navigation and similar parts.
     pub(super) hint: &'static str,
 }
@@ -94,7 +94,7 @@ impl Kind {
         Self { name, role, hint: "" }
     }
 
-    /// Returns the kind of an element of a page.
+    /// Returns the kind for an element on a page.
     pub(super) fn of(name: &[u8], element: &Element) -> Self {
         match element.flow {
             Flow::Hidden | Flow::HiddenUnlessOpen => return Self::new("", Role::Hidden),
@@ -110,10 +110,10 @@ impl Kind {
     }
 }
 
-/// The kind of elements that are not written.
+/// The kind for elements that are not written.
 pub(super) const TRANSPARENT: Kind = Kind::new("", Role::Transparent);
 
-/// Length of the longest name in the list (`blockquote`, `figcaption`).
+/// Maximum name length in the list (`blockquote`, `figcaption`).
 const LONGEST_NAME: usize = 10;
 
 fn kind_of(name: &[u8]) -> Kind {

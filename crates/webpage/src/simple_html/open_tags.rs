@@ -1,13 +1,12 @@
-//! Tracks the open elements of simple HTML, which decide what a tag starts and ends.
+//! Tracks the open elements in simple HTML, because they decide what a tag starts and ends.
 
 use super::element::{Kind, Role};
 
-/// Maximum nesting of elements. Content of deeper ones belongs to the innermost element that is
-/// kept.
+/// Maximum element nesting. Content in deeper elements belongs to the innermost one that is kept.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// Maximum nesting of lists and quotes. Each level indents all its lines, so many levels would
-/// multiply the length of a page.
+/// Maximum nesting for lists and quotes. Each level indents all its lines, so many levels would
+/// multiply a page's length.
 const MAX_INDENTS: usize = 12;
 
 /// An open element.
@@ -43,18 +42,18 @@ impl OpenTags {
         self.of_role(Role::Heading, |role| role == Role::TableFrame).is_some()
     }
 
-    /// Returns the number of open elements.
+    /// Returns how many open elements there are.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// Returns whether one more element of a role may be opened.
+    /// Returns whether one more element with this role may be opened.
     pub(super) fn has_room(&self, role: Role) -> bool {
         let indents = || self.open.iter().filter(|open| open.kind.role.is_indented()).count();
         self.open.len() < MAX_DEPTH && (!role.is_indented() || indents() < MAX_INDENTS)
     }
 
-    /// Returns the role of the innermost element.
+    /// Returns the innermost element's role.
     pub(super) fn innermost(&self) -> Option<Role> {
         self.open.last().map(|open| open.kind.role)
     }
@@ -99,7 +98,7 @@ impl OpenTags {
         None
     }
 
-    /// Returns the position of the innermost element of a role, as [`Self::position`].
+    /// Returns the position of the innermost element with this role, as [`Self::position`].
     pub(super) fn of_role(&self, role: Role, is_limit: impl Fn(Role) -> bool) -> Option<usize> {
         self.position(|open| open.kind.role == role, is_limit)
     }

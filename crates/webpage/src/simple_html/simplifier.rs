@@ -17,33 +17,33 @@ use crate::{
     url_rules::MAX_URL_BYTES,
 };
 
-/// Maximum number of elements. A page of 10,000 words has about 2,000, and a tree takes about 200
-/// bytes for each.
+/// Maximum elements. A page with 10,000 words has about 2,000, and a tree takes about 200 bytes for
+/// each.
 pub(super) const MAX_ELEMENTS: usize = 60_000;
 
-/// Length in bytes at which an empty `span` splits a text, because serializers such as html5ever's
-/// take quadratic time for a text with many characters to escape.
+/// Length in bytes at which an empty `span` splits a text. Serializers such as html5ever's take
+/// quadratic time for a text with many characters to escape.
 pub(super) const MAX_TEXT_BYTES: usize = 4 << 10;
 
-/// Maximum bytes of an attribute with a URL, in which character references take more bytes.
+/// Maximum bytes in an attribute with a URL. Character references make this longer than the URL.
 const MAX_ATTRIBUTE_BYTES: usize = 4 * MAX_URL_BYTES;
 
-/// Maximum length in bytes of a `class` and of an `id` that is kept.
+/// Maximum bytes in a `class` or an `id` that is kept.
 const MAX_NAME_BYTES: usize = 128;
 
-/// Maximum length in bytes of an `alt` text that is kept.
+/// Maximum bytes in an `alt` text that is kept.
 const MAX_ALT_BYTES: usize = 1 << 10;
 
 /// A page as simple HTML.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SimpleHtml {
-    /// The elements of the body, without `html` and `body`.
+    /// The body's elements, without `html` and `body`.
     pub html: String,
     /// Whether the page has more content or links than a limit allows.
     pub is_truncated: bool,
 }
 
-/// Simple HTML that is being written.
+/// Simple HTML while it is being written.
 pub(super) struct Simplifier<'a> {
     page: &'a str,
     base: Option<&'a Url>,
@@ -105,7 +105,7 @@ impl TagVisitor for Simplifier<'_> {
         if role == Role::Break {
             return self.line_break();
         }
-        // An end tag in a cell ends nothing outside it, unless it is a tag of a table.
+        // An end tag in a cell ends nothing outside it, unless the tag belongs to a table.
         let is_table = matches!(role, Role::TableFrame | Role::Row | Role::Cell | Role::RowGroup);
         let is_limit =
             |role| matches!(role, Role::TableFrame) || (matches!(role, Role::Cell) && !is_table);
@@ -247,13 +247,13 @@ impl<'a> Simplifier<'a> {
         self.open.push(OpenElement { source, kind, is_hidden: false });
     }
 
-    /// Writes a tag of an element without content.
+    /// Writes a tag for an element without content.
     fn void(&mut self, tag: &str) {
         self.leave_table();
         self.tag(&[tag]);
     }
 
-    /// Writes a start tag from its parts. Stops writing if there is no room for it.
+    /// Writes a start tag from its parts. Stops writing if there is not enough room.
     fn tag(&mut self, parts: &[&str]) {
         if self.elements >= MAX_ELEMENTS || self.out.len() >= self.max_bytes {
             return self.fill();
@@ -277,12 +277,12 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Returns whether the innermost element is a table or a row, which contain only cells.
+    /// Returns whether the innermost element is a table or a row. These contain only cells.
     fn is_between_cells(&self) -> bool {
         matches!(self.open.innermost(), Some(Role::Table | Role::Row))
     }
 
-    /// Closes the written table if content follows that is outside its cells.
+    /// Closes the written table if the next content is outside its cells.
     fn leave_table(&mut self) {
         if !self.is_between_cells() {
             return;
@@ -346,8 +346,8 @@ impl<'a> Simplifier<'a> {
         self.is_after_space = false;
     }
 
-    /// Returns the first of these attributes, as an absolute URL, escaped. `None` if it is missing
-    /// or not http or https, or the page has too many URLs.
+    /// Returns the first of these attributes, as an absolute URL, escaped. `None` if this is
+    /// missing or not http or https, or if the page has too many URLs.
     fn url(&mut self, html: &[u8], tag: &Tag, names: &[&[u8]]) -> Option<String> {
         let value = names
             .iter()
@@ -411,7 +411,7 @@ impl<'a> Simplifier<'a> {
             return;
         }
         if self.open.is_in_heading() {
-            // A heading keeps the text of blocks inside it, but not the blocks.
+            // A heading keeps the text inside its blocks, but not the blocks.
             return self.space();
         }
         let is_frame = |role| role == Role::TableFrame;
@@ -425,7 +425,7 @@ impl<'a> Simplifier<'a> {
         self.start(source, kind, html, tag);
     }
 
-    /// Starts a block, if there is room for it.
+    /// Starts a block, if there is enough room for this.
     fn start(&mut self, source: u32, kind: Kind, html: &[u8], tag: &Tag) {
         self.leave_table();
         if !self.open.has_room(kind.role) {
@@ -457,7 +457,7 @@ impl<'a> Simplifier<'a> {
         self.open(source, kind, "");
     }
 
-    /// Returns the attributes of a block that help programs to find the main content.
+    /// Returns a block's attributes that help programs to find the main content.
     fn attributes(&self, kind: Kind, html: &[u8], tag: &Tag) -> String {
         let mut attributes = String::new();
         let names: [&[u8]; 2] =
@@ -478,8 +478,8 @@ impl<'a> Simplifier<'a> {
     }
 }
 
-/// Returns the value of the first attribute with this name. `None` if there is none, or it is empty
-/// or longer than `max_bytes`.
+/// Returns the value of the first attribute with this name. `None` if this is missing, empty or
+/// longer than `max_bytes`.
 fn value_of<'a>(
     page: &'a str,
     html: &[u8],

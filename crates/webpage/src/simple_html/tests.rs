@@ -24,7 +24,7 @@ fn check(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn elements_end_where_they_should() {
+fn elements_end_in_the_right_place() {
     check(&[
         ("", ""),
         ("<p>a<p>b</p>c", "<p>a</p><p>b</p>c"),
@@ -49,7 +49,7 @@ fn elements_end_where_they_should() {
 }
 
 #[test]
-fn a_table_has_rows_of_cells_and_nothing_else() {
+fn a_table_contains_only_rows_and_cells() {
     let one = "<table><tr><td>a</td></tr></table>";
     check(&[
         ("<table><tr><td>a</table>", one),
@@ -102,7 +102,7 @@ fn a_link_is_absolute_or_only_its_text() {
 }
 
 #[test]
-fn text_is_folded_and_what_is_hidden_is_dropped() {
+fn text_is_folded_and_hidden_content_dropped() {
     check(&[
         ("a  \n b&nbsp;&lt;c&gt; &amp; \u{0}d\u{7}", "a b &lt;c&gt; &amp; d"),
         ("<div> a </div> <div> b</div>", "<div>a </div><div>b</div>"),
@@ -129,7 +129,7 @@ fn text_is_folded_and_what_is_hidden_is_dropped() {
 }
 
 #[test]
-fn depth_number_and_length_are_bounded() {
+fn depth_elements_and_length_are_bounded() {
     for name in ["div", "blockquote", "ul", "ol", "table", "section", "a href=/", "b", "pre", "li"]
     {
         let html = format!("<{name}>").repeat(5_000) + "x";
@@ -156,7 +156,7 @@ fn depth_number_and_length_are_bounded() {
     assert_eq!(simple(&attribute), "<div>a</div>");
 }
 
-/// Returns the maximum nesting of well-formed HTML. Panics if it is not well-formed.
+/// Returns the maximum nesting in well-formed HTML. Panics if it is not well-formed.
 fn depth(html: &str) -> usize {
     let mut open: Vec<&str> = Vec::new();
     let mut deepest = 0;

@@ -1,7 +1,7 @@
-//! Reads the bytes of a sitemap as UTF-8, unpacked and decoded piece by piece.
+//! Reads a sitemap's bytes as UTF-8, unpacked and decoded piece by piece.
 //!
-//! It never fails: input that is broken or too long ends at that point. Does not depend on the
-//! content.
+//! This never fails: input that is broken or too long ends at that point. This does not depend on
+//! the content.
 
 use std::io::{self, BufRead, Read, Take};
 
@@ -10,20 +10,20 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::charset::Charset;
 
-/// Maximum number of unpacked bytes that are read: the protocol's limit.
+/// Maximum unpacked bytes that are read: the protocol's limit.
 pub const MAX_UNPACKED_BYTES: u64 = 50 << 20;
 
 /// Size of the pieces that are decoded.
 const PIECE_BYTES: usize = 16 << 10;
 
-/// Number of bytes at the start that may declare the encoding.
+/// Bytes at the start that may declare the encoding.
 const START_BYTES: usize = 1024;
 
-/// Maximum bytes of one parser event, which the parser keeps in memory: a long comment, or a
+/// Maximum bytes in one parser event, because the parser keeps this in memory: a long comment, or a
 /// malformed tag or text. A longer event ends the file.
 const MAX_EVENT_BYTES: usize = 1 << 20;
 
-/// The first bytes of a gzip file (RFC 1952 2.3.1).
+/// The first bytes in a gzip file (RFC 1952 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 enum Packed<'a> {
@@ -40,17 +40,17 @@ impl Read for Packed<'_> {
     }
 }
 
-/// The decoded text of a file.
+/// A file's decoded text.
 pub(super) struct SitemapInput<'a> {
     source: Take<Packed<'a>>,
     decoder: Decoder,
-    /// Bytes that are not decoded yet, from `raw_start` on.
+    /// Bytes that have not been decoded yet, from `raw_start` on.
     raw: Vec<u8>,
     raw_start: usize,
-    /// Text that is not consumed yet, from `text_start` on.
+    /// Text that has not been consumed yet, from `text_start` on.
     text: Vec<u8>,
     text_start: usize,
-    /// Bytes that were read of the current event.
+    /// Bytes that have been read for the current event.
     event_bytes: usize,
     has_no_more: bool,
     is_finished: bool,

@@ -1,6 +1,6 @@
-//! Collects the URLs of a sitemap.
+//! Collects a sitemap's URLs.
 //!
-//! Does not depend on the form in which URLs are listed.
+//! This does not depend on the form in which URLs are listed.
 
 use std::{
     collections::HashSet,
@@ -15,15 +15,15 @@ use crate::{
     url_rules::{MAX_URL_BYTES, requested_form},
 };
 
-/// Maximum number of pages, of alternates and of child sitemaps that are read from one sitemap: the
+/// Maximum pages, alternates and child sitemaps, each, that are read from one sitemap: the
 /// protocol's limit.
 pub const MAX_SITEMAP_ENTRIES: usize = 50_000;
 
-/// Maximum length in bytes of a URL as written. Whitespace around it is removed, and a longer one
-/// is too long to be valid.
+/// Maximum bytes in a URL as written. Whitespace around it is removed, and without whitespace a URL
+/// of this length is not valid.
 const MAX_TEXT_BYTES: usize = 4 * MAX_URL_BYTES;
 
-/// Format of a file.
+/// A file's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SitemapFormat {
@@ -54,31 +54,32 @@ impl SitemapFormat {
     }
 }
 
-/// The content of a sitemap, in order.
+/// A sitemap's content, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sitemap {
-    /// The format of the file.
+    /// The file's format.
     pub format: SitemapFormat,
     /// The pages.
     pub pages: Vec<String>,
-    /// The pages that are named as another form of one, for instance in another language, and that
+    /// The pages that are named as another form of one, for instance in another language, if they
     /// are not in [`Self::pages`].
     pub alternates: Vec<String>,
     /// The sitemaps that an index lists.
     pub sitemaps: Vec<String>,
-    /// The number of URLs that were skipped, by reason; `over_limit` counts those after the first
-    /// [`MAX_SITEMAP_ENTRIES`] of a list.
+    /// How many URLs were skipped, by reason; `over_limit` counts those after the first
+    /// [`MAX_SITEMAP_ENTRIES`] in a list.
     pub left_out: LinksLeftOut,
-    /// True if the file has no end, is broken, or exceeds a limit. The part before that was read.
+    /// True if the file is truncated or broken, or exceeds a limit. The part before this point was
+    /// read.
     pub is_cut: bool,
 }
 
-/// The text of a URL that is being read.
+/// A URL while it is being read.
 #[derive(Debug, Default)]
 pub(super) struct UrlText {
     text: String,
     is_too_long: bool,
-    /// Whether it contains an entity that is not resolved.
+    /// Whether this URL contains an entity that is not resolved.
     pub(super) is_broken: bool,
 }
 
@@ -98,7 +99,7 @@ impl UrlText {
     }
 }
 
-/// The lists of a sitemap.
+/// The lists in a sitemap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UrlList {
     Pages,
@@ -106,11 +107,11 @@ pub(super) enum UrlList {
     Sitemaps,
 }
 
-/// A sitemap that is being read.
+/// A sitemap while it is being read.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) sitemap: Sitemap,
-    /// Hashes of the URLs of each list, in the order of [`UrlList`].
+    /// Hashes of the URLs in each list, in the order of [`UrlList`].
     seen: [HashSet<u64>; 3],
 }
 
@@ -122,7 +123,7 @@ impl Reading {
         text.clear();
     }
 
-    /// Adds a URL to a list, or counts the reason why it is skipped.
+    /// Adds a URL to a list, or counts why this URL is skipped.
     pub(super) fn add(&mut self, list: UrlList, text: &UrlText) {
         let Sitemap { pages, alternates, sitemaps, left_out, .. } = &mut self.sitemap;
         let urls = match list {

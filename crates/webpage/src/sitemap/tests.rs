@@ -1,4 +1,4 @@
-//! Tests sitemaps of every form, valid, broken and hostile.
+//! Tests sitemaps in every form, valid, broken and hostile.
 
 use std::io::Write as _;
 
@@ -66,7 +66,7 @@ fn an_index_lists_sitemaps_and_no_pages() {
 }
 
 #[test]
-fn text_lists_one_page_a_line_and_without_any_it_is_no_sitemap() {
+fn text_lists_one_page_per_line_and_without_any_is_not_a_sitemap() {
     let found =
         read_sitemap(b"\xef\xbb\xbfhttps://a.com/1\r\n\r\n  http://b.com/2 \nrelative\nftp://c/");
     assert_eq!(found.pages, ["https://a.com/1", "http://b.com/2"]);
@@ -90,7 +90,7 @@ fn feeds_list_their_items() {
 }
 
 #[test]
-fn gzip_files_of_several_members_and_other_encodings_are_read() {
+fn gzip_files_with_several_members_and_other_encodings_are_read() {
     let body = urlset("<url><loc>https://a.com/\u{e9}</loc></url>");
     let expected = ["https://a.com/%C3%A9"];
     assert_eq!(pages(gzip(body.as_bytes())), expected);
@@ -111,7 +111,7 @@ fn gzip_files_of_several_members_and_other_encodings_are_read() {
 }
 
 #[test]
-fn what_is_cut_or_broken_gives_what_came() {
+fn truncated_and_broken_sitemaps_give_their_readable_part() {
     let whole =
         urlset("<url><loc>https://a.com/1</loc></url><url><loc>https://a.com/2</loc></url>");
     for end in 0..whole.len() {
@@ -129,7 +129,7 @@ fn what_is_cut_or_broken_gives_what_came() {
 }
 
 #[test]
-fn no_entity_of_a_dtd_is_resolved_and_nothing_is_asked_for() {
+fn dtd_entities_are_not_resolved_and_nothing_is_fetched() {
     let laughs: String = (1..10)
         .map(|n| format!("<!ENTITY l{n} \"{}\">", format!("&l{};", n - 1).repeat(10)))
         .collect();
@@ -146,7 +146,7 @@ fn no_entity_of_a_dtd_is_resolved_and_nothing_is_asked_for() {
 }
 
 #[test]
-fn what_is_no_sitemap_gives_nothing() {
+fn other_files_give_nothing() {
     for body in [
         "<!DOCTYPE html><html><a href='https://a.com/'>x</a></html>",
         "<html><urlset><url><loc>https://a.com/</loc></url></urlset></html>",
@@ -161,7 +161,7 @@ fn what_is_no_sitemap_gives_nothing() {
 }
 
 #[test]
-fn urls_that_cannot_be_asked_for_are_counted_by_reason() {
+fn urls_that_cannot_be_requested_are_counted_by_reason() {
     let long = format!("https://a.com/{}", "x".repeat(MAX_URL_BYTES));
     let longer = "y".repeat(4 * MAX_URL_BYTES + 1);
     let body: String = ["/relative", "ftp://a.com/", "mailto:a@b.c", "", &long, &longer]
@@ -185,14 +185,14 @@ fn a_list_has_at_most_50_000_urls() {
 }
 
 #[test]
-fn bombs_and_nesting_without_end_cost_what_the_limits_allow() {
+fn bombs_and_endless_nesting_cost_at_most_the_limits() {
     // 60 MiB of spaces. One event may have a MiB.
     let mut spaces = urlset("<url><loc>https://a.com/1</loc></url>").into_bytes();
     spaces.truncate(spaces.len() - 12);
     let packed = [gzip(&spaces), gzip(&vec![b' '; 60 << 20])].concat();
     let found = read_sitemap(&packed);
     assert_eq!((found.pages.len(), found.is_cut), (1, true));
-    // 60 MiB of elements, of which 50 MiB are read.
+    // 60 MiB of elements. 50 MiB are read.
     let elements = [gzip(b"<urlset>"), gzip(&b"<url></url>".repeat((60 << 20) / 11))].concat();
     assert!(read_sitemap(&elements).is_cut);
     let nested = format!("<urlset>{}", "<a>".repeat(1 << 20));

@@ -1,6 +1,6 @@
-//! Reads the XML forms of a sitemap.
+//! Reads a sitemap's XML forms.
 //!
-//! A parser error ends the file. Does not depend on gzip, encodings, or the limits of lists.
+//! A parser error ends the file. This does not depend on gzip, encodings, or limits for lists.
 
 use quick_xml::{
     Reader,
@@ -13,10 +13,10 @@ use super::{
     reading::{Reading, SitemapFormat, UrlList, UrlText},
 };
 
-/// Maximum nesting of elements. Sitemaps nest 4 deep, and extensions a little deeper.
+/// Maximum element nesting. Sitemaps nest 4 deep, and extensions a little deeper.
 const MAX_NESTING: usize = 64;
 
-/// An element that is open.
+/// An open element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Element {
     /// `urlset`.
@@ -27,24 +27,25 @@ enum Element {
     Index,
     /// `sitemap`.
     Child,
-    /// `rss`, or `RDF` of the first versions of RSS.
+    /// `rss`, or `RDF` in the first RSS versions.
     Rss,
     /// `channel`.
     Channel,
     /// `item`.
     Item,
-    /// `feed` of Atom.
+    /// Atom's `feed`.
     Atom,
     /// `entry`.
     Entry,
-    /// An element whose text is a URL of a list.
+    /// An element whose text is a URL for a list.
     Text(UrlList),
     /// Any other.
     Other,
 }
 
 impl Element {
-    /// Returns the root element of a file and its format. `None` if it is not a sitemap's.
+    /// Returns a file's root element and its format. `None` if the root does not belong to a
+    /// sitemap.
     fn root(name: &[u8]) -> Option<(Self, SitemapFormat)> {
         let roots = [
             ("urlset", Self::Urlset, SitemapFormat::Urlset),
@@ -110,7 +111,7 @@ pub(super) fn read(input: &mut SitemapInput<'_>, reading: &mut Reading) {
             }
             Ok(Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::DocType(_)) => false,
             Ok(Event::Eof) | Err(_) => {
-                // The root element is still open, or there is none.
+                // The root element is still open or missing.
                 reading.sitemap.is_cut |= reading.sitemap.format != SitemapFormat::Other;
                 true
             }
@@ -164,7 +165,7 @@ fn end(open: &mut Vec<Element>, text: &mut UrlText, reading: &mut Reading) -> bo
     open.is_empty() && reading.sitemap.format != SitemapFormat::Other
 }
 
-/// Adds a piece of text to a URL. Always returns false, because text never ends the file.
+/// Adds a piece to a URL. Always returns false, because text never ends the file.
 fn push(piece: &[u8], open: &[Element], text: &mut UrlText) -> bool {
     if let Some(Element::Text(_)) = open.last() {
         text.push(&String::from_utf8_lossy(piece));
@@ -172,7 +173,7 @@ fn push(piece: &[u8], open: &[Element], text: &mut UrlText) -> bool {
     false
 }
 
-/// Returns the text of a reference. `None` if XML does not define the entity.
+/// Returns a reference's text. `None` if XML does not define the entity.
 fn resolved(entity: &BytesRef<'_>) -> Option<String> {
     if let Ok(Some(character)) = entity.resolve_char_ref() {
         return Some(character.to_string());
@@ -181,7 +182,7 @@ fn resolved(entity: &BytesRef<'_>) -> Option<String> {
     resolve_xml_entity(&name).map(str::to_owned)
 }
 
-/// Adds the target of a `link` element if it is the page or another form of it.
+/// Adds the URL in a `link` element if it is the page or another form of it.
 fn linked(tag: &BytesStart<'_>, list: UrlList, reading: &mut Reading) {
     let (mut href, mut rel) = (None, None);
     for attribute in tag.attributes().with_checks(false).flatten() {

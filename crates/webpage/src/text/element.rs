@@ -1,15 +1,15 @@
-//! Defines the effect of each HTML element on text.
+//! Defines how each HTML element affects text.
 
-/// The effect of an element on the text around and inside it.
+/// How an element affects the text around and inside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// It starts and ends lines.
+    /// Starts and ends lines.
     Block,
-    /// It starts and ends lines, but does not end an open paragraph.
+    /// Starts and ends lines, but does not end an open paragraph.
     Row,
     /// A table cell, with a space before and after it.
     Cell,
-    /// It keeps the line breaks of its text.
+    /// Keeps its text's line breaks.
     Preformatted,
     /// A line break.
     Break,
@@ -17,11 +17,11 @@ pub(crate) enum Flow {
     Void,
     /// Its content is hidden, or shown only as a fallback.
     Hidden,
-    /// Its content is shown only if it has the attribute `open`.
+    /// Shown only if this element has the attribute `open`.
     HiddenUnlessOpen,
     /// A button: separates the words in it from those around it.
     Apart,
-    /// It changes nothing.
+    /// Changes nothing.
     Inline,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Sibling {
     RowGroup,
 }
 
-/// The properties of an HTML element that affect text.
+/// An HTML element's properties that affect text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Element {
     /// A hash of its lower-case name.
@@ -47,16 +47,16 @@ pub(crate) struct Element {
     pub(super) sibling: Sibling,
     /// True for lists and tables: siblings inside end nothing outside them.
     pub(super) is_list: bool,
-    /// True if end tags inside it end nothing outside it, except the end tags of tables.
+    /// True if end tags inside it end nothing outside it, except end tags that belong to tables.
     pub(super) is_scope: bool,
-    /// True for parts of tables, whose end tags also end open elements in a cell.
+    /// True for table parts. Their end tags also end open elements in a cell.
     pub(super) is_table_part: bool,
     /// True for `html` and `body`. Their attributes hide nothing, because scripts show such pages
     /// later.
     pub(crate) is_root: bool,
 }
 
-/// Maximum length of the names in the lists (`blockquote`, `figcaption`).
+/// Maximum name length in the lists (`blockquote`, `figcaption`).
 const LONGEST_NAME: usize = 10;
 
 impl Element {
@@ -86,14 +86,14 @@ impl Element {
         }
     }
 
-    /// Returns true if the element ends an open paragraph before it.
+    /// Returns true if this element ends an open paragraph before it.
     pub(super) fn ends_paragraph(&self) -> bool {
         matches!(self.flow, Flow::Block | Flow::Preformatted)
     }
 }
 
-/// Returns the FNV-1a hash of the lower-case name. If two names had the same hash, their tags could
-/// end each other, but nothing worse.
+/// Returns the FNV-1a hash for the lower-case name. If two names had the same hash, their tags
+/// could end each other, but nothing worse.
 fn hash(name: &[u8]) -> u32 {
     name.iter().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193)

@@ -1,5 +1,5 @@
-//! Finds the pieces of text during the pass over the markup. They stay byte ranges, because the
-//! encoding of a page is only known at its end.
+//! Finds text during the pass over the markup. Its pieces are kept as byte ranges, because a page's
+//! encoding is only known at its end.
 
 use super::{
     element::{Element, Flow},
@@ -12,14 +12,14 @@ use crate::{
     tokens::{self, ByteRange, Tag},
 };
 
-/// Bytes of the page that are kept per byte of text, because a character reference may take eight
+/// Bytes that are kept from the page per text byte, because a character reference may take eight
 /// bytes for one.
 const SOURCE_BYTES_PER_BYTE: usize = 8;
 
-/// Maximum length in bytes of a `style` attribute that is read.
+/// Maximum bytes in a `style` attribute that is read.
 const MAX_STYLE_BYTES: usize = 1 << 10;
 
-/// Kind of a piece.
+/// A piece's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PieceKind {
     /// Text with character references.
@@ -28,17 +28,17 @@ pub(super) enum PieceKind {
     Verbatim,
     /// A separator between words.
     Space,
-    /// The end of a line, if one was started.
+    /// A line's end, if one was started.
     Break,
     /// A line feed in a preformatted block.
     LineFeed,
-    /// The start of a preformatted block.
+    /// A preformatted block starts.
     BlockStart,
-    /// The end of a preformatted block.
+    /// A preformatted block ends.
     BlockEnd,
 }
 
-/// A piece of the page: its kind and range. The range is empty if the piece has no text.
+/// A piece on the page: its kind and range. The range is empty if the piece has no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) kind: PieceKind,
@@ -46,19 +46,19 @@ pub(super) struct Piece {
     pub(super) end: u32,
 }
 
-/// Collects the text of a page, for a caller that requests it.
+/// Collects a page's text, for a caller that requests it.
 #[derive(Debug, Clone)]
 pub(crate) struct TextFinder {
     pub(super) max_bytes: usize,
     pub(super) pieces: Vec<Piece>,
     /// True if the page has more text than was kept.
     pub(super) is_full: bool,
-    /// Bytes of text that may still be kept.
+    /// Text bytes that may still be kept.
     free_bytes: usize,
     /// Offset after the last tag.
     at: usize,
     open: OpenElements,
-    /// Number of preformatted blocks that are open.
+    /// Open preformatted blocks.
     blocks: usize,
 }
 
@@ -202,7 +202,7 @@ impl TextFinder {
     }
 
     fn keep(&mut self, kind: PieceKind) {
-        // Each piece counts, so that a page of empty blocks does not fill memory.
+        // Each piece counts, so that a page with empty blocks does not fill memory.
         self.free_bytes = self.free_bytes.saturating_sub(1);
         self.is_full |= self.free_bytes == 0;
         self.pieces.push(Piece { kind, start: 0, end: 0 });

@@ -2,8 +2,8 @@
 //!
 //! This is not a tree: it keeps only elements that start lines, inline elements that hide their
 //! content, and those inside hidden ones. So an end tag finds its element unless inline elements
-//! are nested wrongly. At most [`MAX_DEPTH`] are kept: deeper ones end with the element that
-//! contains them.
+//! are nested wrongly. At most [`MAX_DEPTH`] are kept: deeper ones end with the element around
+//! them.
 
 use super::element::{Element, Flow, Sibling};
 
@@ -27,12 +27,12 @@ pub(super) struct OpenElements {
 }
 
 impl OpenElements {
-    /// Returns true if the content of the current element is not shown.
+    /// Returns true if the current element's content is not shown.
     pub(super) fn is_hidden(&self) -> bool {
         self.hidden > 0
     }
 
-    /// Returns the number of open preformatted elements.
+    /// Returns how many preformatted elements are open.
     pub(super) fn preformatted(&self) -> usize {
         self.preformatted
     }

@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 
-/// Default maximum length in bytes of a page's text. Nearly all texts fit completely: the median
-/// has 2 KiB.
+/// Default maximum bytes in a page's text. Nearly all texts fit completely: the median has 2 KiB.
 pub const DEFAULT_TEXT_BYTES: usize = 64 << 10;
 
 /// How much text is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextRequest {
-    /// Maximum length of the text in bytes.
+    /// Maximum text length in bytes.
     pub max_bytes: usize,
 }
 
@@ -19,14 +18,13 @@ impl Default for TextRequest {
     }
 }
 
-/// The text of a page.
+/// A page's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PageText {
     /// The lines, separated by line feeds.
     pub text: String,
     /// True if the page has more text.
     pub is_truncated: bool,
-    /// The number of preformatted blocks that were skipped, as drawings or as the page's first
-    /// text.
+    /// How many preformatted blocks were skipped, as drawings or as the page's first text.
     pub drawings_left_out: usize,
 }

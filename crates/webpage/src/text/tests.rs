@@ -1,4 +1,4 @@
-//! Tests the visible text of pages.
+//! Tests the visible text on pages.
 
 use super::*;
 use crate::{LinkRequest, page, understand, understand_with_text};
@@ -48,7 +48,7 @@ fn white_space_is_folded_and_blocks_are_lines() {
 }
 
 #[test]
-fn what_is_no_text_is_left_out() {
+fn content_that_is_not_text_is_omitted() {
     check(&[
         ("<title>t</title>a", "a"),
         ("a<script>b</script>c<style>d</style>e", "ace"),
@@ -70,7 +70,7 @@ fn what_is_no_text_is_left_out() {
 }
 
 #[test]
-fn what_the_page_hides_is_left_out() {
+fn hidden_content_is_omitted() {
     check(&[
         ("a<p hidden>b<p>c", "a\nc"),
         ("a<div hidden>b<div>c</div>d</div>e", "a\ne"),
@@ -120,7 +120,7 @@ fn character_references_and_encodings_are_decoded() {
 }
 
 #[test]
-fn preformatted_text_keeps_its_lines_and_drawings_are_left_out() {
+fn preformatted_text_keeps_its_lines_and_drawings_are_omitted() {
     check(&[
         ("a<pre>\nb\n  c  \n\n d</pre>e", "a\nb\n  c\n d\ne"),
         ("a<pre>b<br>c<div>d</div><div>e</div></pre>", "a\nb\nc\nd\ne"),
@@ -130,7 +130,7 @@ fn preformatted_text_keeps_its_lines_and_drawings_are_left_out() {
         ("a<pre>####\nb</pre>c", "a\nc"),
         ("a<pre>\u{2554}\u{2550}\u{2557}</pre>c", "a\nc"),
         ("a<pre>let a = 1;\nlet b = 2;</pre>c", "a\nlet a = 1;\nlet b = 2;\nc"),
-        // The block is the first text of the page.
+        // The block is the first text on the page.
         ("<pre>welcome</pre>c", "c"),
         ("<pre> </pre><pre>welcome</pre><p>c", "c"),
         ("<pre>welcome</pre><pre>to it</pre>", "to it"),
@@ -177,7 +177,7 @@ fn text_and_links_come_from_one_pass() {
 }
 
 #[test]
-fn text_without_markup_is_itself() {
+fn text_without_markup_is_unchanged() {
     let read = |body: &[u8]| plain_text(&[], body, &TextRequest { max_bytes: 20 });
     assert_eq!(read(b"  <p> &amp;\r\n  b \0\n\n").text, "<p> &amp;\n  b");
     let found = read(b"0123456789 0123456789");

@@ -12,15 +12,15 @@ enum Gap {
     Line,
 }
 
-/// Text that is being written.
+/// Text while it is being written.
 pub(super) struct TextWriter {
     max_bytes: usize,
     written: PageText,
     gap: Gap,
-    /// Nesting of preformatted blocks; `block` has the lines of the outermost one.
+    /// How deep preformatted blocks are nested; `block` has the outermost one's lines.
     blocks: usize,
     block: String,
-    /// A block that was the first text. It is skipped if other text follows.
+    /// A block that was the first text. This block is skipped if other text follows.
     first_block: Option<String>,
 }
 
@@ -41,10 +41,10 @@ impl TextWriter {
         self.written.is_truncated
     }
 
-    /// Adds text, either to be folded or as part of a preformatted block.
+    /// Adds text. White space is folded unless this is inside a preformatted block.
     pub(super) fn text(&mut self, text: &str) {
         if self.blocks > 0 {
-            // A block is judged as a whole, so keep a little more of it than was requested.
+            // A block is judged as a whole, so keep a little more than was requested.
             let free = (2 * self.max_bytes).saturating_sub(self.block.len());
             let end = text.floor_char_boundary(free);
             self.block.push_str(text.get(..end).unwrap_or_default());
@@ -125,7 +125,7 @@ impl TextWriter {
 
     /// Adds characters without folding, after the gap.
     fn word(&mut self, word: &str) {
-        // Nearly all words are plain ASCII, of which nothing is removed.
+        // Nearly all words are plain ASCII. Nothing needs to be removed from them.
         let is_shown = word.bytes().all(|byte| (b' '..0x7f).contains(&byte));
         if word.is_empty() || (!is_shown && word.chars().all(is_removed)) {
             return;
@@ -157,7 +157,7 @@ impl TextWriter {
             self.blocks = 1;
             self.end_block();
         }
-        // The page has only this block, so it is the text.
+        // The page has only this block, so this is its text.
         if let Some(block) = self.first_block.take() {
             self.lines(&block);
         }

@@ -1,8 +1,8 @@
 //! An allocator that counts per thread how many bytes are in use at most while a closure runs, and
 //! how many are allocated in total.
 //!
-//! It contains the only unsafe code of the tests of this crate: it passes every call unchanged to
-//! the allocator of the system, which is all that `GlobalAlloc` requires.
+//! It contains the only unsafe code in this crate's tests: it passes every call unchanged to the
+//! system's allocator, which is all that `GlobalAlloc` requires.
 #![allow(unsafe_code, reason = "a global allocator is an unsafe trait; see above")]
 
 use std::{
@@ -13,9 +13,9 @@ use std::{
 /// The memory that a closure used, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Greatest number of bytes in use, without those in use before.
+    /// Maximum bytes in use, without those in use before.
     pub(crate) peak: usize,
-    /// Number of bytes that were allocated in total.
+    /// Total bytes allocated.
     pub(crate) total: usize,
 }
 

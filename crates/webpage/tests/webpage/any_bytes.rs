@@ -13,7 +13,7 @@ use everytab_webpage::{
 };
 use proptest::{collection::vec, prelude::*};
 
-/// Pieces of pages, since random bytes alone never form a tag.
+/// Pieces of pages, because random bytes alone never form a tag.
 fn soup() -> impl Strategy<Value = Vec<u8>> {
     let pieces = [
         "<title>",
@@ -155,7 +155,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_page_of_any_bytes_is_understood_within_its_limits(
+    fn arbitrary_pages_stay_within_their_limits(
         url in "(https?://[a-z.]{0,9}/?)|.{0,9}",
         headers in vec(header(), 0..4),
         body in prop_oneof![soup(), vec(any::<u8>(), 0..300)],
@@ -179,7 +179,7 @@ proptest! {
     }
 
     #[test]
-    fn the_text_of_any_bytes_is_bounded_and_changes_nothing_else(
+    fn text_from_arbitrary_bytes_is_bounded_and_changes_nothing_else(
         body in prop_oneof![soup(), vec(any::<u8>(), 0..300)],
         max_bytes in 0_usize..80,
     ) {
@@ -194,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn a_tab_title_of_any_text_is_bounded_and_settled(title in ".{0,700}") {
+    fn tab_titles_from_arbitrary_text_are_bounded_and_idempotent(title in ".{0,700}") {
         let once = tab_title(&title);
         prop_assert!(once.chars().count() <= MAX_TAB_TITLE_CHARACTERS);
         prop_assert!(!once.chars().any(char::is_control));
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn robots_of_any_bytes_answer(
+    fn arbitrary_robots_txt_never_panics(
         file in prop_oneof![
             vec(any::<u8>(), 0..300),
             "(user-agent: ?[a*]{1,2}\n|(dis)?allow: ?[/ab*$%2A]{0,8}[\r\n#]|\
@@ -227,7 +227,7 @@ proptest! {
     }
 
     #[test]
-    fn sitemaps_of_any_bytes_list_urls(file in sitemap_soup()) {
+    fn arbitrary_sitemaps_list_only_urls(file in sitemap_soup()) {
         let found = read_sitemap(&file);
         prop_assert_eq!(&found, &read_sitemap(&file));
         for text in [&found.pages, &found.alternates, &found.sitemaps].into_iter().flatten() {
@@ -240,7 +240,7 @@ proptest! {
     }
 
     #[test]
-    fn a_robots_pattern_matches_as_the_naive_definition_says(
+    fn a_robots_pattern_matches_as_in_the_naive_definition(
         pattern in "/[ab*]{0,7}[$]?",
         path in "/[ab]{0,8}",
     ) {
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn urls_of_any_text_are_vetted(text in ".{0,60}", bytes in any::<[u8; 16]>()) {
+    fn arbitrary_requested_urls_never_panic(text in ".{0,60}", bytes in any::<[u8; 16]>()) {
         if let Ok(url) = vet_url(&text, &PortList::default()) {
             prop_assert_eq!(vet_url(url.as_str(), &PortList::default()), Ok(url.clone()));
         }

@@ -1,4 +1,4 @@
-//! Home pages in archives: from the bytes of a record to the content of the page.
+//! Home pages in archives: from a record's bytes to the page's content.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Makes a record with the given headers, whose lines end with `line_end`.
+/// Creates a record with the given headers. Their lines end with `line_end`.
 fn record(version: &str, fields: &[&str], line_end: &str, block: &[u8]) -> Vec<u8> {
     let mut head = format!("{version}{line_end}WARC-Target-URI: https://a.example/b/{line_end}");
     for field in fields {
@@ -62,7 +62,7 @@ fn rewritten_fields_and_wrong_lengths_change_nothing() {
     }
 }
 
-/// The crawl of August 2018 has an empty line before each body (commoncrawl/nutch 5).
+/// The crawl from August 2018 has an empty line before each body (commoncrawl/nutch 5).
 #[test]
 fn an_extra_line_before_a_body_hides_nothing() {
     let text = format!("\u{feff}{PAGE}");
@@ -77,7 +77,7 @@ fn an_extra_line_before_a_body_hides_nothing() {
     ];
     for (what, coding, body) in bodies {
         let stored = [b"\r\n", body.as_slice()].concat();
-        // With the body's length, without, and with that of another form of the body.
+        // With the body's length, without it, and with a length for another form of the body.
         for length in [format!("Content-Length: {}\r\n", body.len()), String::new(), {
             "Content-Length: 1\r\n".into()
         }] {
@@ -103,13 +103,13 @@ fn codings_that_an_archive_kept_are_removed() {
     assert_is_the_page(&page(both, &chunks(&gzipped)), both);
     assert_is_the_page(&page("Content-Encoding: gzip\r\n", &gzipped), "gzip");
     assert_is_the_page(&page("Transfer-Encoding: chunked\r\n", &chunks(PAGE.as_bytes())), "chunks");
-    // Content-Length is that of the encoded body, or wrong.
+    // Content-Length belongs to the encoded body, or is wrong.
     let both = "Content-Length: 5\r\nContent-Encoding: gzip\r\n";
     assert_is_the_page(&page(both, &gzipped), both);
 }
 
 #[test]
-fn records_of_all_forms_hold_the_same_page() {
+fn records_in_all_forms_contain_the_same_page() {
     let block = http("", PAGE.as_bytes());
     let bare: Vec<u8> = block.iter().copied().filter(|byte| *byte != b'\r').collect();
     for version in ["WARC/1.0", "WARC/1.1", "WARC/0.18"] {
@@ -134,7 +134,7 @@ fn records_of_all_forms_hold_the_same_page() {
 }
 
 #[test]
-fn a_page_cut_by_the_crawler_gives_what_stands_before_the_cut() {
+fn a_page_truncated_by_the_crawler_gives_the_part_before() {
     let truncated = |at: usize| {
         let block = http("", &PAGE.as_bytes()[..at]);
         let fields = ["WARC-Type: response", "WARC-Truncated: length"];
@@ -172,13 +172,13 @@ fn fields_are_bytes_in_order_with_duplicates() {
     assert_eq!(page.title.text, "П");
     assert_eq!(page.charset_source, CharsetSource::Http);
     assert_eq!(page.framing.rule, "x_frame_options_conflict");
-    // Of two types the last valid one counts (Fetch, "extract a MIME type").
+    // If there are two types, the last valid one counts (Fetch, "extract a MIME type").
     let types = "Content-Type: text/plain\r\nContent-Type: text/html;charset=koi8-r\r\n";
     assert_eq!(self::page(types, b"").charset, "koi8-r");
 }
 
 #[test]
-fn records_that_are_no_response_are_skipped_and_counted() {
+fn records_without_a_response_are_skipped_and_counted() {
     let block = http("", PAGE.as_bytes());
     let kinds = ["warcinfo", "request", "metadata", "revisit", "resource", "conversion", "odd"];
     let mut archive = Vec::new();

@@ -1,5 +1,5 @@
-//! Real pages from the test corpus, which is not part of the repository: its folder is
-//! `EVERYTAB_CORPUS`, by default `../shared/corpus` beside the workspace. Without it, each test
+//! Real pages from the test corpus. The repository does not contain it: its directory is
+//! `EVERYTAB_CORPUS`, by default `../shared/corpus` next to the workspace. Without it, each test
 //! prints a line and passes.
 
 use std::{
@@ -12,7 +12,7 @@ use everytab_commoncrawl::warc::{Limits, read_record};
 use everytab_webpage::{Page, TitleState, understand};
 use serde_json::Value;
 
-/// The folder of the corpus, if it is there.
+/// The corpus's directory, if it exists.
 pub(crate) fn corpus() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let folder = std::env::var_os("EVERYTAB_CORPUS").map_or_else(beside, PathBuf::from);
@@ -43,7 +43,7 @@ pub(crate) fn expectations(corpus: &Path, name: &str) -> BTreeMap<String, Value>
 }
 
 #[test]
-fn every_page_of_the_corpus_gives_its_title_charset_and_icon_links() {
+fn every_corpus_page_gives_its_title_charset_and_icon_links() {
     let Some(corpus) = corpus() else { return };
     let mut wrong = Vec::new();
     for (name, page) in &expectations(&corpus, "html_pages.json") {
@@ -78,8 +78,8 @@ fn every_archived_page_gives_its_title_charset_and_icon_links() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Compares a page with the common result of html5lib and lexbor. Both decode a page that declares
-/// no encoding as windows-1252, but this crate detects UTF-8, so then their result for UTF-8
+/// Compares a page with the result on which html5lib and lexbor agree. Both decode a page without a
+/// declared encoding as windows-1252. This crate detects UTF-8, and then their result for UTF-8
 /// counts.
 fn check(name: &str, page: &Value, found: &Page, wrong: &mut Vec<String>) {
     let is_declared = page["encoding_source"] != "default";
@@ -96,8 +96,8 @@ fn check(name: &str, page: &Value, found: &Page, wrong: &mut Vec<String>) {
     check_links(name, page, found, wrong);
 }
 
-/// Compares `rel`, `type` and `sizes` of every icon link, and its resolved URL if the URL of the
-/// page is known.
+/// Compares `rel`, `type` and `sizes` for every icon link, and its resolved URL if the page's URL
+/// is known.
 fn check_links(name: &str, page: &Value, found: &Page, wrong: &mut Vec<String>) {
     let is_icon =
         |token: &str| ["icon", "apple-touch-icon", "apple-touch-icon-precomposed"].contains(&token);

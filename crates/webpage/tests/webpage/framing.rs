@@ -7,11 +7,11 @@ use url::Url;
 
 const TABLE: &str = include_str!("suites/framing.tsv");
 
-/// The body that the oracle serves: policies of `meta` elements have no effect.
+/// The body that the oracle serves: policies in `meta` elements have no effect.
 const BODY: &str = "<!doctype html><meta http-equiv=X-Frame-Options content=DENY>\n\
     <meta http-equiv=Content-Security-Policy content=\"frame-ancestors 'none'\"><title>t</title>";
 
-/// Columns of a row: the result in Chromium, the result here, and the header lines.
+/// Columns in a row: Chromium's result, our result, and the header lines.
 fn rows() -> impl Iterator<Item = [&'static str; 3]> {
     TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -64,7 +64,7 @@ fn word(is_framed: bool) -> &'static str {
 }
 
 #[test]
-fn headers_are_judged_as_the_table_says() {
+fn headers_are_judged_as_in_the_table() {
     let viewer = Url::parse("https://viewer.example").unwrap();
     let mut wrong = Vec::new();
     let mut count = 0;
@@ -72,7 +72,7 @@ fn headers_are_judged_as_the_table_says() {
         count += 1;
         let found = framing(written);
         let named = word(found.frameable(Some(&viewer)));
-        // Only a source that names the viewer can tell it from the sites of others.
+        // Only a source that names the viewer can distinguish it from other sites.
         let unnamed = word(found.frameable(None));
         let is_named = written.to_ascii_lowercase().contains("example");
         if named != here || (!is_named && unnamed != here) {

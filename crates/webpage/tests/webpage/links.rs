@@ -1,6 +1,7 @@
-//! Links are those that a general HTML rewriter finds: on generated tag soup, and on the real pages
-//! of the test corpus, which is not part of the repository: its folder is `EVERYTAB_CORPUS`, by
-//! default `../shared/corpus` beside the workspace. Without it, that test prints a line and passes.
+//! Compares links with those that a general HTML rewriter finds: on generated tag soup, and on real
+//! pages from the test corpus. The repository does not contain this corpus: its directory is
+//! `EVERYTAB_CORPUS`, by default `../shared/corpus` next to the workspace. Without it, this test
+//! prints a line and passes.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +25,8 @@ fn ours(url: &str, html: &str) -> Vec<FoundLink> {
     found.links.into_iter().map(link).collect()
 }
 
-/// Foreign content is not among the pieces, since the rewriter keeps no foreign elements, and
-/// templates are complete, since it ends them with any element around them.
+/// The pieces contain no foreign content, because the rewriter does not keep foreign elements.
+/// Templates are complete, because the rewriter ends them with any element around them.
 const PIECES: [&str; 61] = [
     "<a href=/x>",
     "<A HREF='y z' REL=NoFollow>",
@@ -94,7 +95,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
-    fn soup_has_the_links_that_a_general_rewriter_finds(
+    fn tag_soup_has_the_links_that_a_general_rewriter_finds(
         pieces in vec(proptest::sample::select(PIECES.to_vec()), 0..25),
     ) {
         let html = pieces.concat();
@@ -111,7 +112,7 @@ struct Compared {
 }
 
 impl Compared {
-    /// Compares the links of a page, which both read in UTF-8.
+    /// Compares a page's links. Both readers use UTF-8.
     fn page(&mut self, name: &str, url: &str, body: &[u8]) {
         let charset = understand(url, &[], body).charset;
         let encoding = encoding_rs::Encoding::for_label(charset.as_bytes()).unwrap();
@@ -135,7 +136,7 @@ impl Compared {
 }
 
 #[test]
-fn every_page_of_the_corpus_has_the_links_that_a_general_rewriter_finds() {
+fn every_corpus_page_has_the_links_that_a_general_rewriter_finds() {
     let Some(corpus) = corpus() else { return };
     let mut compared = Compared::default();
     for (name, page) in &expectations(&corpus, "html_pages.json") {

@@ -1,5 +1,5 @@
-//! An independent reader of links: elements by `lol_html`, a general HTML rewriter, and URLs by the
-//! plain steps of the standards.
+//! An independent link reader: elements by `lol_html`, a general HTML rewriter, and URLs by the
+//! standards' plain steps.
 //!
 //! It does not track foreign content as the scanner does: `lol_html` keeps no foreign elements, so
 //! the two may differ on pages with drawings and formulas in which tags are missing.
@@ -21,7 +21,7 @@ const MAX_BYTES: usize = 32 << 20;
 /// A link: the markup that names it, its URL, and whether its `rel` contains `nofollow`.
 pub(crate) type FoundLink = (LinkOrigin, String, bool);
 
-/// Returns the links of a page in UTF-8, all requisites included.
+/// Returns the links on a page in UTF-8, all requisites included.
 pub(crate) fn links(page_url: &str, html: &str) -> Vec<FoundLink> {
     let mut found = read(html, 0);
     found.attributes.sort_by_key(|(at, ..)| *at);
@@ -62,14 +62,14 @@ pub(crate) fn links(page_url: &str, html: &str) -> Vec<FoundLink> {
 struct Elements {
     is_in_template: bool,
     base: Option<String>,
-    /// Position, origin, text of the attribute, nofollow.
+    /// Position, origin, attribute value, nofollow.
     attributes: Vec<(usize, LinkOrigin, String, bool)>,
-    /// The texts of `noscript` elements.
+    /// The content of `noscript` elements.
     noscripts: Vec<Range<usize>>,
     awaits_noscript: bool,
 }
 
-/// Reads a page or the content of a `noscript`, which begins at `offset` in the page.
+/// Reads a page or a `noscript`'s content, which starts at `offset` in the page.
 fn read(html: &str, offset: usize) -> Elements {
     let found = RefCell::new(Elements::default());
     let mut settings = Settings::new()
@@ -237,7 +237,7 @@ fn srcset(input: &str) -> Vec<String> {
     }
 }
 
-/// Returns the target of a refresh that is written as people write it: `5; url=x`.
+/// Returns a refresh's target if it is written in the usual way: `5; url=x`.
 fn refresh(content: &str) -> Option<String> {
     let (seconds, rest) = content.split_once([';', ','])?;
     seconds.trim().parse::<f64>().ok()?;

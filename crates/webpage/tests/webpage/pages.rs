@@ -13,7 +13,7 @@ fn page(html: &str) -> Page {
     understand(URL, &headers, html.as_bytes())
 }
 
-/// Returns the text of the title, `None` if there is no title.
+/// Returns the title's text. `None` without a title.
 fn title(html: &str) -> Option<String> {
     let found = page(html).title;
     (found.state != TitleState::Absent).then_some(found.text)
@@ -107,7 +107,7 @@ fn character_references_are_decoded_once() {
 }
 
 #[test]
-fn a_title_tells_how_it_came_out() {
+fn a_title_reports_its_outcome() {
     let state = |html: &str| page(html).title.state;
     assert_eq!(state("<title>a</title>"), TitleState::Ok);
     assert_eq!(state("<title> </title>"), TitleState::Empty);
@@ -119,7 +119,7 @@ fn a_title_tells_how_it_came_out() {
 }
 
 #[test]
-fn titles_in_any_encoding_come_out_as_text() {
+fn titles_are_decoded_from_any_encoding() {
     let with = |label: &str, encoding: &'static encoding_rs::Encoding, text: &str| {
         let html = format!("<meta charset={label}><title>{text}</title>");
         let found = understand(URL, &[], &encoding.encode(&html).0);
@@ -147,7 +147,7 @@ fn titles_in_any_encoding_come_out_as_text() {
 }
 
 #[test]
-fn a_meta_that_only_the_parser_meets_still_counts() {
+fn a_meta_beyond_the_prescan_still_counts() {
     let read = |start: &str, rest: &[u8]| {
         let body = [start.as_bytes(), " ".repeat(1024).as_bytes(), rest].concat();
         let found = understand(URL, &[], &body);
@@ -177,7 +177,7 @@ fn a_meta_that_only_the_parser_meets_still_counts() {
 }
 
 #[test]
-fn icon_links_are_elements_with_an_icon_token_and_an_address() {
+fn icon_links_are_elements_with_an_icon_token_and_a_url() {
     for (html, expected) in [
         ("<link rel=icon href=a.ico>", Some("https://site.example/folder/a.ico")),
         ("<link rel=icon href=/static/a.ico>", Some("https://site.example/static/a.ico")),
@@ -227,7 +227,7 @@ fn a_link_keeps_what_it_declares() {
 }
 
 #[test]
-fn the_first_base_with_an_href_is_what_links_resolve_against() {
+fn links_resolve_against_the_first_base_with_an_href() {
     let first = |html: &str| hrefs(html).remove(0);
     let link = "<link rel=icon href=a.ico>";
     for (base, expected) in [
@@ -257,7 +257,7 @@ fn a_query_beyond_ascii_is_encoded_in_the_encoding_of_the_page() {
 }
 
 #[test]
-fn candidates_stand_in_canonical_order_each_once() {
+fn candidates_are_in_canonical_order_without_duplicates() {
     let html = "<link rel=apple-touch-icon href=/touch.png>\
                 <link rel=icon type=image/png sizes=32x32 href=/a.png#x>\
                 <link rel=icon href=/a.png>\
@@ -284,7 +284,7 @@ fn candidates_stand_in_canonical_order_each_once() {
 }
 
 #[test]
-fn an_icon_for_dark_pages_is_no_candidate() {
+fn an_icon_for_dark_pages_is_not_a_candidate() {
     let html = "<link rel=icon media='(prefers-color-scheme: light)' href=/light.png>\
                 <link rel=icon href=/any.png media=all>\
                 <link rel=icon media='(prefers-color-scheme: dark)' href=/dark.png>\
@@ -299,7 +299,7 @@ fn an_icon_for_dark_pages_is_no_candidate() {
 }
 
 #[test]
-fn an_empty_data_url_says_that_there_is_no_icon() {
+fn an_empty_data_url_declares_that_there_is_no_icon() {
     for href in ["data:,", "data:;base64,", "data:;base64,=", "data:image/png,", "data:,#x"] {
         let found = page(&format!("<link rel=icon href='{href}'>"));
         assert!(found.no_favicon, "{href}");
@@ -317,7 +317,7 @@ fn an_empty_data_url_says_that_there_is_no_icon() {
 }
 
 #[test]
-fn candidates_are_bounded_and_what_is_left_out_is_counted() {
+fn candidates_are_bounded_and_skipped_ones_counted() {
     let many: String = (0..10_000).map(|n| format!("<link rel=icon href=/{n}>")).collect();
     let found = candidates(&page(&many));
     assert_eq!(found.list.len(), 1 + MAX_DECLARED);
@@ -336,7 +336,7 @@ fn candidates_are_bounded_and_what_is_left_out_is_counted() {
 }
 
 #[test]
-fn a_page_without_an_address_gives_its_title_and_absolute_icons() {
+fn a_page_without_a_url_gives_its_title_and_absolute_icons() {
     let html = b"<title>a</title><link rel=icon href=/a><link rel=icon href=https://b.example/>";
     let found = understand("not a url", &[], html);
     assert_eq!(found.title.text, "a");
@@ -347,14 +347,14 @@ fn a_page_without_an_address_gives_its_title_and_absolute_icons() {
 }
 
 #[test]
-fn the_favicon_of_an_address_with_a_user_and_port_keeps_only_the_port() {
+fn the_favicon_url_keeps_the_port_but_not_the_user() {
     let found = understand("https://u:p@site.example:8443/a/b?c#d", &[], b"");
     assert_eq!(candidates(&found).list[0].url, "https://site.example:8443/favicon.ico");
 }
 
-/// Pages of several MiB that would exhaust the time, memory or stack of a tree builder.
+/// Pages with several MiB that would exhaust a tree builder's time, memory or stack.
 #[test]
-fn hostile_pages_end_with_what_they_have() {
+fn hostile_pages_give_their_readable_parts() {
     let after = "<link rel=icon href=/late>";
     for (what, repeated, count) in [
         ("deep", "<div>", 100_000),

@@ -13,7 +13,7 @@ fn with_content_type(value: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn every_encoding_case_of_html5lib_gives_its_encoding() {
+fn every_html5lib_encoding_case_gives_its_encoding() {
     let cases: Vec<(String, String, String)> =
         serde_json::from_str(include_str!("suites/html5lib_encoding.json")).unwrap();
     assert_eq!(cases.len(), 82);
@@ -30,7 +30,7 @@ fn every_encoding_case_of_html5lib_gives_its_encoding() {
 }
 
 #[test]
-fn every_label_of_the_encoding_standard_gives_its_encoding() {
+fn every_encoding_standard_label_gives_its_encoding() {
     let labels: BTreeMap<String, Vec<String>> =
         serde_json::from_str(include_str!("suites/labels.json")).unwrap();
     let all: Vec<(&str, &str)> = labels
@@ -56,7 +56,7 @@ fn every_label_of_the_encoding_standard_gives_its_encoding() {
 }
 
 #[test]
-fn every_tree_of_html5lib_gives_its_title() {
+fn every_html5lib_tree_gives_its_title() {
     let cases: Vec<(String, String, Option<String>)> =
         serde_json::from_str(include_str!("suites/html5lib_titles.json")).unwrap();
     let with_title = cases.iter().filter(|(_, _, title)| title.is_some()).count();
@@ -95,14 +95,14 @@ fn long(text: &str) -> String {
     whole + rest
 }
 
-/// Returns path and query as written in the URL, which the matcher of Google uses unchanged.
+/// Returns path and query as written in the URL. Google's matcher uses them unchanged.
 fn path_and_query(url: &str) -> &str {
     let after = url.split_once("://").map_or(url, |(_, rest)| rest);
     after.find('/').map_or("", |at| &after[at..])
 }
 
 #[test]
-fn every_case_of_googles_robots_suite_is_decided_alike() {
+fn every_case_in_googles_robots_suite_is_decided_alike() {
     let cases: Vec<RobotsCase> = serde_json::from_str(include_str!("suites/robots.json")).unwrap();
     let mut count = 0;
     let mut wrong = Vec::new();
@@ -119,10 +119,10 @@ fn every_case_of_googles_robots_suite_is_decided_alike() {
     assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The cases of Google's TestGetPathParamsQuery except URLs without a scheme, which cannot occur
-/// here, since a requested path always comes from a parsed URL.
+/// The cases in Google's TestGetPathParamsQuery except URLs without a scheme. These cannot occur
+/// here, because a requested path is always taken from a parsed URL.
 #[test]
-fn the_path_of_a_url_is_what_googles_matcher_would_take() {
+fn the_requested_path_equals_googles() {
     for (url, path) in [
         ("http://www.example.com", "/"),
         ("http://www.example.com/", "/"),

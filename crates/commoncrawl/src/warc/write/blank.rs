@@ -1,9 +1,9 @@
-//! Removes records from a finished archive without moving the others, whose positions are stored
-//! elsewhere: a gzip member is replaced by one of equal length.
+//! Removes records from a finished archive without moving the others, because their positions are
+//! stored elsewhere: a gzip member is replaced with one that has the same length.
 //!
-//! Invariants: the new member has exactly the length of the old one and holds exactly one record,
-//! so that every reader continues at the next one; it contains nothing of the old record except
-//! what the caller keeps.
+//! Invariants: the new member has exactly the old one's length and contains exactly one record, so
+//! that every reader continues at the next one; from the old record, it contains only what the
+//! caller keeps.
 
 use libdeflater::{CompressionLvl, Compressor, crc32};
 
@@ -15,25 +15,25 @@ use crate::warc::Record;
 
 /// A gzip header without name, comment and time (RFC 1952 2.3).
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-/// The flag of a comment, which ends with a zero byte and fills the remaining length.
+/// Flag for a comment. This comment ends with a zero byte and fills the remaining length.
 const HAS_COMMENT: u8 = 0x10;
-/// Maximum bytes of a stored deflate block (RFC 1951 3.2.4), and the bytes of its header.
+/// Maximum bytes in a stored deflate block (RFC 1951 3.2.4), and its header's bytes.
 const MAX_STORED: usize = 65_535;
 const STORED_HEADER: usize = 5;
-/// The checksum and the length at the end of a member.
+/// The checksum and the length at a member's end.
 const GZIP_TRAILER: usize = 8;
-/// The date of a blank record.
+/// The date in a blank record.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
-/// Returns a member of `length` bytes with a `metadata` record that holds only spaces. `None` if no
-/// record is that short.
+/// Returns a member with `length` bytes and a `metadata` record that contains only spaces. `None`
+/// if a record cannot be this short.
 #[must_use]
 pub fn blank_member(length: usize) -> Option<Vec<u8>> {
     let fits = |spaces: usize| stored_length(blank_record(spaces)?.len()).filter(|&n| n <= length);
     if fits(0).is_none() {
         return padded(compressed(&blank_record(0)?)?, length);
     }
-    // The maximum number of spaces that fits; a record of `length` spaces does not.
+    // Find the maximum number of spaces that fit; a record with `length` spaces does not fit.
     let (mut low, mut high) = (0, length);
     while high - low > 1 {
         let middle = low.midpoint(high);
@@ -45,9 +45,9 @@ pub fn blank_member(length: usize) -> Option<Vec<u8>> {
     padded(stored(&blank_record(low)?), length)
 }
 
-/// Returns a member of `length` bytes with the content of `response`, a record of an HTTP response,
-/// but without the response's URL, address and head. `None` if it is another kind of record, or
-/// does not fit.
+/// Returns a member with `length` bytes and the content of `response`, an HTTP response record, but
+/// without the response's URL, address and head. `None` if this is another kind of record, or does
+/// not fit.
 #[must_use]
 pub fn anonymous_member(response: &Record, length: usize) -> Option<Vec<u8>> {
     let body = response.http_response().ok()?.body;
@@ -55,7 +55,7 @@ pub fn anonymous_member(response: &Record, length: usize) -> Option<Vec<u8>> {
     resource_member(&uri, &response.date()?, "application/octet-stream", &body, length)
 }
 
-/// Returns a member of `length` bytes with a `resource` record. `None` if it does not fit.
+/// Returns a member with `length` bytes and a `resource` record. `None` if this does not fit.
 #[must_use]
 pub fn resource_member(
     target_uri: &str,
@@ -94,7 +94,7 @@ fn compressed(record: &[u8]) -> Option<Vec<u8>> {
     Some(member)
 }
 
-/// Returns the length of a member with this many uncompressed bytes.
+/// Returns how long a member with this many uncompressed bytes is.
 fn stored_length(bytes: usize) -> Option<usize> {
     let blocks = bytes.div_ceil(MAX_STORED).checked_mul(STORED_HEADER)?;
     bytes.checked_add(blocks)?.checked_add(GZIP_HEADER.len() + GZIP_TRAILER)
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_records_stay_where_they_are_and_a_shared_content_loses_its_url() {
+    fn other_records_keep_their_position_and_shared_content_loses_its_url() {
         let info = ArchiveInfo { file_name: "a", date_micros: 0, fields: &[] };
         let mut writer = ArchiveWriter::new(Vec::new(), &info).unwrap();
         let bodies = [vec![7; 90_000], b"icon".to_vec(), b"other".to_vec()];

@@ -1,23 +1,23 @@
-//! The blocks of named values (`application/warc-fields`) that a crawl writes: about itself in
+//! The blocks with named values (`application/warc-fields`) that a crawl writes: about itself in
 //! `warcinfo`, and about one fetch in `metadata`.
 //!
-//! Names are those of WARC 1.1 if it defines one (6.1, 6.6), else those of Common Crawl's archives.
-//! Does not depend on records.
+//! If WARC 1.1 defines a name (6.1, 6.6), we use it, otherwise the name in Common Crawl's archives.
+//! This does not depend on records.
 
 use super::fields::{Fields, WriteError};
 
-/// A crawl's description of itself at the start of each archive.
+/// A crawl's description of itself. Each archive starts with this.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CrawlInfo<'a> {
     /// Program and version, such as `everytab-worker/0.1.0`.
     pub software: &'a str,
-    /// The operator of the crawl, with a contact.
+    /// The crawl's operator, with a contact.
     pub operator: &'a str,
-    /// The `User-Agent` of the requests.
+    /// The `User-Agent` in requests.
     pub user_agent: &'a str,
     /// How robots.txt is treated, such as `obey`.
     pub robots: &'a str,
-    /// Name of the crawl.
+    /// The crawl's name.
     pub crawl: &'a str,
 }
 
@@ -45,24 +45,24 @@ impl<'a> CrawlInfo<'a> {
 /// written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FetchFacts<'a> {
-    /// Time from the request to the end of the response, in milliseconds.
+    /// Time from the request to the response's end, in milliseconds.
     pub fetch_time_ms: Option<u64>,
     /// The host's delay before the request, in milliseconds.
     pub delay_ms: Option<u64>,
-    /// Number of links from a seed to the URL.
+    /// Links from a seed to the URL.
     pub depth: Option<u16>,
     /// URL of the page, or of the redirect, on which the URL was first found.
     pub via: Option<&'a str>,
     /// Why the server's certificate is invalid, in one word.
     pub certificate: Option<&'a str>,
-    /// Encoding of the text, as named by the Encoding Standard.
+    /// Character encoding, as named by the Encoding Standard.
     pub charset: Option<&'a str>,
-    /// Language of the text by ISO 639-3.
+    /// The content's language by ISO 639-3.
     pub language: Option<&'a str>,
 }
 
 impl FetchFacts<'_> {
-    /// Returns the block of the `metadata` record.
+    /// Returns the `metadata` record's block.
     pub(super) fn block(&self) -> Result<Vec<u8>, WriteError> {
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         let text = |value: Option<&str>| value.map(str::to_owned);
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_known_is_written_and_no_value_breaks_its_line() {
+    fn unknown_values_are_omitted_and_values_cannot_break_their_line() {
         let facts = FetchFacts {
             fetch_time_ms: Some(12),
             depth: Some(0),

@@ -1,4 +1,4 @@
-//! Builds the header of a record.
+//! Builds a record's header.
 //!
 //! Invariant: no accepted value can end its line.
 
@@ -11,18 +11,18 @@ pub enum WriteError {
     #[error("cannot write the archive: {0}")]
     Output(#[from] std::io::Error),
     /// A value contains a control character, or a name is invalid.
-    #[error("{name} cannot stand in a WARC header: {value:?}")]
+    #[error("invalid {name} for a WARC header: {value:?}")]
     Field {
-        /// Name of the header.
+        /// Header name.
         name: String,
         /// The first 80 characters of its value.
         value: String,
     },
-    /// The head of a response does not start with `HTTP/`, that of a request not with a request
-    /// line, or one does not end with an empty line.
-    #[error("the HTTP head is not a whole head")]
+    /// A response's head does not start with `HTTP/`, a request's head does not start with a
+    /// request line, or one does not end with an empty line.
+    #[error("the HTTP head is malformed")]
     HttpHead,
-    /// The compressor failed. This does not happen with a buffer that is large enough.
+    /// The compressor failed. This does not happen if the buffer is large enough.
     #[error("the record cannot be compressed")]
     Compress,
 }

@@ -1,17 +1,16 @@
-//! Builds the head of a stored response, so that it describes the decoded body that is stored with
-//! it.
+//! Builds a stored response's head, so that it describes the decoded body that is stored with it.
 //!
-//! As in archives of Common Crawl, the names `Content-Encoding`, `Transfer-Encoding` and a
-//! `Content-Length` that no longer applies are prefixed with `X-Crawler-`, and the length of the
-//! stored body is added.
+//! As in Common Crawl's archives, the names `Content-Encoding`, `Transfer-Encoding` and a
+//! `Content-Length` that no longer applies are prefixed with `X-Crawler-`, and the stored body's
+//! length is added.
 
 use super::WriteError;
 use crate::warc::{headers::Headers, http::split_head};
 
-/// Builds the head of a response whose decoded body has `body_length` bytes.
+/// Builds the head for a response whose decoded body has `body_length` bytes.
 ///
-/// No name or value can break the head: names that are not tokens (RFC 9110 5.6.2) are omitted, and
-/// control characters in values and in `reason` become spaces.
+/// Names and values cannot break the head: names that are not tokens (RFC 9110 5.6.2) are omitted,
+/// and control characters in values and in `reason` become spaces.
 pub fn http_head<'a>(
     status: u16,
     reason: &str,
@@ -25,8 +24,9 @@ pub fn http_head<'a>(
     head
 }
 
-/// Rewrites a head as received (status line, headers, perhaps an empty line) for a decoded body of
-/// `body_length` bytes. Names and values stay unchanged, except that folded lines are joined.
+/// Rewrites a head as received (status line, headers, perhaps an empty line) for a decoded body
+/// with `body_length` bytes. Names and values remain unchanged, except that folded lines are
+/// joined.
 pub fn stored_head(raw: &[u8], body_length: u64) -> Vec<u8> {
     let (head, _) = split_head(raw);
     let line_end = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn codings_that_are_gone_are_kept_under_another_name() {
+    fn removed_codings_are_kept_under_another_name() {
         let headers: [(&[u8], &[u8]); 4] = [
             (b"content-type", b"image/png"),
             (b"Content-Encoding", b"gzip"),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_from_the_wire_is_rewritten() {
+    fn a_received_head_is_rewritten() {
         let raw = b"HTTP/1.0 200 OK\nSet-Cookie: a\nset-cookie: b\nX: 1\n  2\n\nbody";
         assert_eq!(
             text(stored_head(raw, 4)),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_of_a_request_has_a_line_of_three_words_and_no_body() {
+    fn a_request_head_has_a_request_line_and_no_body() {
         assert!(check_request(b"GET /a?b HTTP/1.1\r\nHost: a.example\r\n\r\n").is_ok());
         assert!(check_request(b"GET / HTTP/2\r\n\r\n").is_ok());
         for wrong in [

@@ -1,16 +1,16 @@
-//! Computes digests and record ids only from the content of records, so that two archives of the
+//! Computes digests and record ids only from the records' content, so that two archives with the
 //! same responses are identical.
 
 use sha2::{Digest, Sha256};
 
-/// Returns the digest of the concatenated parts in the form of WARC: `sha256:` and 64 hexadecimal
-/// digits in lower case.
+/// Returns a SHA-256 digest over the concatenated parts in WARC's form: `sha256:` and 64
+/// hexadecimal digits in lower case.
 pub fn sha256_digest(parts: &[&[u8]]) -> String {
     format!("sha256:{}", hex::encode(sha256(parts)))
 }
 
-/// Returns a record id that depends only on the arguments: `urn:uuid:` and a UUID of version 8 (RFC
-/// 9562 5.8), whose bits are the SHA-256 digest of type, URI, date and payload digest.
+/// Returns a record id that depends only on the arguments: `urn:uuid:` and a version 8 UUID (RFC
+/// 9562 5.8) whose bits are a SHA-256 digest over type, URI, date and payload digest.
 pub fn record_id(kind: &str, target_uri: &str, date_micros: i64, payload_digest: &str) -> String {
     let date = date_micros.to_be_bytes();
     let parts = [kind.as_bytes(), target_uri.as_bytes(), &date, payload_digest.as_bytes()];
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_a_uuid_of_version_8_and_every_fact_changes_it() {
+    fn an_id_is_a_version_8_uuid_that_depends_on_every_argument() {
         let id = record_id("response", "https://a.example/", 5, "sha256:00");
         assert_eq!(id, record_id("response", "https://a.example/", 5, "sha256:00"));
         assert_eq!(id.len(), "urn:uuid:".len() + 36);

@@ -1,10 +1,10 @@
-//! The usual Huffman codes (ITU-T T.81, K.3): each has the number of codes of each length, and the
+//! The usual Huffman codes (ITU-T T.81, K.3): for each length how many codes have it, then the
 //! symbols.
 
-/// A code as in a segment of codes (DHT).
+/// A code as in a segment with codes (DHT).
 type Code = ([u8; 16], &'static [u8]);
 
-/// The codes of luma and of chroma, each for the first coefficient and for the others.
+/// The codes for luma and for chroma, each for the first coefficient and for the others.
 pub(super) const ALL: [(Code, Code); 2] = [(DC_LUMA, AC_LUMA), (DC_CHROMA, AC_CHROMA)];
 
 const DC_LUMA: Code = (

@@ -1,8 +1,8 @@
-//! Reads the segments in front of and between the scans of a JPEG: tables, the frame header, scan
-//! headers, and the application data that decide colours and orientation.
+//! Reads a JPEG's segments before and between the scans: tables, the frame header, scan headers,
+//! and the application data that decide colours and orientation.
 //!
-//! Source: ITU-T T.81, annex B. What the standard leaves open follows libjpeg, because browsers use
-//! it. Does not depend on pixels or the data of scans.
+//! Source: ITU-T T.81, annex B. If the standard leaves something open, we follow libjpeg, because
+//! browsers use it. This does not depend on pixels or the data in scans.
 
 use super::{
     default_codes,
@@ -29,12 +29,12 @@ pub(super) const ORDER: [u8; 64 + 16] = {
     }
     order
 };
-/// Maximum number of blocks in a unit of an interleaved scan (T.81, B.2.3).
+/// Maximum blocks per unit in an interleaved scan (T.81, B.2.3).
 const MAX_UNIT_BLOCKS: usize = 10;
 /// Maximum sampling factor (T.81, B.2.2).
 const MAX_SAMPLING: usize = 4;
 
-/// The meaning of the components.
+/// The components' meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ComponentColours {
     Grey,
@@ -46,13 +46,13 @@ pub(super) enum ComponentColours {
     Ycck,
 }
 
-/// One component of the picture.
+/// One component, such as luma or chroma.
 #[derive(Debug, Clone)]
 pub(super) struct Component {
     id: u8,
     /// Horizontal and vertical sampling factors, 1..=4.
     pub(super) sampling: (usize, usize),
-    /// Number of the quantisation table.
+    /// Quantisation table number.
     quantisation: usize,
     /// The quantisation table at the component's first scan, in natural order. `None` before it.
     pub(super) quantisers: Option<[u16; 64]>,
@@ -62,7 +62,7 @@ pub(super) struct Component {
     pub(super) blocks: (usize, usize),
     /// Blocks per row and per column with those that fill the last units.
     pub(super) padded: (usize, usize),
-    /// Numbers of the Huffman tables of the current scan.
+    /// Huffman table numbers in the current scan.
     pub(super) tables: (usize, usize),
 }
 
@@ -83,13 +83,13 @@ pub(super) struct Frame {
 /// A scan header (SOS).
 #[derive(Debug, Clone)]
 pub(super) struct ScanHeader {
-    /// Indices of the scan's components.
+    /// Indices for the scan's components.
     pub(super) components: Vec<usize>,
-    /// First and last coefficient in the order of the file, of a progressive scan.
+    /// First and last coefficient in the file's order. Only progressive scans use this.
     pub(super) band: (usize, usize),
-    /// True if earlier scans gave higher bits of these coefficients.
+    /// True if earlier scans gave these coefficients' higher bits.
     pub(super) refines: bool,
-    /// Number of lower bits that later scans give.
+    /// Lower bits that later scans give.
     pub(super) shift: u32,
 }
 
@@ -109,12 +109,12 @@ pub(super) struct Segments<'a> {
     pub(super) dc: [Option<Option<Huffman>>; 4],
     /// Huffman tables for the other coefficients, likewise.
     pub(super) ac: [Option<Option<Huffman>>; 4],
-    /// Number of units between restart markers, 0 if there are none.
+    /// Units between restart markers, 0 if there are none.
     pub(super) restart_interval: usize,
     has_jfif: bool,
     /// Colour transformation that an Adobe segment declares.
     adobe: Option<u8>,
-    /// The first EXIF data before the first scan, which start with a TIFF header.
+    /// The first EXIF data before the first scan. They start with a TIFF header.
     pub(super) exif: Option<&'a [u8]>,
     has_scan: bool,
 }
@@ -166,7 +166,7 @@ impl<'a> Segments<'a> {
                 self.restart_interval = usize::from(interval);
             }
             0xE0..=0xEF => self.read_application(marker, input.segment()?),
-            // Arithmetic conditioning, number of lines, comment.
+            // Arithmetic conditioning, line count, comment.
             0xCC | 0xDC | 0xFE => {
                 input.segment()?;
             }
@@ -228,7 +228,7 @@ impl<'a> Segments<'a> {
             let symbols = input.take(count)?;
             left -= count;
             let tables = if head & 0x10 == 0 { &mut self.dc } else { &mut self.ac };
-            // A bad code is a fault only of the scan that uses it.
+            // A bad code is only a fault in the scan that uses it.
             *tables.get_mut(usize::from(head & !0x10)).ok_or(fault)? =
                 Some(Huffman::new(counts, symbols));
         }
@@ -300,7 +300,7 @@ impl<'a> Segments<'a> {
         let &[first, last, bits] = input.take(3)? else { return Err(fault) };
         let mut components: Vec<usize> = Vec::new();
         for selected in selected {
-            // Of equal names each is taken once, in their order.
+            // If components share a name, take each of them once, in order.
             let found = (components.len()..frame.components.len())
                 .find(|&index| frame.components[index].id == selected[0])
                 .ok_or(fault)?;
@@ -333,7 +333,7 @@ impl<'a> Segments<'a> {
             return Err(Stop::Fault("bad progression"));
         }
         if !frame.progressive && !self.has_scan {
-            // A frame of a film (Motion JPEG) leaves out the usual tables.
+            // A frame in a film (Motion JPEG) omits the usual tables.
             for (table, (dc, ac)) in default_codes::ALL.iter().enumerate() {
                 self.dc[table].get_or_insert_with(|| Huffman::new(&dc.0, dc.1));
                 self.ac[table].get_or_insert_with(|| Huffman::new(&ac.0, ac.1));
@@ -343,7 +343,7 @@ impl<'a> Segments<'a> {
         Ok(ScanHeader { components, band, refines, shift: u32::from(low) })
     }
 
-    /// Returns the meaning of the components.
+    /// Returns the components' meaning.
     pub(super) fn colours(&self, frame: &Frame) -> ComponentColours {
         let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
         match (ids.len(), self.adobe) {

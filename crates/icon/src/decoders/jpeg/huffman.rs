@@ -1,32 +1,32 @@
-//! Huffman codes and the bits of a scan (ITU-T T.81, annexes C and F), as libjpeg reads them: a bad
+//! Huffman codes, and a scan's bits (ITU-T T.81, annexes C and F), as libjpeg reads them: a bad
 //! code is a zero, and so is every bit after a marker.
 
 use super::input::{Input, Stop};
 
-/// Length of the codes that are looked up in one step.
+/// Length up to which codes are looked up in one step.
 const LOOKUP_BITS: u32 = 8;
-/// Number of bits up to which the buffer is filled.
+/// Bits up to which the buffer is filled.
 const FULL_BITS: u32 = 57;
-/// Maximum length of a code.
+/// Maximum code length.
 const MAX_BITS: usize = 16;
 
 /// A Huffman code, prepared for decoding.
 #[derive(Debug, Clone)]
 pub(super) struct Huffman {
-    /// For each `LOOKUP_BITS` bits the length of the code that they start with, and its symbol. The
-    /// length is 0 if the code is longer.
+    /// For each sequence of `LOOKUP_BITS` bits, the length of the code at its start, and the
+    /// symbol. The length is 0 if the code is longer.
     lookup: [(u8, u8); 1 << LOOKUP_BITS],
-    /// The last code of each length, -1 if there is none. The entry after the last length is above
+    /// The last code for each length, -1 if there is none. The entry after the last length is above
     /// every code.
     last: [i32; MAX_BITS + 2],
-    /// What to add to a code of each length for the position of its symbol.
+    /// For each length, the number to add to a code to get its symbol's position.
     offset: [i32; MAX_BITS + 1],
     symbols: [u8; 256],
 }
 
 impl Huffman {
-    /// Creates the code that has `counts[i]` codes of `i + 1` bits. Returns `None` if there are
-    /// more than that length allows.
+    /// Creates a table with `counts[i]` codes for each length `i + 1`. `None` if there are more
+    /// codes than a length allows.
     pub(super) fn new(counts: &[u8; MAX_BITS], symbols: &[u8]) -> Option<Self> {
         let mut table = Self {
             lookup: [(0, 0); 1 << LOOKUP_BITS],
@@ -47,7 +47,7 @@ impl Huffman {
                 }
                 code += 1;
             }
-            // No code consists of ones only.
+            // A code never consists only of ones.
             if count > 0 {
                 table.last[length] = code - 1;
                 if code >= 1 << length {
@@ -67,20 +67,20 @@ impl Huffman {
     }
 }
 
-/// The bits of a scan.
+/// A scan's bits.
 #[derive(Debug)]
 pub(super) struct ScanBits<'s, 'a> {
     pub(super) input: &'s mut Input<'a>,
     /// The lowest `left` bits are the next ones.
     buffer: u64,
     left: u32,
-    /// True if a marker came too early and zeros were read instead of data. Blocks are then left as
-    /// they are until the next restart marker.
+    /// True if a marker appeared too early and zeros were read instead of data. Blocks then remain
+    /// unchanged until the next restart marker.
     pub(super) starved: bool,
 }
 
 impl<'s, 'a> ScanBits<'s, 'a> {
-    /// Creates a reader of the scan that starts at `input`.
+    /// Creates a reader for the scan that starts at `input`.
     pub(super) fn new(input: &'s mut Input<'a>) -> Self {
         Self { input, buffer: 0, left: 0, starved: false }
     }
@@ -144,7 +144,7 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok((self.buffer >> self.left) as i32 & ((1 << count) - 1))
     }
 
-    /// Reads a number of `count` bits. It is positive if its first bit is 1 (T.81, F.2.2.1).
+    /// Reads a number with `count` bits. It is positive if its first bit is 1 (T.81, F.2.2.1).
     #[inline]
     pub(super) fn signed(&mut self, count: u32) -> Result<i32, Stop> {
         let number = self.take(count)?;
@@ -170,7 +170,7 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok(symbol)
     }
 
-    /// Reads a code of at least `length` bits.
+    /// Reads a code with at least `length` bits.
     #[inline(never)]
     fn long_symbol(&mut self, table: &Huffman, length: u32) -> Result<u8, Stop> {
         let mut code = self.take(length)?;

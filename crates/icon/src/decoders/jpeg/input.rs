@@ -1,4 +1,4 @@
-//! Reads the bytes and markers of a JPEG, as libjpeg does (ITU-T T.81, annex B).
+//! Reads a JPEG's bytes and markers, as libjpeg does (ITU-T T.81, annex B).
 
 /// The reason why decoding stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +23,9 @@ impl From<Stop> for String {
 #[derive(Debug)]
 pub(super) struct Input<'a> {
     rest: &'a [u8],
-    /// The marker that was found and not yet handled. The data of a scan end in front of it.
+    /// The marker that was found and not yet handled. A scan's data end before this marker.
     pub(super) marker: Option<u8>,
-    /// True if a marker came too early in a scan, so that data are missing.
+    /// True if a marker appeared too early in a scan, so that data are missing.
     pub(super) starved: bool,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Input<'a> {
         Self { rest: bytes, marker: None, starved: false }
     }
 
-    /// Returns the bytes that were not yet read.
+    /// Returns the bytes that have not been read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -52,7 +52,7 @@ impl<'a> Input<'a> {
         Ok(byte)
     }
 
-    /// Skips bytes up to the next marker and returns it. Stuffed bytes of a scan are not markers.
+    /// Skips bytes up to the next marker and returns it. A scan's stuffed bytes are not markers.
     pub(super) fn next_marker(&mut self) -> Result<u8, Stop> {
         loop {
             while self.byte()? != 0xFF {}
@@ -74,10 +74,10 @@ impl<'a> Input<'a> {
         Ok(taken)
     }
 
-    /// Reads the length of a segment's contents.
+    /// Reads how long a segment's contents are.
     pub(super) fn length(&mut self) -> Result<usize, Stop> {
         let length = usize::from(u16::from_be_bytes([self.byte()?, self.byte()?]));
-        // It includes its own two bytes.
+        // The length includes its own two bytes.
         length.checked_sub(2).ok_or(Stop::Fault("bad segment length"))
     }
 
@@ -90,8 +90,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Handles the restart marker `expected`, 0..=7, at the end of an interval. If another marker
-    /// is there, it stays for later or is skipped, as `jpeg_resync_to_restart` of libjpeg decides.
+    /// Handles the restart marker `expected`, 0..=7, after an interval. If there is another marker,
+    /// it is kept for later or skipped, as libjpeg's `jpeg_resync_to_restart` decides.
     pub(super) fn restart(&mut self, expected: u8) -> Result<(), Stop> {
         loop {
             let marker = match self.marker {

@@ -1,4 +1,4 @@
-//! Decodes the scans of a JPEG to planes, and as much of a file that ends early as browsers show.
+//! Decodes a JPEG's scans to planes. If a file ends early, this returns as much as browsers show.
 
 use super::{
     frame::{Component, Frame, ScanHeader, Segments},
@@ -11,20 +11,20 @@ use super::{
 
 /// A decoded picture.
 pub(super) struct ShownPicture<'a> {
-    /// The first rows as RGBA. The others did not come.
+    /// The first rows as RGBA. The others are missing.
     pub(super) rgba: Vec<u8>,
-    /// The EXIF data, which start with a TIFF header.
+    /// The EXIF data. They start with a TIFF header.
     pub(super) exif: Option<&'a [u8]>,
 }
 
-/// Returns width and height from the frame header. `None` if there is none that is supported.
+/// Returns width and height from the frame header. `None` if there is no supported one.
 pub(super) fn sides(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut segments = Segments::default();
     segments.read_to_frame(&mut Input::new(bytes.get(2..)?)).ok()?;
     segments.frame.map(|frame| frame.sides)
 }
 
-/// Decodes a picture of at most `most_scans` scans.
+/// Decodes a picture with at most `most_scans` scans.
 pub(super) fn decode(bytes: &[u8], most_scans: usize) -> Result<ShownPicture<'_>, String> {
     let mut input = Input::new(bytes.get(2..).unwrap_or_default());
     let mut segments = Segments::default();
@@ -60,7 +60,7 @@ pub(super) fn decode(bytes: &[u8], most_scans: usize) -> Result<ShownPicture<'_>
     Ok(ShownPicture { rgba, exif: segments.exif })
 }
 
-/// Creates a grey plane for each component. Blocks that do not come stay so.
+/// Creates a grey plane for each component. Blocks that are missing remain grey.
 fn grey_planes(frame: &Frame) -> Vec<Plane> {
     let plane = |component: &Component| {
         let stride = component.padded.0 * 8;
@@ -69,7 +69,7 @@ fn grey_planes(frame: &Frame) -> Vec<Plane> {
     frame.components.iter().map(plane).collect()
 }
 
-/// A picture whose only scan has all data, so that each block is transformed at once.
+/// A picture whose only scan has all data, so that each block is transformed immediately.
 struct OnePass {
     planes: Vec<Plane>,
     quantisers: Vec<[u16; 64]>,
@@ -107,12 +107,12 @@ impl BlockTarget for OnePass {
     }
 }
 
-/// The coefficients of a picture of several scans.
+/// The coefficients in a picture with several scans.
 struct Coefficients {
-    /// The blocks of each component, and their number per row.
+    /// Each component's blocks, and their number per row.
     components: Vec<(Vec<BlockCoefficients>, usize)>,
     unit_rows: usize,
-    /// The last row of units that the data of the scan reached.
+    /// The last unit row that the scan's data reached.
     reached: usize,
     accuracy: Accuracy,
 }
@@ -148,7 +148,7 @@ impl Coefficients {
         }
     }
 
-    /// Reads the `first` scan and all others. Returns the number of rows of units that are shown.
+    /// Reads the `first` scan and all others. Returns how many unit rows are shown.
     fn read<'a>(
         &mut self,
         segments: &mut Segments<'a>,
@@ -160,7 +160,7 @@ impl Coefficients {
         let (progressive, all) = (frame.progressive, frame.units.1);
         let mut without_dc: Vec<usize> = (0..frame.components.len()).collect();
         let mut scan = first;
-        // Number of scans from the first one at which no component lacks a DC scan.
+        // Counts the scans from the first one at which every component has a DC scan.
         let mut complete_scans = 0;
         for _ in 0..most_scans {
             if scan.band.0 == 0 {
@@ -176,13 +176,14 @@ impl Coefficients {
             match next {
                 Ok(Some(next)) => scan = next,
                 Ok(None) => return Ok(all),
-                // Chromium shows a sequential picture of several scans only if all data came.
+                // Chromium shows a sequential picture with several scans only if all data were
+                // received.
                 Err(stop) if !progressive || complete_scans == 0 => return Err(stop),
-                // To it, a fault after missing data is the end of the file.
+                // Chromium treats a fault after missing data as the end of the file.
                 Err(stop @ Stop::Fault(_)) if !input.starved => return Err(stop),
                 Err(_) if complete_scans > 1 => return Ok(all),
-                // It smooths a picture that has DC coefficients only. For that libjpeg needs two
-                // more rows of units.
+                // Chromium smooths a picture that has only DC coefficients. libjpeg needs two more
+                // unit rows for this.
                 Err(_) if scan.band.0 == 0 => return Ok(self.unit_rows.saturating_sub(2)),
                 Err(_) => return Ok(self.unit_rows),
             }

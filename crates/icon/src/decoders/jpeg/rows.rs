@@ -1,11 +1,11 @@
-//! Scales the components of a picture to its sides and converts them to RGBA, with the integers of
-//! libjpeg (`jdsample.c`, "fancy upsampling", and `jdcolor.c`).
+//! Scales a picture's components to its sides and converts them to RGBA, in libjpeg's integer
+//! arithmetic (`jdsample.c`, "fancy upsampling", and `jdcolor.c`).
 
 use multiversion::multiversion;
 
 use super::frame::{Component, ComponentColours, Frame};
 
-/// The samples of a component.
+/// A component's samples.
 #[derive(Debug)]
 pub(super) struct Plane {
     pub(super) samples: Vec<u8>,
@@ -31,7 +31,7 @@ pub(crate) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
 enum Scaling {
     /// Repeats each sample so many times across and down.
     Repeat(usize, usize),
-    /// Doubles the width. Each pixel is a mean of the two nearest samples, 3 to 1.
+    /// Doubles the width. Each pixel is a mean over the two nearest samples, weighted 3 to 1.
     Wider,
     /// Doubles the height, likewise.
     Higher,
@@ -40,8 +40,7 @@ enum Scaling {
 }
 
 impl Scaling {
-    /// Returns the scaling of a component. `None` if its width or height is not a divisor of the
-    /// picture's.
+    /// Returns a component's scaling. `None` if its width or height does not divide the picture's.
     fn of(component: &Component, frame: &Frame) -> Option<Self> {
         let (across, down) = component.sampling;
         let (most_across, most_down) = frame.sampling;
@@ -57,8 +56,8 @@ impl Scaling {
     }
 }
 
-/// Returns true if rows of the picture depend on samples of the next row of units. `None` if a
-/// component cannot be scaled.
+/// Returns true if picture rows depend on samples in the next unit row. `None` if a component
+/// cannot be scaled.
 pub(super) fn reach_over(frame: &Frame) -> Option<bool> {
     let mut reach = false;
     for component in &frame.components {
@@ -92,7 +91,7 @@ pub(super) fn rgba(
     Some(rgba)
 }
 
-/// Writes row `y` of the picture to `output`, which gets at least the picture's width.
+/// Writes the picture's row `y` to `output`, which has at least the picture's width.
 fn scale_row(
     plane: &Plane,
     component: &Component,
@@ -102,7 +101,7 @@ fn scale_row(
 ) {
     let (width, height) = component.samples;
     let row = |y: usize| &plane.samples[y.min(height - 1) * plane.stride..][..width];
-    // The row next to row `y / 2` that is nearer to row `y` of the picture.
+    // The row next to row `y / 2` that is nearer to the picture's row `y`.
     let is_upper = y.is_multiple_of(2);
     let neighbour = if is_upper { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
     output.clear();
@@ -146,7 +145,8 @@ fn scale_row(
     }
 }
 
-/// Returns the mean of a near and a far value, 3 to 1, divided by 2 to the `shift` minus 2.
+/// Returns the mean between a near and a far value, weighted 3 to 1, divided by 2 to the `shift`
+/// minus 2.
 fn mean(near: u32, far: u32, bias: u32, shift: u32) -> u8 {
     ((near * 3 + far + bias) >> shift) as u8
 }

@@ -1,4 +1,4 @@
-//! Decodes the data of scans to coefficients (ITU-T T.81, annexes F and G). Damaged data give the
+//! Decodes scan data to coefficients (ITU-T T.81, annexes F and G). Damaged data give the
 //! coefficients that libjpeg reads from them.
 
 use super::{
@@ -7,24 +7,24 @@ use super::{
     input::{Input, Stop},
 };
 
-/// The coefficients of a block in natural order.
+/// A block's coefficients in natural order.
 pub(super) type BlockCoefficients = [i16; 64];
 
-/// The state of a scan between restart markers.
+/// A scan's state between restart markers.
 struct Decoder<'s, 'a> {
     bits: ScanBits<'s, 'a>,
-    /// The last DC coefficient of each component of the scan.
+    /// The last DC coefficient for each component in the scan.
     last: [i32; 4],
-    /// Number of further blocks that have no more coefficients in this band.
+    /// Further blocks that have no more coefficients in this band.
     empty_blocks: i32,
     interval: usize,
     /// Units until the next restart marker.
     until_restart: usize,
-    /// Number of the next restart marker, 0..=7.
+    /// The next restart marker, 0..=7.
     next_restart: u8,
 }
 
-/// The coding of a component in a scan.
+/// How a component is coded in a scan.
 #[derive(Clone, Copy)]
 enum Coding<'t> {
     Sequential { dc: &'t Huffman, ac: &'t Huffman },
@@ -36,19 +36,19 @@ enum Coding<'t> {
 
 /// The picture that scans write to.
 pub(super) trait BlockTarget {
-    /// Returns the coefficients of a block of a component, at a column and row of blocks.
+    /// Returns a block's coefficients in a component, by its block column and row.
     fn block(&mut self, component: usize, column: usize, row: usize) -> &mut BlockCoefficients;
     /// Is called after the block that [`BlockTarget::block`] returned last was read.
     fn finish_block(&mut self, component: usize, column: usize, row: usize);
-    /// Is called before each unit that the data may still give, with its row of units of the frame.
+    /// Called before each unit that the data may still give, with the frame's unit row.
     fn reach(&mut self, unit_row: usize);
-    /// Is called after each complete row of units of the frame.
+    /// Called after each complete unit row in the frame.
     fn finish_row(&mut self);
 }
 
 /// Decodes a scan into `target`.
 ///
-/// Blocks that the data do not reach, because a marker comes too early, are left as they are.
+/// If a marker appears too early, the blocks that the data do not reach remain unchanged.
 pub(super) fn read(
     segments: &Segments<'_>,
     scan: &ScanHeader,
@@ -118,7 +118,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Returns the coding of a component, and an error if its tables are missing.
+/// Returns a component's coding, and an error if its tables are missing.
 fn coding<'t>(
     segments: &'t Segments<'_>,
     frame: &Frame,
@@ -147,17 +147,17 @@ fn found(tables: &[Option<Option<Huffman>>; 4], number: usize) -> Result<&Huffma
     table.as_ref().ok_or(Stop::Fault("bad Huffman table"))
 }
 
-/// What the data of a scan have of a unit.
+/// How much data a scan has for a unit.
 enum Unit {
     Read,
     /// Nothing up to the next restart marker.
     Missing,
-    /// Nothing, nor of a later one.
+    /// Nothing, neither for this unit nor for later ones.
     End,
 }
 
 impl Decoder<'_, '_> {
-    /// Reads the restart marker in front of a unit if there should be one.
+    /// Reads the restart marker before a unit if there should be one.
     fn start_unit(&mut self) -> Result<Unit, Stop> {
         if self.interval > 0 {
             if self.until_restart == 0 {
@@ -176,7 +176,7 @@ impl Decoder<'_, '_> {
         })
     }
 
-    /// Reads a block of the component at `slot` of the scan.
+    /// Reads a block for the component at `slot` in the scan.
     #[inline]
     fn block(
         &mut self,
@@ -203,7 +203,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Reads a DC coefficient, which is stored as the difference from the last one.
+    /// Reads a DC coefficient, stored as its difference from the last one.
     #[inline]
     fn dc(&mut self, dc: &Huffman, slot: usize) -> Result<i32, Stop> {
         let size = self.bits.symbol(dc)?;
@@ -239,7 +239,7 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    /// Reads the number of blocks that have no more coefficients, 2 to the `exponent` or more.
+    /// Reads how many blocks have no more coefficients: 2 to the `exponent` or more.
     fn read_empty_blocks(&mut self, exponent: u8) -> Result<(), Stop> {
         self.empty_blocks = 1 << exponent;
         if exponent > 0 {
@@ -279,11 +279,11 @@ impl Decoder<'_, '_> {
         scan: &ScanHeader,
         block: &mut BlockCoefficients,
     ) -> Result<(), Stop> {
-        // A bit for each coefficient that is no longer zero.
+        // A bit for each coefficient that has become nonzero.
         let mut found = 0u64;
         let read = self.read_later_ac(ac, scan, block, &mut found);
         if read.is_err() {
-            // libjpeg takes back those of a block whose data end early.
+            // If a block's data end early, libjpeg undoes these coefficients.
             for (index, coefficient) in block.iter_mut().enumerate() {
                 *coefficient *= i16::from(found >> index & 1 == 0);
             }
@@ -324,8 +324,8 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    /// Reads one more bit for each coefficient from `at` that is not zero. Returns the position of
-    /// the zero after the next `zeros` zeros, or the one after the band.
+    /// Reads one more bit for each nonzero coefficient from `at` on. Returns the position of the
+    /// zero after the next `zeros` zeros, or the position after the band.
     fn refine(
         &mut self,
         scan: &ScanHeader,

@@ -1,17 +1,17 @@
-//! Estimates coefficients that are missing from a progressive JPEG, from the first coefficients of
-//! the blocks around, with the weights of libjpeg-turbo 3 (`jdcoefct.c`; ITU-T T.81, K.8, has
-//! smaller ones). Otherwise a file that ends early has hard edges between blocks.
+//! Estimates coefficients that are missing from a progressive JPEG. They follow from the first
+//! coefficients of the surrounding blocks, with the weights in libjpeg-turbo 3 (`jdcoefct.c`; ITU-T
+//! T.81, K.8, has smaller ones). Otherwise a file that ends early has hard edges between blocks.
 
 use super::{
     frame::{Component, Frame, ORDER, ScanHeader},
     scan::BlockCoefficients,
 };
 
-/// Number of coefficients that are estimated, with the first one.
+/// Coefficients that are estimated, including the first one.
 const ESTIMATED: usize = 10;
 
-/// The weights of the first coefficients of a block and its neighbours, which are up to two blocks
-/// away.
+/// How much the first coefficients of a block and its neighbours weigh. Neighbours are up to two
+/// blocks away.
 type Weights = [[i32; 5]; 5];
 
 const fn transposed(weights: Weights) -> Weights {
@@ -26,7 +26,7 @@ const fn transposed(weights: Weights) -> Weights {
 
 const NONE: [i32; 5] = [0; 5];
 
-/// The weights for a block with only its first coefficient, in the order of the file.
+/// The weights for a block with only its first coefficient, in the file's order.
 const FIRST_ONLY: [Weights; ESTIMATED] = {
     const OUTER: [i32; 5] = [-2, -6, -8, -6, -2];
     const INNER: [i32; 5] = [-6, 6, 42, 6, -6];
@@ -61,14 +61,14 @@ const PARTLY: [Weights; 6] = {
     [[NONE; 5], AC01, transposed(AC01), transposed(AC02), AC11, AC02]
 };
 
-/// How exactly the scans so far give the first coefficients of a component: the number of bits that
-/// are missing, or -1 if no scan has the coefficient.
+/// How exactly the scans so far give a component's first coefficients: how many bits are missing,
+/// or -1 if no scan has the coefficient.
 type Missing = [i8; ESTIMATED];
 
-/// The accuracy of the coefficients of all components.
+/// The accuracy for all components' coefficients.
 pub(super) struct Accuracy {
     now: Vec<Missing>,
-    /// The accuracy before the last scan of each component.
+    /// The accuracy before each component's last scan.
     before: Vec<Missing>,
     scans: usize,
 }
@@ -77,12 +77,12 @@ pub(super) struct Accuracy {
 pub(super) struct Smoothing<'f> {
     component: &'f Component,
     quantisers: &'f [u16; 64],
-    /// Blocks per row and rows of units of the picture.
+    /// The picture's blocks per row, and its unit rows.
     across: usize,
     units: usize,
     now: Missing,
     before: Missing,
-    /// The last row of units that the last scan reached.
+    /// The last unit row that the last scan reached.
     reached: usize,
 }
 
@@ -140,8 +140,8 @@ impl Accuracy {
 }
 
 impl Smoothing<'_> {
-    /// Returns the coefficients of the block at a column and row, with estimates for those that are
-    /// zero and not exact.
+    /// Returns a block's coefficients by its column and row. Those that are zero and not exact are
+    /// estimated.
     pub(super) fn smoothed(
         &self,
         blocks: &[BlockCoefficients],
@@ -152,7 +152,7 @@ impl Smoothing<'_> {
         let unit = row / down;
         let missing = if unit > self.reached { &self.before } else { &self.now };
         let is_first_only = missing[1..].iter().all(|&bits| bits == -1);
-        // As libjpeg counts the rows: in the last row of units those without samples do not count.
+        // Count rows as libjpeg does: in the last unit row, exclude those without samples.
         let is_last = unit + 1 == self.units;
         let rows = if is_last { self.component.blocks.1 } else { down * self.units };
         let firsts: [[i32; 5]; 5] = std::array::from_fn(|y| {

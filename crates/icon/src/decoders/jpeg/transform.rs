@@ -1,26 +1,27 @@
-//! The inverse cosine transform of a block, with the integers of libjpeg (`jidctint.c`, after
-//! Loeffler, Ligtenberg and Moschytz, 1989). Values that a damaged file makes too large overflow or
-//! saturate at 16 bits, as in libjpeg-turbo's vector code, which is what browsers run.
+//! The inverse cosine transform for a block, in libjpeg's integer arithmetic (`jidctint.c`, after
+//! Loeffler, Ligtenberg and Moschytz, 1989). If a damaged file makes values too large, they
+//! overflow or saturate at 16 bits. This is how the vector code in libjpeg-turbo behaves, which
+//! browsers run.
 
 use multiversion::multiversion;
 
 use super::{rows::Plane, scan::BlockCoefficients};
 
-/// Bits after the point of the constants.
+/// Fraction bits in the constants.
 const CONSTANT_BITS: u32 = 13;
-/// Bits after the point that stay between the two passes.
+/// Fraction bits that are kept between the two passes.
 const PASS_BITS: u32 = 2;
 
-/// One value for each column of a block, or for each row.
+/// One value for each column in a block, or for each row.
 type Lanes = [i32; 8];
 
-/// Returns the 16 bits of a value that overflows.
+/// Truncates a value to 16 bits.
 #[inline(always)]
 fn wrapped(value: i32) -> i32 {
     i32::from(value as i16)
 }
 
-/// Transforms eight vectors of eight values, and divides by 2 to the `shift`.
+/// Transforms eight vectors, each with eight values, and divides by 2 to the `shift`.
 #[inline(always)]
 fn pass(input: &[Lanes; 8], shift: u32) -> [Lanes; 8] {
     let [x0, x1, x2, x3, x4, x5, x6, x7] = input;
@@ -82,7 +83,7 @@ fn sample(value: i32) -> u8 {
     (value.clamp(-128, 127) + 128) as u8
 }
 
-/// Transforms a block, and writes its samples at a column and row of blocks.
+/// Transforms a block, and writes its samples at the given block column and row.
 pub(super) fn write_samples(
     block: &BlockCoefficients,
     quantisers: &[u16; 64],

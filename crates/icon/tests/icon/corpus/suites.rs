@@ -1,5 +1,5 @@
-//! The public test suites for decoders in the corpus: PngSuite and bmpsuite. A PNG must decode like
-//! in Pillow, a bitmap must look like in a browser, of which the suite contains screenshots.
+//! The corpus's public test suites for decoders: PngSuite and bmpsuite. A PNG must decode as in
+//! Pillow. A bitmap must look as in a browser; the suite contains screenshots.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,7 +7,8 @@ use everytab_icon::{IconError, Pixels, decode::decode};
 
 use super::{corpus, expected, rgba_sha256};
 
-/// Name in the corpus and content of each file of a suite, by its name in the suite (`g/pal1.bmp`).
+/// Each file in a suite: its name in the corpus and its content, by its name in the suite
+/// (`g/pal1.bmp`).
 #[allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
 fn suite(folder: &Path, mark: &str) -> BTreeMap<String, (String, Vec<u8>)> {
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
@@ -27,7 +28,7 @@ fn pixels(bytes: &[u8]) -> Pixels {
 }
 
 #[test]
-fn each_valid_file_of_pngsuite_is_right() {
+fn each_valid_pngsuite_file_decodes_correctly() {
     let Some(folder) = corpus() else { return };
     let (suite, expected) = (suite(&folder, "/pngsuite-"), expected(&folder));
     let mut grey_16 = Vec::new();
@@ -35,7 +36,7 @@ fn each_valid_file_of_pngsuite_is_right() {
         let pillow = &expected[path]["pillow"];
         let ours = rgba_sha256(&pixels(bytes));
         match pillow["mode"].as_str() {
-            // Pillow clips grey of 16 bits, so these files are compared with each other below.
+            // Pillow clips 16-bit grey, so these files are compared with each other below.
             Some("I;16") => grey_16.push((name, ours)),
             _ => assert_eq!(pillow["rgba_sha256"], ours.as_str(), "{name}"),
         }
@@ -47,9 +48,9 @@ fn each_valid_file_of_pngsuite_is_right() {
     assert_eq!((suite.len(), found.len()), (134, same.len()));
 }
 
-/// Damages a valid file in the same ways as the `x` files of PngSuite.
+/// Damages a valid file in the same ways as PngSuite's `x` files.
 #[test]
-fn each_kind_of_damage_of_pngsuite_is_refused() {
+fn each_kind_of_pngsuite_damage_is_rejected() {
     let Some(folder) = corpus() else { return };
     let suite = suite(&folder, "/pngsuite-");
     let (_, good) = &suite["basic-n/basn0g04.png"];
@@ -89,7 +90,7 @@ fn each_kind_of_damage_of_pngsuite_is_refused() {
         ("xdt: no data", [&good[..data - 4], &good[end..]].concat()),
     ];
     assert!(decode(good).is_ok() && decode(&header(25, 0)).is_ok());
-    // xcs, the data's sum, is no damage that a browser minds: all rows came before it.
+    // Browsers ignore wrong sums over the data (xcs), because all rows precede them.
     assert_eq!(decode(&with(end - 1, !good[end - 1])), decode(good));
     for (damage, bytes) in damaged {
         let refused = decode(&bytes).unwrap_err();
@@ -98,8 +99,8 @@ fn each_kind_of_damage_of_pngsuite_is_refused() {
     }
 }
 
-/// Returns the greatest difference of a channel over black and over white, of all pixels, or with
-/// `painted` only of the pixels that are visible in `shown`. Returns `None` if the sides differ.
+/// Returns the maximum difference in a channel over black and over white, over all pixels, or with
+/// `painted` only over those that are visible in `shown`. `None` if the sides differ.
 fn greatest_difference(shown: &Pixels, other: &Pixels, painted: bool) -> Option<u8> {
     let same_sides = (shown.width(), shown.height()) == (other.width(), other.height());
     let over = |[red, green, blue, alpha]: [u8; 4], ground: u16| {
@@ -117,7 +118,7 @@ fn greatest_difference(shown: &Pixels, other: &Pixels, painted: bool) -> Option<
     same_sides.then(|| pairs.flat_map(differs).max().unwrap_or(0))
 }
 
-/// Files that browsers show but this crate refuses, with the reason.
+/// Files that browsers show but this crate rejects, with the reason.
 const REFUSED: [(&str, &str); 8] = [
     ("b/badbitcount.bmp", "unreadable header"),
     ("b/badwidth.bmp", "unreadable header"),
@@ -130,9 +131,9 @@ const REFUSED: [(&str, &str); 8] = [
 ];
 /// Files that end too soon: missing pixels are transparent here, not black.
 const BROKEN_OFF: [&str; 1] = ["b/shortfile.bmp"];
-/// Files that are decoded, but cannot be compared: the suite contains no picture of some of them,
-/// and browsers differ if runs leave the picture (`badrle`), and where no run is (`rlecut`,
-/// `rletrns`): the suite's pictures are transparent there, Chromium's and ours black.
+/// Files that are decoded, but cannot be compared. For some, the suite contains no picture. If runs
+/// leave the picture (`badrle`) or do not cover it (`rlecut`, `rletrns`), browsers differ: the
+/// suite's pictures are transparent there, Chromium's and ours black.
 const UNJUDGED: [&str; 13] = [
     "b/badrle.bmp",
     "b/badrle4.bmp",
@@ -150,7 +151,7 @@ const UNJUDGED: [&str; 13] = [
 ];
 
 #[test]
-fn each_file_of_bmpsuite_is_what_a_browser_shows_or_is_refused() {
+fn each_bmpsuite_file_looks_as_in_a_browser_or_is_rejected() {
     let Some(folder) = corpus() else { return };
     let suite = suite(&folder, "/bmpsuite/");
     let pictures: BTreeMap<&str, Pixels> = suite
@@ -169,7 +170,7 @@ fn each_file_of_bmpsuite_is_what_a_browser_shows_or_is_refused() {
         if UNJUDGED.contains(&name.as_str()) {
             continue;
         }
-        // A picture of its own, or one that several files share.
+        // Some files have their own picture, others share one.
         let own = pictures.get(name.strip_suffix(".bmp").unwrap());
         let candidates: Vec<&Pixels> =
             own.map_or_else(|| pictures.values().collect(), |own| vec![own]);

@@ -1,8 +1,8 @@
 //! The oracle for [`crate::markup`]: finds the same elements with `lol_html`, a general HTML
 //! rewriter.
 //!
-//! `lol_html` keeps no tree. It reports an SVG `title`, which is an integration point, as HTML. The
-//! two are distinguished by their text: only an HTML `title` switches the tokenizer to RCDATA.
+//! `lol_html` keeps no tree. It reports an SVG `title`, which is an integration point, as HTML. We
+//! distinguish the two by their text: only an HTML `title` switches the tokenizer to RCDATA.
 
 use std::{borrow::Cow, cell::RefCell, sync::LazyLock};
 
@@ -19,8 +19,8 @@ use crate::{
     tokens::ByteRange,
 };
 
-/// Memory in bytes that the tokenizer may use, enough for about 150,000 open elements. If a page is
-/// nested deeper, only the elements before that are found.
+/// Memory in bytes that the tokenizer may use. This is enough for about 150,000 open elements. If a
+/// page is nested deeper, only the elements before this point are found.
 const MAX_TOKENIZER_BYTES: usize = 32 << 20;
 
 const HTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
@@ -29,14 +29,14 @@ static TITLE: LazyLock<Option<Selector>> = LazyLock::new(|| "title".parse().ok()
 static LINK: LazyLock<Option<Selector>> = LazyLock::new(|| "link[rel]".parse().ok());
 static BASE: LazyLock<Option<Selector>> = LazyLock::new(|| "base[href]".parse().ok());
 static META: LazyLock<Option<Selector>> = LazyLock::new(|| "meta".parse().ok());
-/// Registered before the other selectors, because handlers run in the order of registration.
+/// Registered before the other selectors, because handlers run in registration order.
 static IN_TEMPLATE: LazyLock<Option<Selector>> =
     LazyLock::new(|| "template title, template link, template base, frameset title".parse().ok());
 static IN_FOREIGN: LazyLock<Option<Selector>> =
     LazyLock::new(|| "svg title, math title".parse().ok());
 
-/// Returns true if `lol_html` may misread the page: after `<iframe a=>`, without a value, it takes
-/// any end tag for the end of the element's text. Only elements with raw text are affected.
+/// Returns true if `lol_html` may misread the page: after `<iframe a=>`, without a value, any end
+/// tag ends the element's text. Only elements with raw text are affected.
 pub(crate) fn misreads(html: &[u8]) -> bool {
     let starts_raw_text = |tag: &[u8]| {
         let name = tag.split(|byte| !byte.is_ascii_alphabetic()).nth(1).unwrap_or_default();
@@ -106,7 +106,7 @@ fn element<'h, 'a: 'h>(
 
 /// A title element that has not ended.
 struct OpenTitle {
-    /// True if it may be an SVG or MathML title. RCDATA text shows that it is an HTML title.
+    /// True if this may be an SVG or MathML title. RCDATA text proves an HTML title.
     in_foreign: bool,
     text: Option<ByteRange>,
 }
@@ -248,7 +248,7 @@ impl<'a> OracleReader<'a> {
         attribute.name_source_location().map_or(&[], |span| self.bytes(&span.bytes()))
     }
 
-    /// Decodes the character references of a value that should be ASCII.
+    /// Decodes the character references in a value that should be ASCII.
     fn unescaped(&self, span: &ByteRange) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {
@@ -270,13 +270,13 @@ impl<'a> OracleReader<'a> {
     }
 }
 
-/// Returns the range of an attribute's value, empty if it has none.
+/// Returns the range of an attribute's value. This is empty without a value.
 fn value(attribute: &Attribute<'_>) -> ByteRange {
     attribute.value_source_location().map_or(0..0, |span| span.bytes())
 }
 
-/// Returns the parts of the page that were found, for comparison. The two readers may represent an
-/// empty range differently, so tests compare the bytes instead of the ranges.
+/// Returns the page's parts that were found, for comparison. The two readers may represent an empty
+/// range differently, so tests compare bytes instead.
 pub(crate) fn visible_parts<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
     let bytes = |span: &Option<ByteRange>| {
         span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default())

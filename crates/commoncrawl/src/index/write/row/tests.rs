@@ -75,7 +75,7 @@ fn a_row_that_no_reader_understands_is_refused_by_reason() {
     assert!(at(last - 1, 1).order().is_ok());
     assert_eq!(
         row("ftp://a/").order().unwrap_err().to_string(),
-        "the capture of \"ftp://a/\" cannot be in an index: the URL is none of http or https"
+        "the capture of \"ftp://a/\" cannot be in an index: the URL is neither http nor https"
     );
 }
 
