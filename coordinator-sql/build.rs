@@ -5,13 +5,11 @@ use std::{env, fmt::Write as _, fs, path::Path};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = env::var("CARGO_MANIFEST_DIR")?;
     let mut code = String::new();
-    for (constant, folders) in
-        [("MIGRATIONS", &["migrations"][..]), ("FUNCTIONS", &["functions", "functions/api"][..])]
-    {
+    for (constant, folder) in [("MIGRATIONS", "migrations"), ("FUNCTIONS", "functions")] {
         writeln!(code, "pub(crate) const {constant}: &[(&str, &str)] = &[")?;
-        for folder in folders {
+        for folder in with_subfolders(&root, folder)? {
             println!("cargo::rerun-if-changed={folder}");
-            for file in sql_files(&Path::new(&root).join(folder))? {
+            for file in sql_files(&Path::new(&root).join(&folder))? {
                 writeln!(code, "({file:?}, include_str!(r\"{root}/{folder}/{file}\")),")?;
             }
         }
@@ -25,6 +23,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let _ = fs::remove_file(&file);
     fs::write(file, code)?;
     Ok(())
+}
+
+/// Returns a folder and the folders in it, in the order of their names.
+fn with_subfolders(root: &str, folder: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let mut folders = vec![folder.to_owned()];
+    for entry in fs::read_dir(Path::new(root).join(folder))? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            folders.push(format!("{folder}/{}", entry.file_name().to_string_lossy()));
+        }
+    }
+    folders.sort();
+    Ok(folders)
 }
 
 fn sql_files(folder: &Path) -> Result<Vec<String>, Box<dyn std::error::Error>> {

@@ -14,7 +14,7 @@ target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
 corpus="${EVERYTAB_CORPUS:-../shared/corpus}"
 
 # Cargo features of everytab-worker: of a machine of the fleet, of an operator's, and of the demo's.
-fleet_features=cloudfront,ec2,https,otlp,s3
+fleet_features=cloudfront,crawl,ec2,https,otlp,s3,scan
 local_features="$fleet_features,local"
 demo_features=https,local
 

@@ -2,7 +2,7 @@
 """A console and three workers do a scan, as in the cloud: called by scripts/infra/boot.sh in
 namespaces of its own.
 
-The month is that of docs/operations.md: each of its commands is performed, on a laptop or on the
+The month is that of docs/scan.md and docs/crawl.md: each of its commands is performed, on a laptop or on the
 console. terraform applies by a provider that stands in; what it hands to machines boots them. The
 console starts the scan, the workers wait for that, sign in to Postgres by token, read and write S3
 over TLS at AWS's names with credentials of their broker, resolve by their own Unbound. moto answers,
@@ -301,8 +301,8 @@ def scenario(world, arguments):
     second_month.run_through(world, book, gone, arguments)
     crawl_service.run_through(world, book, arguments)
     left = book.left()
-    expect(not left, f"commands of docs/operations.md that were not performed: {left}")
-    say(f"{len(book.performed)} commands of docs/operations.md were performed")
+    expect(not left, f"commands of the documents that were not performed: {left}")
+    say(f"{len(book.performed)} commands of the documents were performed")
     check_rights(world)
 
 

@@ -1,4 +1,4 @@
-"""The commands of docs/operations.md, performed in the boot test in the order of a month, and of the
+"""The commands of docs/scan.md and docs/crawl.md, performed in the boot test in the order of a month, and of the
 life of a crawl service.
 
 A month names headings and steps; all blocks of a step are performed together, each command where its
@@ -50,7 +50,7 @@ class Book:
         found = [block for block in self.blocks if (block["heading"], block["step"]) == (heading, step)
                  and (by_hand or not block["by_hand"]) and place in (None, block["place"])]
         if not found:
-            raise AssertionError(f"docs/operations.md has no blocks of {heading}, step {step}")
+            raise AssertionError(f"no document has blocks of {heading}, step {step}")
         return [self.one(command, block["place"]) for block in found for command in block["commands"]
                 if reason(command) is None]
 

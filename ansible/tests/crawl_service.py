@@ -1,5 +1,5 @@
 """A crawl service in the boot test, after two months of scans: its console, a crawler and a machine of
-the HTTP service do what docs/operations.md says from "Setting up a crawl service" on.
+the HTTP service do what docs/crawl.md says from "Setting up a crawl service" on.
 
 The crawler fetches the small internet and puts records into S3, a program submits a URL by its key
 through the proxy and reads the page back. The service's user is fenced in, units are stopped, killed and
@@ -321,7 +321,7 @@ def operate(service, key, url):
 
 
 def change_image(service, arguments):
-    """By docs/operations.md, with a console of another program."""
+    """By docs/crawl.md, with a console of another program."""
     world = service.world
     service.apply(CHANGE, 1)
     service.crawler.leave_the_group()

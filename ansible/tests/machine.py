@@ -166,7 +166,7 @@ class Machine:
         return run(*self.inside(command))
 
     def owner(self, *arguments):
-        """A command of the operator, on the console, as docs/operations.md has it."""
+        """A command of the operator, on the console, as docs/scan.md has it."""
         return self.do("everytab-owner", *arguments)
 
     def as_user(self, user, *command):

@@ -83,7 +83,7 @@ def covers(line, host):
 
 
 def change_image(world, book, scan, worker, arguments):
-    """By docs/operations.md: another image while the scan runs. Returns the worker of that image."""
+    """By docs/scan.md: another image while the scan runs. Returns the worker of that image."""
     other = another_image(world, arguments)
     book.perform(CHANGE, 1)
     worker.leave_the_group()

@@ -78,7 +78,7 @@ def check_headers(world):
 
 
 def publish_again(world, publish, distribution):
-    """As a person does it, by docs/operations.md; only what has changed is uploaded."""
+    """As a person does it, by docs/scan.md; only what has changed is uploaded."""
     log = os.path.join(world.folder, "moto.log")
     before, asked = os.path.getsize(log), len(invalidated(world, distribution))
     publish()

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use self::part::CELL_PIXELS;
 use crate::object_names;
 
 /// Bundles per tile side at level 0.
@@ -22,8 +23,6 @@ pub const CELL_LEVEL: u32 = 3;
 /// Bundles per side in the region that a map job draws: one tile at [`CELL_LEVEL`]. `map_regions`
 /// in the database has the same number.
 const BUNDLES_OF_A_REGION: u32 = BUNDLES_OF_A_TILE << CELL_LEVEL;
-/// Cell side at level 0 in pixels. A thumbnail fills it.
-pub const CELL_PIXELS: u32 = 8;
 /// Maximum cells per bundle side: 1,024 tabs. A scan with larger bundles has no map, because its
 /// jobs' memory grows with this number's square.
 const MAX_GRID: u32 = 32;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the fleet's image as packer would, boots consoles and workers of it, and has them do two
-# months and a crawl service by docs/operations.md.
+# months and a crawl service by docs/scan.md and docs/crawl.md.
 #
 #   [PACKAGE=FILE.deb] [LOCAL=PROGRAM] [OTHER=PROGRAM] [HOSTS=900] \
 #       scripts/infra/boot.sh [--image-only]                          (make infra-boot; root)

@@ -10,10 +10,10 @@
 # Postgres and itself), counting (what a crawl service's console counts in a real Postgres, and when
 # it migrates), fence (whom the HTTP service's user can reach; root), proxy (Caddy before the HTTP
 # service), lockout (on Postgres 16 and 17 the owner can still sign in when the workers use tokens),
-# runbook (each command of docs/operations.md, and of "In the cloud" in docs/fleet.md, is one that
-# exists). --folder looks at another copy of what is checked, which is how scripts/infra/mutants.sh
-# shows that mistakes are found. terraform is the program on the path if there is one, else PyPI's;
-# its provider is terraform/offline/mock_provider.py.
+# runbook (each command of docs/scan.md, docs/crawl.md, and of "In the cloud" in docs/fleet.md, is
+# one that exists). --folder looks at another copy of what is checked, which is how
+# scripts/infra/mutants.sh shows that mistakes are found. terraform is the program on the path if
+# there is one, else PyPI's; its provider is terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -203,10 +203,10 @@ lockout  | packaging/lib/start-scan | s/grant rds_iam to everytab_worker/grant r
 lockout  | packaging/lib/start-scan | /grant rds_iam to/d
 phases   | terraform/modules/scanning/iam.tf | /^    console = {/,/^    }/s/"s3:GetObject", "s3:ListBucket"\]/"s3:GetObject"]/
 phases   | terraform/modules/fleet/network.tf | s/"s3:GetObject", "s3:ListBucket"/"s3:GetObject"/
-runbook  | docs/operations.md | s/everytab-owner scan pause --kind icon/everytab-owner scan pause --stage icon/
-runbook  | docs/operations.md | s/-var teardown=CC/-var destroy=CC/
-runbook  | docs/operations.md | s/everytab-owner backup --to/everytab-worker backup --to/
-runbook  | docs/operations.md | s/aws ec2 describe-images/aws ec2 list-images/
+runbook  | docs/scan.md | s/everytab-owner scan pause --kind icon/everytab-owner scan pause --stage icon/
+runbook  | docs/scan.md | s/-var teardown=CC/-var destroy=CC/
+runbook  | docs/scan.md | s/everytab-owner backup --to/everytab-worker backup --to/
+runbook  | docs/scan.md | s/aws ec2 describe-images/aws ec2 list-images/
 runbook  | docs/fleet.md | s/-var teardown=CC/-var destroy=CC/
 runbook  | docs/fleet.md | s/alert_emails = /alert_mails = /
 runbook  | docs/fleet.md | s/^## In the cloud/## In AWS/

@@ -14,3 +14,10 @@ cargo build --quiet --locked --workspace --lib --test conformance --no-default-f
 cargo check --quiet --locked --package everytab-worker --bin everytab-worker \
     --no-default-features --features "$demo_features" ||
     die "--features $demo_features does not compile"
+# Each product alone, with as many of the demo's other features as it can have, so that what both
+# depend on is compiled once.
+for product in scan crawl; do
+    cargo check --quiet --locked --package everytab-worker --bin everytab-worker \
+        --no-default-features --features "https,$product" ||
+        die "--features $product does not compile"
+done

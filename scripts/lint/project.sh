@@ -24,8 +24,8 @@ forbid() {
 }
 
 # The core takes bytes and gives values: it cannot wait, because nothing that it names waits.
-cores=(everytab-commoncrawl everytab-webpage everytab-markdown everytab-frontier everytab-icon
-    everytab-bundler)
+cores=(everytab-commoncrawl everytab-webpage everytab-markdown everytab-frontier everytab-filters
+    everytab-icon everytab-crawl-settings everytab-bundler)
 for core in "${cores[@]}"; do
     forbid "$core, a core crate," 'tokio|sqlx|tokio-postgres|reqwest|hyper' --package "$core"
 done

@@ -36,7 +36,8 @@ robots() {
     command -v node >/dev/null || return 0
     node -e '
         const { readFileSync, writeFileSync } = require("node:fs");
-        const cases = JSON.parse(readFileSync("crates/webpage/tests/webpage/suites/robots.json"));
+        const suite = "crates/webpage/tests/webpage/suites/robots.json";
+        const cases = JSON.parse(readFileSync(suite));
         cases.forEach(({ robots }, i) =>
             writeFileSync(`${process.argv[1]}/${i}`, `fish/page.html\n${robots}`));
     ' "$1"

@@ -2,11 +2,12 @@
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "scan")]
+use crate::commands::{backup, plan, publish, restore, scan, takedown};
+#[cfg(feature = "crawl")]
+use crate::commands::{crawl, keys, list};
 use crate::{
-    commands::{
-        backup, blocklist, crawl, doctor, filter, inspect, keys, list, local, plan, publish,
-        restore, run, scan, serve, signing_key, takedown,
-    },
+    commands::{blocklist, doctor, filter, inspect, local, run, serve, signing_key},
     options::DatabaseArgs,
 };
 
@@ -30,32 +31,41 @@ pub enum Command {
     /// Run a whole scan, or a crawl service, on this machine, with a private Postgres
     Local(Box<local::LocalArgs>),
     /// Start, watch and change scans
+    #[cfg(feature = "scan")]
     Scan(scan::ScanArgs),
     /// Start, watch and change live crawls, which fetch the web itself
+    #[cfg(feature = "crawl")]
     Crawl(crawl::CrawlArgs),
     /// Import lists of names or countries for filters of live crawls, and show them
+    #[cfg(feature = "crawl")]
     List(list::ListArgs),
     /// Keep filters of live crawls: patterns, lists, words, languages and more
     Filter(filter::FilterCommandArgs),
     /// Make, list and revoke keys of the HTTP service
+    #[cfg(feature = "crawl")]
     Keys(keys::KeysArgs),
     /// Bring the database to this program's schema
     Migrate(DatabaseArgs),
     /// Serve a published site from a directory
     Serve(serve::ServeArgs),
     /// Publish a scan's site again
+    #[cfg(feature = "scan")]
     Publish(publish::PublishArgs),
     /// Copy a scan's rows and objects to a store
+    #[cfg(feature = "scan")]
     Backup(backup::BackupArgs),
     /// Bring a backup into an empty database and its stores
+    #[cfg(feature = "scan")]
     Restore(restore::RestoreArgs),
     /// Keep hosts and titles out of the next scans
     Blocklist(blocklist::BlocklistArgs),
     /// Check that this machine has what a run needs
     Doctor(Box<doctor::DoctorArgs>),
     /// Estimate what a scan of a crawl will take
+    #[cfg(feature = "scan")]
     Plan(Box<plan::PlanArgs>),
     /// Take hosts off a published site immediately
+    #[cfg(feature = "scan")]
     Takedown(takedown::TakedownArgs),
     /// Make and publish the key by which sites recognise the robot
     SigningKey(signing_key::SigningKeyArgs),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-pub use everytab_operations::OperationError as CliError;
+pub use everytab_console::OperationError as CliError;
 
 /// The exit codes of `everytab-worker`; docs/cli.md lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

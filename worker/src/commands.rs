@@ -1,16 +1,25 @@
 //! The commands, one file each: their options, and the output that a person sees.
+//!
+//! The features `scan` and `crawl` have those of one product; the others serve both.
 
+#[cfg(feature = "crawl")]
 pub mod api;
+#[cfg(feature = "scan")]
 pub mod backup;
 pub mod blocklist;
+#[cfg(feature = "crawl")]
 pub mod crawl;
 pub mod database;
 pub mod doctor;
+#[cfg(feature = "scan")]
 pub mod exclude;
 pub mod filter;
+#[cfg(feature = "scan")]
 pub mod gc;
 pub mod inspect;
+#[cfg(feature = "crawl")]
 pub mod keys;
+#[cfg(feature = "crawl")]
 pub mod list;
 #[cfg(feature = "local")]
 pub mod local;
@@ -38,15 +47,23 @@ pub mod local {
     }
 }
 pub mod migrate;
+pub mod one_crawl;
+#[cfg(feature = "scan")]
 pub mod one_scan;
+#[cfg(feature = "scan")]
 pub mod plan;
+#[cfg(feature = "scan")]
 pub mod publish;
+#[cfg(feature = "scan")]
 pub mod requests;
+#[cfg(feature = "scan")]
 pub mod restore;
 pub mod run;
+#[cfg(feature = "scan")]
 pub mod scan;
 pub mod serve;
 pub mod signing_key;
 pub mod stdout;
 pub mod stop;
+#[cfg(feature = "scan")]
 pub mod takedown;

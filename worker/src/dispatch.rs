@@ -1,27 +1,25 @@
 //! Runs the command that the command line names.
 
+#[cfg(feature = "scan")]
+use crate::commands::{backup, plan, publish, restore, scan, takedown};
+#[cfg(feature = "crawl")]
+use crate::commands::{crawl, keys, list};
 use crate::{
     cli::{Cli, Command},
     cli_error::CliResult,
-    commands::{
-        backup, blocklist, crawl, doctor, filter, inspect, keys, list, local, migrate, plan,
-        publish, restore, run, scan, serve, signing_key, takedown,
-    },
+    commands::{blocklist, doctor, filter, inspect, local, migrate, run, serve, signing_key},
 };
 
 /// Returns the default log filter. Commands that print results log only warnings.
 pub fn log_filter(cli: &Cli) -> &'static str {
-    let is_quiet = matches!(
-        cli.command,
-        Some(
-            Command::Inspect(_)
-                | Command::Plan(_)
-                | Command::Scan(_)
-                | Command::Crawl(_)
-                | Command::Keys(_)
-                | Command::Doctor(_)
-        )
-    );
+    let is_quiet = match cli.command {
+        Some(Command::Inspect(_) | Command::Doctor(_)) => true,
+        #[cfg(feature = "scan")]
+        Some(Command::Plan(_) | Command::Scan(_)) => true,
+        #[cfg(feature = "crawl")]
+        Some(Command::Crawl(_) | Command::Keys(_)) => true,
+        _ => false,
+    };
     if is_quiet { "warn" } else { "info" }
 }
 
@@ -30,7 +28,9 @@ pub fn serves_metrics(cli: &Cli) -> bool {
     match &cli.command {
         None => cli.run.metrics.is_some(),
         Some(Command::Run(args)) => args.metrics.is_some(),
+        #[cfg(feature = "scan")]
         Some(Command::Scan(args)) => args.serves_metrics(),
+        #[cfg(feature = "crawl")]
         Some(Command::Crawl(args)) => args.serves_metrics(),
         Some(_) => false,
     }
@@ -45,19 +45,28 @@ pub async fn dispatch(cli: Cli) -> CliResult {
         None => run::run(cli.run).await,
         Some(Command::Run(args)) => run::run(*args).await,
         Some(Command::Local(args)) => local::run(*args).await,
+        #[cfg(feature = "scan")]
         Some(Command::Scan(args)) => scan::run(args).await,
+        #[cfg(feature = "crawl")]
         Some(Command::Crawl(args)) => crawl::run(args).await,
+        #[cfg(feature = "crawl")]
         Some(Command::List(args)) => list::run(args).await,
         Some(Command::Filter(args)) => filter::run(args).await,
+        #[cfg(feature = "crawl")]
         Some(Command::Keys(args)) => keys::run(args).await,
         Some(Command::Migrate(args)) => migrate::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
+        #[cfg(feature = "scan")]
         Some(Command::Publish(args)) => publish::run(args).await,
+        #[cfg(feature = "scan")]
         Some(Command::Backup(args)) => backup::run(args).await,
+        #[cfg(feature = "scan")]
         Some(Command::Restore(args)) => restore::run(args).await,
         Some(Command::Blocklist(args)) => blocklist::run(args).await,
         Some(Command::Doctor(args)) => doctor::run(*args).await,
+        #[cfg(feature = "scan")]
         Some(Command::Plan(args)) => plan::run(*args).await,
+        #[cfg(feature = "scan")]
         Some(Command::Takedown(args)) => takedown::run(args).await,
         Some(Command::SigningKey(args)) => signing_key::run(args).await,
         Some(Command::Inspect(args)) => inspect::run(*args).await,

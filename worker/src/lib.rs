@@ -1,4 +1,7 @@
-//! The EveryTab worker: one program for every stage of a scan.
+//! The EveryTab worker: one program for every stage of a scan, and for live crawls.
+
+// What only the commands of one product use is not taken out of the program of the other.
+#![cfg_attr(not(all(feature = "scan", feature = "crawl")), allow(dead_code, unused_imports))]
 
 pub mod allocator;
 pub mod cli;

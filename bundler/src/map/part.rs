@@ -7,8 +7,10 @@ use std::io::{Read as _, Write as _};
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 
+/// Cell side at level 0 in pixels. A thumbnail fills it.
+pub const CELL_PIXELS: u32 = 8;
 /// Bytes per thumbnail: red, green and blue for each pixel in a cell.
-pub const THUMBNAIL_BYTES: usize = (super::CELL_PIXELS * super::CELL_PIXELS * 3) as usize;
+pub const THUMBNAIL_BYTES: usize = (CELL_PIXELS * CELL_PIXELS * 3) as usize;
 /// Maximum bytes in a part before compression: a shard with 1,200 tabs has 230 KB.
 const MAX_PART_BYTES: u64 = 256 << 20;
 

@@ -1,4 +1,4 @@
-//! How a worker's role gets a password, as docs/operations.md says, on servers of several versions;
+//! How a worker's role gets a password, as docs/scan.md says, on servers of several versions;
 //! and the errors of a worker that has none or a wrong one.
 
 use std::path::PathBuf;

@@ -4,7 +4,8 @@
 //! This does not depend on when the crawl starts.
 
 use everytab_coordinator::ApiCaller;
-use everytab_crawler::{CrawlSettings, FrozenFilter, SeedPorts, SeedSites, list_names_of};
+use everytab_crawl_settings::{CrawlSettings, SeedPorts, SeedSites};
+use everytab_crawl_start::{freeze_filters, list_names_of};
 use everytab_filters::check_filter_name;
 use everytab_frontier::Scope;
 
@@ -72,8 +73,8 @@ impl AskedCrawl {
             let lists: Vec<&str> = lists.iter().map(String::as_str).collect();
             service.coordinator.api_filter_lists(caller, Some(&lists)).await?
         };
-        self.settings.filters = FrozenFilter::freeze(&[name], &filters, &lists)
-            .map_err(|error| wrong(error.to_string()))?;
+        self.settings.filters =
+            freeze_filters(&[name], &filters, &lists).map_err(|error| wrong(error.to_string()))?;
         Ok(self)
     }
 }

@@ -4,9 +4,11 @@
 //! the description. The values of these fields are strings in Postgres.
 
 use everytab_coordinator::{CRAWL_ENDS, CRAWL_STATES, JobKind, ScanState};
-use everytab_crawler::{every_outcome, outcomes_of};
-use everytab_fetcher::{Certificate, CutReason};
-use everytab_frontier::{FinalState, RejectReason};
+use everytab_crawl_settings::{
+    CERTIFICATE_FAULTS, FAILED_OUTCOMES, LEFT_OUTCOMES, REFUSED_OUTCOMES, TRUNCATIONS,
+    every_outcome,
+};
+use everytab_frontier::RejectReason;
 use everytab_markdown::PagePart;
 use utoipa::{
     PartialSchema, ToSchema,
@@ -34,16 +36,16 @@ macro_rules! closed_lists {
 
 closed_lists! {
     "The outcome of a URL." FetchOutcome: every_outcome();
-    "The outcome of a failed URL." FailureOutcome: outcomes_of(FinalState::Failed);
-    "The outcome of a refused URL." RefusalReason: outcomes_of(FinalState::Refused);
+    "The outcome of a failed URL." FailureOutcome: FAILED_OUTCOMES.iter().copied();
+    "The outcome of a refused URL." RefusalReason: REFUSED_OUTCOMES.iter().copied();
     "Why a URL was left: its outcome, or what ended its crawl."
-        LeftReason: [outcomes_of(FinalState::Left), CRAWL_ENDS.to_vec()].concat();
+        LeftReason: [LEFT_OUTCOMES, &CRAWL_ENDS].concat();
     "Why a link was not added to the crawl."
         LinkRefusal: RejectReason::ALL.map(RejectReason::as_str);
     "The state of a crawl." CrawlState: CRAWL_STATES;
     "What ended a crawl." CrawlEnd: CRAWL_ENDS;
-    "The problem with a server's certificate." CertificateFault: certificate_faults();
-    "Why a body is incomplete." Truncation: CutReason::ALL.iter().map(|reason| reason.as_str());
+    "The problem with a server's certificate." CertificateFault: CERTIFICATE_FAULTS.iter().copied();
+    "Why a body is incomplete." Truncation: TRUNCATIONS.iter().copied();
     "The format in which a capture is served." CaptureAs: CaptureForm::WORDS;
     "The part of a page that is converted to Markdown."
         MarkdownPart: PagePart::ALL.map(PagePart::as_str);
@@ -56,9 +58,4 @@ closed_lists! {
 /// Returns true if this is a value of [`FetchOutcome`].
 pub(crate) fn is_outcome(text: &str) -> bool {
     every_outcome().contains(&text)
-}
-
-fn certificate_faults() -> impl Iterator<Item = &'static str> {
-    let faults = Certificate::ALL.iter().filter(|found| **found != Certificate::Verified);
-    faults.map(|fault| fault.as_str())
 }

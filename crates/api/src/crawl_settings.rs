@@ -4,7 +4,7 @@
 //! (the compiler reports a new one), and no other. A missing setting has the crawler's default.
 //! This does not depend on the bounds of values, which the crawler checks.
 
-use everytab_crawler::{
+use everytab_crawl_settings::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MediaOption, NofollowOption, SearchOption,
     SitemapsOption,
 };

@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use everytab_coordinator::{ApiCaller, ApiError, CrawlVerb};
-use everytab_crawler::{SeedPorts, parse_seed};
+use everytab_crawl_settings::{SeedPorts, parse_seed};
 use everytab_frontier::Scope;
 use everytab_webpage::PortList;
 use serde::Deserialize;

@@ -6,10 +6,7 @@
 use std::{sync::OnceLock, time::Duration};
 
 use axum::http::StatusCode;
-use everytab_fetcher::{
-    instruments,
-    metrics::{LATENCY_SECONDS, label},
-};
+use everytab_metrics::{LATENCY_SECONDS, instruments, label};
 use opentelemetry::{KeyValue, global};
 
 instruments! { Instruments METRICS

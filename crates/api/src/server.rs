@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use everytab_coordinator::Coordinator;
-use everytab_crawler::FilterLists;
+use everytab_crawl_start::FilterLists;
 use everytab_frontier::{ParameterList, SuffixList};
 use tokio::sync::watch;
 

@@ -6,7 +6,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use axum::body::Bytes;
 use everytab_coordinator::{ApiCaller, Coordinator, StandingCrawl};
-use everytab_crawler::{FilterLists, SeedPorts};
+use everytab_crawl_settings::SeedPorts;
+use everytab_crawl_start::FilterLists;
 use everytab_frontier::{ParameterList, SuffixList};
 use everytab_storage::StoreSettings;
 use everytab_webpage::{PortList, address::Guard};

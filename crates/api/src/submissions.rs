@@ -8,7 +8,7 @@
 use std::{sync::Arc, time::Duration};
 
 use everytab_coordinator::{ApiAccepted, ApiError, ApiSubmission, Coordinator, StandingCrawl};
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use everytab_frontier::Scope;
 use tokio::{
     sync::{Semaphore, mpsc, oneshot},

@@ -4,7 +4,8 @@
 //! This does not depend on the results of URLs, or on which addresses may be fetched (the fetcher
 //! checks that).
 
-use everytab_crawler::{Seed, SeedBatch, SeedError, SeedPorts, SeedReader, parse_seed};
+use everytab_crawl_settings::{Seed, SeedError, SeedPorts, SeedReader, parse_seed};
+use everytab_crawl_start::SeedBatch;
 
 use crate::{
     problem::{Problem, ProblemCode, ProblemItem},

@@ -7,6 +7,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::LiveCrawlName;
 use everytab_coordinator::{Coordinator, Error, OpenCrawl};
+use everytab_crawl_settings::{
+    CompiledSettings, CrawlSettings, MediaOption, NofollowOption, SearchOption, SitemapsOption,
+};
+use everytab_crawl_start::FilterLists;
 use everytab_fetcher::{DelaySettings, Purpose};
 use everytab_filters::FilterSet;
 use everytab_frontier::{Rules, Scope};
@@ -15,12 +19,7 @@ use everytab_webpage::PortList;
 use parking_lot::RwLock;
 
 use crate::{
-    filters::load::FilterLists,
-    owner_limits::OwnerLimits,
-    repeat::Repeat,
-    settings::{
-        CompiledSettings, CrawlSettings, MediaOption, NofollowOption, SearchOption, SitemapsOption,
-    },
+    owner_limits::OwnerLimits, repeat::Repeat, request_settings::RequestSettings as _,
     stores::CrawlStores,
 };
 

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use everytab_coordinator::Coordinator;
+use everytab_crawl_start::FilterLists;
 use everytab_fetcher::{Fetcher, PageOptions};
 use everytab_frontier::{DEFAULT_SUFFIX_LIST, ParameterList, SuffixError, SuffixList};
 use tokio::{
@@ -16,7 +17,6 @@ use crate::{
     archives::{ArchiveSettings, Archives, MAX_WAITING},
     blocked,
     fetch::FetchContext,
-    filters::load::FilterLists,
     leases::Leases,
     metrics,
     pending_uploads::PendingUploads,

@@ -263,9 +263,7 @@ mod tests {
                 .map(|(bytes, has)| (outcome.as_str(), bytes, word(final_state_of(*outcome, has))))
         });
         let others = [FinalState::Refused, FinalState::Left].into_iter().flat_map(|final_state| {
-            outcomes_of(final_state)
-                .into_iter()
-                .map(move |outcome| (outcome, "1", word(final_state)))
+            outcomes_of(final_state).iter().map(move |outcome| (*outcome, "1", word(final_state)))
         });
         let failed = [(CRASHED, "null", "failed"), (NO_RECORD, "1", "failed")];
         for (outcome, bytes, expected) in all.chain(others).chain(failed) {

@@ -1,10 +1,6 @@
-//! A crawl's filters: frozen settings, loaded lists, and decisions about pages.
+//! A crawl's filters: decisions about pages, and the requests to classifiers.
 //!
 //! Does not depend on slots or host state.
 
 pub(crate) mod classifier_client;
-mod copy;
-pub(crate) mod frozen;
 pub(crate) mod judge;
-pub(crate) mod load;
-mod mapped;

@@ -6,10 +6,8 @@
 use std::{sync::OnceLock, time::Duration};
 
 use everytab_coordinator::{Checkpoint, CheckpointAnswer, Error, WebhookBacklog, WebhookTry};
-use everytab_fetcher::{
-    Outcome, PurposeKind, instruments,
-    metrics::{LATENCY_SECONDS, label},
-};
+use everytab_fetcher::{Outcome, PurposeKind};
+use everytab_metrics::{LATENCY_SECONDS, instruments, label};
 use opentelemetry::global;
 use serde_json::Value;
 

@@ -55,6 +55,7 @@ pub(crate) enum GivenUp {
 
 impl GivenUp {
     /// The reasons to leave URLs. With the other one URLs fail.
+    #[cfg(test)]
     pub(crate) const LEFT: [Self; 4] =
         [Self::RobotsUnreachable, Self::HostDead, Self::OriginDead, Self::RetryAfterTooLong];
 

@@ -9,13 +9,12 @@ use std::collections::HashMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::{ArchiveName, ArchiveSubset};
 use everytab_coordinator::{Coordinator, EarlierCrawl, EarlierFetch};
+use everytab_crawl_settings::{CrawlSettings, DuplicatesOption};
 use everytab_fetcher::Validators;
 use tokio::{
     sync::{mpsc, oneshot},
     time::{Duration, sleep},
 };
-
-use crate::settings::{CrawlSettings, DuplicatesOption};
 
 /// Maximum URLs that one call looks up: 0.3 MB of rows.
 const URLS_PER_CALL: usize = 500;
@@ -175,8 +174,9 @@ pub(crate) async fn serve_lookups(
 
 #[cfg(test)]
 mod tests {
+    use everytab_crawl_settings::StoreRange;
+
     use super::*;
-    use crate::stores::StoreRange;
 
     fn copy(age: TimeDelta) -> EarlierFetch {
         EarlierFetch {

@@ -8,6 +8,7 @@
 use std::{panic::resume_unwind, sync::Arc};
 
 use everytab_coordinator::SlotFence;
+use everytab_crawl_settings::SitemapsOption;
 use everytab_fetcher::{
     Cookies, DelaySettings, HostClient, LocalFailure, Outcome, PageRequest, Purpose,
 };
@@ -23,7 +24,6 @@ use crate::{
     filters::judge::NOARCHIVE,
     readable::ReadableResponse,
     repeat::BodySource,
-    settings::SitemapsOption,
 };
 
 /// Returns whether to add an origin's sitemaps when this URL is about to be fetched.

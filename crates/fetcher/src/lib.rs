@@ -89,8 +89,10 @@ mod signing;
 pub use blocklist::Blocklist;
 pub use caching::Caching;
 pub use certificate::Certificate;
-pub use content_types::{ContentTypes, UnknownContentType};
 pub use counts::FetchCounts;
+pub use everytab_webpage::{
+    ContentTypes, DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES, MAX_MEDIA_BYTES, MAX_PAGE_BYTES,
+};
 pub use exclusions::{Exclusion, Exclusions};
 pub use fetch_result::{FetchResult, Hop, Timings};
 pub use heartbeat::Heartbeat;
@@ -109,10 +111,7 @@ pub use page::{
     validators::Validators,
 };
 pub use permits::politeness::InFlight;
-pub use purpose::{
-    DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES, MAX_MEDIA_BYTES, MAX_PAGE_BYTES, MAX_SITEMAP_BYTES,
-    Purpose, PurposeKind, TimeLimits,
-};
+pub use purpose::{MAX_SITEMAP_BYTES, Purpose, PurposeKind, TimeLimits};
 pub use request::{
     chain_requests::ChainRequests,
     content::{ImageFacts, data_bytes, judge},

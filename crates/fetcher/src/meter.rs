@@ -9,10 +9,12 @@ use std::{
     time::Duration,
 };
 
+use everytab_metrics::label;
+
 use crate::{
     counts::{FetchCounts, LOOKUP_BUCKETS, lookup_bucket},
     fetch_result::FetchResult,
-    metrics::{instruments, label},
+    metrics::instruments,
     outcome::Outcome,
     purpose::PurposeKind,
 };

@@ -1,4 +1,4 @@
-//! The fetcher's OpenTelemetry instruments, and the types that describe a metric.
+//! The fetcher's OpenTelemetry instruments.
 //!
 //! Invariants: [`METRICS`] and the instruments are declared as one list. Label values are from
 //! closed lists, never from a peer, so the number of series is bounded. Recording costs almost
@@ -6,108 +6,13 @@
 
 use std::sync::OnceLock;
 
-use opentelemetry::{KeyValue, global, metrics::Meter};
+use everytab_metrics::{LATENCY_SECONDS, Metric, MetricKind, instruments, label};
+use opentelemetry::{global, metrics::Meter};
 
 use crate::{
     local_failure::LocalFailure, outcome::Outcome, permits::politeness::InFlight,
     purpose::PurposeKind,
 };
-
-/// A metric's kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricKind {
-    /// A value that only grows.
-    Counter,
-    /// A value that goes up and down.
-    Gauge,
-    /// A distribution.
-    Histogram,
-}
-
-/// The description of one metric, as docs/metrics.md lists it.
-#[derive(Debug, Clone, Copy)]
-pub struct Metric {
-    /// Name in OpenTelemetry.
-    pub name: &'static str,
-    /// The metric's kind.
-    pub kind: MetricKind,
-    /// Unit in UCUM: `s`, `By`, or the counted thing in braces.
-    pub unit: &'static str,
-    /// Its labels.
-    pub labels: &'static [&'static str],
-    /// The meaning, in one sentence without a full stop.
-    pub meaning: &'static str,
-}
-
-impl Metric {
-    /// Returns the name in Prometheus's text format.
-    pub fn prometheus_name(&self) -> String {
-        let unit = match self.unit {
-            "s" => "_seconds",
-            "By" => "_bytes",
-            _ => "",
-        };
-        let total = if self.kind == MetricKind::Counter { "_total" } else { "" };
-        format!("{}{unit}{total}", self.name.replace('.', "_"))
-    }
-}
-
-/// Bucket bounds in seconds for histograms of requests, lookups or database calls.
-pub const LATENCY_SECONDS: &[f64] =
-    &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
-
-/// Declares a struct of instruments and the table that describes them, as one list:
-///
-/// ```text
-/// instruments! { Instruments TABLE
-///     fetches: counter() "everytab.fetches" "{fetch}" ["purpose"] "Fetched URLs";
-/// }
-/// ```
-#[macro_export]
-macro_rules! instruments {
-    ($instruments:ident $table:ident
-     $($field:ident: $instrument:ident($($bounds:ident)?) $name:literal $unit:literal
-       [$($label:literal)*] $meaning:literal;)+) => {
-        /// The instruments to record values with.
-        #[derive(Debug)]
-        pub struct $instruments {
-            $(#[doc = $meaning] pub $field: $crate::instruments!(@type $instrument),)+
-        }
-
-        /// Describes every instrument, in the order of docs/metrics.md.
-        pub const $table: &[$crate::metrics::Metric] = &[$($crate::metrics::Metric {
-            name: $name, kind: $crate::instruments!(@kind $instrument), unit: $unit,
-            labels: &[$($label),*], meaning: $meaning,
-        },)+];
-
-        impl $instruments {
-            /// Creates the instruments with this meter.
-            pub fn new(meter: &::opentelemetry::metrics::Meter) -> Self {
-                Self {$(
-                    $field: $crate::instruments!(
-                        @new meter $instrument $name $unit $meaning $($bounds)?
-                    ),
-                )+}
-            }
-        }
-    };
-    (@type counter) => { ::opentelemetry::metrics::Counter<u64> };
-    (@type gauge) => { ::opentelemetry::metrics::Gauge<u64> };
-    (@type histogram) => { ::opentelemetry::metrics::Histogram<f64> };
-    (@kind counter) => { $crate::metrics::MetricKind::Counter };
-    (@kind gauge) => { $crate::metrics::MetricKind::Gauge };
-    (@kind histogram) => { $crate::metrics::MetricKind::Histogram };
-    (@new $meter:ident counter $name:literal $unit:literal $meaning:literal) => {
-        $meter.u64_counter($name).with_unit($unit).with_description($meaning).build()
-    };
-    (@new $meter:ident gauge $name:literal $unit:literal $meaning:literal) => {
-        $meter.u64_gauge($name).with_unit($unit).with_description($meaning).build()
-    };
-    (@new $meter:ident histogram $name:literal $unit:literal $meaning:literal $bounds:ident) => {
-        $meter.f64_histogram($name).with_unit($unit).with_description($meaning)
-            .with_boundaries($bounds.to_vec()).build()
-    };
-}
 
 instruments! { Instruments METRICS
     fetches: counter() "everytab.fetches" "{fetch}" ["purpose" "outcome"]
@@ -146,11 +51,6 @@ pub(crate) fn instruments() -> &'static Instruments {
 
 fn meter() -> Meter {
     global::meter("everytab")
-}
-
-/// Creates a label for a recorded value.
-pub fn label(name: &'static str, value: &'static str) -> KeyValue {
-    KeyValue::new(name, value)
 }
 
 /// Adds 0 to every series of the fetcher's counters, for requests with these purposes. Otherwise a

@@ -5,23 +5,12 @@
 
 use std::time::Duration;
 
-use everytab_webpage::robots::MAX_ROBOTS_BYTES;
+use everytab_webpage::{ContentTypes, MAX_MEDIA_BYTES, MAX_PAGE_BYTES, robots::MAX_ROBOTS_BYTES};
 
-use crate::{content_types::ContentTypes, settings::FetchSettings};
+use crate::settings::FetchSettings;
 
-/// Default size limit of a page in bytes. Of a thousand pages, a few are longer.
-pub const DEFAULT_PAGE_BYTES: usize = 2 << 20;
-/// Maximum page size in bytes that a crawl may allow, because the body is held in memory.
-pub const MAX_PAGE_BYTES: usize = 16 << 20;
-/// Default size limit in bytes for an image or other page requisite.
-pub const DEFAULT_MEDIA_BYTES: usize = 4 << 20;
-/// Maximum size limit of a requisite in bytes that a crawl may set.
-pub const MAX_MEDIA_BYTES: usize = 32 << 20;
 /// Size limit in bytes for a sitemap: 50,000 URLs, the maximum for a sitemap, with 200 bytes each.
 pub const MAX_SITEMAP_BYTES: usize = 10 << 20;
-
-const _: () = assert!(DEFAULT_PAGE_BYTES <= MAX_PAGE_BYTES);
-const _: () = assert!(DEFAULT_MEDIA_BYTES <= MAX_MEDIA_BYTES);
 
 /// Maximum redirects for a robots.txt, as recommended by RFC 9309 2.3.1.2.
 const MAX_ROBOTS_REDIRECTS: usize = 5;

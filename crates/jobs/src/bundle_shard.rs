@@ -29,6 +29,7 @@ use everytab_icon::{
     png::Colours,
     thumbnail::{Thumbnail, empty_thumbnail},
 };
+use everytab_job_result::{JobError, PerformedJob, Stats, blocking};
 use everytab_sandbox::{Sandbox, SandboxError};
 use everytab_storage::Store;
 use sha2::{Digest, Sha256};
@@ -37,9 +38,8 @@ use self::live_tabs::{ShardCounts, check_loss};
 use crate::{
     context::Context,
     icon_processes::{self, CRASHED, ConvertedIcon, Reason},
-    job::{Job, JobError, PerformedJob, ScanAssignment, blocking},
+    job::{Job, ScanAssignment},
     site_objects::{put_all, put_object},
-    stats::Stats,
     warc::home_url,
 };
 

@@ -14,16 +14,16 @@ use everytab_fetcher::{
     Blocklist, CandidateFetch, Fetcher, HostCandidates, Outcome, RequestSigner, Robot,
     RobotsPolicy, ShardOptions, Spool, fetch_shard,
 };
+use everytab_job_result::{JobError, PerformedJob, Stats, blocking};
 use everytab_storage::PutOptions;
 
 pub use self::fetch_counts::counts_by_name;
 use crate::{
     context::Context,
-    job::{Job, JobError, PerformedJob, ScanAssignment, blocking},
+    job::{Job, ScanAssignment},
     live_exclusions::add_rows,
     request_table,
     scan_settings::{Internet, ScanSettings},
-    stats::Stats,
 };
 
 /// Maximum disk bytes for one shard's icons. 1,200 hosts with 30 KB per icon take about 90 MB.

@@ -8,13 +8,13 @@ use everytab_commoncrawl::{
 };
 use everytab_coordinator::{Coordinator, CrawlFile, HostRow, Output};
 use everytab_fetcher::Heartbeat;
+use everytab_job_result::{JobError, PerformedJob, Stats};
 use everytab_storage::Store;
 
 use crate::{
     context::Context,
     index_file::{IndexFile, IndexFileError, index_options},
-    job::{Job, JobError, PerformedJob, ScanAssignment},
-    stats::Stats,
+    job::{Job, ScanAssignment},
 };
 
 /// Maximum concurrent index jobs of a worker. Each waits for bytes ten times as long as it reads

@@ -1,4 +1,4 @@
-//! The jobs in a scan and of a finished live crawl: one file per kind, and the registry.
+//! The jobs in a scan: one file per kind, and the registry.
 //!
 //! A job loads its input from Postgres. Then it runs without a database, with a [`Context`]
 //! (stores, the fetcher, a directory), and returns rows and counts, which one completion records.
@@ -20,7 +20,6 @@
 
 pub mod blocked_pattern;
 pub mod bundle_shard;
-pub mod crawl_index;
 pub mod icon;
 pub mod icon_processes;
 pub mod index;
@@ -37,20 +36,15 @@ pub mod store_tokens;
 pub mod warc;
 
 mod context;
-mod crawl_close;
-mod crawl_run;
 mod job;
 mod outage;
 mod registry;
-mod stats;
 
 pub use self::{
     context::{Context, STORE_ATTEMPTS, user_agent},
-    crawl_run::{CrawlAssignment, store_urls},
     icon::SPOOL_BYTES,
-    job::{JobError, PerformedJob, ScanAssignment},
-    outage::{ScanStore, StoreFailure, StoreFault, StoreOutage},
-    registry::{Assignment, perform_job},
-    stats::Stats,
+    job::ScanAssignment,
+    outage::{ScanStore, StoreFault, StoreOutage},
+    registry::{ScanJobError, perform_job},
     warc::{CONCURRENT_JOBS as CONCURRENT_WARC_JOBS, CONCURRENT_RECORDS},
 };

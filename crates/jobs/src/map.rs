@@ -21,6 +21,7 @@ use everytab_bundler::{
 };
 use everytab_coordinator::{Coordinator, Output, ScanInfo};
 use everytab_fetcher::Heartbeat;
+use everytab_job_result::{JobError, PerformedJob, Stats, blocking};
 use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
@@ -30,9 +31,8 @@ use self::draw::{QUARTER_LEVEL, Region, Thumbnails, Tile};
 pub(crate) use self::draw::{bundle_picture, halved_of};
 use crate::{
     context::Context,
-    job::{Job, JobError, PerformedJob, ScanAssignment, blocking},
+    job::{Job, ScanAssignment},
     site_objects::{CONCURRENT_OBJECTS, put_all},
-    stats::Stats,
 };
 
 /// Maximum concurrent map jobs of a worker, because each holds thumbnails in memory.

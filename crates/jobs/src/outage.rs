@@ -10,6 +10,7 @@
 use everytab_bundler::object_names;
 use everytab_commoncrawl::index::paths::paths_list;
 use everytab_coordinator::{JobKind, ScanInfo};
+use everytab_job_result::StoreFailure;
 use everytab_storage::{PutOptions, StorageError, Store};
 use uuid::Uuid;
 
@@ -79,20 +80,6 @@ impl ScanStore {
             JobKind::Publish | JobKind::CrawlIndex | JobKind::CrawlClose => Self::Cdn,
         })
     }
-}
-
-/// A store request that was denied, or failed because the store is unreachable or overloaded.
-#[derive(Debug)]
-pub struct StoreFailure {
-    /// The URL or path of the object or store.
-    pub place: String,
-    /// The error message.
-    pub reason: String,
-    /// Whether a reachable store denied access.
-    pub is_refused: bool,
-    /// Whether the store is at fault regardless of other requests: it is overloaded, or denies most
-    /// requests.
-    pub is_of_the_store: bool,
 }
 
 /// A store that does not serve a job, for reasons that are not the job's.

@@ -26,6 +26,7 @@ use everytab_bundler::{
 };
 use everytab_coordinator::{Coordinator, JobKind, OutcomeCount, Output, ScanInfo, ScanStatus};
 use everytab_fetcher::Heartbeat;
+use everytab_job_result::{JobError, PerformedJob, Stats};
 use everytab_storage::{AwsSettings, ObjectChange, Store, Tagged, cdn};
 use serde_json::{Map, Value};
 
@@ -33,12 +34,11 @@ use self::unchanged_icons::UnchangedIcons;
 pub use self::{excluded::Excluded, well_known::publish_key};
 use crate::{
     context::Context,
-    job::{Job, JobError, PerformedJob, ScanAssignment},
+    job::{Job, ScanAssignment},
     map::{draw_coarse, load_layout},
     removal::RemovalError,
     scan_settings::ScanSettings,
     site_objects::{put_all, put_changed, put_object, put_options},
-    stats::Stats,
     store_tokens,
 };
 

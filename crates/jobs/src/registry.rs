@@ -2,18 +2,17 @@
 //!
 //! This does not depend on scheduling.
 
-use everytab_coordinator::{Coordinator, JobKind, Lease};
-use everytab_fetcher::{Heartbeat, ItemIsolation};
+use everytab_coordinator::{Coordinator, JobKind};
+use everytab_job_result::{JobError, PerformedJob};
+use everytab_storage::StorageError;
 use tracing::Instrument as _;
 
 use crate::{
     bundle_shard::BundleShard,
     context::Context,
-    crawl_close, crawl_index,
-    crawl_run::CrawlAssignment,
     icon::Icon,
     index::Index,
-    job::{Job, JobError, PerformedJob, ScanAssignment},
+    job::{Job, ScanAssignment},
     map::DrawMap,
     outage::{ScanStore, StoreOutage},
     publish::Publish,
@@ -22,32 +21,21 @@ use crate::{
     warc::Warc,
 };
 
-/// A job with its scan or crawl.
-#[derive(Debug, Clone)]
-pub enum Assignment {
-    /// A job of a scan.
-    Scan(Box<ScanAssignment>),
-    /// A job of a finished live crawl.
-    Crawl(CrawlAssignment),
+/// Why a job of a scan could not be performed.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanJobError {
+    /// The job failed.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A store cannot be reached or denies access. The job is released without counting an attempt,
+    /// and the worker leases no jobs that need the store until it responds.
+    #[error("{0}")]
+    Outage(Box<StoreOutage>),
 }
 
-impl Assignment {
-    /// Loads the scan or crawl of a lease.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached, or its values are invalid.
-    pub async fn load(
-        coordinator: &Coordinator,
-        lease: &Lease,
-        heartbeat: Heartbeat,
-        isolation: ItemIsolation,
-    ) -> Result<Self, JobError> {
-        if JobKind::OF_CRAWLS.contains(&lease.kind) {
-            let job = CrawlAssignment::load(coordinator, lease, heartbeat).await?;
-            return Ok(Self::Crawl(job));
-        }
-        let job = ScanAssignment::load(coordinator, lease, heartbeat, isolation).await?;
-        Ok(Self::Scan(Box::new(job)))
+impl From<StorageError> for ScanJobError {
+    fn from(error: StorageError) -> Self {
+        Self::Job(error.into())
     }
 }
 
@@ -63,38 +51,18 @@ async fn load_and_perform<J: Job>(
 /// Loads the input of a job from Postgres, and performs it without a database.
 ///
 /// # Errors
-/// Returns a [`JobError`], which determines the next step for the job.
+/// Returns a [`ScanJobError`], which determines the next step for the job.
 pub async fn perform_job(
     coordinator: &Coordinator,
     context: &Context,
-    job: &Assignment,
-) -> Result<PerformedJob, JobError> {
-    match job {
-        Assignment::Scan(job) => perform_scan_job(coordinator, context, job).await,
-        Assignment::Crawl(job) => {
-            let performed = perform_crawl_job(coordinator, context, job).await;
-            performed.map_err(|error| match error {
-                // Denied access is retried a few times, and then reported as the reason for the
-                // job's failure.
-                JobError::Store(failed) if failed.is_refused => JobError::Retry(failed.reason),
-                JobError::Store(failed) => JobError::StoreAway(failed.reason),
-                error => error,
-            })
-        }
-    }
-}
-
-async fn perform_scan_job(
-    coordinator: &Coordinator,
-    context: &Context,
     job: &ScanAssignment,
-) -> Result<PerformedJob, JobError> {
+) -> Result<PerformedJob, ScanJobError> {
     match perform_in_its_stores(coordinator, context, job).await {
-        Err(JobError::Store(failed)) => {
+        Err(ScanJobError::Job(JobError::Store(failed))) => {
             let outage = StoreOutage::of(&failed, job.kind, &job.info, &job.settings);
             Err(match outage.is_confirmed(&failed, context).await {
-                true => JobError::Outage(Box::new(outage)),
-                false => JobError::Retry(failed.reason),
+                true => ScanJobError::Outage(Box::new(outage)),
+                false => JobError::Retry(failed.reason).into(),
             })
         }
         performed => performed,
@@ -107,7 +75,7 @@ async fn perform_in_its_stores(
     coordinator: &Coordinator,
     context: &Context,
     job: &ScanAssignment,
-) -> Result<PerformedJob, JobError> {
+) -> Result<PerformedJob, ScanJobError> {
     recognise_stores(context, job, |_| true).await?;
     let performed = perform_by_kind(coordinator, context, job).await?;
     recognise_stores(context, job, |url| !url.starts_with("s3://")).await?;
@@ -122,7 +90,7 @@ async fn recognise_stores(
     context: &Context,
     job: &ScanAssignment,
     is_checked: impl Fn(&str) -> bool,
-) -> Result<(), JobError> {
+) -> Result<(), ScanJobError> {
     let ScanAssignment { kind, info, settings, .. } = job;
     for store in ScanStore::ALL.into_iter().filter(|store| store.kinds().contains(kind)) {
         let Some(url) = store.written_url(settings).filter(|url| is_checked(url)) else {
@@ -131,7 +99,7 @@ async fn recognise_stores(
         let opened = context.store(url).await?;
         if let Some(reason) = store_tokens::fault(&*opened, info.scan_id).await? {
             let outage = StoreOutage::of_other_store(store, reason, info, settings);
-            return Err(JobError::Outage(Box::new(outage)));
+            return Err(ScanJobError::Outage(Box::new(outage)));
         }
     }
     Ok(())
@@ -153,24 +121,5 @@ async fn perform_by_kind(
         JobKind::CrawlIndex | JobKind::CrawlClose => {
             Err(JobError::Discard(format!("a scan has no job of kind {}", job.kind)))
         }
-    }
-}
-
-async fn perform_crawl_job(
-    coordinator: &Coordinator,
-    context: &Context,
-    job: &CrawlAssignment,
-) -> Result<PerformedJob, JobError> {
-    let (loading, performing) = (tracing::info_span!("load"), tracing::info_span!("perform"));
-    match job.kind {
-        JobKind::CrawlIndex => {
-            let input = crawl_index::load(coordinator, context, job).instrument(loading).await?;
-            crawl_index::perform(context, job, input).instrument(performing).await
-        }
-        JobKind::CrawlClose => {
-            let input = crawl_close::load(coordinator, job).instrument(loading).await?;
-            crawl_close::perform(context, job, input).instrument(performing).await
-        }
-        _ => Err(JobError::Discard(format!("a live crawl has no job of kind {}", job.kind))),
     }
 }

@@ -16,6 +16,7 @@ use everytab_bundler::{
 };
 use everytab_coordinator::{Coordinator, Output};
 use everytab_fetcher::Heartbeat;
+use everytab_job_result::{JobError, PerformedJob, Stats};
 use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
@@ -24,9 +25,8 @@ use self::parts::{CONCURRENT_READS, ranked, read_range, read_ranks};
 pub use self::words::{MergedWords, merge_words};
 use crate::{
     context::Context,
-    job::{Job, JobError, PerformedJob, ScanAssignment},
+    job::{Job, ScanAssignment},
     site_objects::{put_all, put_object},
-    stats::Stats,
 };
 
 /// Maximum concurrent search jobs of a worker, because each holds its range of hostnames in memory.

@@ -10,6 +10,7 @@ use everytab_bundler::stats_names::{CountName, InputName, OutcomeName};
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{Coordinator, Output, PageRow, WarcHost};
 use everytab_fetcher::{Heartbeat, ItemIsolation};
+use everytab_job_result::{JobError, PerformedJob, Stats, StoreFailure, blocking};
 use everytab_storage::{StorageError, StorageErrorKind, Store};
 use everytab_webpage::{
     Candidate, Candidates, TitleState, candidates, iframe_ok, page::Page, tab_title, understand,
@@ -18,9 +19,8 @@ use futures_util::{StreamExt, stream};
 
 use crate::{
     context::Context,
-    job::{Job, JobError, PerformedJob, ScanAssignment, blocking},
-    outage::{StoreFailure, known_object_is_read},
-    stats::Stats,
+    job::{Job, ScanAssignment},
+    outage::known_object_is_read,
 };
 
 /// Maximum concurrent warc jobs of a worker: one waits for bytes while the other parses.

@@ -6,8 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use everytab_console::{LineSink, OperationError};
 use everytab_coordinator::{ConnectSettings, Coordinator};
-use everytab_operations::{LineSink, OperationError};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use url::Url;
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use everytab_operations::OperationError;
+use everytab_console::OperationError;
 use everytab_testbed::{Content, Latency, Mix, Running, Settings, SmallInternet};
 use ipnet::IpNet;
 

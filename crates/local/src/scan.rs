@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use everytab_console::{LineSink, OperationError};
 use everytab_coordinator::{Coordinator, JobKind, ScanState, ScanStatus};
 use everytab_operations::{
-    LineSink, OperationError, crawl, progress, published_site,
+    crawl, progress, published_site,
     scan_start::{self, ScanOptions, ScanStores, StartedScan},
     site_identity, source,
 };

@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
+use everytab_console::{LineSink, OperationError};
 use everytab_coordinator::Coordinator;
-use everytab_operations::{LineSink, OperationError};
 use everytab_runner::DRAIN;
 use everytab_testbed::{Behaviour, Running};
 use tokio::sync::watch;

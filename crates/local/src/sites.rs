@@ -9,10 +9,12 @@ use std::{
 };
 
 use chrono::Utc;
+use everytab_console::{LineSink, OperationError};
 use everytab_coordinator::{Coordinator, CrawlStatus, CrawlVerb, OPERATOR};
-use everytab_crawler::{CrawlSettings, SeedBatch, SeedPorts, SeedReader, new_crawl};
+use everytab_crawl_settings::{CrawlSettings, SeedPorts, SeedReader};
+use everytab_crawl_start::{SeedBatch, new_crawl};
 use everytab_frontier::{ParameterList, SuffixList};
-use everytab_operations::{LineSink, OperationError, progress::STATUS_SHARE, scan_start};
+use everytab_operations::{progress::STATUS_SHARE, scan_start};
 use everytab_testbed::Running;
 use sha2::{Digest, Sha256};
 use tokio::{sync::watch, time::Instant};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use everytab_operations::{LineSink, OperationError, backup::Verification};
+use everytab_console::{LineSink, OperationError};
+use everytab_operations::backup::Verification;
 use everytab_postgres::PrivatePostgres;
 
 /// Reads every object of the backup at the URL `from`, loads its rows into a temporary Postgres,

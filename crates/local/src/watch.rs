@@ -2,11 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use everytab_console::{LineSink, OperationError};
 use everytab_coordinator::{Coordinator, ScanStatus};
-use everytab_operations::{
-    LineSink, OperationError,
-    progress::{self, STATUS_SHARE},
-};
+use everytab_operations::progress::{self, STATUS_SHARE};
 use tokio::sync::watch;
 
 use crate::worker_processes::WorkerProcesses;

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_operations::OperationError;
+use everytab_console::OperationError;
 use parking_lot::Mutex;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},

@@ -2,7 +2,7 @@
 //! takedown, gc, doctor and blocklist.
 //!
 //! Every operation takes plain options and returns a value. Lines for programs and notes for people
-//! go to a [`LineSink`]. An [`OperationError`] is one line that names the option to change.
+//! go to a `LineSink`. An `OperationError` is one line that names the option to change.
 //!
 //! This does not depend on the command line, standard output, or how a job works.
 //!
@@ -23,13 +23,9 @@ pub mod archive_rate;
 pub mod backup;
 pub mod blocklist;
 pub mod crawl;
-pub mod crawl_drop;
-pub mod crawl_gc;
-pub mod crawl_report;
 pub mod database;
 pub mod doctor;
 pub mod exclude;
-pub mod filter_list;
 pub mod gc;
 pub mod host_ranks;
 pub mod plan;
@@ -41,10 +37,16 @@ pub mod scan_start;
 pub mod site_identity;
 pub mod source;
 pub mod takedown;
+pub mod takedown_everywhere;
 
-mod error;
 mod index_formats;
-mod line_sink;
 
-pub use error::OperationError;
-pub use line_sink::LineSink;
+/// The error type of all operations.
+mod error {
+    pub(crate) use everytab_console::OperationError;
+}
+
+/// The sink of all operations.
+mod line_sink {
+    pub(crate) use everytab_console::LineSink;
+}

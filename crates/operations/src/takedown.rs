@@ -10,9 +10,6 @@
 //! so that one of both removes the host. The manifest is replaced only if it has not changed since
 //! it was read. An interrupted takedown is completed by running it again.
 
-pub mod everywhere;
-mod traces;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     future::ready,
@@ -79,7 +76,7 @@ pub async fn take_down(
 
 /// Works like [`take_down`], but allows a store without a published scan, and patterns without
 /// tabs.
-async fn take_down_from_all(
+pub(crate) async fn take_down_from_all(
     options: TakedownOptions,
     sink: &dyn LineSink,
 ) -> Result<bool, OperationError> {
@@ -427,7 +424,7 @@ pub(crate) async fn list_as_blocked(
 }
 
 /// Adds patterns to a list. Returns those that were on it before.
-async fn list_in(
+pub(crate) async fn list_in(
     store: &dyn Store,
     key: &str,
     patterns: &[(PatternKind, &str)],

@@ -64,13 +64,14 @@ async fn work() -> Result<(), Box<dyn Error>> {
     let context = Context::new(StoreSettings::default(), fetcher, folder.path().to_owned());
     let settings = WorkerSettings {
         worker_id: worker_id(),
-        kinds: JobKind::ALL.to_vec(),
+        kinds: JobKind::OF_SCANS.to_vec(),
         digests,
         exit_when_done: true,
         drain: DRAIN,
         stall_limit: STALL_LIMIT,
         is_working_elsewhere: Arc::default(),
         bundle_jobs: 1,
+        crawl_jobs: None,
     };
     // A program sends `true` here to let the worker finish its leased jobs and stop.
     let (_stop, stopped) = watch::channel(false);

@@ -9,9 +9,10 @@ use std::{
 };
 
 use everytab_coordinator::JobKind;
-pub(crate) use everytab_fetcher::metrics::label;
-use everytab_fetcher::{PurposeKind, instruments, metrics::LATENCY_SECONDS};
+use everytab_fetcher::PurposeKind;
 use everytab_jobs::ScanStore;
+pub(crate) use everytab_metrics::label;
+use everytab_metrics::{LATENCY_SECONDS, instruments};
 use opentelemetry::{KeyValue, global};
 
 use crate::lease_outcome::LeaseOutcome;

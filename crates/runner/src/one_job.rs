@@ -11,7 +11,8 @@ use std::{
 
 use everytab_coordinator::{Completion, Coordinator, Error, JobKind, Lease, VerbResult};
 use everytab_fetcher::{Heartbeat, ItemIsolation};
-use everytab_jobs::{Assignment, Context, JobError, PerformedJob, StoreOutage, perform_job};
+use everytab_job_result::{AssignedJob, JobError, JobSet, PerformedJob};
+use everytab_jobs::{Context, ScanAssignment, ScanJobError, StoreOutage, perform_job};
 use tracing::{Instrument as _, Span};
 
 use crate::{
@@ -59,28 +60,65 @@ fn span_of(lease: &Lease) -> Span {
     )
 }
 
-/// Loads the assignment of a lease. After a few crashed workers the job is performed in isolation.
-async fn load(
-    coordinator: &Coordinator,
-    lease: &Lease,
-    trusted: LeaseTrust,
-    heartbeat: Heartbeat,
-) -> Result<Assignment, JobError> {
-    let isolation = if lease.uses_isolation {
-        let fence = lease.fence;
-        let beating = heartbeat.clone();
-        let journal = PostgresJournal::load(coordinator, fence, trusted, beating).await?;
-        ItemIsolation::by(Arc::new(journal))
-    } else {
-        ItemIsolation::default()
-    };
-    Assignment::load(coordinator, lease, heartbeat, isolation).await
+/// The code that performs a lease's job.
+pub(crate) enum JobSource {
+    /// The jobs of scans, with the resources that they use.
+    Scan(Context),
+    /// The set of another product.
+    Set(Arc<dyn JobSet>),
+}
+
+/// A job that can be performed without its lease.
+enum LoadedJob {
+    Scan(Context, Box<ScanAssignment>),
+    OfSet(Arc<dyn JobSet>, AssignedJob, Heartbeat),
+}
+
+impl JobSource {
+    /// Loads the assignment of a lease. After a few crashed workers the job of a scan is performed
+    /// in isolation.
+    async fn load(
+        self,
+        coordinator: &Coordinator,
+        lease: &Lease,
+        trusted: LeaseTrust,
+        heartbeat: Heartbeat,
+    ) -> Result<LoadedJob, JobError> {
+        let context = match self {
+            Self::Scan(context) => context,
+            Self::Set(jobs) => {
+                let job = AssignedJob { run: lease.run, kind: lease.kind, part: lease.part };
+                return Ok(LoadedJob::OfSet(jobs, job, heartbeat));
+            }
+        };
+        let isolation = if lease.uses_isolation {
+            let fence = lease.fence;
+            let beating = heartbeat.clone();
+            let journal = PostgresJournal::load(coordinator, fence, trusted, beating).await?;
+            ItemIsolation::by(Arc::new(journal))
+        } else {
+            ItemIsolation::default()
+        };
+        let job = ScanAssignment::load(coordinator, lease, heartbeat, isolation).await?;
+        Ok(LoadedJob::Scan(context, Box::new(job)))
+    }
+}
+
+impl LoadedJob {
+    async fn perform(self, coordinator: &Coordinator) -> Result<PerformedJob, ScanJobError> {
+        match self {
+            Self::Scan(context, job) => perform_job(coordinator, &context, &job).await,
+            Self::OfSet(jobs, job, heartbeat) => {
+                Ok(jobs.perform(coordinator, job, heartbeat).await?)
+            }
+        }
+    }
 }
 
 /// Performs the job of a lease, and ends the lease according to the result.
 pub(crate) async fn perform_lease(
     coordinator: &Coordinator,
-    context: &Context,
+    source: JobSource,
     lease: Lease,
     mut trusted: LeaseTrust,
     heartbeat: Heartbeat,
@@ -90,15 +128,14 @@ pub(crate) async fn perform_lease(
     let started = Instant::now();
     let work = {
         let coordinator = coordinator.clone();
-        let context = context.clone();
-        let loading = load(&coordinator, &lease, trusted.clone(), heartbeat).await;
-        async move { perform_job(&coordinator, &context, &loading?).await }
+        let loaded = source.load(&coordinator, &lease, trusted.clone(), heartbeat).await;
+        async move { loaded?.perform(&coordinator).await }
     };
     // Runs in its own task, so that a panic ends only the job and the lease remains here.
     let mut work = tokio::spawn(work.instrument(span.clone()));
     let result = tokio::select! {
         done = &mut work => done.unwrap_or_else(|error| {
-            Err(JobError::Retry(format!("the job ended early: {error}")))
+            Err(JobError::Retry(format!("the job ended early: {error}")).into())
         }),
         end = trusted.ended() => {
             work.abort();
@@ -153,7 +190,7 @@ struct EndedLease {
 async fn end_lease(
     coordinator: &Coordinator,
     lease: Lease,
-    result: Result<PerformedJob, JobError>,
+    result: Result<PerformedJob, ScanJobError>,
     trusted: &LeaseTrust,
     span: &Span,
 ) -> EndedLease {
@@ -162,13 +199,27 @@ async fn end_lease(
         Ok(job) => {
             ("complete", complete(coordinator, lease, job, trusted).await, JobEnd::Completed)
         }
-        Err(JobError::Outage(outage)) => {
+        Err(ScanJobError::Outage(outage)) => {
             span.in_scope(|| tracing::warn!(%outage, "releasing the job"));
             let length = lease.length;
             let released = release(coordinator, lease, &outage.to_string(), until).await;
             ("release", released, JobEnd::Outage { outage, lease: length })
         }
-        Err(error @ (JobError::Retry(_) | JobError::Store(_))) => {
+        Err(ScanJobError::Job(error)) => end_failed(coordinator, lease, error, until, span).await,
+    };
+    EndedLease { call, result, job_end }
+}
+
+/// Ends the lease of a job that failed.
+async fn end_failed(
+    coordinator: &Coordinator,
+    lease: Lease,
+    error: JobError,
+    until: Instant,
+    span: &Span,
+) -> (&'static str, Result<LeaseOutcome, Error>, JobEnd) {
+    match error {
+        error @ (JobError::Retry(_) | JobError::Store(_)) => {
             let reason = error.to_string();
             span.in_scope(|| tracing::warn!(reason, "the job failed; it will be retried"));
             let call = coordinator.retry(lease, &reason, until);
@@ -180,35 +231,34 @@ async fn end_lease(
             }
             ("retry", outcome, JobEnd::Ended)
         }
-        Err(JobError::Discard(reason)) => {
+        JobError::Discard(reason) => {
             span.in_scope(|| tracing::error!(reason, "discarding the job"));
             let call = coordinator.discard(lease, &reason, until);
             ("discard", metrics::call("discard", call).await.map(outcome_of), JobEnd::Ended)
         }
-        Err(JobError::StoreAway(reason)) => {
+        JobError::StoreAway(reason) => {
             span.in_scope(|| tracing::warn!(reason, "cannot reach the store; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::Released)
         }
-        Err(JobError::NoRoom(reason)) => {
+        JobError::NoRoom(reason) => {
             span.in_scope(|| tracing::error!(reason, "not enough resources; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::Released)
         }
-        Err(JobError::DatabaseAway(reason)) => {
+        JobError::DatabaseAway(reason) => {
             // `scan_status.sql` searches for this phrase.
             let reason = format!("waiting for the database: {reason}");
             span.in_scope(|| tracing::warn!(reason, "cannot reach Postgres; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::Released)
         }
-        Err(JobError::OtherSchema(reason)) => {
+        JobError::OtherSchema(reason) => {
             span.in_scope(|| tracing::error!(reason, "wrong schema version; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::Released)
         }
-        Err(JobError::LocalFailure(reason)) => {
+        JobError::LocalFailure(reason) => {
             span.in_scope(|| tracing::warn!(reason, "local failure; releasing the job"));
             ("release", release(coordinator, lease, &reason, until).await, JobEnd::LocalFailure)
         }
-    };
-    EndedLease { call, result, job_end }
+    }
 }
 
 /// Releases a lease without counting an attempt.

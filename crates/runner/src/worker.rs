@@ -14,7 +14,8 @@ use std::{
 
 use everytab_coordinator::{Coordinator, Digests, Error, JobKind, Lease, LeaseCursors, Progress};
 use everytab_fetcher::{Fetcher, Heartbeat};
-use everytab_jobs::{Context, crawl_index, icon, index, map, search, warc};
+use everytab_job_result::JobSet;
+use everytab_jobs::{Context, icon, index, map, search, warc};
 use tokio::{
     sync::watch,
     task::{Id, JoinError, JoinSet},
@@ -26,7 +27,7 @@ use crate::{
     fleet_limits::FleetLimits,
     leases::Leases,
     metrics::{self, instruments},
-    one_job::{JobEnd, perform_lease},
+    one_job::{JobEnd, JobSource, perform_lease},
     store_backoff::{StoreBackoff, jittered},
     withheld::WithheldLog,
 };
@@ -93,6 +94,8 @@ pub struct WorkerSettings {
     pub is_working_elsewhere: Arc<AtomicBool>,
     /// Maximum concurrent bundle-shard jobs: one per core.
     pub bundle_jobs: usize,
+    /// The jobs of live crawls. `None` if the worker performs only those of scans.
+    pub crawl_jobs: Option<Arc<dyn JobSet>>,
 }
 
 /// Why a worker stopped.
@@ -238,8 +241,11 @@ impl Worker {
             JobKind::BundleShard => self.settings.bundle_jobs,
             JobKind::Search => search::CONCURRENT_JOBS,
             JobKind::Map => map::CONCURRENT_JOBS,
-            JobKind::CrawlIndex => crawl_index::CONCURRENT_JOBS,
-            JobKind::Publish | JobKind::CrawlClose => 1,
+            JobKind::Publish => 1,
+            JobKind::CrawlIndex | JobKind::CrawlClose => {
+                let jobs = self.settings.crawl_jobs.as_ref();
+                jobs.map_or(0, |jobs| jobs.concurrent_jobs(kind))
+            }
         };
         let busy = |kind| self.busy.values().filter(|(busy, _)| *busy == kind).count();
         let now = Instant::now();
@@ -319,17 +325,27 @@ impl Worker {
         self.settings.kinds.iter().any(|kind| JobKind::OF_SCANS.contains(kind))
     }
 
+    /// Returns the code that performs jobs of a kind.
+    fn source_of(&self, kind: JobKind) -> JobSource {
+        let is_of_crawls = JobKind::OF_CRAWLS.contains(&kind);
+        let jobs = self.settings.crawl_jobs.as_ref().filter(|_| is_of_crawls);
+        jobs.map_or_else(
+            || JobSource::Scan(self.context.clone()),
+            |jobs| JobSource::Set(Arc::clone(jobs)),
+        )
+    }
+
     fn start(&mut self, lease: Lease) {
         let kind = lease.kind;
         let heartbeat = Heartbeat::default();
         let trusted = self.leases.add(&lease, heartbeat.clone());
         let beating = heartbeat.clone();
         let coordinator = self.coordinator.clone();
-        let context = self.context.clone();
+        let source = self.source_of(kind);
         let leases = Arc::clone(&self.leases);
         let task = self.running.spawn(async move {
             let fence = lease.fence;
-            let ended = perform_lease(&coordinator, &context, lease, trusted, heartbeat).await;
+            let ended = perform_lease(&coordinator, source, lease, trusted, heartbeat).await;
             leases.remove(fence);
             ended
         });

@@ -12,10 +12,12 @@
 
 pub mod address;
 mod ascii_art;
+mod body_limits;
 pub mod candidates;
 pub mod cdn_ranges;
 pub mod charset;
 mod content_type;
+mod content_types;
 pub mod data_url;
 mod frame_ancestors;
 pub mod framing;
@@ -43,8 +45,10 @@ mod tokens;
 pub mod url_rules;
 
 pub use address::{Guard, is_public};
+pub use body_limits::{DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES, MAX_MEDIA_BYTES, MAX_PAGE_BYTES};
 pub use candidates::{Candidate, CandidateSource, Candidates, LeftOut, candidates};
 pub use charset::{Charset, CharsetSource};
+pub use content_types::{ContentTypes, UnknownContentType, is_token};
 pub use framing::{Framing, Verdict, iframe_ok};
 pub use icons::{IconClass, IconLink};
 pub use links::{LinkKind, LinkOrigin, LinkRequest, PageLink, PageLinks};

@@ -33,7 +33,7 @@ locals {
         periods     = 6
       }
       no-live-workers = {
-        description = "No crawler has been seen for ten minutes, or nothing counts them: docs/operations.md, \"A crawl service\"."
+        description = "No crawler has been seen for ten minutes, or nothing counts them: docs/crawl.md, \"A crawl service\"."
         namespace   = local.namespace
         metric      = "LiveWorkers"
         comparison  = "LessThanThreshold"

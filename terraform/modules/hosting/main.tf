@@ -33,7 +33,7 @@ module "kept" {
 }
 
 # The key that a month's requests are signed with. terraform makes the place alone; the operator puts a
-# key in (docs/operations.md), so that no state holds it.
+# key in (docs/scan.md), so that no state holds it.
 resource "aws_secretsmanager_secret" "signing" {
   #checkov:skip=CKV_AWS_149:AWS's own key serves as well, and one of ours costs more than the secret
   #checkov:skip=CKV2_AWS_57:a key lives for a month and is replaced by hand, together with the site's key directory

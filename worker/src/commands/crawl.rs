@@ -4,7 +4,6 @@ mod drop;
 mod fetches;
 mod forget;
 mod listings;
-pub(super) mod one_crawl;
 mod option_args;
 mod patterns;
 mod report;
@@ -18,10 +17,12 @@ mod status;
 use clap::{Args, Subcommand};
 use everytab_coordinator::{CrawlVerb, MovedCrawl};
 
-use self::one_crawl::OneCrawl;
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::stdout,
+    commands::{
+        one_crawl::{self, OneCrawl},
+        stdout,
+    },
     options::DatabaseArgs,
 };
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use everytab_coordinator::StoredFilterList;
-use everytab_operations::{filter_list, scan_start};
+use everytab_crawl_operations::filter_list;
+use everytab_operations::scan_start;
 use serde_json::json;
 
 use crate::{

@@ -1,11 +1,17 @@
 //! `run`: takes jobs from the database and performs them.
 
+mod crawling_end;
+#[cfg(feature = "crawl")]
+mod live_crawls;
+#[cfg(not(feature = "crawl"))]
+#[path = "run/no_live_crawls.rs"]
+mod live_crawls;
+
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, Digests};
-use everytab_crawler::{CrawlerEnd, CrawlerSettings, HOST_PATIENCE, OwnHosts};
-use everytab_fetcher::{Fetcher, capacity};
+use everytab_fetcher::capacity;
 use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_jobs::{Context, STORE_ATTEMPTS, scan_settings::Internet};
 use everytab_operations::database::connect_patiently;
@@ -14,14 +20,11 @@ use everytab_storage::StoreSettings;
 use ipnet::IpNet;
 use tokio::sync::watch;
 
+use self::{crawling_end::CrawlingEnd, live_crawls::ServiceArgs};
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::{
-        api::{self, ApiArgs},
-        database, stop,
-    },
+    commands::{database, stop},
     options::{DatabaseArgs, FetchArgs, IdentityArgs, Role, parse_duration},
-    serve::ReservedAddress,
     spot_notice::InstanceMetadata,
     telemetry,
 };
@@ -78,7 +81,7 @@ pub struct RunArgs {
     #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
     #[command(flatten)]
-    api: ApiArgs,
+    service: ServiceArgs,
     #[command(flatten)]
     identity: IdentityArgs,
     #[command(flatten)]
@@ -101,10 +104,8 @@ pub async fn run(mut args: RunArgs) -> CliResult {
     if args.roles.contains(&Role::Api) {
         let Some(coordinator) = connected(url, &mut stop).await? else { return Ok(Exit::Drained) };
         telemetry::begin_at_zero();
-        let reserved = ReservedAddress::new(args.api.listen)
-            .map_err(|error| CliError::new(format!("--listen: {error}")))?;
-        let settings = api::settings(&args.api, args.temporary, args.fetch.settings()?)?;
-        return api::serve(reserved, settings, coordinator, stop, |_| Ok(())).await;
+        let (temporary, fetch) = (args.temporary, args.fetch.settings()?);
+        return live_crawls::serve(&args.service, temporary, fetch, coordinator, stop).await;
     }
     if args.fetch.user_agent.is_some() && !args.roles.contains(&Role::Crawl) {
         tracing::warn!("--user-agent: a scan of the public internet sends its own instead");
@@ -125,21 +126,30 @@ pub async fn run(mut args: RunArgs) -> CliResult {
         stall_limit: args.stall_limit.unwrap_or(STALL_LIMIT),
         is_working_elsewhere: Arc::default(),
         bundle_jobs: std::thread::available_parallelism().map_or(1, usize::from),
+        crawl_jobs: live_crawls::closing_jobs(store_settings(), context.temporary.clone()),
     };
     if args.roles.contains(&Role::Crawl) {
-        let crawler = CrawlerSettings {
-            exit_when_done: args.exit_when_done,
-            own: OwnHosts::new(&args.own),
-            ..CrawlerSettings::new(worker_id, context.temporary.clone(), store_settings())
-                .with_host_patience(args.host_patience.unwrap_or(HOST_PATIENCE))
-        };
+        let crawler = live_crawls::crawler_settings(
+            (worker_id, args.exit_when_done),
+            (context.temporary.clone(), store_settings()),
+            (&args.own, args.host_patience),
+        );
         // The jobs get a fetcher of their own. They fetch nothing, but each sets its fetcher's
         // limits.
         let temporary = context.temporary.clone();
         let own = database::own_ranges(url).await;
         let for_jobs = Context::new(store_settings(), args.fetch.fetcher(own)?, temporary);
-        let fetcher = context.fetcher;
-        return crawl(coordinator, for_jobs, (fetcher, crawler, settings), stop).await;
+        let crawled = live_crawls::crawl(
+            coordinator.clone(),
+            for_jobs.clone(),
+            (context.fetcher, crawler, settings.clone()),
+            stop.clone(),
+        );
+        return match crawled.await? {
+            CrawlingEnd::Finished => work(coordinator, for_jobs, settings, stop).await,
+            CrawlingEnd::Stopped => Ok(Exit::Drained),
+            CrawlingEnd::Stalled => worker_exit(WorkerEnd::Stalled),
+        };
     }
     work(coordinator, context, settings, stop).await
 }
@@ -160,8 +170,8 @@ fn identify(args: &mut RunArgs) -> Result<(), CliError> {
 /// Refuses roles that cannot be combined, and a role without the options that it needs.
 fn check_roles(args: &RunArgs) -> Result<(), CliError> {
     check_combination(&args.roles)?;
-    if args.roles.contains(&Role::Api) {
-        api::store(&args.api)?;
+    if args.roles.iter().any(|role| matches!(role, Role::Crawl | Role::Api)) {
+        live_crawls::check(&args.service, args.roles.contains(&Role::Api))?;
     }
     Ok(())
 }
@@ -189,57 +199,6 @@ async fn connected(
     tokio::select! {
         connected = connect_patiently(url, DATABASE_PATIENCE) => Ok(Some(connected?)),
         _ = stop.wait_for(|stop| *stop) => Ok(None),
-    }
-}
-
-/// Crawls until a signal stops the process, or until no crawl is open if the process should exit
-/// then. Meanwhile, writes the indexes of crawls that have ended.
-async fn crawl(
-    coordinator: Coordinator,
-    context: Context,
-    (fetcher, crawler, jobs): (Fetcher, CrawlerSettings, WorkerSettings),
-    stop: watch::Receiver<bool>,
-) -> CliResult {
-    tracing::info!(worker_id = crawler.worker_id, "crawling");
-    // Either one ends the other. When the crawling ends, the jobs may finish; a stuck job needs a
-    // new process. While a crawl is open, its jobs are still to come.
-    let (end_crawling, crawler_stop) = watch::channel(false);
-    let (end_jobs, jobs_stop) = watch::channel(false);
-    let beside = WorkerSettings {
-        exit_when_done: false,
-        is_working_elsewhere: Arc::clone(&crawler.is_crawling),
-        ..jobs.clone()
-    };
-    let crawling = async {
-        let crawled =
-            everytab_crawler::run(coordinator.clone(), fetcher, crawler, crawler_stop).await;
-        end_jobs.send_replace(true);
-        crawled
-    };
-    let working = async {
-        let worked =
-            everytab_runner::run(coordinator.clone(), context.clone(), beside, jobs_stop).await;
-        end_crawling.send_replace(true);
-        worked
-    };
-    let mut asked = stop.clone();
-    let stopping = async {
-        let _ = asked.wait_for(|stop| *stop).await;
-        end_crawling.send_replace(true);
-        end_jobs.send_replace(true);
-        std::future::pending::<()>().await;
-    };
-    let both = async { tokio::join!(crawling, working) };
-    let (crawled, worked) = tokio::select! {
-        both = both => both,
-        () = stopping => return Ok(Exit::Drained),
-    };
-    let end = crawled.map_err(|error| CliError::new(error.to_string()))?;
-    tracing::info!(?end, "stopped crawling");
-    match (end, worked?) {
-        (_, WorkerEnd::Stalled) => worker_exit(WorkerEnd::Stalled),
-        (CrawlerEnd::Finished, _) => work(coordinator, context, jobs, stop).await,
-        (CrawlerEnd::Stopped, _) => Ok(Exit::Drained),
     }
 }
 

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::{crawl::one_crawl, database, exclude, gc, one_scan::OneScan, requests, stdout},
+    commands::{database, exclude, gc, one_crawl, one_scan::OneScan, requests, stdout},
     display::frame::{self, Stream},
     options::{DatabaseArgs, ScanOptionArgs, parse_duration},
     telemetry,

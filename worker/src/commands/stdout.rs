@@ -8,7 +8,8 @@ use std::{
     io::{ErrorKind, Write},
 };
 
-use everytab_operations::{LineSink, progress::layout::row};
+use everytab_console::LineSink;
+use everytab_operations::progress::layout::row;
 
 use crate::{
     cli_error::CliError,

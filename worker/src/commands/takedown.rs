@@ -1,9 +1,9 @@
 //! `takedown`: removes hosts, titles and icons from a published site.
 
 use clap::Args;
-use everytab_operations::takedown::{
-    self, TakedownOptions,
-    everywhere::{self, EverywhereOptions},
+use everytab_operations::{
+    takedown::{self, TakedownOptions},
+    takedown_everywhere::{self, EverywhereOptions},
 };
 
 use crate::{
@@ -63,7 +63,7 @@ pub async fn run(args: TakedownArgs) -> CliResult {
     let are_all_down = if everywhere {
         let database_url = database.database_url.filter(|url| !url.is_empty());
         let options = EverywhereOptions { takedown, database_url, backups };
-        everywhere::take_down_everywhere(options, &StandardStreams).await?
+        takedown_everywhere::take_down_everywhere(options, &StandardStreams).await?
     } else {
         takedown::take_down(takedown, &StandardStreams).await?
     };

@@ -8,11 +8,9 @@
 use std::sync::OnceLock;
 
 use everytab_coordinator::{CrawlStatus, ScanState, ScanStatus};
-pub use everytab_fetcher::metrics::{Metric, label};
-use everytab_fetcher::{
-    instruments,
-    metrics::{MetricKind, PERMITS},
-};
+use everytab_fetcher::metrics::PERMITS;
+pub use everytab_metrics::{Metric, label};
+use everytab_metrics::{MetricKind, instruments};
 use opentelemetry::{global, metrics::Meter};
 use serde_json::Value;
 
@@ -64,13 +62,18 @@ pub(super) const FILES: Metric = Metric {
 /// The metrics that are read at each export.
 const OBSERVED: [Metric; 4] = [PERMITS, CPU, MEMORY, FILES];
 
+/// The metrics of live crawls and of the HTTP service.
+#[cfg(feature = "crawl")]
+const OF_CRAWLS: [&[Metric]; 2] =
+    [everytab_crawler::metrics::METRICS, everytab_api::metrics::METRICS];
+#[cfg(not(feature = "crawl"))]
+const OF_CRAWLS: [&[Metric]; 0] = [];
+
 /// Returns all metrics, in the documentation's order.
 pub fn table() -> impl Iterator<Item = &'static Metric> {
     let runner = everytab_runner::metrics::METRICS.iter();
-    let crawler = everytab_crawler::metrics::METRICS;
-    let api = everytab_api::metrics::METRICS;
     let fetcher = everytab_fetcher::metrics::METRICS;
-    runner.chain(crawler).chain(api).chain(fetcher).chain(RECORDED).chain(&OBSERVED)
+    runner.chain(OF_CRAWLS.into_iter().flatten()).chain(fetcher).chain(RECORDED).chain(&OBSERVED)
 }
 
 static METRICS: OnceLock<Metrics> = OnceLock::new();

@@ -10,8 +10,9 @@ use std::{
 };
 
 use everytab_api::ProblemCode;
-use everytab_crawler::outcomes_of;
-use everytab_frontier::FinalState;
+use everytab_crawl_settings::{
+    CAPTURED_OUTCOMES, FAILED_OUTCOMES, LEFT_OUTCOMES, REFUSED_OUTCOMES,
+};
 use everytab_postgres::shared_for_tests;
 use serde_json::{Value, json};
 
@@ -80,13 +81,13 @@ fn the_page_lists_every_outcome_with_its_state_and_every_code_with_its_status() 
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/api.md");
     let text = std::fs::read_to_string(path).unwrap();
     let states = [
-        (FinalState::Captured, "captured"),
-        (FinalState::Failed, "failed"),
-        (FinalState::Refused, "refused"),
-        (FinalState::Left, "left"),
+        (CAPTURED_OUTCOMES, "captured"),
+        (FAILED_OUTCOMES, "failed"),
+        (REFUSED_OUTCOMES, "refused"),
+        (LEFT_OUTCOMES, "left"),
     ];
-    let outcomes = states.into_iter().flat_map(|(ending, state)| {
-        outcomes_of(ending).into_iter().map(move |name| (name.to_owned(), state.to_owned()))
+    let outcomes = states.into_iter().flat_map(|(outcomes, state)| {
+        outcomes.iter().map(move |name| ((*name).to_owned(), state.to_owned()))
     });
     assert_eq!(table(&text, "outcome"), outcomes.collect());
     let codes = ProblemCode::ALL.iter();

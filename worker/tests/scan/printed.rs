@@ -1,10 +1,10 @@
-//! Runs the commands in README.md, docs/local.md, docs/fleet.md, docs/api.md and docs/operations.md
-//! as printed, unless there is a reason why not.
+//! Runs the commands in README.md, docs/local.md, docs/fleet.md, docs/api.md, docs/scan.md and
+//! docs/crawl.md as printed, unless there is a reason why not.
 //!
 //! Indented commands run here, in a separate directory, with a small internet, Postgres and an S3
 //! endpoint. Placeholders in the documents, such as a crawl's name, are replaced. Fenced blocks run
-//! as a whole: in docs/api.md by `service_setup.rs` and `api_walkthrough.rs`, in docs/operations.md
-//! by `make infra-boot`, which has its own list of reasons.
+//! as a whole: in docs/api.md by `service_setup.rs` and `api_walkthrough.rs`, in docs/scan.md
+//! and docs/crawl.md by `make infra-boot`, which has its own list of reasons.
 
 use std::{
     collections::BTreeSet,
@@ -23,12 +23,12 @@ use crate::{
     setup::run,
 };
 
-const DOCUMENTS: [&str; 5] =
-    ["README.md", "docs/local.md", "docs/fleet.md", "docs/api.md", "docs/operations.md"];
+const DOCUMENTS: [&str; 6] =
+    ["README.md", "docs/local.md", "docs/fleet.md", "docs/api.md", "docs/scan.md", "docs/crawl.md"];
 /// The section of docs/local.md that `service_setup.rs` performs.
 const SERVICE: &str = "## A crawl service on one machine";
 /// The section of docs/fleet.md that needs an AWS account. scripts/infra/runbook checks its
-/// commands, and `make infra-boot` performs the same steps of docs/operations.md with stand-ins.
+/// commands, and `make infra-boot` performs the same steps of docs/scan.md with stand-ins.
 const CLOUD: &str = "## In the cloud";
 
 /// The start of indented lines that do not run here, with the reason.

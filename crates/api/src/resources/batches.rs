@@ -10,7 +10,7 @@ use axum::{
     routing::post,
 };
 use everytab_coordinator::{ApiTarget, FetchId, LinksRow};
-use everytab_crawler::Seed;
+use everytab_crawl_settings::Seed;
 use everytab_frontier::{MAX_PRIORITY, site_hash};
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};

@@ -15,7 +15,7 @@ use axum::{
 };
 use chrono::{DateTime, NaiveDateTime, Utc};
 use everytab_coordinator::ApiFetch;
-use everytab_crawler::parse_seed;
+use everytab_crawl_settings::parse_seed;
 use everytab_frontier::site_hash;
 use everytab_markdown::PagePart;
 use utoipa::{

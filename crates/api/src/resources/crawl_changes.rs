@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use everytab_coordinator::{CrawlStatus, PatternChange, PatternsChanged};
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{OpenApi, ToSchema};

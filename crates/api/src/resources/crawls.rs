@@ -11,7 +11,8 @@ use axum::{
 };
 use chrono::{DateTime, Utc};
 use everytab_coordinator::{ApiError, CrawlStatus};
-use everytab_crawler::{CrawlSettings, new_crawl};
+use everytab_crawl_settings::CrawlSettings;
+use everytab_crawl_start::new_crawl;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};

@@ -16,7 +16,8 @@ use axum::{
     routing::post,
 };
 use everytab_coordinator::ApiCaller;
-use everytab_crawler::FrozenList;
+use everytab_crawl_settings::FrozenList;
+use everytab_crawl_start::frozen_list;
 use everytab_filters::{
     Filter, FilterSet, FilterSettings, LoadedList, TestedUrl, check_filter_name,
 };
@@ -169,7 +170,7 @@ async fn lists_of(
 ) -> Result<HashMap<String, LoadedList>, Problem> {
     let names: Vec<&str> = settings.lists.iter().map(|list| list.name.as_str()).collect();
     let stored = service.coordinator.api_filter_lists(caller, Some(&names)).await?;
-    let frozen: Vec<FrozenList> = stored.iter().map(FrozenList::from).collect();
+    let frozen: Vec<FrozenList> = stored.iter().map(frozen_list).collect();
     // Use the lists that are loaded in time.
     let (stores, until) = (&service.settings.stores, tokio::time::Instant::now() + LIST_TIME);
     let found = service.lists.load_all("test", &frozen, stores, Some(until)).await;

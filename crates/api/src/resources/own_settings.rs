@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{Router, extract::State, http::Uri, response::Response, routing::get};
 use everytab_coordinator::ApiKey;
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 

@@ -14,7 +14,7 @@ use axum::{
 };
 use chrono::{DateTime, Utc};
 use everytab_coordinator::{NewSchedule, ScheduleRow};
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;

@@ -12,7 +12,8 @@ use axum::{
 use everytab_coordinator::{
     ApiAccepted, ApiCaller, ApiFetch, ApiSubmission, FetchId, IdempotencyKey, LinksRow,
 };
-use everytab_crawler::{CrawlSettings, Seed, SeedBatch, new_crawl, parse_seed};
+use everytab_crawl_settings::{CrawlSettings, Seed, parse_seed};
+use everytab_crawl_start::{SeedBatch, new_crawl};
 use everytab_frontier::{MAX_PRIORITY, site_hash};
 use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};

@@ -12,6 +12,7 @@ use std::{
 use everytab_coordinator::{
     CheckpointAnswer, Coordinator, DueHost, Error, FetchRow, SlotFence, SlotLease, SlotSums,
 };
+use everytab_crawl_start::FilterLists;
 use everytab_fetcher::PageOptions;
 use everytab_frontier::{
     ChunkKind, FinalState, Link, Origin, OutgoingLinks, PendingUrl, RejectCounts, UrlHash,
@@ -22,7 +23,6 @@ use crate::{
     archives::{ArchiveCommand, UploadedArchive, UploadedRecord, WarcRecord},
     crawl::{Crawl, ListedCrawls, OpenCrawls},
     fetch::{FetchContext, FetchOutput, FinishedFetch},
-    filters::load::FilterLists,
     host::{Host, Site, SiteKey},
     leases::{Leases, Renewed},
     load::{LinksRead, LoadedSite, PassKind, ReadLink, Readers},

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, time::Duration};
 
 use everytab_coordinator::CrawlVerb;
-use everytab_crawler::{MediaOption, StoreRange};
+use everytab_crawl_settings::{MediaOption, StoreRange};
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_patience::until;
 use everytab_testbed::{ClosedCrawl, GraphPage, GraphSettings, OracleScope, PageKind};

@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use everytab_coordinator::{PatternChange, PatternsChanged};
-use everytab_crawler::{CrawlSettings, CrawlerSettings};
+use everytab_crawl_settings::CrawlSettings;
+use everytab_crawler::CrawlerSettings;
 use everytab_testbed::GraphSettings;
 use serde_json::json;
 use uuid::Uuid;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use everytab_crawler::{CrawlSettings, CrawlerEnd, SearchOption};
+use everytab_crawl_settings::{CrawlSettings, SearchOption};
+use everytab_crawler::CrawlerEnd;
 use everytab_testbed::{
     Behaviour, ClosedCrawl, ExpectedEnding, GraphSettings, OracleScope, check_politeness,
 };

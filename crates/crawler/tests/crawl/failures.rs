@@ -3,7 +3,7 @@
 
 use std::{fs, time::Duration};
 
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use everytab_patience::until;
 use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
 

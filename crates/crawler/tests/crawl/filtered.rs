@@ -7,7 +7,7 @@ use std::{
 
 use everytab_commoncrawl::warc::{Limits, Records};
 use everytab_coordinator::CrawlStatus;
-use everytab_crawler::{CrawlSettings, FrozenFilter, FrozenList, SearchOption};
+use everytab_crawl_settings::{CrawlSettings, FrozenFilter, FrozenList, SearchOption};
 use everytab_filters::{
     Filter, FilterSet, FilterSettings, ListFileKind, LoadedList, NameList, NameListBuilder,
 };

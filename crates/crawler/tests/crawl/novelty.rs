@@ -6,7 +6,8 @@
 
 use std::collections::HashMap;
 
-use everytab_crawler::{CrawlSettings, OwnHosts};
+use everytab_crawl_settings::CrawlSettings;
+use everytab_crawler::OwnHosts;
 use everytab_frontier::{
     CanonicalUrl, ChunkKind, FinalState, FoundLinks, HostState, Link, LinkFlags, ParameterList,
     PendingUrl, Referrer, RejectReason, Rules, SiteUsage, SuffixList, never_paused,

@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-use everytab_crawler::{CrawlSettings, CrawlerSettings};
+use everytab_crawl_settings::CrawlSettings;
+use everytab_crawler::CrawlerSettings;
 use everytab_testbed::GraphSettings;
 
 use crate::{

@@ -6,7 +6,7 @@ use std::{
 };
 
 use everytab_coordinator::CrawlVerb;
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use everytab_patience::until;
 use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
 use tracing::{

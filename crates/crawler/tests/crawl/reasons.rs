@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use everytab_commoncrawl::warc::{Limits, RecordType, Records};
 use everytab_coordinator::{CrawlFetch, FetchFilter, FetchPosition};
-use everytab_crawler::{CrawlSettings, SitemapsOption};
+use everytab_crawl_settings::{CrawlSettings, SitemapsOption};
 use everytab_fetcher::FetchSettings;
 use everytab_frontier::CanonicalUrl;
 use everytab_testbed::{Behaviour, GraphSettings};

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use everytab_crawler::{CrawlSettings, DuplicatesOption};
+use everytab_crawl_settings::{CrawlSettings, DuplicatesOption};
 use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
 use uuid::Uuid;
 

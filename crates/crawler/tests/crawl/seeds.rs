@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use everytab_frontier::site_hash;
 use everytab_testbed::{GraphPage, GraphSettings};
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use everytab_crawler::{CrawlSettings, SitemapsOption};
+use everytab_crawl_settings::{CrawlSettings, SitemapsOption};
 use everytab_testbed::{
     ClosedCrawl, GraphPage, GraphSettings, OracleScope, OracleSitemaps, PageKind, PageSpread, Trap,
     check_politeness,

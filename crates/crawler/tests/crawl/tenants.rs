@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use everytab_coordinator::{RateChange, RobotsOverrideRow};
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use everytab_fetcher::FetchSettings;
 use everytab_patience::until;
 use everytab_testbed::{AccessLine, ClosedCrawl, GraphPage, GraphSettings, OracleScope};

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use everytab_coordinator::CrawlStatus;
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use everytab_frontier::MAX_KNOWN_PER_HOST;
 use everytab_testbed::{GraphPage, GraphSettings, PageSpread, Trap};
 

@@ -7,7 +7,8 @@ use everytab_coordinator::{
     ConnectSettings, Coordinator, CrawlStatus, FetchFilter, FetchPosition, LinksRow, NewCrawl,
     schema_digest,
 };
-use everytab_crawler::{CrawlSettings, CrawlerEnd, CrawlerSettings, OwnHosts, Seed, parse_seed};
+use everytab_crawl_settings::{CrawlSettings, Seed, parse_seed};
+use everytab_crawler::{CrawlerEnd, CrawlerSettings, OwnHosts};
 use everytab_fetcher::{FetchSettings, Fetcher};
 use everytab_frontier::{
     CanonicalUrl, DEFAULT_SUFFIX_LIST, Link, ParameterList, SuffixList, pack_links, slot_of_site,

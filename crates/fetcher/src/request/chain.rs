@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use everytab_metrics::label;
 use futures_util::future::BoxFuture;
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
     health::{clock::Clock, dead_origins::DeadOrigins},
     host::gates::{GatePass, RequestSource},
     local_failure::{LocalFailure, Stop},
-    metrics::{instruments, label},
+    metrics::instruments,
     outcome::{AfterStall, Outcome, RateLimitSignal},
     page::{page_fetch_result::PageFetchResult, page_request::PageRequest},
     purpose::{Purpose, Redirects},

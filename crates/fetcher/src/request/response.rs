@@ -15,6 +15,7 @@ use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use crate::{
     caching::Caching,
+    content_types::accept,
     fetch_result::add_ms,
     local_failure::{LocalFailure, Stop},
     outcome::Outcome,
@@ -106,7 +107,7 @@ impl RequestChain<'_> {
             return Err(Outcome::NotModified);
         }
         match judge_head(status, headers)? {
-            NextStep::Body if !self.purpose.types.accept(headers) => Err(Outcome::TypeRefused),
+            NextStep::Body if !accept(&self.purpose.types, headers) => Err(Outcome::TypeRefused),
             next_step => Ok(next_step),
         }
     }

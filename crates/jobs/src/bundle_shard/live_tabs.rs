@@ -7,12 +7,10 @@ use everytab_bundler::{
     Loss, Manifest, PublishedBundle, ReplaceRefusal,
     object_names::{self, MANIFEST},
 };
+use everytab_job_result::JobError;
 use everytab_storage::Store;
 
-use crate::{
-    job::{JobError, ScanAssignment},
-    publish::malformed_manifest,
-};
+use crate::{job::ScanAssignment, publish::malformed_manifest};
 
 /// Counts of a shard's tabs.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,14 +4,12 @@
 use everytab_bundler::map::{BACKGROUND, MapLayout, TileNumber};
 use everytab_fetcher::Heartbeat;
 use everytab_icon::{mosaic::Mosaic, picture::Picture};
+use everytab_job_result::{JobError, blocking};
 use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::draw::{encoded, halved_of, paste_halved};
-use crate::{
-    job::{JobError, blocking},
-    site_objects::{CONCURRENT_OBJECTS, put_changed},
-};
+use crate::site_objects::{CONCURRENT_OBJECTS, put_changed};
 
 /// A tile at half its size.
 type HalfTile = (TileNumber, Picture);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use everytab_bundler::map::{BACKGROUND, CELL_PIXELS, MapLayout, TileNumber};
+use everytab_bundler::map::{BACKGROUND, MapLayout, TileNumber, part::CELL_PIXELS};
 use everytab_fetcher::Heartbeat;
 use everytab_icon::{
     mosaic::Mosaic,

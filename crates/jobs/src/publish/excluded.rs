@@ -16,11 +16,11 @@ use everytab_bundler::{
 };
 use everytab_coordinator::{BlockedHost, Coordinator};
 use everytab_fetcher::Heartbeat;
+use everytab_job_result::JobError;
 use everytab_storage::{ObjectChange, Store, StoreSettings, Tagged};
 
 use crate::{
     blocked_pattern::PatternList,
-    job::JobError,
     removal::{FoundTabs, RemovalError, RewrittenBundle, ScanObjects},
     site_objects::put_options,
 };

@@ -7,9 +7,8 @@ use everytab_bundler::{
 };
 use everytab_fetcher::Heartbeat;
 use everytab_icon::{Pixels, decode::decode, png::encode};
+use everytab_job_result::JobError;
 use everytab_storage::Store;
-
-use crate::job::JobError;
 
 /// Returns the picture as a PNG. `None` if no tab in the bundles read has an icon.
 pub(crate) async fn of_site(

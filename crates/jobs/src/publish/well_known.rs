@@ -11,10 +11,10 @@ use everytab_bundler::{
     security_txt::security_txt,
 };
 use everytab_fetcher::SigningKey;
+use everytab_job_result::JobError;
 use everytab_storage::{ObjectChange, StorageError, Store, Tagged};
 
 use crate::{
-    job::JobError,
     scan_settings::ScanSettings,
     site_objects::{put_object, put_options},
 };

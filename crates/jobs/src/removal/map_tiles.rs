@@ -28,12 +28,12 @@ use everytab_icon::{
     picture::Picture,
     thumbnail::{empty_thumbnail, thumbnail},
 };
+use everytab_job_result::blocking;
 use everytab_storage::StorageError;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::search_files::{RemovalError, ScanObjects};
 use crate::{
-    job::blocking,
     map::{bundle_picture, halved_of},
     site_objects::{CONCURRENT_OBJECTS, put_changed, put_options},
 };

@@ -15,13 +15,11 @@ use everytab_bundler::{
     },
 };
 use everytab_fetcher::Heartbeat;
+use everytab_job_result::JobError;
 use everytab_storage::{ObjectChange, StorageError, Store, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::{
-    job::JobError,
-    site_objects::{CONCURRENT_OBJECTS, put_options},
-};
+use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 /// One scan's published objects.
 #[derive(Debug, Clone, Copy)]

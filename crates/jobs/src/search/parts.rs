@@ -12,11 +12,10 @@ use everytab_bundler::{
         read_lines,
     },
 };
+use everytab_job_result::JobError;
 use everytab_storage::Store;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-
-use crate::job::JobError;
 
 /// Parts of the index that a job reads concurrently; each has about 100 KB.
 pub(super) const CONCURRENT_READS: usize = 16;

@@ -19,6 +19,7 @@ use everytab_bundler::{
     },
 };
 use everytab_fetcher::Heartbeat;
+use everytab_job_result::JobError;
 use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
@@ -26,7 +27,6 @@ use uuid::Uuid;
 
 use super::parts::{CONCURRENT_READS, read_part};
 use crate::{
-    job::JobError,
     removal::ScanObjects,
     site_objects::{put_all, put_object},
 };

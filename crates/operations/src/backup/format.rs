@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{error::OperationError, takedown::everywhere::TAKEDOWNS};
+use crate::{error::OperationError, takedown_everywhere::TAKEDOWNS};
 
 /// The list of a backup's objects. It is written last: without it a backup is incomplete.
 pub(super) const LIST: &str = "backup.json";

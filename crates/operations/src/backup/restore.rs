@@ -23,7 +23,7 @@ use crate::{
     error::OperationError,
     line_sink::LineSink,
     scan_start::{ScanStores, write_tokens},
-    takedown::everywhere,
+    takedown_everywhere,
 };
 
 /// Options for a restore.
@@ -53,7 +53,7 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     let backup = Backup::read(&*from).await?;
     backup.check_migrations()?;
     let settings = moved_settings(&options, &backup)?;
-    let taken_down = everywhere::noted_beside(&*from).await?;
+    let taken_down = takedown_everywhere::noted_beside(&*from).await?;
     let has_rows_already = has_rows(&coordinator, &backup, !taken_down.is_empty()).await?;
     // Rows are restored after all objects. They tell where the archives held the hosts that were
     // removed again.
@@ -84,10 +84,10 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
         // The backup has none: they mark the stores that the objects were restored to.
         write_tokens([&settings.archive, &settings.site], id).await?;
         coordinator.move_scan(number, &settings.site, &settings.archive).await?;
-        everywhere::take_down_again(&taken_down, &settings.site, url, sink).await?;
+        takedown_everywhere::take_down_again(&taken_down, &settings.site, url, sink).await?;
         sink.data(format_args!("{id}"))?;
     } else {
-        everywhere::block_again(&coordinator, &taken_down).await?;
+        takedown_everywhere::block_again(&coordinator, &taken_down).await?;
     }
     let count: i64 = backup.rows.tables.iter().map(|table| table.rows).sum();
     sink.note(format_args!("{count} rows and {} objects are back", backup.objects.len()));

@@ -85,8 +85,8 @@ pub(super) fn print_comparison(
         sink.data(format_args!("{}", each.text()))?;
     }
     sink.note(format_args!(
-        "constants are in crates/operations/src/plan/rates.rs; give the workers, --instance and \
-         --in-flight that the scan had"
+        "constants are in crates/operations/src/plan/rates.rs; give the workers, \
+         --instance and --in-flight that the scan had"
     ));
     Ok(())
 }

@@ -1,13 +1,15 @@
 //! Implements `crawl drop`: removes the rows and archives of an ended crawl.
 
 use clap::Args;
-use everytab_operations::crawl_drop::{self, DropReport};
+use everytab_crawl_operations::crawl_drop::{self, DropReport};
 use serde_json::json;
 
-use super::one_crawl;
 use crate::{
     cli_error::{CliResult, Exit},
-    commands::stdout::{self, StandardStreams},
+    commands::{
+        one_crawl,
+        stdout::{self, StandardStreams},
+    },
     options::DatabaseArgs,
 };
 

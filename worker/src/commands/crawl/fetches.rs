@@ -5,13 +5,12 @@ use std::fmt::Display;
 
 use clap::{Args, value_parser};
 use everytab_coordinator::{CRAWL_ENDS, CrawlFetch, FetchFilter, FetchPosition};
-use everytab_crawler::every_outcome;
+use everytab_crawl_settings::every_outcome;
 use everytab_frontier::{hostname, site_hash};
 
-use super::one_crawl::OneCrawl;
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::stdout,
+    commands::{one_crawl::OneCrawl, stdout},
 };
 
 /// Maximum value of `--limit`.

@@ -3,10 +3,10 @@
 
 use clap::Args;
 use everytab_coordinator::NewForgotten;
+use everytab_crawl_operations::crawl_gc;
 use everytab_frontier::{
     CanonicalUrl, DEFAULT_SUFFIX_LIST, ParameterList, SuffixList, site_hash, slot_of_site,
 };
-use everytab_operations::crawl_gc;
 use serde_json::json;
 
 use crate::{

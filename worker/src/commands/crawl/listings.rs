@@ -3,14 +3,14 @@
 use chrono::{DateTime, Utc};
 use clap::{Args, value_parser};
 use everytab_coordinator::CrawlHost;
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
+use everytab_crawler::RequestSettings as _;
 use everytab_fetcher::{DelaySettings, HostDelay, SavedDelay};
 use serde_json::{Value, json};
 
-use super::one_crawl::OneCrawl;
 use crate::{
     cli_error::{CliResult, Exit},
-    commands::{database, stdout},
+    commands::{database, one_crawl::OneCrawl, stdout},
     options::DatabaseArgs,
 };
 

@@ -6,7 +6,7 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use everytab_crawler::{
+use everytab_crawl_settings::{
     CrawlSettings, DuplicatesOption, MediaOption, NofollowOption, RETRIES, SearchOption,
     SitemapsOption,
 };

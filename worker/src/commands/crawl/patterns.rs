@@ -2,11 +2,13 @@
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, FoundCrawl, PatternChange, PatternsChanged};
-use everytab_crawler::CrawlSettings;
+use everytab_crawl_settings::CrawlSettings;
 use serde_json::json;
 
-use super::one_crawl;
-use crate::{cli_error::CliError, commands::stdout};
+use crate::{
+    cli_error::CliError,
+    commands::{one_crawl, stdout},
+};
 
 /// Maximum attempts, if other commands change the patterns at the same time.
 const TRIES: u32 = 5;

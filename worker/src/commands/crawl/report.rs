@@ -4,18 +4,16 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use clap::Args;
 use everytab_coordinator::CrawlStatus;
-use everytab_operations::{
-    crawl_report::{CrawlReport, Endings, report as count},
-    progress::layout::{printable, width, wrapped},
-};
+use everytab_crawl_operations::crawl_report::{CrawlReport, Endings, report as count};
+use everytab_operations::progress::layout::{printable, width, wrapped};
 
-use super::{
-    one_crawl::{self, OneCrawl},
-    status::known,
-};
+use super::status::known;
 use crate::{
     cli_error::{CliResult, Exit},
-    commands::stdout,
+    commands::{
+        one_crawl::{self, OneCrawl},
+        stdout,
+    },
     display::frame::Stream,
 };
 
@@ -174,7 +172,7 @@ fn quoted(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use everytab_operations::crawl_report::WorstHost;
+    use everytab_crawl_operations::crawl_report::WorstHost;
 
     use super::*;
 

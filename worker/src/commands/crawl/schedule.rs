@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{NaiveTime, Timelike as _};
 use clap::{Args, Subcommand, ValueEnum};
 use everytab_coordinator::{NewSchedule, OPERATOR, ScheduleAdded, ScheduleRow, ScheduleTimes};
-use everytab_crawler::SeedBatch;
+use everytab_crawl_start::SeedBatch;
 use everytab_frontier::{ParameterList, Scope, SuffixList};
 use uuid::Uuid;
 

@@ -12,9 +12,10 @@ use std::{
 
 use clap::Args;
 use everytab_coordinator::Coordinator;
-use everytab_crawler::{
-    MAX_LIST_SITES, Seed, SeedBatch, SeedError, SeedPorts, SeedReader, SeedSites, parse_seed,
+use everytab_crawl_settings::{
+    MAX_LIST_SITES, Seed, SeedError, SeedPorts, SeedReader, SeedSites, parse_seed,
 };
+use everytab_crawl_start::SeedBatch;
 use everytab_frontier::{ParameterList, SuffixList};
 
 use crate::cli_error::CliError;

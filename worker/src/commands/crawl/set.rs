@@ -4,12 +4,12 @@ use std::str::FromStr;
 
 use clap::Args;
 use everytab_coordinator::{CrawlChange, CrawlChanged, RateChange};
-use everytab_crawler::MAX_DURATION_S;
+use everytab_crawl_settings::MAX_DURATION_S;
 
-use super::{one_crawl, patterns::PatternChangeArgs};
+use super::patterns::PatternChangeArgs;
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::stdout,
+    commands::{one_crawl, stdout},
     options::{DatabaseArgs, parse_bytes, parse_time, whole_seconds},
 };
 

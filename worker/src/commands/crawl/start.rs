@@ -3,10 +3,10 @@
 use chrono::Utc;
 use clap::{Args, ValueEnum};
 use everytab_coordinator::{Coordinator, CrawlStatus, CrawlVerb, FoundCrawl, NewCrawl, OPERATOR};
-use everytab_crawler::{
-    CrawlSettings, FrozenFilter, MIN_PUBLIC_DELAY_MS, SeedBatch, SeedPorts, StoreRange,
-    StoreRangeError, list_names_of, new_crawl,
+use everytab_crawl_settings::{
+    CrawlSettings, FrozenFilter, MIN_PUBLIC_DELAY_MS, SeedPorts, StoreRange, StoreRangeError,
 };
+use everytab_crawl_start::{SeedBatch, freeze_filters, list_names_of, new_crawl};
 use everytab_frontier::{ParameterList, Scope, SuffixList};
 use everytab_operations::scan_start;
 use everytab_storage::StoreSettings;
@@ -15,13 +15,12 @@ use futures_util::StreamExt as _;
 use serde_json::json;
 
 use super::{
-    one_crawl,
     option_args::CrawlOptionArgs,
     seeds::{SeedArgs, Seeds},
 };
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::{database, stdout},
+    commands::{database, one_crawl, stdout},
     options::DatabaseArgs,
 };
 
@@ -224,7 +223,7 @@ pub(super) async fn frozen_filters(
     let lists = list_names_of(&filters);
     let lists: Vec<&str> = lists.iter().map(String::as_str).collect();
     let lists = coordinator.filter_lists(Some(&lists)).await?;
-    FrozenFilter::freeze(names, &filters, &lists).map_err(|error| {
+    freeze_filters(names, &filters, &lists).map_err(|error| {
         let hint = "`filter list` shows filters, `list import` imports lists";
         CliError::usage(format!("--filter: {error}; {hint}"))
     })

@@ -12,10 +12,12 @@ use everytab_coordinator::{CrawlPace, CrawlStatus};
 use everytab_operations::progress::{STATUS_INTERVAL, STATUS_SHARE, layout::wrapped, short_time};
 use serde_json::{Value, json};
 
-use super::one_crawl::{self, OneCrawl};
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::stdout,
+    commands::{
+        one_crawl::{self, OneCrawl},
+        stdout,
+    },
     display::frame::{self, Stream},
     options::Bytes,
     telemetry,

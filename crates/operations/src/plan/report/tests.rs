@@ -125,14 +125,14 @@ fn the_hours_until_the_stop_and_the_price_of_a_further_day_are_those_of_the_tear
 #[test]
 fn readme_and_runbook_say_what_the_scan_of_the_document_costs() {
     const README: &str = include_str!("../../../../../README.md");
-    const OPERATIONS: &str = include_str!("../../../../../docs/operations.md");
+    const OPERATIONS: &str = include_str!("../../../../../docs/scan.md");
     let (dollars, spot, day) = with_range(&usual(), |range, _| {
         let Model { dollars, spot_dollars, further_day, .. } = range.most;
         (dollars, spot_dollars, further_day)
     });
     let sentence = format!("{dollars:.2} dollars, {spot:.2} on spot");
     let further = format!("{day:.2} for each further day");
-    for (name, text) in [("README.md", README), ("docs/operations.md", OPERATIONS)] {
+    for (name, text) in [("README.md", README), ("docs/scan.md", OPERATIONS)] {
         assert!(text.contains(&sentence), "{name} has not: {sentence}");
         assert!(text.contains(&further), "{name} has not: {further}");
     }
@@ -172,7 +172,7 @@ fn every_document_plans_with_one_number_of_icon_urls() {
     let documents = [
         ("docs/cost.md", COST),
         ("docs/benchmarks.md", include_str!("../../../../../docs/benchmarks.md")),
-        ("docs/operations.md", include_str!("../../../../../docs/operations.md")),
+        ("docs/scan.md", include_str!("../../../../../docs/scan.md")),
         ("README.md", include_str!("../../../../../README.md")),
     ];
     for (name, text) in documents {

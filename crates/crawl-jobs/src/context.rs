@@ -1,0 +1,44 @@
+//! What a closing job uses to run: the crawl's stores, and a directory for temporary files.
+//!
+//! Does not depend on Postgres.
+
+use std::{collections::HashMap, fmt, path::PathBuf, sync::Arc};
+
+use everytab_storage::{StorageError, Store, StoreSettings};
+use tokio::sync::Mutex;
+
+/// The environment in which the closing jobs of a worker run.
+pub(crate) struct Context {
+    settings: StoreSettings,
+    /// Opened stores by URL, so that connections are shared.
+    open: Mutex<HashMap<String, Arc<dyn Store>>>,
+    /// The directory for the rows that are sorted and for unfinished files.
+    pub(crate) temporary: PathBuf,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Context").field("temporary", &self.temporary).finish()
+    }
+}
+
+impl Context {
+    /// Creates a context that opens stores with `settings`.
+    pub(crate) fn new(settings: StoreSettings, temporary: PathBuf) -> Self {
+        Self { settings, open: Mutex::default(), temporary }
+    }
+
+    /// Returns the store at a URL. A store is opened once and then shared.
+    ///
+    /// # Errors
+    /// Returns an error if the URL does not name a store.
+    pub(crate) async fn store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
+        let mut open = self.open.lock().await;
+        if let Some(store) = open.get(url) {
+            return Ok(Arc::clone(store));
+        }
+        let store = everytab_storage::open(url, &self.settings).await?;
+        open.insert(url.to_owned(), Arc::clone(&store));
+        Ok(store)
+    }
+}

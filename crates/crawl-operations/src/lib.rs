@@ -1,0 +1,23 @@
+//! Operations on live crawls that people run in addition to the workers: report, drop, gc, and the
+//! import of lists for filters.
+//!
+//! Every operation takes plain options and returns a value, or writes lines to a `LineSink`. Does
+//! not depend on the command line, standard output, or how a crawl is fetched.
+//!
+//! ```
+//! use everytab_crawl_operations::filter_list;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = std::env::temp_dir().join(format!("list-{}", std::process::id()));
+//! std::fs::write(&folder, "# nothing but a comment\n")?;
+//! let refused = filter_list::read(&folder).unwrap_err();
+//! assert!(refused.message.contains("it names nothing"), "{}", refused.message);
+//! std::fs::remove_file(&folder)?;
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod crawl_drop;
+pub mod crawl_gc;
+pub mod crawl_report;
+pub mod filter_list;

@@ -1,0 +1,58 @@
+//! A crawl's filters as its settings store them, with the versions of their lists.
+//!
+//! Invariant: a crawl uses its filters as of its start, whatever happens to them since. Each
+//! version of a list has its own object. Does not depend on where filters are stored.
+
+use everytab_filters::{FilterSettings, check_filter_name};
+use serde::{Deserialize, Serialize};
+
+/// Maximum filters per crawl, because each one checks every link.
+pub const MAX_FILTERS: usize = 8;
+
+/// A version of an imported list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrozenList {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: i32,
+    /// The store that has its object.
+    pub store: String,
+    /// URL of the store that has its object.
+    pub object: String,
+    /// Name of the object.
+    pub sha256: String,
+    /// Length of the object in bytes.
+    pub bytes: u64,
+}
+
+/// A filter of a crawl.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrozenFilter {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: i32,
+    /// The settings of the filter.
+    pub filter: FilterSettings,
+    /// The lists that it names.
+    pub lists: Vec<FrozenList>,
+}
+
+impl FrozenFilter {
+    /// Checks the filter.
+    ///
+    /// # Errors
+    /// Returns an error if a setting is out of bounds, or if a list that it names is not frozen.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        check_filter_name(&self.name)?;
+        self.filter.check().map_err(|error| error.to_string())?;
+        let is_frozen = |name: &&str| self.lists.iter().any(|list| list.name == **name);
+        match self.filter.list_names().iter().find(|name| !is_frozen(name)) {
+            Some(name) => Err(format!("the list {name:?} has no version")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The options of a crawl that take one of a few names.
+
+use serde::{Deserialize, Serialize};
+
+/// Declares an option that takes one of a few names.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum $name { $($(#[$word_doc])* $word,)+ }
+
+        impl $name {
+            /// Every name.
+            pub const ALL: [&str; [$($text),+].len()] = [$($text),+];
+
+            /// Returns the stable name.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$word => $text,)+ }
+            }
+
+            /// Returns the option of this name. `None` if there is no such option.
+            #[must_use]
+            pub fn parse(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$word),)+ _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// Which requisites of pages are stored.
+    MediaOption {
+        /// No requisites.
+        #[default]
+        None = "none",
+        /// Images.
+        Images = "images",
+        /// Style sheets, scripts, fonts and other requisites, too.
+        All = "all",
+    }
+}
+
+words! {
+    /// Which sitemaps are read.
+    SitemapsOption {
+        /// No sitemaps.
+        Off = "off",
+        /// The sitemaps that robots.txt names.
+        #[default]
+        Robots = "robots",
+        /// `/sitemap.xml`, too.
+        Also = "also",
+    }
+}
+
+words! {
+    /// How `nofollow` on links and pages is handled.
+    NofollowOption {
+        /// Links marked `nofollow` are not followed.
+        #[default]
+        Obey = "obey",
+        /// Links marked `nofollow` are followed like all others.
+        Ignore = "ignore",
+    }
+}
+
+words! {
+    /// How a page is handled that is identical to its copy in the crawl that is repeated.
+    DuplicatesOption {
+        /// It is captured, and its record refers to the earlier one.
+        #[default]
+        Revisit = "revisit",
+        /// It is refused, and leaves no record.
+        Reject = "reject",
+    }
+}
+
+words! {
+    /// Whether the text of pages is indexed for search.
+    SearchOption {
+        /// It is not indexed.
+        #[default]
+        Off = "off",
+        /// It is indexed.
+        On = "on",
+    }
+}

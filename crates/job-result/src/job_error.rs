@@ -1,0 +1,131 @@
+//! Why a job could not be performed, and what follows for the job.
+//!
+//! Does not depend on which kinds of jobs exist.
+
+use everytab_commoncrawl::index::IndexError;
+use everytab_storage::{StorageError, StorageErrorKind};
+
+/// A store request that was denied, or failed because the store is unreachable or overloaded.
+#[derive(Debug)]
+pub struct StoreFailure {
+    /// The URL or path of the object or store.
+    pub place: String,
+    /// The error message.
+    pub reason: String,
+    /// Whether a reachable store denied access.
+    pub is_refused: bool,
+    /// Whether the store is at fault regardless of other requests: it is overloaded, or denies most
+    /// requests.
+    pub is_of_the_store: bool,
+}
+
+/// Why a job could not be performed. A site's response is an outcome, never an error.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// The job may succeed later.
+    #[error("{0}")]
+    Retry(String),
+    /// The job cannot succeed.
+    #[error("{0}")]
+    Discard(String),
+    /// A request to a store failed.
+    #[error("{}", .0.reason)]
+    Store(StoreFailure),
+    /// A store of a live crawl is unavailable. The job is released without counting an attempt, and
+    /// the worker leases no jobs of this kind for a while.
+    #[error("{0}")]
+    StoreAway(String),
+    /// A disk or store is full, or this process has no free file descriptor. The job is released
+    /// without counting an attempt, and the worker leases no jobs of this kind for a while.
+    #[error("{0}")]
+    NoRoom(String),
+    /// Postgres did not respond in time, the connection broke, or a lock was not free in time. The
+    /// job is released without counting an attempt, `scan status` shows why, and the worker leases
+    /// no jobs of this kind for a while.
+    #[error("{0}")]
+    DatabaseAway(String),
+    /// The database has another schema version. The job is released without counting an attempt,
+    /// and the worker leases no jobs of this kind for a while.
+    #[error("{0}")]
+    OtherSchema(String),
+    /// This host or its network failed. The job is released without counting an attempt.
+    #[error("{0}")]
+    LocalFailure(String),
+}
+
+impl From<StorageError> for JobError {
+    /// An object that is missing or malformed remains so, and the job is discarded. Denied access
+    /// or a broken network can be repaired, after which the job can succeed.
+    fn from(error: StorageError) -> Self {
+        match error.kind() {
+            StorageErrorKind::NotFound | StorageErrorKind::Invalid => {
+                Self::Discard(error.to_string())
+            }
+            StorageErrorKind::NoSpace => Self::NoRoom(error.to_string()),
+            StorageErrorKind::Denied | StorageErrorKind::Unreachable => Self::Store(StoreFailure {
+                place: error.place().to_owned(),
+                reason: error.to_string(),
+                is_refused: error.kind() == StorageErrorKind::Denied,
+                is_of_the_store: error.is_overload(),
+            }),
+            _ => Self::Retry(error.to_string()),
+        }
+    }
+}
+
+impl From<everytab_coordinator::Error> for JobError {
+    /// Another schema version is not the job's fault: the job is released without counting an
+    /// attempt, for a worker of that version. Neither is a database that is slow, locked or away:
+    /// the job waits until it responds. A statement that always takes too long for this job alone
+    /// cannot be distinguished from that, so this job waits too, and `scan status` shows it. Values
+    /// that Postgres rejected once would be rejected again. Any other error may pass, such as a
+    /// failing disk of the server, but a job's attempts are counted, so it is not retried forever.
+    fn from(error: everytab_coordinator::Error) -> Self {
+        if error.is_other_schema() {
+            Self::OtherSchema(error.to_string())
+        } else if error.is_transient() {
+            Self::DatabaseAway(error.to_string())
+        } else if error.is_fault_of_values() {
+            Self::Discard(error.to_string())
+        } else {
+            Self::Retry(error.to_string())
+        }
+    }
+}
+
+impl From<IndexError> for JobError {
+    fn from(error: IndexError) -> Self {
+        Self::Discard(error.to_string())
+    }
+}
+
+/// Runs `work` on a blocking thread and waits for it. A panic there fails the job, not the worker.
+///
+/// # Errors
+/// Returns an error if `work` panicked.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JobError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| JobError::Retry(format!("a blocking task ended early: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use everytab_coordinator::Error;
+
+    use super::JobError;
+
+    #[test]
+    fn a_database_that_is_away_costs_a_job_no_attempt() {
+        let refused =
+            Error::Connect { place: "host/db".into(), reason: "refused".into(), transient: true };
+        for error in [Error::TimedOut, Error::Closed, refused] {
+            let (text, failure) = (error.to_string(), JobError::from(error));
+            assert!(matches!(failure, JobError::DatabaseAway(_)), "{text}: {failure:?}");
+        }
+        let unknown = JobError::from(Error::Unexpected("a value".into()));
+        assert!(matches!(unknown, JobError::Discard(_)), "{unknown:?}");
+    }
+}

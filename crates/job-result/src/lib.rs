@@ -1,0 +1,30 @@
+//! The result of a job: its rows and counts, or why it failed.
+//!
+//! Scans and live crawls are two products with their own jobs, and the same runner performs both.
+//! This package has what they share. Does not depend on which kinds of jobs exist, or on
+//! scheduling.
+//!
+//! ```
+//! use everytab_bundler::stats_names::{InputName, OutcomeName};
+//! use everytab_job_result::Stats;
+//!
+//! let mut stats = Stats::default();
+//! stats.input(InputName::Archives, 2);
+//! stats.outcome(OutcomeName::InList.as_str(), 1);
+//! // Every input needs an outcome, and one archive has none yet.
+//! assert!(!stats.adds_up());
+//! stats.outcome(OutcomeName::ArchiveMissing.as_str(), 1);
+//! assert!(stats.adds_up());
+//! ```
+
+mod job_error;
+mod job_set;
+mod performed_job;
+mod stats;
+
+pub use self::{
+    job_error::{JobError, StoreFailure, blocking},
+    job_set::{AssignedJob, JobSet},
+    performed_job::PerformedJob,
+    stats::Stats,
+};

@@ -1,0 +1,125 @@
+//! The content types of bodies that a request reads.
+//!
+//! Does not depend on how a type is declared, or on the use of a body.
+
+use std::sync::Arc;
+
+const HTML: &str = "text/html";
+const XHTML: &str = "application/xhtml+xml";
+const TEXT: &str = "text/plain";
+const PDF: &str = "application/pdf";
+const IMAGES: &str = "image/*";
+/// Names in options, with the types for which they stand.
+const WORDS: [(&str, &str); 5] =
+    [("html", HTML), ("xhtml", XHTML), ("text", TEXT), ("pdf", PDF), ("images", IMAGES)];
+/// Maximum number of types in a list. Options are written by people.
+const MAX_TYPES: usize = 32;
+
+/// A list of content types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentTypes {
+    /// Types in lower case, such as `text/html` or `image/*`. `None` for all types.
+    listed: Option<Arc<[String]>>,
+}
+
+/// The list has an invalid content type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a content type (html, xhtml, text, pdf, images, or such as image/svg+xml)")]
+pub struct UnknownContentType(String);
+
+impl ContentTypes {
+    /// Accepts all types.
+    pub fn any() -> Self {
+        Self { listed: None }
+    }
+
+    /// Accepts the types of pages: HTML, XHTML, plain text and PDF.
+    pub fn pages() -> Self {
+        Self::listed([HTML, XHTML, TEXT, PDF])
+    }
+
+    /// Accepts the types of images.
+    pub fn images() -> Self {
+        Self::listed([IMAGES])
+    }
+
+    /// Parses a list such as `html,pdf,image/*`.
+    ///
+    /// # Errors
+    /// Returns the first invalid item, or the whole list if it has too many items.
+    pub fn parse(text: &str) -> Result<Self, UnknownContentType> {
+        let items: Vec<&str> = text.split(',').map(str::trim).collect();
+        if items.len() > MAX_TYPES {
+            return Err(UnknownContentType(text.to_owned()));
+        }
+        let listed: Result<Vec<String>, UnknownContentType> = items.into_iter().map(one).collect();
+        Ok(Self { listed: Some(listed?.into()) })
+    }
+
+    fn listed<const COUNT: usize>(types: [&str; COUNT]) -> Self {
+        Self { listed: Some(types.map(str::to_owned).into()) }
+    }
+
+    /// Returns whether a body of a declared type is accepted. `None` if no valid type is declared,
+    /// which is accepted: the reader of the body must determine its type.
+    pub fn accept(&self, declared: Option<&str>) -> bool {
+        let (Some(listed), Some(declared)) = (&self.listed, declared) else { return true };
+        listed.iter().any(|one| match one.strip_suffix('*') {
+            Some(kind) => declared.starts_with(kind),
+            None => declared == *one,
+        })
+    }
+}
+
+fn one(item: &str) -> Result<String, UnknownContentType> {
+    let item = item.to_ascii_lowercase();
+    if let Some((_, listed)) = WORDS.iter().find(|(word, _)| *word == item) {
+        return Ok((*listed).to_owned());
+    }
+    let is_kind = |kind: &str| is_token(kind) && !kind.contains('*');
+    match item.split_once('/') {
+        Some((kind, subtype)) if is_kind(kind) && (subtype == "*" || is_kind(subtype)) => Ok(item),
+        _ => Err(UnknownContentType(item)),
+    }
+}
+
+/// Returns whether a string is an HTTP token (RFC 9110 5.6.2).
+pub fn is_token(text: &str) -> bool {
+    let is_token_byte =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_token_byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_or_refused_by_its_item() {
+        let types = ContentTypes::parse("PDF, image/*,font/woff2").expect("a list");
+        for (declared, is_listed) in
+            [("application/pdf", true), ("image/webp", true), ("font/woff", false)]
+        {
+            assert_eq!(types.accept(Some(declared)), is_listed, "{declared}");
+        }
+        for text in ["", "htlm", "html,", "*/*", "*", "image/p*", "a/b/c"] {
+            assert!(ContentTypes::parse(text).is_err(), "{text}");
+        }
+        assert!(ContentTypes::parse(&vec!["html"; MAX_TYPES + 1].join(",")).is_err());
+        assert!(ContentTypes::images().accept(Some("image/png")));
+        assert!(!ContentTypes::images().accept(Some("text/html")));
+        assert!(ContentTypes::any().accept(Some("text/css")));
+        assert!(types.accept(None));
+    }
+
+    proptest! {
+        #[test]
+        fn a_type_that_is_listed_is_accepted(kind in "[a-z]{1,8}", subtype in "[a-z0-9+.-]{1,8}") {
+            let essence = format!("{kind}/{subtype}");
+            let types = ContentTypes::parse(&essence).expect("a list");
+            prop_assert!(types.accept(Some(&essence)));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The roles `crawl` and `api` of `run`.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use everytab_coordinator::Coordinator;
+use everytab_crawl_jobs::ClosingJobs;
+use everytab_crawler::{CrawlerEnd, CrawlerSettings, HOST_PATIENCE, OwnHosts};
+use everytab_fetcher::{FetchSettings, Fetcher};
+use everytab_job_result::JobSet;
+use everytab_jobs::Context;
+use everytab_runner::{WorkerEnd, WorkerSettings};
+use everytab_storage::StoreSettings;
+use tokio::sync::watch;
+
+use super::crawling_end::CrawlingEnd;
+pub(super) use crate::commands::api::ApiArgs as ServiceArgs;
+use crate::{
+    cli_error::{CliError, CliResult},
+    commands::api,
+    serve::ReservedAddress,
+};
+
+/// Refuses the role `api` without the options that it needs.
+pub(super) fn check(args: &ServiceArgs, is_service: bool) -> Result<(), CliError> {
+    if is_service {
+        api::store(args)?;
+    }
+    Ok(())
+}
+
+/// Runs the HTTP service until a signal stops the process.
+pub(super) async fn serve(
+    args: &ServiceArgs,
+    temporary: Option<PathBuf>,
+    fetch: FetchSettings,
+    coordinator: Coordinator,
+    stop: watch::Receiver<bool>,
+) -> CliResult {
+    let reserved = ReservedAddress::new(args.listen)
+        .map_err(|error| CliError::new(format!("--listen: {error}")))?;
+    let settings = api::settings(args, temporary, fetch)?;
+    api::serve(reserved, settings, coordinator, stop, |_| Ok(())).await
+}
+
+/// Returns the jobs of crawls that have ended.
+pub(super) fn closing_jobs(stores: StoreSettings, temporary: PathBuf) -> Option<Arc<dyn JobSet>> {
+    Some(Arc::new(ClosingJobs::new(stores, temporary)))
+}
+
+/// Returns the settings of the crawler.
+pub(super) fn crawler_settings(
+    (worker_id, exit_when_done): (String, bool),
+    (temporary, stores): (PathBuf, StoreSettings),
+    (own, host_patience): (&[String], Option<Duration>),
+) -> CrawlerSettings {
+    CrawlerSettings {
+        exit_when_done,
+        own: OwnHosts::new(own),
+        ..CrawlerSettings::new(worker_id, temporary, stores)
+            .with_host_patience(host_patience.unwrap_or(HOST_PATIENCE))
+    }
+}
+
+/// Crawls until a signal stops the process, or until no crawl is open if the process should exit
+/// then. Meanwhile, writes the indexes of crawls that have ended.
+pub(super) async fn crawl(
+    coordinator: Coordinator,
+    context: Context,
+    (fetcher, crawler, jobs): (Fetcher, CrawlerSettings, WorkerSettings),
+    stop: watch::Receiver<bool>,
+) -> Result<CrawlingEnd, CliError> {
+    tracing::info!(worker_id = crawler.worker_id, "crawling");
+    // Either one ends the other. When the crawling ends, the jobs may finish; a stuck job needs a
+    // new process. While a crawl is open, its jobs are still to come.
+    let (end_crawling, crawler_stop) = watch::channel(false);
+    let (end_jobs, jobs_stop) = watch::channel(false);
+    let beside = WorkerSettings {
+        exit_when_done: false,
+        is_working_elsewhere: Arc::clone(&crawler.is_crawling),
+        ..jobs
+    };
+    let crawling = async {
+        let crawled =
+            everytab_crawler::run(coordinator.clone(), fetcher, crawler, crawler_stop).await;
+        end_jobs.send_replace(true);
+        crawled
+    };
+    let working = async {
+        let worked = everytab_runner::run(coordinator.clone(), context, beside, jobs_stop).await;
+        end_crawling.send_replace(true);
+        worked
+    };
+    let mut asked = stop.clone();
+    let stopping = async {
+        let _ = asked.wait_for(|stop| *stop).await;
+        end_crawling.send_replace(true);
+        end_jobs.send_replace(true);
+        std::future::pending::<()>().await;
+    };
+    let both = async { tokio::join!(crawling, working) };
+    let (crawled, worked) = tokio::select! {
+        both = both => both,
+        () = stopping => return Ok(CrawlingEnd::Stopped),
+    };
+    let end = crawled.map_err(|error| CliError::new(error.to_string()))?;
+    tracing::info!(?end, "stopped crawling");
+    Ok(match (end, worked?) {
+        (_, WorkerEnd::Stalled) => CrawlingEnd::Stalled,
+        (CrawlerEnd::Finished, _) => CrawlingEnd::Finished,
+        (CrawlerEnd::Stopped, _) => CrawlingEnd::Stopped,
+    })
+}

@@ -1,0 +1,66 @@
+//! The roles `crawl` and `api` in a program that was built without the feature `crawl`.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use clap::Args;
+use everytab_coordinator::Coordinator;
+use everytab_fetcher::{FetchSettings, Fetcher};
+use everytab_job_result::JobSet;
+use everytab_jobs::Context;
+use everytab_runner::WorkerSettings;
+use everytab_storage::StoreSettings;
+use tokio::sync::watch;
+
+use super::crawling_end::CrawlingEnd;
+use crate::cli_error::{CliError, CliResult};
+
+/// The options of the HTTP service: none.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ServiceArgs {}
+
+/// Refuses the roles.
+pub(super) fn check(_args: &ServiceArgs, _is_service: bool) -> Result<(), CliError> {
+    Err(refused())
+}
+
+fn refused() -> CliError {
+    CliError::usage("this program has no live crawls: it was built without the feature crawl")
+}
+
+/// Refuses to serve.
+pub(super) async fn serve(
+    _args: &ServiceArgs,
+    _temporary: Option<PathBuf>,
+    _fetch: FetchSettings,
+    _coordinator: Coordinator,
+    _stop: watch::Receiver<bool>,
+) -> CliResult {
+    Err(refused())
+}
+
+/// Returns no jobs.
+pub(super) fn closing_jobs(_stores: StoreSettings, _temporary: PathBuf) -> Option<Arc<dyn JobSet>> {
+    None
+}
+
+/// The settings of a crawler that this program does not have.
+pub(super) struct NoCrawler;
+
+/// Returns no settings.
+pub(super) fn crawler_settings(
+    _worker: (String, bool),
+    _folders: (PathBuf, StoreSettings),
+    _hosts: (&[String], Option<Duration>),
+) -> NoCrawler {
+    NoCrawler
+}
+
+/// Refuses to crawl.
+pub(super) async fn crawl(
+    _coordinator: Coordinator,
+    _context: Context,
+    _settings: (Fetcher, NoCrawler, WorkerSettings),
+    _stop: watch::Receiver<bool>,
+) -> Result<CrawlingEnd, CliError> {
+    Err(refused())
+}
