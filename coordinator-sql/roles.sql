@@ -1,6 +1,6 @@
 -- The roles of workers, which belong to the whole cluster: another database's migration may
 -- make them at the same moment. everytab_worker takes every kind of job; the others take some
--- kinds each (functions/role_of_kind.sql), so that a process that reads bytes of the web need
+-- kinds each (functions/queue/role_of_kind.sql), so that a process that reads bytes of the web need
 -- not be able to publish. All of them execute functions and touch no table.
 --
 -- From Postgres 16 on, the role that makes a role becomes its member, with admin option. Amazon

@@ -11,7 +11,7 @@ MONTH = "A month, step by step"
 CHANGE = "Another image in the middle of a scan"
 CRAWL = "CC-MAIN-2026-09"
 # Its first line is a remark.
-REMARK = "coordinator-sql/functions/kinds_that_need.sql"
+REMARK = "coordinator-sql/functions/queue/kinds_that_need.sql"
 SCHEMA = "select coordinator.schema_digest()"
 
 

@@ -17,6 +17,7 @@ mod call;
 mod completion;
 mod connection;
 mod coordinator;
+mod crawl;
 mod cursor;
 mod database_url;
 mod digests;
@@ -24,7 +25,6 @@ mod error;
 mod exclusions;
 mod fences;
 mod filters;
-mod frontier;
 mod group_commit;
 mod host_requests;
 mod job;
@@ -33,6 +33,7 @@ mod migrate;
 mod password_file;
 mod patient;
 mod pool;
+mod queue;
 mod record;
 mod removed_host;
 mod replaced_functions;
@@ -46,7 +47,6 @@ mod status;
 mod tls;
 mod transient;
 mod url_parameters;
-mod verbs;
 
 pub use api::{
     caller::{ApiCaller, ApiError, ApiRefusal},
@@ -65,13 +65,7 @@ pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest};
 pub use blocklist::{BlockedPattern, ImportedList};
 pub use completion::Completion;
 pub use coordinator::{ConnectSettings, Coordinator};
-pub use cursor::LeaseCursors;
-pub use database_url::{Transport, transport};
-pub use digests::{Digests, WithheldRun};
-pub use error::Error;
-pub use exclusions::ExclusionRow;
-pub use filters::{NewFilterList, OPERATOR, StoredFilter, StoredFilterList};
-pub use frontier::{
+pub use crawl::{
     changes::{CrawlChange, CrawlChanged, FoundCrawl, PatternChange, PatternsChanged, RateChange},
     checkpoint::{Checkpoint, CheckpointAnswer},
     crawl_fetches::{CrawlFetch, FetchFilter, FetchesPage},
@@ -94,8 +88,15 @@ pub use frontier::{
     slots::{LinkCursors, SlotFence, SlotLease, SlotRenewal},
     webhooks::{WebhookBacklog, WebhookLease, WebhookRecorded, WebhookState, WebhookTry},
 };
+pub use cursor::LeaseCursors;
+pub use database_url::{Transport, transport};
+pub use digests::{Digests, WithheldRun};
+pub use error::Error;
+pub use exclusions::ExclusionRow;
+pub use filters::{NewFilterList, OPERATOR, StoredFilter, StoredFilterList};
 pub use job::{Fence, JobKind, Lease};
 pub use load::{BlockedHost, BundleHost, CrawlFile, IconHost, OutcomeCount, ScanInfo, WarcHost};
+pub use queue::{end::VerbResult, lease::Renewal, progress::Progress};
 pub use removed_host::HostRecord;
 pub use rows::{BundleRow, HostRow, IconRow, Output, PageRow};
 pub use scans::{JobEvent, NewScan, ReferencedArchive, ScanSummary};
@@ -104,4 +105,3 @@ pub use status::{
     EarlierOutcomes, IsolatedJob, JobFailure, ScanState, ScanStatus, StageDrift, StageOutcomes,
     StageStatus, StoreTrouble, Timestamp, WorkerStatus,
 };
-pub use verbs::{end::VerbResult, lease::Renewal, progress::Progress};

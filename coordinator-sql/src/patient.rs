@@ -1,8 +1,8 @@
 //! Operators' calls that need a lock for which workers wait too.
 //!
-//! The functions wait for such a lock for 100 ms (`functions/lock_tables.sql`) and change nothing
-//! if they do not get it. A call is repeated here until the session that holds the lock ends,
-//! for up to an hour, because a backup can hold its locks that long.
+//! The functions wait for such a lock for 100 ms (`functions/queue/lock_tables.sql`) and change
+//! nothing if they do not get it. A call is repeated here until the session that holds the lock
+//! ends, for up to an hour, because a backup can hold its locks that long.
 //!
 //! Does not depend on the calls.
 

@@ -8,15 +8,15 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/webpage/src/markup.rs"]
+#[path = "../../crates/core/webpage/src/markup.rs"]
 mod markup;
-#[path = "../../crates/webpage/src/markup/tests/oracle.rs"]
+#[path = "../../crates/core/webpage/src/markup/tests/oracle.rs"]
 mod markup_oracle;
-#[path = "../../crates/webpage/src/nesting.rs"]
+#[path = "../../crates/core/webpage/src/nesting.rs"]
 mod nesting;
-#[path = "../../crates/webpage/src/prescan.rs"]
+#[path = "../../crates/core/webpage/src/prescan.rs"]
 mod prescan;
-#[path = "../../crates/webpage/src/tokens.rs"]
+#[path = "../../crates/core/webpage/src/tokens.rs"]
 mod tokens;
 
 use markup_oracle::visible_parts;

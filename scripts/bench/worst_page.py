@@ -19,7 +19,7 @@ from loopback_web import Host, Web, html
 HOSTS, DELAY_MS = setting("HOSTS", 4), setting("DELAY_MS", 1_000)
 SINGLES, SINGLE_HOSTS = setting("SINGLES", 60), setting("SINGLE_HOSTS", 10)
 LINKS, MAX_URL_BYTES = 5_000, 2_048
-# Of examples/patterns_bench.rs in crates/frontier: those that take longest for each byte.
+# Of examples/patterns_bench.rs in crates/core/frontier: those that take longest for each byte.
 WORST = [f"re:{window}.{{8}}c%"
          for window in ("[a-m0-4]", "[a-t]", "[ab]", "[acegikmoqsuwy02468]")]
 # The most that a single URL may wait longer than alone.

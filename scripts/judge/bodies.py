@@ -16,7 +16,7 @@ from crawl import FOLDER, Database, Internet, Workers, seeds_of
 from two_days import finished
 
 # Pages of which a client can have the first part, and those that cannot be decoded
-# (crates/testbed/src/graph/broken_bodies.rs).
+# (crates/lab/testbed/src/graph/broken_bodies.rs).
 STARTS = ("half-gzip", "half-deflate", "half-unended")
 CODED = ("not-gzip", "dictionary", "head-of-gzip")
 # What is kept of these ends before their end.

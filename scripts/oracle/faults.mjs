@@ -4,7 +4,7 @@ const KNOWN = [{
   name: "jsoup/smh-biz-article-1",
   what: "title",
   fault: "the browser's: an undeclared page in UTF-8, which it must judge by its first bytes and " +
-    "shows as windows-1252; held whole it is plainly UTF-8 (crates/webpage/src/charset.rs)",
+    "shows as windows-1252; held whole it is plainly UTF-8 (crates/core/webpage/src/charset.rs)",
 }];
 
 /** Returns the reason for a difference, or a note that nobody has explained it. */

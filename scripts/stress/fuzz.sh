@@ -36,7 +36,7 @@ robots() {
     command -v node >/dev/null || return 0
     node -e '
         const { readFileSync, writeFileSync } = require("node:fs");
-        const suite = "crates/webpage/tests/webpage/suites/robots.json";
+        const suite = "crates/core/webpage/tests/webpage/suites/robots.json";
         const cases = JSON.parse(readFileSync(suite));
         cases.forEach(({ robots }, i) =>
             writeFileSync(`${process.argv[1]}/${i}`, `fish/page.html\n${robots}`));
@@ -69,8 +69,8 @@ seed() {
         frontier_url | surt) urls "$2" 'https\?://' ;;
         http) pages "$2" 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA:\r\n b\r\n\r\n' ;;
         icon) copies "$2" "$corpus/icons" -size -64k ;;
-        icon_avif) copies "$2" crates/icon/vectors -name '*.avif' ;;
-        icon_cost) copies "$2" "$corpus/icons/broken" crates/icon/vectors -size -32k ;;
+        icon_avif) copies "$2" crates/core/icon/vectors -name '*.avif' ;;
+        icon_cost) copies "$2" "$corpus/icons/broken" crates/core/icon/vectors -size -32k ;;
         icon_*) copies "$2" "$corpus/icons/${1#icon_}" "$corpus/icons/broken" -size -32k ;;
         index) copies "$2" "$corpus/index" -name '*.parquet' -size -256k ;;
         markdown | markup) pages "$2" '' ;;

@@ -20,9 +20,9 @@ use serde_json::json;
 
 use crate::{crawl_fleet::Fleet, frontier};
 
-/// The intervals of a holder, as in crates/crawler/src: of leases (scheduler/slots.rs), of renewals
-/// (leases.rs), of lists of crawls (scheduler.rs), of links (scheduler/links.rs), of due hosts
-/// (scheduler/slots.rs) and of the blocklist (blocked.rs).
+/// The intervals of a holder, as in crates/crawl/crawler/src: of leases (scheduler/slots.rs), of
+/// renewals (leases.rs), of lists of crawls (scheduler.rs), of links (scheduler/links.rs), of due
+/// hosts (scheduler/slots.rs) and of the blocklist (blocked.rs).
 const INTERVALS: [(Call, Duration); 7] = [
     (Call::Lease, Duration::from_secs(1)),
     (Call::Renew, Duration::from_secs(5)),
@@ -32,14 +32,14 @@ const INTERVALS: [(Call, Duration); 7] = [
     (Call::Due, Duration::from_secs(10)),
     (Call::Blocklist, Duration::from_secs(10)),
 ];
-/// As in crates/crawler/src/scheduler/state.rs: how many workers ask for free slots and links
+/// As in crates/crawl/crawler/src/scheduler/state.rs: how many workers ask for free slots and links
 /// without a longer pause, and how many times as long it is at most.
 const WORKERS_WITHOUT_BACKOFF: u32 = 40;
 const MAX_BACKOFF: u32 = 5;
 const TICK: Duration = Duration::from_millis(100);
 /// How long a host stays in memory after it was used. A real worker keeps it while it has room.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
-/// Rows of links of one call, as in crates/crawler/src/load.rs.
+/// Rows of links of one call, as in crates/crawl/crawler/src/load.rs.
 const ROWS_A_CALL: u32 = 64;
 const MAX_DUE: u32 = 50_000;
 

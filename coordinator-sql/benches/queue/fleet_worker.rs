@@ -19,11 +19,11 @@ use tokio::task::JoinSet;
 use crate::{samples, server::digests, timings::Timings};
 
 /// Pause of an idle worker before its next lease call, doubled up to [`MAX_IDLE`], as in
-/// `crates/runner/src/worker.rs`.
+/// `crates/scan/runner/src/worker.rs`.
 const MIN_IDLE: Duration = Duration::from_millis(200);
 /// Longest pause of an idle worker before its next lease call.
 const MAX_IDLE: Duration = Duration::from_secs(5);
-/// Lease calls with a cursor between two full scans, as in `crates/runner/src/worker.rs`.
+/// Lease calls with a cursor between two full scans, as in `crates/scan/runner/src/worker.rs`.
 const INCREMENTAL_SCANS: u32 = 20;
 
 /// How long a job of each kind takes, so that the scan lasts the wanted time.

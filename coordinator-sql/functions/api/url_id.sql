@@ -1,6 +1,6 @@
--- The id of a URL of a key's crawl, as crates/api/src/tokens.rs makes it: for events that tell of
--- it. These are 29 bytes in base32: version, crawl, hashes, and the beginning of a digest that only
--- the key's owner and this database can make.
+-- The id of a URL of a key's crawl, as crates/crawl/api/src/tokens.rs makes it: for events that
+-- tell of it. These are 29 bytes in base32: version, crawl, hashes, and the beginning of a digest
+-- that only the key's owner and this database can make.
 create or replace function api.url_id(
     p_secret_sha256 bytea, p_crawl integer, p_host bigint, p_url bigint)
 returns text language plpgsql immutable as $$

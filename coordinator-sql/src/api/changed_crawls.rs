@@ -7,7 +7,7 @@ use crate::{
     bind::{bind, sql_rows},
     call::run,
     coordinator::Coordinator,
-    frontier::{
+    crawl::{
         changes::{PatternChange, PatternsChanged},
         earlier::FailedUrl,
         links::SqlLink,

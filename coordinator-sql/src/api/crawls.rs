@@ -11,12 +11,12 @@ use crate::{
     bind::{bind, sql_rows},
     call::run,
     coordinator::Coordinator,
-    error::Error,
-    frontier::{
+    crawl::{
         crawls::{CrawlHost, CrawlStatus, CrawlVerb, NewCrawl, SqlCrawl},
         links::SqlLink,
         rows::LinksRow,
     },
+    error::Error,
     record::signed_hash,
     row::{by_number, from_row},
     sql_calls::sql_calls,

@@ -11,8 +11,8 @@ use crate::{
     bind::bind,
     call::run,
     coordinator::Coordinator,
+    crawl::crawl_fetches::FetchFilter,
     error::Error,
-    frontier::crawl_fetches::FetchFilter,
     row::{FromRow as _, flags},
 };
 

@@ -9,7 +9,7 @@ use crate::{
         idempotency::IdempotencyKey,
     },
     bind::sql_rows,
-    frontier::{
+    crawl::{
         links::SqlLink,
         schedules::{NewSchedule, ScheduleRow},
     },

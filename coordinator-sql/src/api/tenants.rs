@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::{
     api::caller::{ApiCaller, ApiError},
-    frontier::{changes::RateChange, robots::RobotsOverrideRow},
+    crawl::{changes::RateChange, robots::RobotsOverrideRow},
     sql_calls::sql_calls,
 };
 

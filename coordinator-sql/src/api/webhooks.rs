@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::{
     api::caller::{ApiCaller, ApiError},
-    frontier::webhooks::WebhookState,
+    crawl::webhooks::WebhookState,
     sql_calls::sql_calls,
 };
 

@@ -64,7 +64,7 @@ async fn assert_planned(statement: &str, values: &str, index: &str) {
 
 #[tokio::test]
 async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
-    let text = include_str!("../../functions/lease.sql");
+    let text = include_str!("../../functions/queue/lease.sql");
     let variables = [
         ("target.scan_id", "uuid"),
         ("target.run", "integer"),
@@ -84,7 +84,7 @@ async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
 
 #[tokio::test]
 async fn a_sweep_walks_the_leased_index_and_the_delayed_one() {
-    let text = include_str!("../../functions/sweep.sql");
+    let text = include_str!("../../functions/queue/sweep.sql");
     let variables = [("p_limit", "integer")];
     let statement = prepared(text, ("select j.job_id, j.run", "\n    loop"), &variables);
     assert_planned(&statement, "50", "jobs_leased").await;
@@ -94,7 +94,7 @@ async fn a_sweep_walks_the_leased_index_and_the_delayed_one() {
 
 #[tokio::test]
 async fn a_renewal_finds_its_jobs_by_an_index() {
-    let text = include_str!("../../functions/renew.sql");
+    let text = include_str!("../../functions/queue/renew.sql");
     let variables = [
         ("p_job_ids", "bigint[]"),
         ("p_lease_numbers", "integer[]"),
@@ -109,7 +109,7 @@ async fn a_renewal_finds_its_jobs_by_an_index() {
 
 #[tokio::test]
 async fn a_completion_finds_its_job_by_its_id() {
-    let text = include_str!("../../functions/complete.sql");
+    let text = include_str!("../../functions/queue/complete.sql");
     let into = "into done, tokens, runs, kinds, parts, counts ";
     assert!(text.contains(into));
     let variables = [

@@ -1,4 +1,4 @@
-//! Which icon of a host is the best: a model of `functions/icon_order.sql`, for tests alone.
+//! Which icon of a host is the best: a model of `functions/scan/icon_order.sql`, for tests alone.
 //!
 //! Usable are icons whose outcome is `ok` and that are not known to be
 //! 2x2 or smaller (both sides). They are ordered by these keys, each deciding only where all

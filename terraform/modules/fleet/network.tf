@@ -77,7 +77,7 @@ resource "aws_security_group" "worker" {
   vpc_id      = aws_vpc.this.id
 }
 
-# The ports that crates/webpage/src/url_rules.rs lets a page or an icon be on, name servers, and the time. The
+# The ports that crates/core/webpage/src/url_rules.rs lets a page or an icon be on, name servers, and the time. The
 # metadata service, AWS's resolver and its clock are on link-local addresses, which no group filters.
 locals {
   ways_out = {

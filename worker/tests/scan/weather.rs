@@ -201,7 +201,7 @@ fn a_record_that_the_source_refuses_costs_its_host_and_no_other() {
 fn index_files_of_every_writer_give_the_same_bytes() {
     const WRITER: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../crates/commoncrawl/tests/commoncrawl/variants/write.py"
+        "/../crates/core/commoncrawl/tests/commoncrawl/variants/write.py"
     );
     let python = std::env::var("EVERYTAB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let probe = Command::new(&python).args(["-c", "import pyarrow, duckdb"]).output();

@@ -1,0 +1,179 @@
+//! Loads a slot holder's input: due hosts, their states in crawls, and their rows.
+
+use chrono::{DateTime, Utc};
+use tokio_postgres::Row;
+
+use crate::{
+    bind::bind,
+    coordinator::Coordinator,
+    crawl::rows::HostManners,
+    error::Error,
+    load::BlockedHost,
+    record::{signed_hash, unsigned_hash},
+    row::{FromRow, from_row},
+    sql_calls::sql_calls,
+};
+
+/// A host with a due URL in a crawl.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueHost {
+    /// The slot.
+    pub slot: i16,
+    /// The crawl.
+    pub crawl: i32,
+    /// Hash of the host's site.
+    pub site_hash: u64,
+    /// Hash of the hostname.
+    pub host_hash: u64,
+    /// When its next URL is due.
+    pub next_due: DateTime<Utc>,
+    /// Known URLs of the host in the crawl.
+    pub known: i32,
+    /// Pending URLs among them.
+    pub pending: i32,
+}
+
+/// A chunk with a host's state in a crawl.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredChunk {
+    /// The slot.
+    pub slot: i16,
+    /// The crawl.
+    pub crawl: i32,
+    /// Hash of the hostname.
+    pub host_hash: u64,
+    /// Its number, ascending per crawl and host.
+    pub seq: i32,
+    /// The chunk.
+    pub data: Vec<u8>,
+}
+
+/// An open crawl's recorded sums in a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotSums {
+    /// The slot.
+    pub slot: i16,
+    /// The crawl.
+    pub crawl: i32,
+    /// Pending URLs.
+    pub pending: i64,
+    /// Reserved pages that are not used.
+    pub reserved: i64,
+}
+
+from_row!(SlotSums { slot, crawl, pending, reserved });
+
+impl FromRow for DueHost {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        Ok(Self {
+            slot: row.try_get("slot")?,
+            crawl: row.try_get("crawl")?,
+            site_hash: unsigned_hash(row.try_get("site_hash")?),
+            host_hash: unsigned_hash(row.try_get("host_hash")?),
+            next_due: row.try_get("next_due")?,
+            known: row.try_get("known")?,
+            pending: row.try_get("pending")?,
+        })
+    }
+}
+
+impl FromRow for StoredChunk {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        Ok(Self {
+            slot: row.try_get("slot")?,
+            crawl: row.try_get("crawl")?,
+            host_hash: unsigned_hash(row.try_get("host_hash")?),
+            seq: row.try_get("seq")?,
+            data: row.try_get("data")?,
+        })
+    }
+}
+
+/// A host and its slot.
+struct HostOfSlot(i16, HostManners);
+
+impl FromRow for HostOfSlot {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        let robots: (Option<Vec<u8>>, _) = (row.try_get("robots")?, row.try_get("robots_until")?);
+        let addresses: (Option<Vec<String>>, _) =
+            (row.try_get("addresses")?, row.try_get("addresses_until")?);
+        Ok(Self(
+            row.try_get("slot")?,
+            HostManners {
+                host_hash: unsigned_hash(row.try_get("host_hash")?),
+                site_hash: unsigned_hash(row.try_get("site_hash")?),
+                hostname: row.try_get("hostname")?,
+                free_at: row.try_get("free_at")?,
+                delay_ms: row.try_get("delay_ms")?,
+                response_ms: row.try_get("response_ms")?,
+                crawl_delay_ms: row.try_get("crawl_delay_ms")?,
+                origins: row.try_get("origins")?,
+                robots: robots.0.zip(robots.1),
+                addresses: addresses.0.zip(addresses.1),
+            },
+        ))
+    }
+}
+
+sql_calls! {
+    /// Returns at most `limit` hosts in the slots with a URL due before `until`, soonest first.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_due_hosts(
+        slots: &[i16],
+        until: DateTime<Utc>,
+        limit: u32,
+    ) -> Result<Vec<DueHost>, Error>
+        = load(
+            "select * from coordinator.load_due_hosts($1, $2, $3)",
+            slots.to_vec(), until, i32::try_from(limit).unwrap_or(i32::MAX),
+        );
+
+    /// Returns host chunks, each host given by slot, crawl and host hash, in the order in which
+    /// they were written.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_host_chunks(hosts: &[(i16, i32, u64)]) -> Result<Vec<StoredChunk>, Error>
+        = load(
+            "select * from coordinator.load_host_chunks($1, $2, $3)",
+            hosts.iter().map(|(slot, ..)| *slot).collect::<Vec<_>>(),
+            hosts.iter().map(|(_, crawl, _)| *crawl).collect::<Vec<_>>(),
+            hosts.iter().map(|(.., hash)| signed_hash(*hash)).collect::<Vec<_>>(),
+        );
+
+    /// Returns the blocklist's hosts that were added after a time, including imported lists. An
+    /// addition may become visible later than its time, so the caller should repeat the call from
+    /// some minutes before.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_blocked_hosts(after: DateTime<Utc>) -> Result<Vec<BlockedHost>, Error>
+        = load("select * from coordinator.load_blocked_hosts($1)", after);
+
+    /// Returns the open crawls' recorded sums in slots.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_slot_sums(slots: &[i16]) -> Result<Vec<SlotSums>, Error>
+        = load("select * from coordinator.load_slot_sums($1)", slots.to_vec());
+}
+
+impl Coordinator {
+    /// Returns the host rows for sites, each site given by slot and site hash; each row comes with
+    /// its slot. A host has a row since its first chunk.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres cannot be reached.
+    pub async fn load_site_hosts(
+        &self,
+        sites: &[(i16, u64)],
+    ) -> Result<Vec<(i16, HostManners)>, Error> {
+        let sql = "select * from coordinator.load_site_hosts($1, $2)";
+        let slots: Vec<i16> = sites.iter().map(|(slot, _)| *slot).collect();
+        let hashes: Vec<i64> = sites.iter().map(|(_, hash)| signed_hash(*hash)).collect();
+        let rows: Vec<HostOfSlot> = self.load(sql, &[bind(&slots), bind(&hashes)]).await?;
+        Ok(rows.into_iter().map(|HostOfSlot(slot, manners)| (slot, manners)).collect())
+    }
+}

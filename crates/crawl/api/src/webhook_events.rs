@@ -1,0 +1,239 @@
+//! The events of webhooks, for the OpenAPI description. Postgres writes their bodies, in the
+//! transactions that cause them (`coordinator-sql/functions/crawl/tell_webhooks.sql`). A test
+//! compares these bodies with the documents here.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::{
+    OpenApi, PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, Type},
+};
+use uuid::Uuid;
+
+use crate::{
+    closed_lists::{CrawlEnd, FetchOutcome},
+    fetch_document::{RecordPlace, UrlState},
+};
+
+/// A type of event that a webhook may receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) enum EventType {
+    /// A crawl of the key ended.
+    #[serde(rename = "crawl.ended")]
+    CrawlEnded,
+    /// A submitted URL has its result.
+    #[serde(rename = "url.done")]
+    UrlDone,
+    /// A schedule was due but started no crawl.
+    #[serde(rename = "schedule.skipped")]
+    ScheduleSkipped,
+}
+
+impl EventType {
+    /// Every type.
+    const ALL: [Self; 3] = [Self::CrawlEnded, Self::UrlDone, Self::ScheduleSkipped];
+
+    /// Returns the stable name.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::CrawlEnded => "crawl.ended",
+            Self::UrlDone => "url.done",
+            Self::ScheduleSkipped => "schedule.skipped",
+        }
+    }
+
+    /// Returns the type with this name. `None` if there is none.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.as_str() == name)
+    }
+}
+
+/// Why a schedule started no crawl.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SkipReason {
+    /// Its last crawl has not ended.
+    NotEnded,
+    /// The key has reached its daily URL quota.
+    QuotaUrls,
+    /// The key has reached its daily page quota.
+    QuotaPages,
+    /// The key has reached its storage quota.
+    QuotaBytes,
+    /// The key has reached its limit of open crawls.
+    QuotaCrawls,
+    /// The service failed.
+    Internal,
+}
+
+/// The results of a crawl that ended.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct CrawlEnded {
+    /// The crawl's ID.
+    pub(crate) crawl: Uuid,
+    /// The crawl's name.
+    pub(crate) name: String,
+    /// What ended it.
+    #[schema(value_type = CrawlEnd)]
+    pub(crate) ended_by: String,
+    /// Number of URLs in the crawl.
+    pub(crate) known: i64,
+    /// Number of URLs with a stored record.
+    pub(crate) captured: i64,
+    /// Number of URLs that could not be fetched.
+    pub(crate) failed: i64,
+    /// Number of failed URLs, by outcome.
+    pub(crate) failures: BTreeMap<String, i64>,
+    /// Number of URLs that must not be fetched, or had no usable response, by outcome.
+    pub(crate) refused: BTreeMap<String, i64>,
+    /// Number of URLs that were given up before they were fetched, by reason.
+    pub(crate) left: BTreeMap<String, i64>,
+}
+
+/// The result of a submitted URL.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct UrlDone {
+    /// ID of the URL, as in the response to its submission.
+    pub(crate) id: String,
+    /// The URL.
+    pub(crate) url: String,
+    /// The crawl's ID.
+    pub(crate) crawl: Uuid,
+    /// The state of the URL.
+    pub(crate) state: UrlState,
+    /// The outcome of the URL.
+    #[schema(value_type = FetchOutcome)]
+    pub(crate) outcome: String,
+    /// The HTTP status.
+    pub(crate) status: Option<i16>,
+    /// Time of the fetch.
+    pub(crate) at: DateTime<Utc>,
+    /// The record's location.
+    pub(crate) record: Option<RecordPlace>,
+}
+
+/// A time at which a schedule started no crawl.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct ScheduleSkipped {
+    /// The schedule's ID.
+    pub(crate) schedule: Uuid,
+    /// The schedule's name.
+    pub(crate) name: String,
+    /// Why no crawl was started.
+    pub(crate) reason: SkipReason,
+    /// When the schedule starts its next crawl.
+    pub(crate) next_at: DateTime<Utc>,
+}
+
+/// A test event that the client requested.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct WebhookTest {
+    /// The webhook's ID.
+    pub(crate) webhook: Uuid,
+}
+
+/// Declares the bodies of events, each with its type and time.
+macro_rules! bodies {
+    ($($(#[$doc:meta])* $body:ident $data:ident $tag:ident $name:literal,)+) => {
+        $(
+            #[derive(Debug, Serialize, Deserialize)]
+            pub(crate) enum $tag {
+                #[serde(rename = $name)]
+                Name,
+            }
+
+            // A derived schema would lack the name, because a macro passes it on.
+            impl PartialSchema for $tag {
+                fn schema() -> RefOr<Schema> {
+                    let name = ObjectBuilder::new().schema_type(Type::String);
+                    name.enum_values(Some([$name])).into()
+                }
+            }
+
+            impl ToSchema for $tag {}
+
+            $(#[$doc])*
+            #[derive(Debug, Serialize, Deserialize, ToSchema)]
+            pub(crate) struct $body {
+                /// The event's type.
+                #[serde(rename = "type")]
+                pub(crate) event: $tag,
+                /// When it happened.
+                pub(crate) timestamp: DateTime<Utc>,
+                /// What happened.
+                pub(crate) data: $data,
+            }
+        )+
+
+        #[derive(OpenApi)]
+        #[openapi(components(schemas($($body, $data, $tag),+)))]
+        pub(crate) struct EventsDescription;
+
+        /// The types of events, with their schemas' names.
+        const BODIES: &[(&str, &str)] = &[$(($name, stringify!($body))),+];
+    };
+}
+
+bodies! {
+    /// The event `crawl.ended`.
+    CrawlEndedEvent CrawlEnded CrawlEndedName "crawl.ended",
+    /// The event `url.done`, for submitted URLs only, not for links.
+    UrlDoneEvent UrlDone UrlDoneName "url.done",
+    /// The event `schedule.skipped`.
+    ScheduleSkippedEvent ScheduleSkipped ScheduleSkippedName "schedule.skipped",
+    /// The event `webhook.test`, which is sent on request.
+    WebhookTestEvent WebhookTest WebhookTestName "webhook.test",
+}
+
+/// Builds the `webhooks` of the description: the requests to a receiver.
+pub(crate) fn described() -> Value {
+    let header = |name: &str, description: &str| {
+        json!({ "name": name, "in": "header", "required": true, "description": description,
+                "schema": { "type": "string" } })
+    };
+    let headers = json!([
+        header("webhook-id", "The event's ID, which is the same at each attempt"),
+        header("webhook-timestamp", "Time of this attempt, in seconds since 1970"),
+        header(
+            "webhook-signature",
+            "One or two signatures with a space between them: `v1,` and \
+            the base64 of HMAC-SHA256, with the webhook's secret, over id, timestamp and body \
+            with dots between them"
+        ),
+    ]);
+    let webhooks = BODIES.iter().map(|(name, body)| {
+        let operation = json!({ "post": {
+            "tags": ["webhooks"],
+            "summary": format!("Receive the event {name}"),
+            "operationId": format!("event_{}", name.replace('.', "_")),
+            "security": [],
+            "parameters": headers,
+            "requestBody": { "required": true, "content": { "application/json": {
+                "schema": { "$ref": format!("#/components/schemas/{body}") } } } },
+            "responses": {
+                "2XX": { "description": "The event was received" },
+                "410": { "description": "Disable the webhook" },
+                "default": { "description": "Send it again later, after Retry-After at least" },
+            },
+        } });
+        ((*name).to_owned(), operation)
+    });
+    Value::Object(webhooks.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_found_by_its_name() {
+        for event in EventType::ALL {
+            assert_eq!(EventType::parse(event.as_str()), Some(event));
+            assert_eq!(serde_json::to_value(event).unwrap(), event.as_str());
+        }
+        assert_eq!(EventType::parse("webhook.test"), None);
+    }
+}

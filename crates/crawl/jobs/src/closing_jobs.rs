@@ -1,0 +1,79 @@
+//! The closing jobs as a set that the runner performs: one line per kind.
+//!
+//! Does not depend on scheduling.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use everytab_coordinator::{Coordinator, JobKind};
+use everytab_fetcher::Heartbeat;
+use everytab_job_result::{AssignedJob, JobError, JobSet, PerformedJob};
+use everytab_storage::StoreSettings;
+use tracing::Instrument as _;
+
+use crate::{context::Context, crawl_close, crawl_index, crawl_run::CrawlAssignment};
+
+/// The jobs of finished live crawls.
+#[derive(Debug)]
+pub struct ClosingJobs {
+    context: Context,
+}
+
+impl ClosingJobs {
+    /// Creates the set. Its jobs open stores with `settings`, and write temporary files into
+    /// `temporary`.
+    #[must_use]
+    pub fn new(settings: StoreSettings, temporary: PathBuf) -> Self {
+        Self { context: Context::new(settings, temporary) }
+    }
+
+    async fn load_and_perform(
+        &self,
+        coordinator: &Coordinator,
+        job: AssignedJob,
+        heartbeat: Heartbeat,
+    ) -> Result<PerformedJob, JobError> {
+        let (loading, performing) = (tracing::info_span!("load"), tracing::info_span!("perform"));
+        let context = &self.context;
+        let job = CrawlAssignment::load(coordinator, job, heartbeat).await?;
+        match job.kind {
+            JobKind::CrawlIndex => {
+                let load = crawl_index::load(coordinator, context, &job);
+                let input = load.instrument(loading).await?;
+                crawl_index::perform(context, &job, input).instrument(performing).await
+            }
+            JobKind::CrawlClose => {
+                let input = crawl_close::load(coordinator, &job).instrument(loading).await?;
+                crawl_close::perform(context, &job, input).instrument(performing).await
+            }
+            _ => Err(JobError::Discard(format!("a live crawl has no job of kind {}", job.kind))),
+        }
+    }
+}
+
+#[async_trait]
+impl JobSet for ClosingJobs {
+    fn concurrent_jobs(&self, kind: JobKind) -> usize {
+        match kind {
+            JobKind::CrawlIndex => crawl_index::CONCURRENT_JOBS,
+            JobKind::CrawlClose => 1,
+            _ => 0,
+        }
+    }
+
+    async fn perform(
+        &self,
+        coordinator: &Coordinator,
+        job: AssignedJob,
+        heartbeat: Heartbeat,
+    ) -> Result<PerformedJob, JobError> {
+        let performed = self.load_and_perform(coordinator, job, heartbeat).await;
+        performed.map_err(|error| match error {
+            // Denied access is retried a few times, and then reported as the reason for the job's
+            // failure.
+            JobError::Store(failed) if failed.is_refused => JobError::Retry(failed.reason),
+            JobError::Store(failed) => JobError::StoreAway(failed.reason),
+            error => error,
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! Excludes hosts, domains and networks from a running scan, after checking them and converting
+//! them to the form that workers compare.
+//!
+//! This does not depend on how workers learn of exclusions.
+
+use std::net::IpAddr;
+
+use everytab_bundler::takedown_list::PatternKind;
+use everytab_console::{LineSink, OperationError};
+use everytab_coordinator::{Coordinator, ExclusionRow};
+use everytab_jobs::blocked_pattern::{hostname, suffix};
+use ipnet::IpNet;
+
+use crate::takedown;
+
+/// Minimum prefix length of a network by IP version. A shorter one covers far more than any owner
+/// has, and is most likely a mistake.
+const MIN_PREFIX: (u8, u8) = (8, 16);
+
+/// An exclusion.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExclusionPattern {
+    /// A hostname.
+    Hostname(String),
+    /// A domain with all hosts below it.
+    Suffix(String),
+    /// A network.
+    Network(IpNet),
+}
+
+impl ExclusionPattern {
+    /// Parses `www.example.com`, `*.example.com` (or `.example.com`), `192.0.2.0/24` or
+    /// `192.0.2.1`.
+    ///
+    /// # Errors
+    /// Returns one line that says what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Ok(address) = text.parse::<IpAddr>() {
+            return Ok(Self::Network(address.into()));
+        }
+        if let Ok(network) = text.parse::<IpNet>() {
+            let (least_v4, least_v6) = MIN_PREFIX;
+            let least = if network.addr().is_ipv4() { least_v4 } else { least_v6 };
+            return match network.prefix_len() >= least {
+                true => Ok(Self::Network(network.trunc())),
+                false => Err(format!(
+                    "{text:?} is too large a network: /{least} is the largest; `scan pause --kind \
+                     icon` stops everything"
+                )),
+            };
+        }
+        match text.starts_with("*.") || text.starts_with('.') {
+            true => suffix(text).map(Self::Suffix),
+            false => hostname(text).map(Self::Hostname),
+        }
+    }
+
+    /// Returns kind and pattern as written to the database and to lists.
+    fn parts(&self) -> (&'static str, String) {
+        match self {
+            Self::Hostname(name) => ("hostname", name.clone()),
+            Self::Suffix(domain) => ("suffix", domain.clone()),
+            Self::Network(network) => ("network", network.to_string()),
+        }
+    }
+}
+
+/// Parses a list with one pattern per line, in which `#` starts a comment.
+///
+/// # Errors
+/// Returns the error of the first malformed line.
+pub fn read_list(text: &str) -> Result<Vec<ExclusionPattern>, String> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    lines.filter(|line| !line.is_empty()).map(ExclusionPattern::parse).collect()
+}
+
+/// Excludes patterns from a running scan. Prints one line of data for each. Also adds hosts and
+/// domains to the blocklist.txt of the private prefix, if there is one.
+///
+/// # Errors
+/// Returns an error if the scan has finished, or the database or the store fails.
+pub async fn exclude(
+    coordinator: &Coordinator,
+    scan: i32,
+    patterns: &[ExclusionPattern],
+    private: Option<&str>,
+    reason: Option<&str>,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    let parts: Vec<(&str, String)> = patterns.iter().map(ExclusionPattern::parts).collect();
+    if coordinator.exclude(scan, &parts).await?.is_none() {
+        return Err(OperationError::new(
+            "nothing was excluded: the scan has ended and asks nothing more; `takedown HOST --site \
+             URL` takes a tab off its page, `blocklist add` keeps a host out of later scans",
+        ));
+    }
+    for (kind, pattern) in &parts {
+        sink.data(format_args!("{kind}\t{pattern}"))?;
+    }
+    let again = coordinator.rebundle_excluded(scan, &parts).await?;
+    if again > 0 {
+        sink.note(format_args!("{again} jobs write their bundles again, without its tabs"));
+    }
+    sink.note(format_args!(
+        "every worker asks nothing more of it within a minute, and its icons end as opted_out"
+    ));
+    let names: Vec<(PatternKind, &str)> = patterns
+        .iter()
+        .filter_map(|pattern| match pattern {
+            ExclusionPattern::Hostname(name) => Some((PatternKind::Hostname, &**name)),
+            ExclusionPattern::Suffix(name) => Some((PatternKind::Suffix, &**name)),
+            ExclusionPattern::Network(_) => None,
+        })
+        .collect();
+    match private {
+        Some(private) if !names.is_empty() => {
+            takedown::list_as_blocked(private, &names, reason, sink).await?;
+        }
+        Some(_) => {}
+        None => sink.note(format_args!(
+            "without --private, scans of another database ask again next month"
+        )),
+    }
+    Ok(())
+}
+
+/// Prints a line of data for each exclusion of a scan, in their creation's order.
+///
+/// # Errors
+/// Returns an error if the database cannot be reached.
+pub async fn list(
+    coordinator: &Coordinator,
+    scan: i32,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    for ExclusionRow { kind, pattern, excluded_at, .. } in
+        coordinator.load_exclusions(scan, 0).await?
+    {
+        let at = excluded_at.format("%Y-%m-%d %H:%M:%S");
+        sink.data(format_args!("{at}\t{kind}\t{pattern}"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_domains_networks_and_addresses_are_told_apart() {
+        let read = |text: &str| ExclusionPattern::parse(text).unwrap().parts();
+        let kinds = [
+            ("WWW.Example.com.", ("hostname", "www.example.com")),
+            ("*.example.com", ("suffix", "example.com")),
+            (".Example.com", ("suffix", "example.com")),
+            ("192.0.2.77/24", ("network", "192.0.2.0/24")),
+            ("192.0.2.1", ("network", "192.0.2.1/32")),
+            ("2001:db8::/32", ("network", "2001:db8::/32")),
+        ];
+        for (text, (kind, pattern)) in kinds {
+            assert_eq!(read(text), (kind, pattern.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_would_exclude_far_too_much_or_nothing_is_refused_by_name() {
+        for text in [
+            "0.0.0.0/0",
+            "10.0.0.0/7",
+            "::/0",
+            ".com",
+            "*.com",
+            "https://a.page/x",
+            "",
+            "*",
+            "*.*.x",
+            "*.*.a.page",
+            "a..page",
+        ] {
+            let error = ExclusionPattern::parse(text).unwrap_err();
+            assert!(error.contains(text), "{text}: {error}");
+        }
+        let list = "# asked by mail\nwww.a.page  # yesterday\n\n*.b.page\n192.0.2.0/24\n";
+        assert_eq!(read_list(list).unwrap().len(), 3);
+        assert!(read_list("a.page\nno host\n").is_err());
+    }
+}

@@ -1,0 +1,17 @@
+//! Checks whether a site shows a scan.
+//!
+//! This does not depend on the database.
+
+use everytab_bundler::{Manifest, object_names::MANIFEST};
+use everytab_console::OperationError;
+use everytab_storage::StoreSettings;
+
+/// Returns false if a site has no manifest, or one that no visitor's page can read.
+///
+/// # Errors
+/// Returns an error if the store fails.
+pub async fn shows_a_scan(site: &str) -> Result<bool, OperationError> {
+    let store = everytab_storage::open(site, &StoreSettings::default()).await?;
+    let manifest = store.get_tagged(MANIFEST).await?;
+    Ok(manifest.is_some_and(|tagged| Manifest::read(&tagged.bytes).is_ok()))
+}

@@ -1,0 +1,462 @@
+//! `takedown`: removes hosts, or the tabs with a title or an icon, from a published site
+//! immediately, without a database.
+//!
+//! `everytab_jobs::removal` changes a scan's objects. This module handles the list of a site's
+//! scans, the manifest of the published one, the private list that excludes the hosts from later
+//! scans, and the CDN. Older scans' objects can be fetched until `scan gc`, and `publish --force`
+//! may publish them again, so that a takedown changes them too.
+//!
+//! Invariants: the private list is written first, and a scan that is being published reads it last,
+//! so that one of both removes the host. The manifest is replaced only if it has not changed since
+//! it was read. An interrupted takedown is completed by running it again.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::ready,
+    sync::Arc,
+};
+
+use everytab_bundler::{
+    Manifest,
+    map::MapManifest,
+    object_names::{
+        BLOCKLIST, ICON_LISTS_PREFIX, MANIFEST, MAP_PATH, SCANS_PREFIX, SEARCH_WORDS_PREFIX,
+        bundle_path, search_range_prefix,
+    },
+    removed_tabs::RemovedTabs,
+    search::range_of,
+    takedown_list::{PatternKind, with_patterns},
+};
+use everytab_console::{LineSink, OperationError};
+use everytab_fetcher::Heartbeat;
+use everytab_jobs::{
+    blocked_pattern::PatternList,
+    removal::{FoundTabs, RemovalError, RewrittenBundle, RewrittenMap, ScanObjects},
+    site_objects::put_options,
+};
+use everytab_storage::{AwsSettings, ObjectChange, Store, StoreSettings, Tagged, cdn};
+use uuid::Uuid;
+
+use crate::blocklist::Patterns;
+
+/// The start of all search files' paths, below a scan's prefix.
+const SEARCH_PATH: &str = "search/";
+/// Maximum ranges of names whose search files are invalidated separately; with more, all are.
+/// CloudFront rejects a sixteenth path with a wildcard while fifteen are in progress, which takes
+/// minutes. One scan uses at most five of them.
+const MAX_RANGES_APART: usize = 2;
+
+/// The patterns to take down, and the site.
+#[derive(Debug, Clone)]
+pub struct TakedownOptions {
+    /// Hostnames exactly as in the tabs, domains, titles, or digests of icons.
+    pub patterns: Patterns,
+    /// The URL of the published site's store.
+    pub site: String,
+    /// The URL of the private prefix whose blocklist.txt excludes the patterns from later scans.
+    pub private: Option<String>,
+    /// The CloudFront distribution to invalidate.
+    pub distribution: Option<String>,
+    /// The reason, which is kept next to the patterns in blocklist.txt.
+    pub reason: Option<String>,
+}
+
+/// Takes down all tabs that match the patterns, and prints one line of data for each. Returns false
+/// if a pattern has no tab and was not taken down before, or if part of the site is damaged, so
+/// that a tab or its icon may remain, as the notes say.
+///
+/// # Errors
+/// Returns an error if a store fails or holds no site.
+pub async fn take_down(
+    options: TakedownOptions,
+    sink: &dyn LineSink,
+) -> Result<bool, OperationError> {
+    let TakenDown { is_found, is_whole } = take_down_from(options, true, sink).await?;
+    Ok(is_found && is_whole)
+}
+
+/// Works like [`take_down`], but allows a store without a published scan, and patterns without
+/// tabs.
+pub(crate) async fn take_down_from_all(
+    options: TakedownOptions,
+    sink: &dyn LineSink,
+) -> Result<bool, OperationError> {
+    Ok(take_down_from(options, false, sink).await?.is_whole)
+}
+
+/// A takedown's result.
+struct TakenDown {
+    /// Every pattern had a tab, or was taken down before.
+    is_found: bool,
+    /// Every scan could be searched, and every tile of the maps repainted.
+    is_whole: bool,
+}
+
+async fn take_down_from(
+    options: TakedownOptions,
+    needs_site: bool,
+    sink: &dyn LineSink,
+) -> Result<TakenDown, OperationError> {
+    let TakedownOptions { patterns, site, private, distribution, reason } = options;
+    let kind = patterns.kind();
+    let patterns: BTreeSet<&String> = patterns.patterns().iter().collect();
+    let was_listed = match &private {
+        Some(private) => {
+            let listed: Vec<_> = patterns.iter().map(|pattern| (kind, pattern.as_str())).collect();
+            list_as_blocked(private, &listed, reason.as_deref(), sink).await?
+        }
+        None => {
+            sink.note(format_args!(
+                "without --private the next scan brings the hosts back; `blocklist add` too"
+            ));
+            BTreeSet::new()
+        }
+    };
+    let site = everytab_storage::open(&site, &StoreSettings::default()).await?;
+    let mut excluded = RemovedTabs::default();
+    patterns.iter().for_each(|pattern| excluded.add(kind, pattern));
+    let takedown = Takedown { sink, site, distribution, excluded };
+    let (gone, is_whole) = takedown.remove(needs_site).await?;
+    for (host, places) in &gone {
+        for (prefix, bundle) in places {
+            sink.data(format_args!("{host}\ttaken down\tbundle {bundle}\t{prefix}"))?;
+        }
+    }
+    let mut missing = 0;
+    for pattern in patterns {
+        let is_gone = match kind {
+            PatternKind::Hostname => gone.contains_key(pattern),
+            _ => !gone.is_empty(),
+        };
+        if is_gone {
+            continue;
+        }
+        if was_listed.contains(pattern) {
+            sink.data(format_args!("{pattern}\tis down already"))?;
+            continue;
+        }
+        missing += 1;
+        sink.data(format_args!("{pattern}\tnot found"))?;
+        let url = takedown.site.url();
+        match kind {
+            PatternKind::Hostname => sink.note(format_args!(
+                "{pattern} has no tab on {url}; is the name right, www. included?"
+            )),
+            _ => sink.note(format_args!("no tab on {url} matches it")),
+        }
+    }
+    Ok(TakenDown { is_found: missing == 0, is_whole })
+}
+
+/// Returns true if an object is missing or damaged without which a scan's tabs cannot be found.
+fn cannot_be_searched(error: &OperationError) -> bool {
+    error.causes().any(|cause| {
+        matches!(cause.downcast_ref::<RemovalError>(), Some(RemovalError::NotUnderstood(_)))
+    })
+}
+
+/// The scans' prefixes and bundles from which each host was removed.
+type Gone = BTreeMap<String, Vec<(String, i32)>>;
+
+/// The changes in one scan.
+struct Removed {
+    prefix: String,
+    found: FoundTabs,
+    rewritten: Vec<RewrittenBundle>,
+    map: RewrittenMap,
+}
+
+/// The location of a scan's map dimensions.
+enum ScanMap<'a> {
+    /// In the published manifest.
+    Live(&'a MapManifest),
+    /// In the scan's `map/index.json`, if it is published.
+    Indexed,
+    /// The published scan has no map.
+    None,
+}
+
+struct Takedown<'a> {
+    sink: &'a dyn LineSink,
+    site: Arc<dyn Store>,
+    distribution: Option<String>,
+    excluded: RemovedTabs,
+}
+
+impl Takedown<'_> {
+    /// Removes the tabs from every scan of the site, the published one first. Returns false if a
+    /// scan cannot be searched, or a tile of its map cannot be repainted.
+    async fn remove(&self, needs_site: bool) -> Result<(Gone, bool), OperationError> {
+        let (mut gone, mut is_whole) = (Gone::new(), true);
+        let mut published = String::new();
+        if needs_site || self.site.head(MANIFEST).await?.is_some() {
+            match self.remove_tabs().await {
+                // It is retried below, with the others, and reported there.
+                Err(error) if cannot_be_searched(&error) => {}
+                live => {
+                    let live = live?;
+                    published.clone_from(&live.prefix);
+                    self.remove_lines(&live, &mut gone).await?;
+                    self.name_twins(&live.found);
+                    is_whole &= self.is_map_whole(&live);
+                }
+            }
+        }
+        for prefix in self.site.list_folders(SCANS_PREFIX).await? {
+            self.remove_requests(&prefix).await?;
+            if prefix == published {
+                continue;
+            }
+            match self.remove_from_older(prefix, &mut gone).await {
+                // Remove the tabs from the other scans although one cannot be searched.
+                Err(error) if cannot_be_searched(&error) => {
+                    self.sink.note(format_args!("{}", error.message));
+                    is_whole = false;
+                }
+                removed => is_whole &= removed?,
+            }
+        }
+        Ok((gone, is_whole))
+    }
+
+    /// Returns false if tiles in the map are damaged, and reports them in a note.
+    fn is_map_whole(&self, removed: &Removed) -> bool {
+        let trouble = removed.map.trouble(&removed.prefix);
+        if let Some(trouble) = &trouble {
+            self.sink.note(format_args!("{trouble}"));
+        }
+        trouble.is_none()
+    }
+
+    fn name_twins(&self, found: &FoundTabs) {
+        for twin in &found.twins {
+            self.sink.note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
+        }
+    }
+
+    /// Removes the hosts from a scan's request files. An interrupted run may have changed a file
+    /// without invalidating it in the CDN, which keeps it for a minute.
+    async fn remove_requests(&self, prefix: &str) -> Result<(), OperationError> {
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
+        let changed = objects.remove_requests(&self.excluded.hosts).await?;
+        if changed.is_empty() {
+            return Ok(());
+        }
+        self.invalidate(changed.into_iter().map(|key| format!("/{key}")).collect()).await
+    }
+
+    /// Performs the first half: pages that read the manifest from now on do not show the tabs.
+    async fn remove_tabs(&self) -> Result<Removed, OperationError> {
+        let change = |before| self.without_tabs(before);
+        let removed = self.site.update(MANIFEST, put_options(MANIFEST), change).await?;
+        let mut paths = self.overwrite_old(&removed).await?;
+        paths.insert(format!("/{MANIFEST}"));
+        self.invalidate(paths).await?;
+        Ok(removed)
+    }
+
+    /// Rewrites the bundles without the tabs, and creates a manifest that names them.
+    async fn without_tabs(
+        &self,
+        before: Option<Tagged>,
+    ) -> Result<ObjectChange<Removed>, OperationError> {
+        let before = manifest(&*self.site, before.as_ref())?;
+        let map = before.map.as_ref().map_or(ScanMap::None, ScanMap::Live);
+        let name = |number| before.bundle_name(number);
+        let removed = self.rewrite(&before.prefix, map, name).await?;
+        let mut manifest = before.clone();
+        for bundle in &removed.rewritten {
+            manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);
+        }
+        if let Some(map) = &mut manifest.map {
+            let tiles = &removed.map.tiles;
+            let named = tiles.iter().map(|tile| (tile.tile.name(), tile.path.clone()));
+            map.overrides.extend(named);
+        }
+        Ok(match manifest == before {
+            true => ObjectChange::Keep(removed),
+            false => ObjectChange::Write(manifest.to_bytes().into(), removed),
+        })
+    }
+
+    /// Rewrites the bundles without the tabs, and the map tiles that show them, under new names.
+    /// `name` returns the object from which a bundle is read.
+    async fn rewrite(
+        &self,
+        prefix: &str,
+        map: ScanMap<'_>,
+        name: impl Fn(i32) -> String,
+    ) -> Result<Removed, OperationError> {
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
+        let RemovedTabs { hosts, content } = &self.excluded;
+        let found = match content.is_empty() {
+            true => objects.find(hosts).await?,
+            false => objects.find_content(content, &name).await?,
+        };
+        let rewritten = objects.rewrite(&found, [], name).await?;
+        if !content.is_empty() {
+            // Must precede the bundles, because a second run finds these tabs by their bundles.
+            objects.correct_search(&found, &rewritten).await?;
+        }
+        // Even a live scan's map may be drawn and published again after another scan was live.
+        objects.note_for_map(&rewritten).await?;
+        let map = match map {
+            ScanMap::Live(map) => objects.rewrite_map(map, &rewritten).await?,
+            ScanMap::Indexed => objects.rewrite_indexed_map(&rewritten).await?,
+            ScanMap::None => RewrittenMap::default(),
+        };
+        Ok(Removed { prefix: prefix.to_owned(), found, rewritten, map })
+    }
+
+    /// Overwrites the old names of bundles and tiles too. Returns their paths.
+    async fn overwrite_old(&self, removed: &Removed) -> Result<BTreeSet<String>, OperationError> {
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, &removed.prefix, &heartbeat);
+        let keys = objects.overwrite_old(&removed.rewritten).await?;
+        objects.overwrite_old_tiles(&removed.map.tiles).await?;
+        let mut paths: BTreeSet<String> = keys.into_iter().map(|key| format!("/{key}")).collect();
+        if !removed.map.tiles.is_empty() {
+            // Use one path, because CloudFront invalidates at most 3,000 individual objects
+            // concurrently.
+            paths.insert(format!("/{}{MAP_PATH}*", removed.prefix));
+        }
+        Ok(paths)
+    }
+
+    /// Performs the second half: updates the positions of tabs in the search files, and removes the
+    /// hosts.
+    async fn remove_lines(&self, removed: &Removed, gone: &mut Gone) -> Result<(), OperationError> {
+        let Removed { prefix, found, rewritten, .. } = removed;
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
+        let changed = objects.correct_search(found, rewritten).await?;
+        // An interrupted run may have changed a file without invalidating it in the CDN.
+        let hosts = changed.iter().chain(&self.excluded.hosts.hostnames);
+        let mut paths = search_paths(prefix, hosts.map(|host| range_of(host)).collect());
+        if !rewritten.is_empty() {
+            paths.insert(format!("/{prefix}{ICON_LISTS_PREFIX}*"));
+        }
+        if !paths.is_empty() {
+            self.invalidate(paths).await?;
+        }
+        for entry in &found.entries {
+            let places = gone.entry(entry.hostname.clone()).or_default();
+            places.push((prefix.clone(), entry.bundle));
+        }
+        Ok(())
+    }
+
+    /// Removes the tabs from a scan that is not published. Returns false if tiles in its map are
+    /// damaged.
+    async fn remove_from_older(
+        &self,
+        prefix: String,
+        gone: &mut Gone,
+    ) -> Result<bool, OperationError> {
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, &prefix, &heartbeat);
+        if !objects.can_be_searched().await? {
+            self.sink.note(format_args!(
+                "{prefix} has no search files yet; publishing it removes what blocklist.txt of \
+                 its scan's private prefix names"
+            ));
+            return Ok(true);
+        }
+        let original = |number| format!("{prefix}{}", bundle_path(number));
+        let removed = self.rewrite(&prefix, ScanMap::Indexed, original).await?;
+        if removed.found.entries.is_empty() {
+            return Ok(true);
+        }
+        let paths = self.overwrite_old(&removed).await?;
+        self.invalidate(paths).await?;
+        self.remove_lines(&removed, gone).await?;
+        Ok(self.is_map_whole(&removed))
+    }
+
+    async fn invalidate(&self, paths: BTreeSet<String>) -> Result<(), OperationError> {
+        if let Some(distribution) = &self.distribution {
+            let paths: Vec<String> = paths.into_iter().collect();
+            let reference = format!("takedown-{}", Uuid::new_v4());
+            let settings = AwsSettings::default();
+            let id = cdn::invalidate(distribution, &paths, &reference, &settings).await?;
+            self.sink.note(format_args!(
+                "asked CloudFront {distribution} to forget {} paths ({id})",
+                paths.len()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the paths of a scan's search files that CloudFront must invalidate after changes in
+/// these ranges of names.
+fn search_paths(prefix: &str, ranges: BTreeSet<usize>) -> BTreeSet<String> {
+    if ranges.len() > MAX_RANGES_APART {
+        return BTreeSet::from([format!("/{prefix}{SEARCH_PATH}*")]);
+    }
+    let words = (!ranges.is_empty()).then(|| SEARCH_WORDS_PREFIX.to_owned());
+    let changed = ranges.into_iter().map(search_range_prefix).chain(words);
+    changed.map(|path| format!("/{prefix}{path}*")).collect()
+}
+
+/// Parses the published manifest.
+fn manifest(site: &dyn Store, found: Option<&Tagged>) -> Result<Manifest, OperationError> {
+    let tagged = found.ok_or_else(|| {
+        OperationError::new(format!(
+            "there is no site at {}: no manifest.json; check --site",
+            site.url()
+        ))
+    })?;
+    Manifest::read(&tagged.bytes)
+        .map_err(|error| OperationError::new(format!("the site at {}: {error}", site.url())))
+}
+
+/// Adds patterns to the private list. Returns those that were on it before.
+pub(crate) async fn list_as_blocked(
+    private: &str,
+    patterns: &[(PatternKind, &str)],
+    reason: Option<&str>,
+    sink: &dyn LineSink,
+) -> Result<BTreeSet<String>, OperationError> {
+    let store = everytab_storage::open(private, &StoreSettings::default()).await?;
+    list_in(&*store, BLOCKLIST, patterns, reason, sink).await
+}
+
+/// Adds patterns to a list. Returns those that were on it before.
+pub(crate) async fn list_in(
+    store: &dyn Store,
+    key: &str,
+    patterns: &[(PatternKind, &str)],
+    reason: Option<&str>,
+    sink: &dyn LineSink,
+) -> Result<BTreeSet<String>, OperationError> {
+    let change = |before: Option<Tagged>| {
+        let bytes = before.map(|tagged| tagged.bytes).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let list = PatternList::read(&text);
+        let refusals = list.refusals();
+        let known: BTreeSet<(PatternKind, String)> = list.patterns.into_iter().collect();
+        let is_known =
+            |(kind, pattern): &(PatternKind, &str)| known.contains(&(*kind, (*pattern).to_owned()));
+        let (listed, new): (Vec<_>, Vec<_>) = patterns.iter().copied().partition(is_known);
+        let listed: BTreeSet<String> =
+            listed.into_iter().map(|(_, pattern)| pattern.to_owned()).collect();
+        ready(Ok::<_, OperationError>(match new.is_empty() {
+            true => ObjectChange::Keep((listed, refusals)),
+            false => {
+                let text = with_patterns(&text, &new, reason);
+                ObjectChange::Write(text.into(), (listed, refusals))
+            }
+        }))
+    };
+    let (listed, refusals) = store.update(key, put_options(key), change).await?;
+    if let Some(refusals) = refusals {
+        sink.note(format_args!("{}/{key}: {refusals}", store.url()));
+    }
+    Ok(listed)
+}
+
+#[cfg(test)]
+mod tests;
