@@ -60,6 +60,105 @@ CREATE TYPE everytab.api_verdict AS (
 	is_answered boolean
 );
 
+-- Name: capture_row; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.capture_row AS (
+	hash bigint,
+	hostname text,
+	https boolean,
+	fetch_time timestamp with time zone,
+	path text,
+	warc_offset bigint,
+	warc_length bigint
+);
+
+-- Name: chunk_row; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.chunk_row AS (
+	crawl integer,
+	host_hash bigint,
+	seq integer,
+	is_snapshot boolean,
+	next_due timestamp with time zone,
+	known integer,
+	pending integer,
+	data bytea
+);
+
+-- Name: fetch_row; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.fetch_row AS (
+	crawl integer,
+	host_hash bigint,
+	url_hash bigint,
+	url text,
+	at timestamp with time zone,
+	duration_ms integer,
+	depth smallint,
+	status smallint,
+	outcome text,
+	bytes integer,
+	sha256 bytea,
+	mime text,
+	charset text,
+	language text,
+	title text,
+	etag text,
+	last_modified text,
+	redirect text,
+	object text,
+	record_offset bigint,
+	record_length integer,
+	body_object text,
+	body_offset bigint,
+	body_length integer,
+	body_at timestamp with time zone,
+	body_url text,
+	body_host_hash bigint,
+	body_url_hash bigint,
+	truncated text,
+	text text,
+	is_no_page boolean,
+	via_host_hash bigint,
+	via_url_hash bigint,
+	via text,
+	certificate text
+);
+
+-- Name: host_row; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.host_row AS (
+	host_hash bigint,
+	site_hash bigint,
+	hostname text,
+	free_at timestamp with time zone,
+	delay_ms integer,
+	response_ms integer,
+	crawl_delay_ms integer,
+	origins jsonb,
+	robots bytea,
+	robots_until timestamp with time zone,
+	addresses text[],
+	addresses_until timestamp with time zone
+);
+
+-- Name: icon_row; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.icon_row AS (
+	host_no integer,
+	candidate_no smallint,
+	touch boolean,
+	width integer,
+	height integer,
+	bytes integer,
+	archive_offset bigint,
+	archive_length bigint,
+	sha256 bytea,
+	outcome text,
+	content_type text,
+	url text
+);
+
 -- Name: job_kind; Type: TYPE; Schema: everytab; Owner: -
 
 CREATE TYPE everytab.job_kind AS ENUM (
@@ -81,6 +180,45 @@ CREATE TYPE everytab.job_state AS ENUM (
     'leased',
     'completed',
     'discarded'
+);
+
+-- Name: link_row; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.link_row AS (
+	crawl integer,
+	slot_group smallint,
+	slot_mask integer,
+	is_urgent boolean,
+	amount integer,
+	data bytea
+);
+
+-- Name: new_crawl; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.new_crawl AS (
+	id uuid,
+	name text,
+	owner text,
+	store text,
+	settings jsonb,
+	page_limit bigint,
+	ends_at timestamp with time zone,
+	max_store_bytes bigint
+);
+
+-- Name: page_row; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.page_row AS (
+	host_no integer,
+	hostname text,
+	https boolean,
+	frameable boolean,
+	framing_rule text,
+	charset text,
+	title_state text,
+	title text,
+	candidates text,
+	outcome text
 );
 
 -- Name: run_kind; Type: TYPE; Schema: everytab; Owner: -

@@ -11,7 +11,7 @@ use everytab_webpage::{
 };
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/core/webpage/tests/links_oracle/mod.rs"]
+#[path = "../../crates/core/webpage/tests/webpage/links_oracle.rs"]
 mod links_oracle;
 
 const URL: &str = "https://example.com/a/b?c";

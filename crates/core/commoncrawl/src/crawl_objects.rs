@@ -11,36 +11,36 @@ pub const COLLINFO: &str = "collinfo.json";
 impl LiveCrawlName {
     /// Returns the crawl's prefix: `crawl-data/<name>/`.
     #[must_use]
-    pub fn folder(&self) -> String {
+    pub fn prefix(&self) -> String {
         format!("crawl-data/{self}/")
     }
 
     /// Returns the list with a subset's archives: `crawl-data/<name>/warc.paths.gz`.
     #[must_use]
     pub fn archive_list(&self, subset: ArchiveSubset) -> String {
-        self.folder() + subset.list_name()
+        self.prefix() + subset.list_name()
     }
 
     /// Returns the list with the columnar index's files:
     /// `crawl-data/<name>/cc-index-table.paths.gz`.
     #[must_use]
     pub fn table_list(&self) -> String {
-        self.folder() + "cc-index-table.paths.gz"
+        self.prefix() + "cc-index-table.paths.gz"
     }
 
     /// Returns the crawl's document: `crawl-data/<name>/crawl.json`.
     #[must_use]
     pub fn document(&self) -> String {
-        self.folder() + "crawl.json"
+        self.prefix() + "crawl.json"
     }
 
     /// Returns a file in the columnar index. Below the crawl's prefix this is
     /// `cc-index/table/cc-main/warc/crawl=<name>/subset=warc/part-00000.gz.parquet`.
     #[must_use]
     pub fn table_part(&self, subset: ArchiveSubset, part: u32) -> String {
-        let (folder, subset) = (self.folder(), subset.as_str());
+        let (prefix, subset) = (self.prefix(), subset.as_str());
         format!(
-            "{folder}cc-index/table/cc-main/warc/crawl={self}/subset={subset}/\
+            "{prefix}cc-index/table/cc-main/warc/crawl={self}/subset={subset}/\
              part-{part:05}.gz.parquet"
         )
     }
@@ -49,7 +49,7 @@ impl LiveCrawlName {
     /// and [`cdxj_file`].
     #[must_use]
     pub fn cdxj_part(&self, part: u32) -> String {
-        self.cdxj_folder() + &cdxj_file(part)
+        self.cdxj_prefix() + &cdxj_file(part)
     }
 
     /// Returns the block list for a CDXJ index file, in the same directory: `cluster.idx` if there
@@ -58,25 +58,25 @@ impl LiveCrawlName {
     #[must_use]
     pub fn cluster_index(&self, part: u32, parts: u32) -> String {
         match parts {
-            0 | 1 => self.cdxj_folder() + "cluster.idx",
-            _ => format!("{}cluster-{part:05}.idx", self.cdxj_folder()),
+            0 | 1 => self.cdxj_prefix() + "cluster.idx",
+            _ => format!("{}cluster-{part:05}.idx", self.cdxj_prefix()),
         }
     }
 
     /// Returns the archives' prefix: `crawl-data/<name>/segments/`.
     #[must_use]
     pub fn segments(&self) -> String {
-        self.folder() + "segments/"
+        self.prefix() + "segments/"
     }
 
     /// Returns the columnar index's prefix: `crawl-data/<name>/cc-index/table/`.
     #[must_use]
     pub fn tables(&self) -> String {
-        self.folder() + "cc-index/table/"
+        self.prefix() + "cc-index/table/"
     }
 
-    fn cdxj_folder(&self) -> String {
-        format!("{}cc-index/collections/{self}/indexes/", self.folder())
+    fn cdxj_prefix(&self) -> String {
+        format!("{}cc-index/collections/{self}/indexes/", self.prefix())
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn object_names_match_common_crawls_bucket() {
         let crawl = LiveCrawlName::parse("LIVE-20251231235959-0a1b2c3d").unwrap();
-        let folder = "crawl-data/LIVE-20251231235959-0a1b2c3d/";
+        let prefix = "crawl-data/LIVE-20251231235959-0a1b2c3d/";
         assert_eq!(crawl.table_list(), paths_list(crawl.as_str()));
         for (name, expected) in [
             (crawl.archive_list(ArchiveSubset::Warc), "warc.paths.gz"),
@@ -119,7 +119,7 @@ mod tests {
                 "cc-index/collections/LIVE-20251231235959-0a1b2c3d/indexes/cluster.idx",
             ),
         ] {
-            assert_eq!(name, format!("{folder}{expected}"));
+            assert_eq!(name, format!("{prefix}{expected}"));
         }
         let part = crawl.table_part(ArchiveSubset::Warc, 0);
         assert_eq!(warc_subset_files(part.as_bytes()), Ok(vec![part]));

@@ -19,7 +19,7 @@ pub enum IconError {
     #[error("an HTML page, not an image")]
     Html,
     /// The content is not in a known image format.
-    #[error("not an image format known here")]
+    #[error("not a known image format")]
     NotAnImage,
     /// The format is known, but the bytes violate it or end too early.
     #[error("corrupt {}: {reason}", format.name())]
@@ -38,7 +38,7 @@ pub enum IconError {
         height: u32,
     },
     /// The picture has at most 2x2 pixels: it is a tracking pixel, not an icon.
-    #[error("{width}x{height} pixels is no icon")]
+    #[error("{width}x{height} pixels is not an icon")]
     TooSmall {
         /// Width in pixels.
         width: u32,

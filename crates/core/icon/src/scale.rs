@@ -24,7 +24,7 @@ const ROW_SHIFT: u32 = 15;
 /// A sum with full light and alpha after both passes.
 const SUM_ONE: i64 = ROW_ONE as i64 * WEIGHT_ONE as i64;
 /// Averaging leaves at least this many cells per target pixel, so that the filter has enough data.
-const LEAST_RATIO: u32 = 2;
+const MIN_RATIO: u32 = 2;
 
 /// Channels that are weighted in one unrolled block.
 const BLOCK: usize = 32;
@@ -278,7 +278,7 @@ struct Taps {
 
 impl Axis {
     fn new(from: u32, to: u32) -> Self {
-        Self { from, to, cell: (from / to / LEAST_RATIO).max(1) }
+        Self { from, to, cell: (from / to / MIN_RATIO).max(1) }
     }
 
     fn cells(&self) -> usize {

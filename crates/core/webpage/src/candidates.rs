@@ -160,7 +160,7 @@ impl Chosen {
             self.left_out.other_media += 1;
             return;
         }
-        if icon.says_no_icon() {
+        if icon.declares_no_icon() {
             self.left_out.no_icon += 1;
             return;
         }

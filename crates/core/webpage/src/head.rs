@@ -33,7 +33,7 @@ pub(crate) fn end(html: &[u8], enough: usize) -> usize {
             }
             [b'<', b'/', ..] => past(html, at),
             [b'<', letter, ..] if letter.is_ascii_alphabetic() => {
-                if !stays_in_head(tag_name(html, at + 1)) {
+                if !belongs_in_head(tag_name(html, at + 1)) {
                     return at;
                 }
                 element(html, at + 1)
@@ -47,7 +47,7 @@ pub(crate) fn end(html: &[u8], enough: usize) -> usize {
     html.len()
 }
 
-fn stays_in_head(name: &[u8]) -> bool {
+fn belongs_in_head(name: &[u8]) -> bool {
     const NAMES: [&str; 14] = [
         "link", "meta", "script", "style", "title", "html", "head", "base", "basefont", "bgsound",
         "noscript", "noframes", "template", "frameset",

@@ -66,7 +66,7 @@ impl IconLink {
 
     /// Returns true for `data:,` and similar URLs: an icon without bytes. Authors use this to
     /// declare that there is no icon and /favicon.ico should not be requested.
-    pub(crate) fn says_no_icon(&self) -> bool {
+    pub(crate) fn declares_no_icon(&self) -> bool {
         let href = &self.href;
         self.is_for_light_page()
             && href.len() <= MAX_NO_ICON_BYTES

@@ -200,8 +200,8 @@ fn is_named(html: &[u8], open: &OpenElement, name: &[u8]) -> bool {
 
 fn is_one_of(name: &[u8], sorted_names: &[&str]) -> bool {
     /// Maximum bytes in the names in the lists (`blockquote`).
-    const LONGEST: usize = 10;
-    let mut lower = [0; LONGEST];
+    const MAX_NAME_LENGTH: usize = 10;
+    let mut lower = [0; MAX_NAME_LENGTH];
     let Some(lower) = lower.get_mut(..name.len()) else { return false };
     lower.copy_from_slice(name);
     lower.make_ascii_lowercase();

@@ -235,7 +235,7 @@ impl Page {
                 continue;
             };
             remaining = left;
-            self.no_favicon |= icon.class == IconClass::Icon && icon.says_no_icon();
+            self.no_favicon |= icon.class == IconClass::Icon && icon.declares_no_icon();
             self.icons.push(icon);
         }
         self.base = base;

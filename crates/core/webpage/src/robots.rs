@@ -152,7 +152,7 @@ impl RobotsTxt {
                     let Some(group) = robots.groups.last_mut() else { continue };
                     rules_began = true;
                     group.rules.extend(PathRule::new(allow, value));
-                    if let Some(folder) = value_of_folder(value).filter(|_| allow) {
+                    if let Some(folder) = value_of_directory(value).filter(|_| allow) {
                         group.rules.extend(PathRule::new(allow, &folder));
                     }
                 }
@@ -391,7 +391,7 @@ fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
 
 /// Returns an additional allow rule for an index file's directory: as in Google's parser, a rule
 /// for `/a/index.html` also allows `/a/`.
-fn value_of_folder(value: &[u8]) -> Option<Vec<u8>> {
+fn value_of_directory(value: &[u8]) -> Option<Vec<u8>> {
     let slash = value.iter().rposition(|byte| *byte == b'/')?;
     let (folder, file) = value.split_at_checked(slash + 1)?;
     file.starts_with(b"index.htm").then(|| [folder, b"$"].concat())

@@ -35,16 +35,20 @@ impl ClosingJobs {
     ) -> Result<PerformedJob, JobError> {
         let (loading, performing) = (tracing::info_span!("load"), tracing::info_span!("perform"));
         let context = &self.context;
-        let job = CrawlAssignment::load(coordinator, job, heartbeat).await?;
+        let job = Box::pin(CrawlAssignment::load(coordinator, job, heartbeat)).await?;
+        // Each step is boxed, because the compiler limits how deep futures may be nested.
         match job.kind {
             JobKind::CrawlIndex => {
-                let load = crawl_index::load(coordinator, context, &job);
+                let load = Box::pin(crawl_index::load(coordinator, context, &job));
                 let input = load.instrument(loading).await?;
-                crawl_index::perform(context, &job, input).instrument(performing).await
+                let perform = Box::pin(crawl_index::perform(context, &job, input));
+                perform.instrument(performing).await
             }
             JobKind::CrawlClose => {
-                let input = crawl_close::load(coordinator, &job).instrument(loading).await?;
-                crawl_close::perform(context, &job, input).instrument(performing).await
+                let load = Box::pin(crawl_close::load(coordinator, &job));
+                let input = load.instrument(loading).await?;
+                let perform = Box::pin(crawl_close::perform(context, &job, input));
+                perform.instrument(performing).await
             }
             _ => Err(JobError::Discard(format!("a live crawl has no job of kind {}", job.kind))),
         }

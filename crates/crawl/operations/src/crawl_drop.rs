@@ -158,7 +158,7 @@ impl Sweep<'_> {
         }
         for url in store_urls(&crawl.store, &crawl.settings) {
             let store = self.store(&url).await?;
-            let mut listed = store.list(&name.folder()).chunks(KEYS_A_CALL);
+            let mut listed = store.list(&name.prefix()).chunks(KEYS_A_CALL);
             while let Some(chunk) = listed.next().await {
                 let objects = chunk.into_iter().collect::<Result<Vec<_>, _>>()?;
                 self.remove(&*store, &objects, is_first).await?;

@@ -282,10 +282,7 @@ mod tests {
         assert!(missing.contains("projects/none.gz is not there"), "{missing}");
         fs::write(root.path().join("crawl/page.html"), "<html>no ranks here</html>").unwrap();
         let broken = refused(&url("crawl/page.html")).await;
-        assert!(
-            broken.contains("invalid gzip") && broken.contains("--host-ranks none"),
-            "{broken}"
-        );
+        assert!(broken.contains("gzip") && broken.contains("--host-ranks none"), "{broken}");
         assert!(refused("https://a.example/").await.contains("no file's address"));
     }
 

@@ -43,19 +43,23 @@ pub(super) fn closing_jobs(_stores: StoreSettings, _temporary: PathBuf) -> Optio
     None
 }
 
+/// The settings of a crawler that this program does not have.
+pub(super) struct NoCrawler;
+
 /// Returns no settings.
 pub(super) fn crawler_settings(
     _worker: (String, bool),
     _folders: (PathBuf, StoreSettings),
     _hosts: (&[String], Option<Duration>),
-) {
+) -> NoCrawler {
+    NoCrawler
 }
 
 /// Refuses to crawl.
 pub(super) async fn crawl(
     _coordinator: Coordinator,
     _context: Context,
-    _settings: (Fetcher, (), WorkerSettings),
+    _settings: (Fetcher, NoCrawler, WorkerSettings),
     _stop: watch::Receiver<bool>,
 ) -> Result<CrawlingEnd, CliError> {
     Err(refused())

@@ -26,7 +26,7 @@ use parquet::{
 const BATCH_ROWS: usize = 1 << 16;
 const ROW_GROUP_ROWS: usize = 1_500_000;
 const SEGMENTS: u64 = 100;
-const FILES_A_SEGMENT: u64 = 900;
+const FILES_PER_SEGMENT: u64 = 900;
 const CRAWL_START_MICROS: i64 = 1_768_000_000_000_000;
 const SEGMENT_MICROS: i64 = 3 * 3_600 * 1_000_000;
 
@@ -201,7 +201,7 @@ impl Columns {
         let moment = dice.below(SEGMENT_MICROS as u64 / 1_000_000) as i64 * 1_000_000;
         self.times.push(CRAWL_START_MICROS + segment as i64 * SEGMENT_MICROS + moment);
         let segment_name = format!("{}.{}", 1_768_000_000_000 + segment * 10_800_123, segment % 90);
-        let file = warc_filename(&segment_name, segment, dice.below(FILES_A_SEGMENT));
+        let file = warc_filename(&segment_name, segment, dice.below(FILES_PER_SEGMENT));
         self.statuses.push(200);
         self.ports.push(dice.one_in(3_000).then_some(8_080));
         self.offsets.push(dice.below(1_200_000_000) as i32);

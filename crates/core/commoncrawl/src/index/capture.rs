@@ -1,7 +1,7 @@
 //! A capture: the location of one home page's record, and the preference between two captures.
 //!
-//! Invariant: the preference is a total order over all fields of a capture, so that the best one of
-//! a set does not depend on the order in which the captures were read.
+//! Invariant: the preference is a total order over all fields, so that a set's best capture does
+//! not depend on the order in which captures were read.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -25,30 +25,27 @@ impl Protocol {
     }
 }
 
-/// The record of a home page in the crawl: a row of the index that passed the filter and all
-/// checks.
+/// A home page's record in the crawl: an index row that passed the filter and all checks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Capture {
     /// Hostname in its canonical form, 1 to 253 bytes (see [`crate::canonical_hostname`]).
     pub hostname: String,
-    /// Scheme of the URL of the page.
+    /// The scheme in the page's URL.
     pub protocol: Protocol,
-    /// Path of the WARC file relative to the bucket of the crawl, without empty, `.` or `..`
-    /// segments.
+    /// Path to the WARC file relative to the crawl's bucket, without empty, `.` or `..` segments.
     pub warc_filename: String,
-    /// Byte offset of the record's gzip member in that file.
+    /// Byte offset of the record's gzip member in this file.
     pub warc_record_offset: u64,
-    /// Length of the gzip member in bytes. It is at least 1, and the end of the member fits an
-    /// `i64`.
+    /// Length of the gzip member in bytes. This is at least 1, and the member's end fits an `i64`.
     pub warc_record_length: u64,
-    /// Time at which the page was fetched, in microseconds since 1970-01-01 UTC.
+    /// When the page was fetched, in microseconds since 1970-01-01 UTC.
     pub fetch_time_micros: i64,
 }
 
 impl Capture {
-    /// Compares two captures of a host; `Less` means that `self` is better. https is better than
-    /// http, then the newest fetch time, then the smallest WARC file name (by bytes), then the
-    /// smallest offset, then the smallest length.
+    /// Compares two captures with the same host; `Less` means that `self` is better. https is
+    /// better than http, then the newest fetch time, then the smallest WARC file name (by bytes),
+    /// then the smallest offset, then the smallest length.
     pub fn preference(&self, other: &Self) -> Ordering {
         self.preference_key().cmp(&other.preference_key())
     }

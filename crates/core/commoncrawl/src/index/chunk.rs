@@ -1,7 +1,7 @@
-//! Splits the bytes of a column chunk into pages, as the bytes are supplied.
+//! Splits a column chunk into pages, as its bytes are supplied.
 //!
-//! Invariants: a page is returned once and complete; if the rows of all pages do not add up to
-//! those of the row group, this is an error. Does not depend on the content of pages.
+//! Invariants: a page is returned once and complete; if the rows in all pages do not add up to the
+//! row group's, this is an error. This does not depend on what pages contain.
 
 use std::collections::VecDeque;
 
@@ -12,8 +12,8 @@ use super::{
     thrift::{HeaderError, PageHeader, PageKind, page_header},
 };
 
-/// Maximum bytes of a page header. A header contains statistics with values of the column, which
-/// are short in an index.
+/// Maximum bytes in a page header. A header contains statistics with column values, which are short
+/// in an index.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// A page, still compressed.
@@ -23,22 +23,22 @@ pub(super) struct ColumnPage {
     pub(super) body: Bytes,
 }
 
-/// A column chunk that was supplied in part.
+/// A column chunk that has been supplied in part.
 #[derive(Debug, Default)]
 pub(super) struct ColumnChunk {
-    /// The first bytes that are not part of a page yet.
+    /// The first bytes that do not belong to a page yet.
     front: Bytes,
     /// The bytes after `front`, in the pieces in which they were supplied.
     later: VecDeque<Bytes>,
     /// Bytes that have not been supplied.
     missing_bytes: u64,
-    /// Number of rows of the row group.
+    /// Rows in the row group.
     rows: u64,
     /// The dictionary page, until it is opened.
     pub(super) dictionary: Option<ColumnPage>,
     /// Data pages that have not been read to their end.
     pub(super) pages: VecDeque<ColumnPage>,
-    /// Rows of all data pages that have been supplied.
+    /// Rows in all data pages that have been supplied.
     pub(super) rows_here: u64,
 }
 
@@ -48,13 +48,13 @@ impl ColumnChunk {
         Self { missing_bytes: bytes, rows, ..Self::default() }
     }
 
-    /// Returns the number of supplied bytes that are not part of a page yet.
+    /// Returns how many supplied bytes do not belong to a page yet.
     pub(super) fn waiting_bytes(&self) -> u64 {
         let later = self.later.iter().map(Bytes::len).sum::<usize>();
         (self.front.len() + later) as u64
     }
 
-    /// Adds the next bytes of the chunk.
+    /// Adds the chunk's next bytes.
     pub(super) fn push(&mut self, bytes: Bytes) -> Result<(), String> {
         self.missing_bytes = self.missing_bytes.saturating_sub(bytes.len() as u64);
         self.later.push_back(bytes);
@@ -116,7 +116,7 @@ impl ColumnChunk {
         Ok(Some(ColumnPage { header, body }))
     }
 
-    /// Appends the later pieces to `front`. Returns false if there are none.
+    /// Appends the later pieces to `front`. Returns false if there are no later pieces.
     fn join(&mut self) -> bool {
         match self.later.len() {
             0 => return false,

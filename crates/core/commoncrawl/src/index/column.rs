@@ -1,8 +1,8 @@
-//! Reads the values of one needed column in the current row group.
+//! Reads the values in one needed column for the current row group.
 //!
-//! A page is inflated only when one of its rows is read, so that pages without a row that passes
-//! the first condition of the filter are never inflated. Invariant: the caller reads rows in
-//! ascending order. Does not depend on other columns.
+//! A page is inflated only when one of its rows is read, so that pages are never inflated if none
+//! of their rows passes the filter's first condition. Invariant: the caller reads rows in ascending
+//! order. This does not depend on other columns.
 
 use bytes::Bytes;
 
@@ -24,9 +24,9 @@ pub(super) struct ColumnReading {
     pub(super) width: Width,
     /// Whether a row may lack a value.
     pub(super) is_optional: bool,
-    /// Whether only the presence of a value is read, and its value only for a few rows.
+    /// Whether usually only a value's presence is read, and the value itself only for a few rows.
     pub(super) is_presence: bool,
-    /// The values that are searched for.
+    /// The values to search for.
     pub(super) wanted: Wanted,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct ColumnReading {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PageState {
     Closed,
-    /// Only the levels, which tell the rows with a value.
+    /// Only the levels, which show whether a row has a value.
     Levels,
     Whole,
 }
@@ -47,7 +47,7 @@ pub(super) struct Column {
     dictionary: Dictionary,
     page: OpenPage,
     state: PageState,
-    /// The first row of the first page in `chunk`, counted in the row group.
+    /// The first row in the first page of `chunk`, counted in the row group.
     first_row: u64,
 }
 
@@ -68,7 +68,7 @@ impl Column {
         self.reading.name
     }
 
-    /// Starts the next row group, with a chunk of `bytes` bytes and `rows` rows.
+    /// Starts the next row group, with a chunk that has `bytes` bytes and `rows` rows.
     pub(super) fn enter(&mut self, codec: Codec, bytes: u64, rows: u64) {
         self.codec = codec;
         self.chunk = ColumnChunk::new(bytes, rows);
@@ -86,7 +86,7 @@ impl Column {
         ColumnProgress { rows: self.chunk.rows_here, waiting_bytes: self.chunk.waiting_bytes() }
     }
 
-    /// Returns the stored bytes of the value of `row`. `None` for null.
+    /// Returns the stored bytes of the value in `row`. `None` for null.
     pub(super) fn get(
         &mut self,
         row: u64,
@@ -112,8 +112,8 @@ impl Column {
         has_value.map(|has| !has).map_err(|what| corrupt(self.reading.name, &what))
     }
 
-    /// Returns whether the value of `row` is empty. `None` if it has no value. Decompresses the
-    /// page's values only if the row has one. Call this once per row.
+    /// Returns whether the value in `row` is empty. `None` if the row has no value. This
+    /// decompresses the page's values only if the row has one. Call this once per row.
     pub(super) fn is_empty_text(
         &mut self,
         row: u64,
@@ -134,8 +134,7 @@ impl Column {
         Ok(value.map(<[u8]>::is_empty))
     }
 
-    /// Returns the first row in `from..end` with a value that is searched for, and the index of the
-    /// value.
+    /// Returns the first row in `from..end` with a value to search for, and the value's index.
     pub(super) fn find(
         &mut self,
         from: u64,

@@ -1,7 +1,7 @@
 //! Finds the columns that the filter and a capture need, and reads their values.
 //!
-//! Handles the variants of the schema over the years: `fetch_time` as INT96 (until the end of 2019)
-//! or as a timestamp in milliseconds, integers of several widths, strings with or without
+//! This handles the schema variants over the years: `fetch_time` as INT96 (until the end of 2019)
+//! or as a timestamp in milliseconds, integers with several widths, strings with or without
 //! annotation.
 //!
 //! Invariant: a value is only returned in its own type; a null or a number out of range is `None`.
@@ -55,16 +55,16 @@ const NEEDED: [(ColumnName, &str, Use, bool); 11] = [
     (ColumnName::Port, "url_port", Use::Presence, false),
 ];
 
-/// The paths of rows that the filter checks: a home page's, and an empty one.
+/// Row paths that the filter checks: a home page's, and an empty one.
 const PATHS: Wanted = [Some(b"/"), Some(b"")];
 
-/// The use of a column.
+/// How a column is used.
 #[derive(Debug, Clone, Copy)]
 enum Use {
     Text,
     Integer,
     Time,
-    /// Only the presence of a value matters.
+    /// Only whether there is a value matters.
     Presence,
 }
 
@@ -74,11 +74,11 @@ enum ValueKind {
     Text,
     Signed,
     Unsigned,
-    /// Nanoseconds of the day, and the Julian day.
+    /// Nanoseconds in the day, and the Julian day.
     Int96,
     /// Time since 1970.
     Since1970 {
-        /// Number of units per second.
+        /// Units per second.
         per_second: i64,
     },
     AlwaysNull,
@@ -93,7 +93,7 @@ struct Needed {
     column: Column,
 }
 
-/// The needed columns of a file, at a row group.
+/// A file's needed columns, at a row group.
 #[derive(Debug)]
 pub(super) struct Columns {
     needed: Vec<Needed>,
@@ -101,7 +101,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Finds the columns of a file and checks their types.
+    /// Finds the columns in a file and checks their types.
     pub(super) fn of(schema: &SchemaDescriptor) -> Result<Self, IndexError> {
         let mut needed = Vec::with_capacity(NEEDED.len());
         for (name, text, usage, is_required) in NEEDED {
@@ -131,13 +131,13 @@ impl Columns {
         Ok(Self { needed, inflater: Inflater::new() })
     }
 
-    /// Returns the leaf numbers of the columns in the file. [`push`](Self::push) counts columns in
-    /// this order.
+    /// Returns the columns' leaf numbers in the file. [`push`](Self::push) counts columns in this
+    /// order.
     pub(super) fn leaves(&self) -> Vec<usize> {
         self.needed.iter().map(|needed| needed.leaf).collect()
     }
 
-    /// Returns how the columns are stored in all row groups of a file.
+    /// Returns how the columns are stored in all row groups in a file.
     pub(super) fn formats(&self, metadata: &ParquetMetaData) -> Result<Formats, IndexError> {
         let mut formats = Formats::default();
         for group in metadata.row_groups() {
@@ -150,7 +150,7 @@ impl Columns {
         Ok(formats)
     }
 
-    /// Starts a row group, whose numbers the caller has checked.
+    /// Starts a row group. The caller must have checked its numbers.
     pub(super) fn enter(&mut self, group: &RowGroupMetaData) -> Result<(), IndexError> {
         let rows = group.num_rows().unsigned_abs();
         for needed in &mut self.needed {
@@ -166,7 +166,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Adds the next bytes of the column at `index` of [`leaves`](Self::leaves).
+    /// Adds the next bytes for the column at `index` in [`leaves`](Self::leaves).
     pub(super) fn push(&mut self, index: usize, bytes: Bytes) -> Result<(), IndexError> {
         match self.needed.get_mut(index) {
             Some(needed) => needed.column.push(bytes),
@@ -174,12 +174,12 @@ impl Columns {
         }
     }
 
-    /// Returns the number of rows of the row group that can be read in every column.
+    /// Returns how many rows in the row group can be read in every column.
     pub(super) fn rows_here(&self) -> u64 {
         self.needed.iter().map(|needed| needed.column.progress().rows).min().unwrap_or(0)
     }
 
-    /// Returns the progress of each column, in the order of [`leaves`](Self::leaves).
+    /// Returns each column's progress, in the order of [`leaves`](Self::leaves).
     pub(super) fn progress(&self) -> Vec<ColumnProgress> {
         self.needed.iter().map(|needed| needed.column.progress()).collect()
     }
@@ -224,7 +224,7 @@ impl Columns {
         Ok(bytes.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok()))
     }
 
-    /// Returns an integer. `None` if it is null or out of range.
+    /// Returns an integer. `None` if this is null or out of range.
     pub(super) fn integer(
         &mut self,
         name: ColumnName,
@@ -244,7 +244,7 @@ impl Columns {
         })
     }
 
-    /// Returns a time in microseconds since 1970. `None` if it is null or out of range.
+    /// Returns a time in microseconds since 1970. `None` if this is null or out of range.
     pub(super) fn micros(&mut self, name: ColumnName, row: u64) -> Result<Option<i64>, IndexError> {
         let Some((kind, bytes)) = self.bytes(name, row)? else { return Ok(None) };
         Ok(match kind {
@@ -260,8 +260,8 @@ impl Columns {
         })
     }
 
-    /// Returns whether the string is empty. `None` if it is null, false for values of other types.
-    /// Call this once per row.
+    /// Returns whether the string is empty. `None` if this is null, false for values with other
+    /// types. Call this once per row.
     pub(super) fn is_empty_text(
         &mut self,
         name: ColumnName,
@@ -286,8 +286,8 @@ impl Columns {
     }
 }
 
-/// Converts an INT96 time, 8 bytes of nanoseconds of the day and 4 bytes of Julian day, to
-/// microseconds since 1970.
+/// Converts an INT96 time to microseconds since 1970. INT96 consists of 8 bytes for nanoseconds in
+/// the day and 4 bytes for the Julian day.
 fn int96_micros(bytes: &[u8]) -> Option<i64> {
     const JULIAN_DAY_OF_1970: i64 = 2_440_588;
     const MICROS_A_DAY: i64 = 86_400 * 1_000_000;
@@ -297,7 +297,7 @@ fn int96_micros(bytes: &[u8]) -> Option<i64> {
     day.checked_mul(MICROS_A_DAY)?.checked_add(micros)
 }
 
-/// Returns how the values of a column are stored. `None` if its type does not fit `usage`.
+/// Returns how a column's values are stored. `None` if its type does not fit `usage`.
 fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(ValueKind, Width)> {
     let physical = column.physical_type();
     let width = match physical {
@@ -308,7 +308,7 @@ fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(ValueKind, Width)> {
             Width::Fixed(usize::try_from(column.type_length()).ok()?)
         }
         PhysicalType::BYTE_ARRAY => Width::Varying,
-        // Never used, because the presence of a value is read only from levels.
+        // Never used, because a value's presence is read only from levels.
         PhysicalType::BOOLEAN => Width::Fixed(1),
     };
     let logical = column.logical_type_ref();

@@ -1,4 +1,4 @@
-//! Counts of all rows that were read.
+//! Counts all rows that were read.
 
 use crate::hostname::HostnameError;
 
@@ -7,7 +7,7 @@ use crate::hostname::HostnameError;
 pub enum LeftOutRow {
     /// The media type is `application/xhtml+xml`.
     Xhtml,
-    /// The media type is null, empty or `unk`, which Common Crawl writes if there was none.
+    /// The media type is null, empty or `unk`. Common Crawl writes `unk` if the type is unknown.
     UnknownMediaType,
     /// The media type is neither HTML nor XHTML.
     OtherMediaType,
@@ -39,10 +39,10 @@ impl LeftOutRow {
     }
 }
 
-/// Counts of the rows that were read, by result.
+/// Counts the rows that were read, by result.
 ///
-/// `rows = not_home_pages + home_pages`, and
-/// `home_pages = captures + duplicates_removed + malformed + beyond_limit`.
+/// `rows = not_home_pages + home_pages`, and `home_pages = captures + duplicates_removed +
+/// malformed + beyond_limit`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct IndexCounts {
     /// Rows read. With a limit, the file may have more.
@@ -50,7 +50,7 @@ pub struct IndexCounts {
     /// Rows that did not pass the filter.
     pub not_home_pages: u64,
     /// Rows in `not_home_pages` that only one condition excluded, in the order of
-    /// [`LeftOutRow::ALL`]. If several excluded a row, the first one counts.
+    /// [`LeftOutRow::ALL`]. If several conditions excluded a row, the first one counts.
     pub left_out: [u64; LeftOutRow::ALL.len()],
     /// Rows that passed the filter.
     pub home_pages: u64,
@@ -64,9 +64,9 @@ pub struct IndexCounts {
     pub hostnames_refused: [u64; HostnameError::ALL.len()],
     /// Home pages that were dropped because the limit was reached.
     pub beyond_limit: u64,
-    /// Number of row groups from which rows were read.
+    /// Row groups from which rows were read.
     pub row_groups_read: u64,
-    /// Number of row groups in the file.
+    /// Row groups in the file.
     pub row_groups: u64,
     /// Bytes read, excluding metadata.
     pub row_bytes: u64,

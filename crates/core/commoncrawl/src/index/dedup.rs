@@ -1,22 +1,22 @@
-//! Removes duplicates while rows are read: keeps one capture per hostname of a site, in bounded
+//! Removes duplicates while rows are read: keeps one capture per hostname in a site, in bounded
 //! memory.
 //!
-//! The index is sorted by url_surtkey, which omits a leading `www.`, so the rows of `www.x` and `x`
-//! are interleaved under one key. The key is derived from the hostname, so that its column, the
-//! second largest of the file, is not read. The hostnames of the current site are held until
-//! another site starts. Invariant: in any order of rows, each hostname keeps the best capture of
-//! adjacent rows. If the rows of a site are not adjacent, a hostname gets more than one capture,
-//! which is not an error.
+//! The index is sorted by url_surtkey, which omits a leading `www.`, so the rows for `www.x` and
+//! `x` are interleaved under one key. We derive this key from the hostname, so that we need not
+//! read its column, the file's second largest. The current site's hostnames are held until another
+//! site starts. Invariant: in any row order, each hostname keeps the best among its adjacent
+//! captures. If a site's rows are not adjacent, a hostname gets more than one capture. This is not
+//! an error.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
 use super::capture::Capture;
 
-/// Maximum hostnames that are held. A site has a handful (`www`, `www2`, ...). With more than this
+/// Maximum hostnames that are held. A site has a handful (`www`, `www2`, ...). If there are more,
 /// the index is not sorted, and holding fewer captures is never wrong.
 const MAX_HELD_HOSTNAMES: usize = 4_096;
 
-/// The hostnames of the current site, each with its best capture so far.
+/// The current site's hostnames, each with its best capture so far.
 #[derive(Debug, Default)]
 pub(super) struct Deduplicator {
     site: String,
@@ -54,7 +54,7 @@ impl Deduplicator {
         std::mem::take(&mut self.held).into_values().collect()
     }
 
-    /// Returns the number of captures for which a better one of the same hostname was found.
+    /// Returns how many captures were replaced by a better one for the same hostname.
     pub(super) fn duplicates_removed(&self) -> u64 {
         self.duplicates_removed
     }

@@ -1,8 +1,8 @@
-//! Finds the end of numbers in DELTA_BINARY_PACKED (parquet-format, Encodings.md) without decoding
+//! Finds where numbers in DELTA_BINARY_PACKED (parquet-format, Encodings.md) end, without decoding
 //! them.
 //!
-//! A page repeats its number of values in each run of such numbers, and the decoder of the parquet
-//! crate allocates by it. Invariant: accepted pages have at most as many numbers as the caller
+//! A page repeats its value count in each run of such numbers, and the parquet crate's decoder
+//! allocates by this count. Invariant: accepted pages have at most as many numbers as the caller
 //! allows.
 
 const CUT_SHORT: &str = "a run of deltas cut short";
@@ -62,8 +62,8 @@ fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
 mod tests {
     use super::*;
 
-    /// Five numbers, 7, 5, 3, 1, 2: the first example of Encodings.md with one more. Block of 128,
-    /// four runs of 32, deltas -2, -2, -2, 1 from -2 in two bits.
+    /// Five numbers, 7, 5, 3, 1, 2: the first example in Encodings.md with one more. Block with 128
+    /// values, four runs with 32 each, deltas -2, -2, -2, 1 from -2 in two bits.
     const FIVE: [u8; 18] = [0x80, 1, 4, 5, 14, 3, 2, 0, 0, 0, 0b1100_0000, 0, 0, 0, 0, 0, 0, 0];
 
     #[test]

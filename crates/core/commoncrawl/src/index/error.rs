@@ -1,7 +1,7 @@
-//! The errors of reading an index file.
+//! Errors while reading an index file.
 //!
 //! Invariant: each message is one line and contains no path; the caller knows the file and prepends
-//! its name to the message.
+//! its name to this message.
 
 use std::{
     any::Any,
@@ -25,10 +25,10 @@ pub enum IndexError {
     /// A column that the filter or a capture needs is missing.
     #[error("the parquet file has no column {0}")]
     MissingColumn(&'static str),
-    /// A column has a type that no version of the index has had.
+    /// A column has a type that has never been used in the index.
     #[error("column {name} has type {found}, which the index never has")]
     ColumnType {
-        /// Name of the column.
+        /// Column name.
         name: &'static str,
         /// Its type in the file.
         found: String,
@@ -36,15 +36,15 @@ pub enum IndexError {
     /// A column is stored in a way that this reader does not support.
     #[error("column {name} is {what}, which the index never is")]
     Unsupported {
-        /// Name of the column.
+        /// Column name.
         name: &'static str,
         /// How it is stored.
         what: String,
     },
-    /// The needed columns of a row group are larger than the limit.
+    /// The needed columns in a row group are larger than the limit.
     #[error("row group {row_group} needs {bytes} bytes, more than the limit of {max_bytes}")]
     RowGroupTooLarge {
-        /// Number of the row group, from 0.
+        /// Row group number, from 0.
         row_group: usize,
         /// Size of its needed columns in bytes, compressed or not, whichever is larger.
         bytes: u64,
@@ -54,7 +54,7 @@ pub enum IndexError {
     /// The bytes contradict themselves or the format.
     #[error("corrupt parquet file: {0}")]
     Corrupt(String),
-    /// The caller supplied other bytes than those that were needed.
+    /// The caller supplied other bytes than the reader needs.
     #[error("wrong bytes supplied: {0}")]
     WrongSupply(String),
 }
@@ -63,7 +63,8 @@ pub enum IndexError {
 ///
 /// The crate checks most of its input, but some accessors assert
 /// (`ColumnChunkMetaData::byte_range`) and some decoders use numbers from the file as an index. The
-/// maintainers treat such panics as bugs. What `work` borrowed is not used again after an error.
+/// maintainers treat such panics as bugs. Values that `work` borrowed must not be used again after
+/// an error.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, IndexError> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),
@@ -78,7 +79,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 }
 
 fn one_line(text: &str) -> String {
-    /// Maximum characters of a decoder's message, which becomes one line of a log.
+    /// Maximum characters in a decoder's message. It becomes one log line.
     const MAX_CHARS: usize = 300;
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_CHARS).collect()
 }

@@ -1,7 +1,7 @@
-//! Reads the end of a parquet file, its magic number and its metadata, with as few reads as
-//! possible.
+//! Reads the end of a parquet file, which contains its magic number and its metadata, with as few
+//! reads as possible.
 //!
-//! Invariant: a file that is not parquet, truncated or encrypted is detected before anything is
+//! Invariant: if a file is not parquet, truncated or encrypted, this is detected before anything is
 //! decoded. Layout: `PAR1 | row groups | metadata | metadata length, u32 LE | PAR1`
 //! (parquet-format, "File format").
 
@@ -17,12 +17,12 @@ use super::error::{IndexError, guarded};
 
 const MAGIC: &[u8; 4] = b"PAR1";
 const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
-/// Bytes of the metadata length and the magic number after it.
+/// Bytes in the metadata length and the magic number after it.
 const TAIL_BYTES: u64 = 8;
 /// Size in bytes of the smallest file with both magic numbers and a metadata length.
 const MIN_FILE_BYTES: u64 = 12;
-/// Maximum bytes of the metadata. The metadata of 30 columns and 100 row groups with statistics
-/// take about 0.5 MB.
+/// Maximum bytes in the metadata. With 30 columns, 100 row groups and statistics, metadata take
+/// about 0.5 MB.
 const MAX_METADATA_BYTES: u64 = 64 << 20;
 
 /// One step of [`Footer`]: it needs byte ranges, or has the metadata.

@@ -1,7 +1,7 @@
-//! How the needed columns of a file are stored, from its metadata: compression and encodings.
+//! How a file's needed columns are stored, from its metadata: compression and encodings.
 //!
-//! Invariant: a file with an unreadable column is rejected before a row is read. Does not depend on
-//! the location of pages.
+//! Invariant: a file with an unreadable column is rejected before a row is read. This does not
+//! depend on where pages are.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -12,15 +12,15 @@ use parquet::{
 
 use super::{error::IndexError, inflate::Codec, recoded};
 
-/// How the needed columns of one or more files are stored.
+/// How the needed columns in one or more files are stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Formats {
-    /// Names of compression codecs.
+    /// Compression codec names.
     pub codecs: BTreeSet<&'static str>,
-    /// Names of the encodings of values.
+    /// Value encoding names.
     pub encodings: BTreeSet<String>,
-    /// Columns and their encodings that no crawl has had. The parquet crate decodes them, which
-    /// takes longer.
+    /// Columns with encodings that no crawl has used. The parquet crate decodes them. This takes
+    /// longer.
     pub slow: BTreeSet<String>,
 }
 
@@ -48,7 +48,7 @@ impl Formats {
         Ok(())
     }
 
-    /// Adds the formats of another file.
+    /// Adds another file's formats.
     pub fn merge(&mut self, other: &Self) {
         self.codecs.extend(&other.codecs);
         self.encodings.extend(other.encodings.iter().cloned());

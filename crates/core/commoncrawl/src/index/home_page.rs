@@ -1,8 +1,8 @@
-//! The filter: decides which rows of the index are home pages, and creates their captures.
+//! The filter: decides which rows in the index are home pages, and creates their captures.
 //!
 //! Invariants: every row gets exactly one [`RowVerdict`]; a comparison with null is false, as in
 //! SQL; the most selective condition is checked first, so that most columns are read in few rows.
-//! Does not depend on other rows.
+//! This does not depend on other rows.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::hostname::{Hostname, HostnameError, canonical_hostname};
 
-/// Maximum length of a WARC path in bytes. Those of Common Crawl have about 140.
+/// Maximum length of a WARC path in bytes. Common Crawl's paths have about 140.
 const MAX_WARC_FILENAME_BYTES: usize = 1_024;
 
 /// The filter's result for a row.
@@ -28,7 +28,7 @@ pub(super) enum RowVerdict {
     HomePage(Capture),
 }
 
-/// Applies the filter to `row`, whose path is `/` or empty.
+/// Applies the filter to `row`. Its path must be `/` or empty.
 pub(super) fn judge(
     columns: &mut Columns,
     row: u64,
@@ -74,7 +74,7 @@ fn media_type(media_type: Option<&str>) -> Option<LeftOutRow> {
     }
 }
 
-/// Creates the capture of a row, if no value is null or invalid.
+/// Creates a row's capture, if no value is null or invalid.
 fn capture(
     columns: &mut Columns,
     row: u64,
@@ -113,7 +113,7 @@ fn capture(
     }))
 }
 
-/// Returns true if `name` can be appended to the URL of a bucket or directory without leaving it.
+/// Returns true if `name` can be appended to a bucket's or directory's URL without leaving it.
 pub(crate) fn is_relative_path(name: &str) -> bool {
     name.len() <= MAX_WARC_FILENAME_BYTES
         && !name.chars().any(|c| c.is_control() || c == '\\')

@@ -1,10 +1,10 @@
-//! Reads parquet's hybrid of run-length encoding and bit packing, which stores levels and
+//! Reads parquet's hybrid between run-length encoding and bit packing, which stores levels and
 //! dictionary codes.
 //!
-//! A run is `varint header, data`. An even header starts a run of `header / 2` equal values, an odd
-//! one `header / 2` groups of eight values of `bit_width` bits each, lowest bit first
-//! (parquet-format, Encodings.md, "RLE / bit-packing hybrid"). Invariant: it never reads beyond the
-//! given bytes; a value beyond them is an error. Does not depend on the meaning of values.
+//! A run is `varint header, data`. An even header starts a run with `header / 2` equal values, an
+//! odd one `header / 2` groups, each with eight values that have `bit_width` bits, lowest bit first
+//! (parquet-format, Encodings.md, "RLE / bit-packing hybrid"). Invariant: this never reads beyond
+//! the given bytes; a value beyond them is an error. This does not depend on what values mean.
 
 /// A position in a sequence of values. The caller passes the same bytes with each call.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ enum Run {
     },
     Packed {
         left: u64,
-        /// Offset in bits of the next value.
+        /// The next value's offset in bits.
         bit: u64,
     },
 }
@@ -54,7 +54,7 @@ impl Hybrid {
                 let groups = header >> 1;
                 let bit = (self.at as u64).checked_mul(8).ok_or(OutOfValues)?;
                 let data = groups.checked_mul(self.bit_width.into()).ok_or(OutOfValues)?;
-                // Some writers omit the unused values of the last group.
+                // Some writers omit the unused values in the last group.
                 let here = bytes.len().saturating_sub(self.at) as u64;
                 let whole = groups.checked_mul(8).ok_or(OutOfValues)?;
                 let left = match here.min(data).checked_mul(8) {
@@ -92,7 +92,7 @@ impl Hybrid {
             }
         };
         let mask = (1_u64 << self.bit_width) - 1;
-        // A shift of at most 7 bits and 32 bits of value fit into the word; the mask keeps 32 bits.
+        // A shift by up to 7 bits and a 32-bit value fit into the word; the mask keeps 32 bits.
         (word >> (bit % 8) & mask) as u32
     }
 
@@ -134,7 +134,7 @@ impl Hybrid {
         Ok(())
     }
 
-    /// Skips `count` values of one bit each, and returns how many of them are 1.
+    /// Skips `count` one-bit values, and returns how many of them are 1.
     pub(super) fn count_ones(&mut self, bytes: &[u8], mut count: u64) -> Result<u64, OutOfValues> {
         let mut ones = 0;
         while count > 0 {
@@ -164,7 +164,7 @@ impl Hybrid {
     }
 
     /// Skips values up to and including the first one equal to `wanted`, but at most `count`.
-    /// Returns the number of values before it. `None` if it is not among them.
+    /// Returns how many values precede it. `None` if it is not among them.
     pub(super) fn find(
         &mut self,
         bytes: &[u8],

@@ -1,7 +1,7 @@
 //! Decompresses pages, completely or only their first bytes.
 //!
 //! Invariant: it never holds more bytes than the page's header declares and [`MAX_PAGE_BYTES`]
-//! allows. Does not depend on the meaning of the bytes.
+//! allows. This does not depend on the bytes' meaning.
 
 use std::{fmt, io::Read};
 
@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use libdeflater::Decompressor;
 use parquet::basic::Compression;
 
-/// Maximum bytes of a page, compressed or not. A page of the index has 1 MiB, but some writers put
+/// Maximum bytes in a page, compressed or not. A page in the index has 1 MiB, but some writers put
 /// a whole column chunk into one page.
 pub(super) const MAX_PAGE_BYTES: usize = 256 << 20;
 
@@ -26,7 +26,7 @@ pub(super) enum Codec {
     Brotli,
     /// LZ4 blocks, without a frame.
     Lz4Raw,
-    /// LZ4 blocks in the frames of Hadoop, which parquet.thrift calls deprecated.
+    /// LZ4 blocks in Hadoop's frames, which parquet.thrift calls deprecated.
     Lz4Hadoop,
 }
 
@@ -46,7 +46,7 @@ impl Codec {
     }
 }
 
-/// The decompressor for pages of all columns.
+/// The decompressor for pages in all columns.
 pub(super) struct Inflater {
     gzip: Decompressor,
 }
@@ -62,7 +62,7 @@ impl Inflater {
         Self { gzip: Decompressor::new() }
     }
 
-    /// Decompresses `stored` into `out`, which must have exactly the page's length.
+    /// Decompresses `stored` into `out`, whose length must be exactly the page's.
     pub(super) fn inflate(
         &mut self,
         codec: Codec,
@@ -96,8 +96,8 @@ impl Inflater {
         Err(format!("{length} bytes in a page of {}", out.len()))
     }
 
-    /// Decompresses a page of one gzip member, as nearly all are, or of several. Returns the length
-    /// of the decompressed bytes.
+    /// Decompresses a page with one gzip member, which is by far the usual case, or with several.
+    /// Returns the decompressed length in bytes.
     fn gunzip(&mut self, stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
         let length = self.gzip.gzip_decompress(stored, out).map_err(|e| e.to_string())?;
         if length == out.len() {
@@ -108,7 +108,7 @@ impl Inflater {
         Ok(if is_whole { out.len() } else { length })
     }
 
-    /// Decompresses the definition levels at the start of a page of version 1, without the length
+    /// Decompresses the definition levels at the start of a version 1 page, without the length
     /// before them. The rest of the page is only decompressed if the codec is not gzip.
     pub(super) fn levels(
         &mut self,
@@ -139,7 +139,8 @@ impl Inflater {
     }
 }
 
-/// Decompresses a Brotli stream that has exactly the length of `out`, and returns that length.
+/// Decompresses a Brotli stream that must have exactly the length of `out`, and returns this
+/// length.
 fn unbrotli(stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     let mut input = brotli_decompressor::Decompressor::new(stored, BROTLI_BUFFER_BYTES);
     input.read_exact(out).map_err(|e| e.to_string())?;
@@ -181,7 +182,7 @@ fn unlz4_hadoop(mut stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     Ok(length)
 }
 
-/// Splits a page of version 1 into its definition levels and the values after them.
+/// Splits a version 1 page into its definition levels and the values after them.
 pub(super) fn split_levels(page: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = page.split_first_chunk()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)

@@ -1,8 +1,8 @@
-//! The limits of reading one index file, and which addresses may be hosts.
+//! Limits for reading one index file, and which addresses may be hosts.
 
 use std::net::IpAddr;
 
-/// The limits of reading one index file, and which addresses may be hosts.
+/// Limits for reading one index file, and which addresses may be hosts.
 #[derive(Debug, Clone)]
 pub struct IndexOptions {
     /// The reader stops after this many captures, and reads as few row groups as possible. `None`
@@ -10,17 +10,17 @@ pub struct IndexOptions {
     pub max_captures: Option<u64>,
     /// The reader stops after this many row groups. `None` for all row groups.
     pub max_row_groups: Option<u64>,
-    /// Bytes at the end of the file that are read first. The metadata of most files fit into the
+    /// Bytes at the end of the file that are read first. In most files, the metadata fit into the
     /// default, 256 KiB.
     pub first_read_bytes: u64,
-    /// Maximum size in bytes of the needed columns of a row group, compressed or not. A file with a
-    /// larger row group is rejected. Row groups of the index have about 128 MB, half of it in the
+    /// Maximum size in bytes of the needed columns in a row group, compressed or not. A file with a
+    /// larger row group is rejected. Row groups in the index have about 128 MB, half of it in the
     /// needed columns.
     pub max_row_group_bytes: u64,
-    /// Approximate size in bytes of a window, which contains the same share of each needed column
-    /// and is read in one step.
+    /// Approximate window size in bytes. A window contains the same share of each needed column and
+    /// is read in one step.
     pub window_bytes: u64,
-    /// Returns true if an address used as a hostname belongs to the public internet. Captures of
+    /// Returns true if an address used as a hostname belongs to the public internet. Captures with
     /// other addresses are rejected. The default accepts all.
     pub is_public_address: fn(IpAddr) -> bool,
 }

@@ -1,10 +1,10 @@
-//! Reads the rows of one page of a column: which rows have a value, and the values.
+//! Reads the rows in one page of a column: which rows have a value, and the values.
 //!
-//! Supports the encodings that the index has used: plain and dictionary, in pages of version 1 and
-//! 2. Values in others are recoded when their page is opened.
+//! This supports the encodings that the index has used: plain and dictionary, in pages with version
+//! 1 and 2. Values in other encodings are recoded when their page is opened.
 //!
 //! Invariants: rows are read in ascending order; nothing is read beyond the page; a value is
-//! returned as its stored bytes. Does not depend on the meaning of values.
+//! returned as its stored bytes. This does not depend on what values mean.
 
 use bytes::Bytes;
 
@@ -17,7 +17,7 @@ use super::{
     width::Width,
 };
 
-// Numbers of `Encoding` in parquet.thrift.
+// Numbers for `Encoding` in parquet.thrift.
 const PLAIN: i64 = 0;
 const PLAIN_DICTIONARY: i64 = 2;
 const RLE: i64 = 3;
@@ -32,16 +32,16 @@ fn encoding_name(encoding: i64) -> String {
     format!("{name}, which the index never has")
 }
 
-/// The values of a column that [`OpenPage::find`] searches for.
+/// The values in a column that [`OpenPage::find`] searches for.
 pub(super) type Wanted = [Option<&'static [u8]>; 2];
 
-/// The distinct values of a chunk.
+/// A chunk's distinct values.
 #[derive(Debug, Default)]
 pub(super) struct Dictionary {
     bytes: Vec<u8>,
-    /// Start and end of each value.
+    /// Each value's start and end.
     spans: Vec<(u32, u32)>,
-    /// The codes of the values that are searched for.
+    /// The codes for the values to search for.
     wanted: [Option<u32>; 2],
 }
 
@@ -107,11 +107,11 @@ enum Values {
 pub(super) struct OpenPage {
     /// The decompressed page, or only its levels if the values are not needed.
     bytes: Vec<u8>,
-    /// Number of valid bytes in `bytes`, which is kept for the next page.
+    /// Valid bytes in `bytes`. This buffer is kept for the next page.
     length: usize,
-    /// The next row, counted from the first row of the page.
+    /// The next row, counted from the page's first row.
     row: u64,
-    /// The levels and the offset of their end. `None` if every row has a value.
+    /// The levels and their end's offset. `None` if every row has a value.
     levels: Option<(Hybrid, usize)>,
     values: Values,
     width: Width,
@@ -133,7 +133,7 @@ impl From<OutOfValues> for String {
 }
 
 impl OpenPage {
-    /// Opens another page and reuses the buffers of this one.
+    /// Opens another page and reuses this one's buffers.
     pub(super) fn open(
         &mut self,
         page: &ColumnPage,
@@ -176,7 +176,7 @@ impl OpenPage {
         self.values = match header.encoding {
             PLAIN => Values::Plain { at: values_at },
             PLAIN_DICTIONARY | RLE_DICTIONARY => {
-                // A page of nulls may omit even the width.
+                // A page that contains only nulls may omit even the width.
                 let bit_width = out.get(values_at).copied().unwrap_or(0);
                 if bit_width > 32 {
                     return Err("dictionary codes of over 32 bits".into());
@@ -191,8 +191,8 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Re-encodes the values after `values_at` in the plain encoding. `rows` is the number of rows
-    /// of the page, with and without a value.
+    /// Re-encodes the values after `values_at` in the plain encoding. `rows` is how many rows the
+    /// page has, with and without a value.
     fn recode(&mut self, encoding: i64, rows: u64, values_at: usize) -> Result<(), String> {
         let Some(encoding) = known(encoding) else {
             return Err(format!("values in {}", encoding_name(encoding)));
@@ -212,7 +212,7 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Opens only the levels of a page, which tell the rows with a value.
+    /// Opens only a page's levels, which show whether a row has a value.
     pub(super) fn open_levels(
         &mut self,
         page: &ColumnPage,
@@ -245,7 +245,7 @@ impl OpenPage {
         Ok(levels.next(bytes)? == 1)
     }
 
-    /// Returns the value of `row`, which must not be before the next row.
+    /// Returns the value in `row`, which must not be before the next row.
     pub(super) fn get<'a>(
         &'a mut self,
         row: u64,
@@ -292,8 +292,8 @@ impl OpenPage {
         }
     }
 
-    /// Returns the next row before `end` with one of the values `wanted`, and the index of the
-    /// value. If there is none, the next row is `end`.
+    /// Returns the next row before `end` with one of the `wanted` values, and the value's index. If
+    /// there is no such row, the next row becomes `end`.
     pub(super) fn find(
         &mut self,
         wanted: Wanted,
@@ -337,8 +337,8 @@ fn index_of(wanted: Wanted, value: &[u8]) -> Option<usize> {
     wanted.iter().position(|wanted| *wanted == Some(value))
 }
 
-/// Returns the number of values before the first `wanted` one among the next `count` values at
-/// `at`, and the index of that value.
+/// Returns how many values precede the first `wanted` one among the next `count` values at `at`,
+/// and that value's index.
 fn find_plain(
     bytes: &[u8],
     at: &mut usize,
@@ -360,8 +360,8 @@ fn find_plain(
     Ok(None)
 }
 
-/// Returns the number of codes before the first `wanted` one among the next `count`, and the index
-/// of that code.
+/// Returns how many codes precede the first `wanted` one among the next `count`, and that code's
+/// index.
 fn find_codes(
     bytes: &[u8],
     codes: &mut Hybrid,

@@ -1,8 +1,8 @@
-//! Reads the lists of crawls and of index files, and selects the files that a limited scan reads.
+//! Reads the lists of crawls and index files, and selects the files that a limited scan reads.
 //!
-//! Formats: `cc-index-table.paths.gz` has one path per line, relative to the bucket, of all
+//! Formats: `cc-index-table.paths.gz` has one path per line, relative to the bucket, for all
 //! subsets; `collinfo.json` is an array of objects with an `id`. Invariant: identical lists give
-//! identical results in the same order. Does not depend on the source of the lists.
+//! identical results in the same order. This does not depend on where the lists come from.
 
 use std::{collections::BTreeSet, io::Read};
 
@@ -10,12 +10,12 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::home_page::is_relative_path;
 
-/// Maximum bytes of a decompressed list. A list with 300 files per subset has about 100 KB.
+/// Maximum bytes in a decompressed list. A list with 300 files per subset has about 100 KB.
 pub(crate) const MAX_LIST_BYTES: u64 = 64 << 20;
 /// If an index has at most this many files, each of them may contribute all hosts of a limited
 /// scan.
 const FEW_FILES: usize = 8;
-/// Minimum limit on the captures of a file in a limited scan, because opening a file takes longer
+/// Minimum limit on the captures in a file in a limited scan, because opening a file takes longer
 /// than reading this many.
 const MIN_CAPTURES_PER_FILE: u64 = 1_000;
 /// A limited scan reads one file for this many hosts, so that hosts are spread over the index.
@@ -33,15 +33,15 @@ pub enum ListError {
     /// The list is not UTF-8.
     #[error("the list is not UTF-8 text")]
     NotText,
-    /// A line is not a path that can be appended to the URL of the bucket.
+    /// A line is not a path that can be appended to the bucket's URL.
     #[error("line {line} of the list is not a relative path: {text:?}")]
     NotAPath {
         /// Line number, from 1.
         line: usize,
-        /// The first 80 characters of the line.
+        /// The first 80 characters in the line.
         text: String,
     },
-    /// The list contains no parquet file of the subset `warc`.
+    /// The list contains no parquet files for the subset `warc`.
     #[error("the list names no parquet file of subset=warc")]
     Empty,
     /// `collinfo.json` is invalid or names no crawl.
@@ -49,8 +49,8 @@ pub enum ListError {
     Crawls(String),
 }
 
-/// Returns the parquet files of `subset=warc` in a list of paths (compressed with gzip or not),
-/// sorted and without duplicates.
+/// Returns the parquet files for `subset=warc` in a path list (compressed with gzip or not), sorted
+/// and without duplicates.
 pub fn warc_subset_files(list: &[u8]) -> Result<Vec<String>, ListError> {
     let text = String::from_utf8(plain_bytes(list)?).map_err(|_| ListError::NotText)?;
     let mut files = Vec::new();
@@ -89,7 +89,7 @@ struct Collection {
 /// The prefix in the bucket that has a prefix for each crawl.
 pub const COLLECTIONS: &str = "cc-index/collections/";
 
-/// Returns the ids of the crawls in a `collinfo.json`, newest first. Other ids are ignored.
+/// Returns the crawls' ids in a `collinfo.json`, newest first. Other ids are ignored.
 pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
     let collections: Vec<Collection> =
         serde_json::from_slice(collinfo).map_err(|error| ListError::Crawls(error.to_string()))?;
@@ -97,8 +97,8 @@ pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
     if ids.is_empty() { Err(ListError::Crawls("it names no crawl".into())) } else { Ok(ids) }
 }
 
-/// Returns the ids of the crawls that have a prefix below [`COLLECTIONS`], newest first. `folders`
-/// are names below it; other names are ignored.
+/// Returns the ids of crawls that have a prefix below [`COLLECTIONS`], newest first. `folders` are
+/// the names below it; other names are ignored.
 pub fn crawl_ids_of_folders(folders: &[String]) -> Vec<String> {
     newest_first(folders.iter().map(|folder| folder.trim_end_matches('/')))
 }
@@ -124,11 +124,11 @@ pub fn paths_list(id: &str) -> String {
     format!("crawl-data/{id}/cc-index-table.paths.gz")
 }
 
-/// Returns the files that a scan limited to about `hosts` hosts reads, each with the maximum number
-/// of captures taken from it.
+/// Returns the files that a scan limited to about `hosts` hosts reads, each with the maximum
+/// captures to take from it.
 ///
 /// The files are evenly spaced: one for each 100 hosts, but at least 8 (or one per host, if there
-/// are fewer hosts). The limits add up to at least `hosts`, mostly to twice as many, since some
+/// are fewer hosts). The limits add up to at least `hosts`, mostly to twice as many, because some
 /// files contain fewer captures.
 pub fn files_for_limit<File: Clone>(files: &[File], hosts: u64) -> Vec<(File, u64)> {
     let wanted = hosts.div_ceil(HOSTS_PER_FILE).max(hosts.min(FEW_FILES as u64));
@@ -139,7 +139,7 @@ pub fn files_for_limit<File: Clone>(files: &[File], hosts: u64) -> Vec<(File, u6
         let share = hosts.div_ceil((count as u64).max(1));
         share.saturating_mul(2).max(MIN_CAPTURES_PER_FILE)
     };
-    // The middle of each of `count` equal parts of the list.
+    // Split the list into `count` equal parts, and take the middle of each.
     let position = |nth: usize| (2 * nth as u128 + 1) * files.len() as u128 / (2 * count as u128);
     (0..count)
         .filter_map(|nth| usize::try_from(position(nth)).ok().and_then(|at| files.get(at)))

@@ -1,9 +1,9 @@
-//! The reader of one index file: the byte ranges that it needs next, and the captures that it
+//! Reads one index file: returns the byte ranges that it needs next, and the captures that it
 //! finds.
 //!
 //! Invariant: the captures depend only on the file and the options.
 //!
-//! Does not depend on how the bytes of a range are read.
+//! This does not depend on how a range's bytes are read.
 
 use std::ops::Range;
 
@@ -54,7 +54,7 @@ enum ReaderState {
 }
 
 impl IndexReader {
-    /// Creates a reader for a file of `file_size` bytes.
+    /// Creates a reader for a file with `file_size` bytes.
     pub fn new(file_size: u64, options: IndexOptions) -> Self {
         let footer = Footer::new(file_size, options.first_read_bytes);
         Self {
@@ -67,11 +67,11 @@ impl IndexReader {
         }
     }
 
-    /// Reads until it needs bytes, has captures, or reaches the end. One call reads all rows of a
-    /// window, which takes about ten milliseconds: do not call it on a thread of an async executor.
+    /// Reads until this needs bytes, has captures, or reaches the end. One call reads all rows in a
+    /// window, which takes about ten milliseconds: do not call it on an async executor's thread.
     ///
     /// # Errors
-    /// Any [`IndexError`] except `WrongSupply`. The error is final.
+    /// Returns any [`IndexError`] except `WrongSupply`. The error is final.
     #[expect(
         clippy::should_implement_trait,
         reason = "not an iterator: a step may ask for bytes before the next can be taken"
@@ -139,10 +139,10 @@ impl IndexReader {
         IndexCounts { bytes_read: self.bytes_read, ranges_read: self.ranges_read, ..counts }
     }
 
-    /// Accepts the bytes of the ranges in [`Step::Need`], in the same order.
+    /// Accepts the bytes for the ranges in [`Step::Need`], in the same order.
     ///
     /// # Errors
-    /// `WrongSupply` if the bytes are not those of the ranges, else an error in the bytes.
+    /// Returns `WrongSupply` if these are not the ranges' bytes, otherwise an error in the bytes.
     pub fn supply(&mut self, ranges: Vec<Range<u64>>, data: Vec<Bytes>) -> Result<(), IndexError> {
         if ranges.len() != data.len() {
             let what = format!("{} pieces for {} ranges", data.len(), ranges.len());

@@ -41,7 +41,7 @@ pub(super) fn known(number: i64) -> Option<Encoding> {
     }
 }
 
-/// Decodes `count` values of `width` from `encoded`, the values of a decompressed page, and returns
+/// Decodes `count` values with `width` from `encoded`, a decompressed page's values, and returns
 /// them in the plain encoding.
 pub(super) fn recode(
     encoded: Bytes,
@@ -75,7 +75,7 @@ pub(super) fn recode(
     plain.map_err(|error| error.to_string())
 }
 
-/// Checks the numbers of values that an encoding repeats, because the crate allocates by them.
+/// Checks the value counts that an encoding repeats, because the crate allocates by them.
 fn check_counts(encoded: &[u8], encoding: Encoding, count: u64) -> Result<(), &'static str> {
     match encoding {
         Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => {
@@ -90,8 +90,8 @@ fn check_counts(encoded: &[u8], encoding: Encoding, count: u64) -> Result<(), &'
     Ok(())
 }
 
-/// Reads all values of `page`, which has `bytes` bytes. No value is longer than the page, so that a
-/// batch takes at most [`MAX_PAGE_BYTES`].
+/// Reads all values in `page`, which has `bytes` bytes. Values are never longer than the page, so
+/// that a batch takes at most [`MAX_PAGE_BYTES`].
 fn values<T: DataType>(
     page: Page,
     bytes: usize,
@@ -127,7 +127,7 @@ fn append<T: AsBytes>(plain: &mut Vec<u8>, value: &T) {
 }
 
 fn append_text(plain: &mut Vec<u8>, value: &ByteArray) {
-    // A value is part of a page, which is shorter than 4 GiB.
+    // A value belongs to a page, and pages are shorter than 4 GiB.
     let length = u32::try_from(value.len()).unwrap_or(u32::MAX);
     plain.extend_from_slice(&length.to_le_bytes());
     plain.extend_from_slice(value.data());

@@ -1,4 +1,4 @@
-//! Decides in which order the row groups of a file are read, and checks their numbers.
+//! Decides in which order a file's row groups are read, and checks their numbers.
 //!
 //! Invariant: row groups that passed [`check`] lie inside the file and within the memory limit.
 
@@ -6,17 +6,17 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 
 use super::error::IndexError;
 
-/// Maximum rows per byte of the needed columns. Real files take 20 bytes per row. A few bytes can
-/// declare a value that repeats a billion times, which would take too long to read.
+/// Maximum rows per byte in the needed columns. Real files take 20 bytes per row. A few bytes can
+/// declare a value that repeats a billion times, and this would take too long to read.
 const MAX_ROWS_PER_BYTE: u64 = 50;
 
-/// Returns the order in which row groups are read. Without `hostname_leaf` it is the file's order.
-/// With it, for a limited read, it starts at the row group that is expected to contain the most
-/// hosts, and wraps around at the end of the file.
+/// Returns the order in which row groups are read. Without `hostname_leaf` this is the file's
+/// order. With it, for a limited read, the order starts at the row group that is expected to
+/// contain the most hosts, and wraps around at the file's end.
 ///
-/// The expectation is the encoded size of the hostname column: the writer stores each distinct
-/// value of a row group once, so the column is small if one large site fills the row group. Among
-/// equal row groups the first is chosen, so that the choice depends only on the file.
+/// The hostname column's encoded size gives this expectation: the writer stores each distinct value
+/// in a row group once, so the column is small if one large site fills the row group. Among equal
+/// row groups the first is chosen, so that the choice depends only on the file.
 pub(super) fn reading_order(
     metadata: &ParquetMetaData,
     hostname_leaf: Option<usize>,
@@ -27,12 +27,12 @@ pub(super) fn reading_order(
         group.columns().get(leaf).map_or(0, |column| column.uncompressed_size())
     };
     let groups = metadata.row_groups().iter().enumerate();
-    // `max_by_key` returns the last of equal elements, which is the first one in reverse order.
+    // Among equal elements, `max_by_key` returns the last. This is the first one in reverse order.
     let start = groups.rev().max_by_key(|(_, group)| estimate(group)).map_or(0, |(i, _)| i);
     (start..count).chain(0..start).collect()
 }
 
-/// Checks the numbers of each row group for the columns that will be read.
+/// Checks each row group's numbers for the columns that will be read.
 pub(super) fn check(
     metadata: &ParquetMetaData,
     leaves: &[usize],
@@ -50,7 +50,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns the offset of a column chunk, which starts with its dictionary if it has one.
+/// Returns a column chunk's offset. A chunk starts with its dictionary if it has one.
 pub(super) fn chunk_start(column: &ColumnChunkMetaData) -> i64 {
     column.dictionary_page_offset().unwrap_or(column.data_page_offset())
 }
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Metadata of one row group of two columns, the second at `offset` with `bytes`.
+    /// Metadata for one row group with two columns, the second at `offset` with `bytes`.
     fn metadata(offset: i64, bytes: i64) -> ParquetMetaData {
         with_rows(1, offset, bytes)
     }
@@ -137,7 +137,7 @@ mod tests {
     fn a_column_that_nobody_reads_must_have_a_place_all_the_same() {
         let check = |metadata: &ParquetMetaData| check(metadata, &[0], 100, 1_000);
         assert_eq!(check(&metadata(12, 8)), Ok(()));
-        // Found by fuzzing: the parquet crate asserts that no offset of a column is negative.
+        // Found by fuzzing: the parquet crate asserts that column offsets are not negative.
         assert!(matches!(check(&metadata(-12, 8)), Err(IndexError::Corrupt(_))));
         assert!(matches!(check(&metadata(12, -8)), Err(IndexError::Corrupt(_))));
     }

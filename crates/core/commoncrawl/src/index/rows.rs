@@ -1,7 +1,7 @@
 //! Reads windows of bytes as rows, and rows as captures.
 //!
-//! Enforces the limit on captures. If reading starts in the middle of the file, the captures of its
-//! first site are held until the end, because better ones may precede the start. Invariant: a
+//! This enforces the limit on captures. If reading starts in the middle of the file, the first
+//! site's captures are held until the end, because better ones may precede the start. Invariant: a
 //! capture is counted once: when it is returned or dropped.
 
 use std::{net::IpAddr, ops::Range, sync::Arc};
@@ -22,17 +22,17 @@ use super::{
     windows::{Window, Windows},
 };
 
-/// Number of captures that are returned together. It bounds the captures in memory.
+/// Captures that are returned together. This bounds the captures in memory.
 const ENOUGH_CAPTURES: usize = 1_000;
 
-/// One step of [`RowReader`], with the same meaning as `Step` of the whole reader.
+/// One step of [`RowReader`], with the same meaning as the whole reader's `Step`.
 pub(super) enum RowStep {
     Need(Vec<Range<u64>>),
     Captures(Vec<Capture>),
     Done(IndexCounts),
 }
 
-/// The captures of the first site, if reading started in the middle of the file.
+/// The first site's captures, if reading started in the middle of the file.
 #[derive(Debug)]
 enum FirstSite {
     /// Reading started at the beginning, or the captures have been processed.
@@ -51,11 +51,11 @@ pub(super) struct RowReader {
     windows: Windows,
     /// The window whose bytes are needed now.
     needed: Option<Window>,
-    /// The window after it, which is known once the needed one has been supplied.
+    /// The window after it. This is known once the needed one has been supplied.
     upcoming: Option<Window>,
-    /// Number of the current row group.
+    /// The current row group's number.
     row_group: Option<usize>,
-    /// Number of rows of the current row group.
+    /// Rows in the current row group.
     rows: u64,
     /// The next row in the current row group.
     row: u64,
@@ -82,7 +82,7 @@ impl RowReader {
         let formats = columns.formats(&metadata)?;
         row_groups::check(&metadata, &leaves, file_size, options.max_row_group_bytes)?;
         let has_limit = options.max_captures.is_some();
-        // The hostname comes first among the columns.
+        // The hostname is the first column.
         let hostname_leaf = leaves.first().copied().filter(|_| has_limit);
         let mut order = row_groups::reading_order(&metadata, hostname_leaf);
         let most = options.max_row_groups.unwrap_or(u64::MAX);
@@ -123,7 +123,7 @@ impl RowReader {
         IndexCounts { duplicates_removed: self.dedup.duplicates_removed(), ..self.counts }
     }
 
-    /// Returns the byte ranges of the next window, if it is certain to be needed.
+    /// Returns the next window's byte ranges, if it is certain to be needed.
     pub(super) fn upcoming(&self) -> Vec<Range<u64>> {
         match &self.upcoming {
             Some(window) if !self.has_limit && !self.is_finished => window.ranges.clone(),
@@ -170,7 +170,7 @@ impl RowReader {
         Ok(RowStep::Done(self.counts()))
     }
 
-    /// Starts the row group of the next window. Returns false if there is none.
+    /// Starts the next window's row group. Returns false if there is no next window.
     fn enters_next(&mut self) -> Result<bool, IndexError> {
         let Some(window) = &self.upcoming else { return Ok(false) };
         let group = self.metadata.row_group(window.row_group);
@@ -181,7 +181,8 @@ impl RowReader {
         Ok(true)
     }
 
-    /// Ends the current row group, whose rows have all been read. Returns false if there was none.
+    /// Ends the current row group, after all its rows have been read. Returns false if there was no
+    /// current one.
     fn leaves_group(&mut self) -> bool {
         let Some(row_group) = self.row_group.take() else { return false };
         if self.upcoming.as_ref().is_none_or(|window| window.row_group == row_group) {
@@ -191,7 +192,7 @@ impl RowReader {
         true
     }
 
-    /// Returns the byte ranges of the needed window.
+    /// Returns the needed window's byte ranges.
     fn ask(&mut self) -> Result<RowStep, IndexError> {
         if self.needed.is_none() {
             let next =
@@ -248,7 +249,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Adds the captures of a complete site to those to return, up to the limit.
+    /// Adds a complete site's captures to those to return, up to the limit.
     fn give(&mut self, mut captures: Vec<Capture>) {
         if captures.is_empty() {
             return;
@@ -276,8 +277,8 @@ impl RowReader {
         self.counts.beyond_limit += (held_back + self.dedup.take().len()) as u64;
     }
 
-    /// Finishes after the last row group, and returns the held captures, including those of the
-    /// first site.
+    /// Finishes after the last row group, and returns the held captures, including the first
+    /// site's.
     fn finish(&mut self) {
         self.is_finished = true;
         if let FirstSite::Held(held) = std::mem::replace(&mut self.first_site, FirstSite::None) {

@@ -1,8 +1,8 @@
 //! Parses page headers, which are stored in Thrift's compact protocol.
 //!
-//! It implements the part of the protocol that a page header needs (thrift-compact-protocol.md;
-//! parquet.thrift, `PageHeader`). Invariants: it never reads beyond the given bytes, and it
-//! distinguishes truncated bytes from invalid ones. Does not depend on the contents of pages.
+//! This implements the parts of the protocol that a page header needs (thrift-compact-protocol.md;
+//! parquet.thrift, `PageHeader`). Invariants: this never reads beyond the given bytes, and it
+//! distinguishes truncated bytes from invalid ones. This does not depend on what pages contain.
 
 /// Why a header could not be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,41 +13,41 @@ pub(super) enum HeaderError {
     Wrong(&'static str),
 }
 
-/// The type of a page.
+/// A page's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageKind {
-    /// A dictionary page: the distinct values of a chunk.
+    /// A dictionary page: a chunk's distinct values.
     Dictionary,
-    /// A data page of version 1: levels and values are compressed together.
+    /// A version 1 data page: levels and values are compressed together.
     Data,
-    /// A data page of version 2: levels come first and are not compressed.
+    /// A version 2 data page: levels precede the values and are not compressed.
     DataV2,
-    /// A page of another type, which is skipped.
+    /// A page with another type. It is skipped.
     Other,
 }
 
-/// The fields of a page header.
+/// The fields in a page header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageHeader {
-    /// Type of the page.
+    /// The page's type.
     pub(super) kind: PageKind,
     /// Size in bytes after decompression, in version 2 including the levels.
     pub(super) plain_bytes: usize,
     /// Size in bytes in the file, without the header.
     pub(super) stored_bytes: usize,
-    /// Number of values including nulls.
+    /// Values, including nulls.
     pub(super) values: u64,
-    /// Encoding of the values, a number of `Encoding` in parquet.thrift.
+    /// The values' encoding, as a number for `Encoding` in parquet.thrift.
     pub(super) encoding: i64,
-    /// Encoding of the definition levels in version 1, else -1.
+    /// The definition levels' encoding in version 1, else -1.
     pub(super) level_encoding: i64,
     /// Size in bytes of the repetition and definition levels in version 2, else 0.
     pub(super) level_bytes: [usize; 2],
-    /// Whether the page is compressed. False only for some pages of version 2.
+    /// Whether the page is compressed. This is false only for some version 2 pages.
     pub(super) is_compressed: bool,
 }
 
-/// Maximum nesting of structures in a header. Real headers nest two levels deep; deeper ones are
+/// Maximum structure nesting in a header. Real headers nest two levels deep; deeper ones are
 /// rejected, because skipping is recursive.
 const MAX_DEPTH: u8 = 8;
 
@@ -58,7 +58,7 @@ pub(super) fn page_header(bytes: &[u8]) -> Result<(PageHeader, usize), HeaderErr
     Ok((header, input.at))
 }
 
-// Field numbers of the structures, one of which a header contains.
+// Field numbers for the structures. A header contains one of them.
 const DATA: i64 = 5;
 const DICTIONARY: i64 = 7;
 const DATA_V2: i64 = 8;
@@ -118,7 +118,7 @@ fn read_header(input: &mut Input<'_>) -> Result<PageHeader, HeaderError> {
     })
 }
 
-// Wire types of the compact protocol.
+// Wire types in the compact protocol.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const I8: u8 = 3;
@@ -165,8 +165,8 @@ impl Input<'_> {
         usize::try_from(self.zigzag()?).map_err(|_| HeaderError::Wrong("a negative size"))
     }
 
-    /// Reads the header of the next field of a structure. Sets its number and returns its wire
-    /// type. `None` at the end of the structure.
+    /// Reads the header of a structure's next field. Sets its number and returns its wire type.
+    /// `None` if the structure has no more fields.
     fn field(&mut self, number: &mut i64) -> Result<Option<u8>, HeaderError> {
         let byte = self.byte()?;
         if byte == 0 {
@@ -240,7 +240,7 @@ impl Input<'_> {
 mod tests {
     use super::*;
 
-    /// The header of a data page as parquet-mr writes it: type 0, 300 and 200 bytes, 1,000 values.
+    /// A data page's header as parquet-mr writes it: type 0, 300 and 200 bytes, 1,000 values.
     const DATA_PAGE: [u8; 21] = [
         0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x90, 0x03, 0x15, 0x06, 0x1c, 0x15, 0xd0, 0x0f, 0x15,
         0x04, 0x15, 0x06, 0x15, 0x08, 0x00,

@@ -1,6 +1,6 @@
 //! Reads an index file that is completely in memory, as an iterator over captures.
 //!
-//! Tests and `inspect` use it. A worker uses [`IndexReader`] and never holds a whole file.
+//! Tests and `inspect` use this. A worker uses [`IndexReader`] and never holds a whole file.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::{
     reader::{IndexReader, Step},
 };
 
-/// Returns an iterator over the captures of `file`, a complete parquet file.
+/// Returns an iterator over the captures in `file`, a complete parquet file.
 pub fn read_bytes(file: &Bytes, options: IndexOptions) -> WholeFile {
     WholeFile {
         reader: IndexReader::new(file.len() as u64, options),
@@ -25,7 +25,7 @@ pub fn read_bytes(file: &Bytes, options: IndexOptions) -> WholeFile {
     }
 }
 
-/// Iterates over the captures of a file in memory. It ends after an error.
+/// Iterates over the captures in a file in memory. It ends after an error.
 #[derive(Debug)]
 pub struct WholeFile {
     reader: IndexReader,
@@ -36,7 +36,7 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// Returns the counts of the rows. `None` until the last capture has been returned.
+    /// Returns the rows' counts. `None` until the last capture has been returned.
     pub fn counts(&self) -> Option<IndexCounts> {
         self.counts
     }

@@ -1,9 +1,9 @@
-//! Decides which bytes of a file are read, and in which order.
+//! Decides which bytes in a file are read, and in which order.
 //!
 //! A row group is read in windows. A window contains, for every needed column, about as many bytes
-//! as it takes to reach the same row, so that rows can be assembled from each window and little
-//! memory is needed. Adjacent columns are read in one range. Invariant: each byte of a column chunk
-//! is read once, in order. Does not depend on the meaning of the bytes.
+//! as are needed to reach the same row, so that rows can be assembled from each window in little
+//! memory. Adjacent columns are read in one range. Invariant: each byte in a column chunk is read
+//! once, in order. This does not depend on what the bytes mean.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
@@ -14,16 +14,16 @@ use super::row_groups::chunk_start;
 /// Maximum gap in bytes between two pieces that are read in one range, because a separate request
 /// would take longer than reading the gap.
 const MAX_GAP_BYTES: u64 = 16 << 10;
-/// Minimum bytes of a column in a window, unless it is the rest of the column, because smaller
+/// Minimum bytes for a column in a window, unless this is the rest of the column, because smaller
 /// pieces would take more requests.
 const MIN_PIECE_BYTES: u64 = 128 << 10;
 
 /// The byte ranges that are read together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Window {
-    /// Number of the row group in the file.
+    /// The row group's number in the file.
     pub(super) row_group: usize,
-    /// Byte ranges in the file. No two of them touch.
+    /// Byte ranges in the file. They never touch each other.
     pub(super) ranges: Vec<Range<u64>>,
     /// The columns' pieces: range index, part of this range, and column index.
     pub(super) pieces: Vec<(usize, Range<usize>, usize)>,
@@ -34,7 +34,7 @@ pub(super) struct Window {
 pub(super) struct ColumnProgress {
     /// Rows in complete pages.
     pub(super) rows: u64,
-    /// Number of bytes of an incomplete page.
+    /// Bytes in an incomplete page.
     pub(super) waiting_bytes: u64,
 }
 
@@ -46,12 +46,12 @@ pub(super) struct Windows {
     /// The current row group and those after it.
     row_groups: VecDeque<usize>,
     window_bytes: u64,
-    /// The part of each column chunk of the current row group that is not in a window yet.
+    /// For each column chunk in the current row group, the part that is not in a window yet.
     left: Vec<Range<u64>>,
 }
 
 impl Windows {
-    /// Creates windows over the columns `leaves` of `row_groups`, in their order. The caller must
+    /// Creates windows over the columns `leaves` in `row_groups`, in their order. The caller must
     /// have checked the numbers in the metadata.
     pub(super) fn new(
         metadata: Arc<ParquetMetaData>,
@@ -65,7 +65,7 @@ impl Windows {
         windows
     }
 
-    /// Returns the byte range of each needed column chunk of the current row group.
+    /// Returns the byte range of each needed column chunk in the current row group.
     fn chunks(&self) -> Vec<Range<u64>> {
         let Some(row_group) = self.row_groups.front() else { return Vec::new() };
         let group = self.metadata.row_group(*row_group);
@@ -77,13 +77,13 @@ impl Windows {
         chunks.collect()
     }
 
-    /// Returns the number of rows of the current row group.
+    /// Returns how many rows the current row group has.
     fn rows(&self) -> u64 {
         let group = self.row_groups.front().map(|group| self.metadata.row_group(*group));
         group.map_or(0, |group| group.num_rows().unsigned_abs())
     }
 
-    /// Ends `row_group`, whose rows have all been read.
+    /// Ends `row_group`, after all its rows have been read.
     pub(super) fn leave(&mut self, row_group: usize) {
         if self.row_groups.front() == Some(&row_group) {
             self.row_groups.pop_front();
@@ -170,7 +170,8 @@ mod tests {
         assert_eq!(window.pieces, [(0, 0..10, 2), (1, 0..9, 0)]);
     }
 
-    /// Metadata of row groups of 1,000 rows, each with chunks of these lengths one after the other.
+    /// Metadata for row groups with 1,000 rows, each with chunks that have these lengths, one after
+    /// the other.
     fn metadata(row_groups: usize, lengths: &[u64]) -> ParquetMetaData {
         let columns: String = (0..lengths.len()).map(|n| format!("required int64 c{n};")).collect();
         let schema = parse_message_type(&format!("message m {{ {columns} }}")).unwrap();

@@ -6,7 +6,7 @@
 //!
 //! Invariants: the bytes are a pure function of the rows; memory is bounded by one row group and
 //! the metadata of the previous ones; a row that a reader would not understand is an error that
-//! names its URL. Does not depend on where the file is stored, or on which captures a crawl
+//! names its URL. This does not depend on where the file is stored, or on which captures a crawl
 //! indexes.
 
 mod columns;
@@ -32,14 +32,14 @@ pub use self::row::{
 };
 pub(crate) use self::row::{CheckedRow, shortened};
 
-/// A row group is written when its uncompressed values reach this many bytes, which bounds the
+/// A row group is written when its uncompressed values reach this many bytes. This bounds the
 /// writer's memory. Common Crawl's row groups have about 128 MB compressed; smaller ones cost a few
-/// KB of metadata each.
+/// KB for metadata each.
 pub const MAX_GROUP_BYTES: usize = 32 << 20;
-/// Maximum rows of a row group. This bounds the memory for lengths, nulls and numbers, which take
+/// Maximum rows in a row group. This bounds the memory for lengths, nulls and numbers, which take
 /// up to 280 bytes per row.
 pub const MAX_GROUP_ROWS: usize = 100_000;
-/// The name of the writer in the metadata. With a version, equal rows would yield different bytes.
+/// The writer's name in the metadata. With a version, equal rows would yield different bytes.
 const CREATED_BY: &str = "everytab-commoncrawl";
 
 const _: () = assert!(MAX_ROW_BYTES < MAX_GROUP_BYTES);
@@ -53,7 +53,7 @@ pub enum IndexWriteError {
     /// A row sorts before the last one written.
     #[error("the capture of {url:?} comes after one that it belongs before")]
     Unsorted {
-        /// URL of the row, up to its first 200 characters.
+        /// The row's URL, up to its first 200 characters.
         url: String,
     },
     /// The parquet crate or the output failed.
@@ -124,7 +124,7 @@ impl<W: Write + Send> IndexWriter<W> {
         Ok(())
     }
 
-    /// Returns the number of rows so far.
+    /// Returns how many rows have been written so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows

@@ -156,7 +156,7 @@ fn find_record(archive: &[u8], from: usize) -> usize {
     const NEEDLE: &[u8] = b"WARC/";
     let tail = archive.get(from..).unwrap_or_default();
     let found = tail.iter().enumerate().position(|(index, byte)| match byte {
-        0x1f => begins_a_record(tail.get(index..).unwrap_or_default()),
+        0x1f => starts_with_record(tail.get(index..).unwrap_or_default()),
         b'W' => {
             let follows_line_end = archive.get(from + index - 1) == Some(&b'\n');
             follows_line_end && tail.get(index..).is_some_and(|rest| rest.starts_with(NEEDLE))
@@ -167,10 +167,10 @@ fn find_record(archive: &[u8], from: usize) -> usize {
 }
 
 /// Returns true if a gzip member with a WARC record starts here.
-fn begins_a_record(bytes: &[u8]) -> bool {
+fn starts_with_record(bytes: &[u8]) -> bool {
     /// Bytes that are decompressed for this check: enough for any member's header and first bytes,
     /// but little work if there is no member.
-    const LOOK_BYTES: usize = 1_024;
+    const CHECKED_BYTES: usize = 1_024;
     const RESERVED_FLAGS: u8 = 0xe0;
     let looks_so = bytes.starts_with(&GZIP_MAGIC)
         && bytes.get(3).is_some_and(|flags| flags & RESERVED_FLAGS == 0);
@@ -178,7 +178,7 @@ fn begins_a_record(bytes: &[u8]) -> bool {
         return false;
     }
     let mut start = [0; 5];
-    let look = bytes.get(..LOOK_BYTES).unwrap_or(bytes);
+    let look = bytes.get(..CHECKED_BYTES).unwrap_or(bytes);
     let read = std::io::Read::read_exact(&mut GzDecoder::new(look), &mut start);
     read.is_ok() && start == *b"WARC/"
 }

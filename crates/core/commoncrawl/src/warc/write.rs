@@ -221,11 +221,11 @@ impl<W: Write> ArchiveWriter<W> {
         let of_answer = format!("<{}>", record_id(kind, uri, date, &digest));
         http_head::check_request(exchange.request_head)?;
         let request = [exchange.request_head];
-        let mut asked = self.beside("request", uri, date, &of_answer, &request)?;
+        let mut asked = self.associated("request", uri, date, &of_answer, &request)?;
         asked.add_address(address)?;
         asked.add("Content-Type", HTTP_REQUEST)?;
         let block = exchange.facts.block()?;
-        let mut known = self.beside("metadata", uri, date, &of_answer, &[&block])?;
+        let mut known = self.associated("metadata", uri, date, &of_answer, &[&block])?;
         known.add("Content-Type", "application/warc-fields")?;
         let (fields, written, answer) = match &exchange.answer {
             KeptAnswer::Response(response) => self.fields_of_response(response)?,
@@ -314,7 +314,7 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     /// Starts a record that is associated with a response record.
-    fn beside(
+    fn associated(
         &self,
         kind: &str,
         target_uri: &str,

@@ -142,11 +142,11 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
         meaning.set(Some(colour));
         let matrix = Matrix::numbered(matrix, primaries).ok_or(IconError::AvifUnsupported)?;
         let rgba = rgba(picture, matrix, full_range, is_hdr(colour.transfer));
-        rgba.ok_or_else(|| corrupt("fewer samples of chroma than the matrix needs"))
+        rgba.ok_or_else(|| corrupt("fewer chroma samples than the matrix needs"))
     })?;
     if let Some(alpha) = alpha {
         if alpha.properties.sides.is_some_and(|sides| sides != stored) {
-            return Err(corrupt("sides of the opacity differ"));
+            return Err(corrupt("the opacity's sides differ"));
         }
         let opacity = canvas(&alpha, stored, work, |picture, sequence| {
             Ok(opacity(picture, sequence.colour.full_range))

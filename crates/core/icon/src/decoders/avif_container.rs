@@ -204,7 +204,7 @@ impl<'a> Meta<'a> {
         // libavif also rejects a repeated tile.
         let distinct: BTreeSet<u32> = tiles.iter().copied().collect();
         if tiles.len() != columns * rows || distinct.len() != tiles.len() {
-            return Err(Refusal::Corrupt("a grid with another number of tiles"));
+            return Err(Refusal::Corrupt("a grid with the wrong number of tiles"));
         }
         let tile = |id: u32| match self.kind(id) {
             Some(Some([b'a', b'v', b'0', b'1'])) => self.tile(id, &self.properties_of(id)?, None),
@@ -255,7 +255,7 @@ impl<'a> Meta<'a> {
         let is_whole = tiles.len() == colour.tiles.len()
             && tiles.iter().all(|tile| tile.sides == colour.tiles[0].sides);
         if !is_whole {
-            return Err(Refusal::Corrupt("tiles with opacity and without"));
+            return Err(Refusal::Corrupt("some tiles have opacity and others do not"));
         }
         let properties = Properties { sides: colour.properties.sides, ..Properties::default() };
         Ok(Some(Item { id: tiles[0].id, properties, columns: colour.columns, tiles }))

@@ -9,7 +9,8 @@ use super::avif_colour::luminance_weights;
 
 /// Fraction bits in exact factors. The largest sum is below 1,100 levels.
 const FRACTION: u32 = 20;
-const PARTS_A_LEVEL: f64 = 255.0 * (1 << FRACTION) as f64;
+/// A level of a sample in these fractions.
+const PARTS_PER_LEVEL: f64 = 255.0 * (1 << FRACTION) as f64;
 
 /// The conversion from luma and chroma to colours.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,7 +103,7 @@ impl Conversion {
         };
         // Each result is one rounded quotient of a few products. This is equal on every machine.
         let parts =
-            |factor: f64, steps: i32| (factor * PARTS_A_LEVEL / f64::from(steps)).round() as i32;
+            |factor: f64, steps: i32| (factor * PARTS_PER_LEVEL / f64::from(steps)).round() as i32;
         let (whole, one) = (parts(1.0, luma_steps), parts(1.0, chroma_steps));
         let luma = (0..values).map(|value| (value - black) * whole + (1 << (FRACTION - 1)));
         let (grey, factors) = match matrix {

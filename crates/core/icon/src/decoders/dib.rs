@@ -51,7 +51,7 @@ pub(crate) struct DibPicture {
     /// RGBA for all rows. Missing rows are transparent.
     pub(crate) rgba: Vec<u8>,
     /// Rows that the file contains, in its order.
-    pub(crate) came: usize,
+    pub(crate) received: usize,
 }
 
 impl DibHeader {
@@ -193,12 +193,13 @@ impl DibHeader {
             masks: self.masks,
         };
         match self.storage {
-            DibStorage::Rows => {
-                Ok(DibPicture { rgba: decode_rows(&rows, data)?, came: rows.came(data.len()) })
-            }
+            DibStorage::Rows => Ok(DibPicture {
+                rgba: decode_rows(&rows, data)?,
+                received: rows.received(data.len()),
+            }),
             DibStorage::Rle4 | DibStorage::Rle8 => {
-                let (rgba, came) = decode_rle(&rows, data)?;
-                Ok(DibPicture { rgba, came })
+                let (rgba, received) = decode_rle(&rows, data)?;
+                Ok(DibPicture { rgba, received })
             }
         }
     }
@@ -228,10 +229,10 @@ fn decode_file(bytes: &[u8]) -> Result<Pixels, &'static str> {
     // palette.
     let data = bytes.get(named..).filter(|data| !data.is_empty());
     let by_default = || dib.get(header.end()..);
-    let from = data.or_else(by_default).ok_or("pixels begin past the end")?;
+    let from = data.or_else(by_default).ok_or("pixels start past the end")?;
     let picture = header.decode(dib, header.height, from)?;
-    if data.is_none() && picture.came < header.height as usize {
-        return Err("pixels begin past the end");
+    if data.is_none() && picture.received < header.height as usize {
+        return Err("pixels start past the end");
     }
     Pixels::new(header.width, header.height, picture.rgba).ok_or("sides out of range")
 }

@@ -27,7 +27,7 @@ impl DibRows {
 
     /// Returns how many complete rows there are in `length` bytes. Many files omit the padding
     /// after the last row.
-    pub(crate) fn came(&self, length: usize) -> usize {
+    pub(crate) fn received(&self, length: usize) -> usize {
         let stride = (self.width * self.bits).div_ceil(32) * 4;
         let row_bytes = (self.width * self.bits).div_ceil(8);
         let last = usize::from(length % stride >= row_bytes && length / stride + 1 == self.height);
@@ -75,8 +75,8 @@ impl Channel {
 pub(crate) fn decode_rows(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
     let stride = (rows.width * rows.bits).div_ceil(32) * 4;
     let row_bytes = (rows.width * rows.bits).div_ceil(8);
-    let came = rows.came(data.len());
-    if came == 0 {
+    let received = rows.received(data.len());
+    if received == 0 {
         return Err("pixel data end too soon");
     }
     let mut channels = [Channel { shift: 0, most: 0 }; 4];
@@ -84,7 +84,7 @@ pub(crate) fn decode_rows(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'stat
         *channel = Channel::new(mask).ok_or("a colour mask with holes")?;
     }
     let mut rgba = vec![0; rows.width * rows.height * 4];
-    for stored in 0..came {
+    for stored in 0..received {
         let source = &data[stored * stride..][..row_bytes];
         let target = &mut rgba[rows.row(stored) * rows.width * 4..][..rows.width * 4];
         for (x, pixel) in target.as_chunks_mut::<4>().0.iter_mut().enumerate() {
@@ -127,14 +127,14 @@ pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<(Vec<u8>, usize)
         let Some(after) = canvas.run(rest) else { break };
         rest = after;
     }
-    let came = canvas.stored.min(rows.height);
-    if came == 0 {
+    let received = canvas.stored.min(rows.height);
+    if received == 0 {
         return Err("run lengths end too soon");
     }
-    for stored in came..rows.height {
+    for stored in received..rows.height {
         canvas.rgba[rows.row(stored) * rows.width * 4..][..rows.width * 4].fill(0);
     }
-    Ok((canvas.rgba, came))
+    Ok((canvas.rgba, received))
 }
 
 /// Returns the palette index for pixel `index` in a literal run.
@@ -228,10 +228,13 @@ mod tests {
     #[test]
     fn run_lengths_draw_runs_literals_and_deltas() {
         let reds = |rows: &DibRows, data: &[u8]| -> Vec<u8> {
-            let (rgba, came) = decode_rle(rows, data).unwrap();
+            let (rgba, received) = decode_rle(rows, data).unwrap();
             let rows_of_alpha: Vec<bool> =
                 rgba.chunks(4 * rows.width).map(|row| row.chunks(4).all(|p| p[3] == 255)).collect();
-            assert_eq!(rows_of_alpha, (0..rows.height).map(|row| row < came).collect::<Vec<_>>());
+            assert_eq!(
+                rows_of_alpha,
+                (0..rows.height).map(|row| row < received).collect::<Vec<_>>()
+            );
             rgba.chunks(4).map(|pixel| pixel[0]).collect()
         };
         let data = [2, 0x12, 0, 4, 0x34, 0x56, 0, 0, 0, 2, 1, 0, 1, 0x70, 0, 1];

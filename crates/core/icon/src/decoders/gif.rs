@@ -71,17 +71,17 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let bytes = with_table.as_deref().unwrap_or(bytes);
     work.spend((width, height), bytes.len())?;
     let frame = read_frame(bytes, 0)?;
-    let mut came = frame.indices.len();
+    let mut received = frame.indices.len();
     if !frame.complete {
         // The decoder does not return how many indices it wrote before it failed. So decode again
         // into a buffer with other contents: the indices that are equal both times were written.
         work.spend((width, height), bytes.len())?;
         let again = read_frame(bytes, 1)?;
         let mut pairs = frame.indices.iter().zip(&again.indices);
-        came = pairs.position(|(first, second)| first != second).unwrap_or(came);
+        received = pairs.position(|(first, second)| first != second).unwrap_or(received);
     }
-    if came == 0 {
-        return Err("no pixel came".to_owned());
+    if received == 0 {
+        return Err("no pixel received".to_owned());
     }
     let (canvas_width, canvas_height) = (width as usize, height as usize);
     let fits =
@@ -90,7 +90,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
         return Err("frame outside its canvas".to_owned());
     }
     let mut rgba = vec![0; canvas_width * canvas_height * 4];
-    frame.draw(came, &mut rgba, canvas_width);
+    frame.draw(received, &mut rgba, canvas_width);
     Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
@@ -126,12 +126,12 @@ fn read_frame(bytes: &[u8], unwritten: u8) -> Result<IndexedFrame, String> {
 }
 
 impl IndexedFrame {
-    /// Draws the first `came` pixels on a canvas. As in Chromium, a complete row in an interlaced
-    /// frame also fills the rows below it that later passes would fill, unless a colour is
-    /// transparent.
-    fn draw(&self, came: usize, rgba: &mut [u8], canvas_width: usize) {
+    /// Draws the first `received` pixels on a canvas. As in Chromium, a complete row in an
+    /// interlaced frame also fills the rows below it that later passes would fill, unless a colour
+    /// is transparent.
+    fn draw(&self, received: usize, rgba: &mut [u8], canvas_width: usize) {
         let rows = interlaced_order(self.height);
-        for (index, row) in self.indices[..came].chunks(self.width).enumerate() {
+        for (index, row) in self.indices[..received].chunks(self.width).enumerate() {
             let (y, repeat) = if self.interlaced { rows[index] } else { (index, 1) };
             let whole = row.len() == self.width && self.transparent.is_none();
             let repeat = if whole { repeat } else { 1 };

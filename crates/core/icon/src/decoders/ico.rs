@@ -87,8 +87,8 @@ impl<'a> DirectoryEntry<'a> {
         let header = DibHeader::parse(self.payload).and_then(DibHeader::in_icon);
         let header = header.ok_or("unreadable bitmap header")?;
         let at = header.end();
-        let data = self.payload.get(at..).ok_or("pixels begin past the end")?;
-        let DibPicture { mut rgba, came } = header.decode(self.payload, self.height, data)?;
+        let data = self.payload.get(at..).ok_or("pixels start past the end")?;
+        let DibPicture { mut rgba, received } = header.decode(self.payload, self.height, data)?;
         let no_alpha = rgba.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 0);
         if !header.has_alpha() || no_alpha {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;
@@ -97,19 +97,19 @@ impl<'a> DirectoryEntry<'a> {
             // follows.
             let end = if self.length < mask_at { usize::MAX } else { self.length };
             let mask = self.payload.get(mask_at..end.min(self.payload.len()));
-            self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header, came);
+            self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header, received);
         }
         Pixels::new(self.width, self.height, rgba).ok_or("sides out of range")
     }
 
     /// Sets alpha from the AND mask: a set bit is transparent, and pixels beyond the mask's end are
     /// opaque. Missing picture rows remain transparent.
-    fn apply_mask(&self, rgba: &mut [u8], mask: &[u8], header: &DibHeader, came: usize) {
+    fn apply_mask(&self, rgba: &mut [u8], mask: &[u8], header: &DibHeader, received: usize) {
         let (width, height) = (self.width as usize, self.height as usize);
         let stride = width.div_ceil(32) * 4;
         for (y, row) in rgba.chunks_exact_mut(width * 4).enumerate() {
             let stored = if header.top_down { y } else { height - 1 - y };
-            if stored >= came {
+            if stored >= received {
                 continue;
             }
             for (x, pixel) in row.as_chunks_mut::<4>().0.iter_mut().enumerate() {

@@ -38,7 +38,7 @@ pub(crate) fn decode_stored(bytes: &[u8], work: &mut Work) -> Result<Pixels, Str
     let canvas = sides(bytes).ok_or("unreadable header")?;
     let preamble = Preamble::read(bytes);
     if preamble.has_frame_data {
-        return Err("data of a frame before the image".to_owned());
+        return Err("frame data before the image".to_owned());
     }
     if !preamble.default_image_is_apart {
         return decode_still(bytes, work);
@@ -71,7 +71,7 @@ fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
         return Err("sides out of range".to_owned());
     }
     if !png_fast::has_whole_palette(bytes) {
-        return Err("a palette of broken entries".to_owned());
+        return Err("a palette with broken entries".to_owned());
     }
     let limits = Limits { bytes: MAX_DECODER_BYTES };
     let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), limits);
@@ -235,7 +235,7 @@ mod tests {
         }
         assert_eq!(
             decode(&bytes, &mut Work::default()),
-            Err("a palette of broken entries".to_owned())
+            Err("a palette with broken entries".to_owned())
         );
     }
 }

@@ -241,7 +241,7 @@ fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
             _ => continue,
         };
         if by_font && ["em", "ex"].iter().any(|unit| text.trim_ascii_end().ends_with(unit)) {
-            return Err(refused("a length by the font"));
+            return Err(refused("a length relative to the font"));
         }
         if numbers(text).any(|number| exceeds(number.abs(), MAX_LENGTH)) {
             return Err(refused("a length out of range"));

@@ -137,7 +137,7 @@ pub(crate) fn hairlines(path: &Path, canvas: Canvas) -> (f64, f64) {
 }
 
 /// Returns the length of a path's control polygon, an upper bound for its curves' length.
-pub(crate) fn length_from_above(path: &Path) -> f64 {
+pub(crate) fn length_bound(path: &Path) -> f64 {
     let mut length = 0.0;
     each_segment(path, |points| length += polygon(points));
     length

@@ -59,7 +59,7 @@ pub(crate) fn primitive_work(
         }
         Kind::Turbulence(turbulence) => {
             if turbulence.num_octaves() > MAX_OCTAVES {
-                return Err(refused("octaves of feTurbulence"));
+                return Err(refused("too many octaves in feTurbulence"));
             }
             once += TURBULENCE_WORK;
             20.0 + 150.0 * f64::from(turbulence.num_octaves())

@@ -88,7 +88,7 @@ pub(crate) fn quantity(input: &mut Parser) -> Option<Quantity> {
             let name = name.to_ascii_lowercase();
             nested(input, |input| match name.as_str() {
                 "calc" | "-webkit-calc" => sum(input),
-                "min" | "max" | "clamp" => least_or_most(&name, input),
+                "min" | "max" | "clamp" => min_max_clamp(&name, input),
                 _ => None,
             })
         }
@@ -185,7 +185,7 @@ fn factor(input: &mut Parser) -> Option<Quantity> {
 
 /// Reads the arguments in `min`, `max` or `clamp`. Percentages cannot be compared with lengths
 /// here.
-fn least_or_most(name: &str, input: &mut Parser) -> Option<Quantity> {
+fn min_max_clamp(name: &str, input: &mut Parser) -> Option<Quantity> {
     let all = input
         .parse_comma_separated(|input| -> Result<Quantity, ParseError<()>> {
             sum(input).ok_or_else(ParseError::unexpected_token)

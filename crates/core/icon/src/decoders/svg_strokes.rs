@@ -63,7 +63,7 @@ impl Outlines {
         self.lines += 5.0;
         self.curves += if node.tag_name().name() == "line" { 0.0 } else { 4.0 };
         for length in LENGTHS.iter().filter_map(|name| node.attribute(*name)) {
-            self.reach(length_from_above(node, length));
+            self.reach(length_bound(node, length));
         }
     }
 
@@ -115,11 +115,11 @@ impl Outlines {
 /// Returns an element's stroke width or font size, whichever is larger, or 0.
 pub(crate) fn widest(node: Node) -> f64 {
     let lengths = ["stroke-width", "font-size"].into_iter().filter_map(|it| node.attribute(it));
-    lengths.map(|length| length_from_above(node, length)).fold(0.0, f64::max)
+    lengths.map(|length| length_bound(node, length)).fold(0.0, f64::max)
 }
 
 /// Returns an upper bound for a value's first number in pixels, without its sign.
-fn length_from_above(node: Node, text: &str) -> f64 {
+fn length_bound(node: Node, text: &str) -> f64 {
     let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || "+-.".contains(c));
     // An exponent starts like a unit.
     let unit = unit.trim_start_matches(|c: char| c.is_ascii_digit() || "eE+-".contains(c));
@@ -127,14 +127,14 @@ fn length_from_above(node: Node, text: &str) -> f64 {
     let pixels = match unit.get(..2).unwrap_or(unit) {
         _ if is_relative => RELATIVE_UNIT_PIXELS,
         "pt" | "pc" | "mm" | "cm" | "in" => UNIT_PIXELS,
-        percent if percent.starts_with('%') => viewport_from_above(node) / 100.0,
+        percent if percent.starts_with('%') => viewport_bound(node) / 100.0,
         _ => 1.0,
     };
     numbers(text).next().unwrap_or(0.0) * pixels
 }
 
 /// Returns an upper bound for the sides of all viewports that contain an element.
-fn viewport_from_above(node: Node) -> f64 {
+fn viewport_bound(node: Node) -> f64 {
     let sides = node.ancestors().flat_map(|it| {
         ["viewBox", "width", "height"].into_iter().filter_map(move |name| it.attribute(name))
     });
@@ -175,7 +175,7 @@ pub(crate) fn viewport_scale(viewed: Node, sized: Node, largest: f64) -> f64 {
     let scales = view.zip(["width", "height"]).map(|(side, name)| {
         let length = match sized.attribute(name) {
             Some(length) if length.contains('%') => missing,
-            Some(length) => length_from_above(sized, length),
+            Some(length) => length_bound(sized, length),
             None => missing,
         };
         side.parse().map_or(1.0, |side: f64| length / side)
@@ -196,7 +196,7 @@ pub(crate) fn largest_viewport(document: &Document) -> f64 {
                 growth *= (percent / 100.0).max(1.0);
             } else {
                 let most = numbers(text).fold(0.0, f64::max);
-                largest = largest.max(most).max(length_from_above(node, text));
+                largest = largest.max(most).max(length_bound(node, text));
             }
         }
     }
@@ -210,7 +210,7 @@ fn tile_scale(node: Node) -> f64 {
     let sides = view.split([' ', ',']).filter(|part| !part.is_empty()).skip(2).take(2);
     let smallest = sides.filter_map(|side| side.parse().ok()).fold(f64::INFINITY, f64::min);
     let side = |name| match node.attribute(name).filter(|length| !length.contains('%')) {
-        Some(length) => length_from_above(node, length),
+        Some(length) => length_bound(node, length),
         None => UNKNOWN_SIDE,
     };
     let side = ["width", "height", "markerWidth", "markerHeight"].map(side);

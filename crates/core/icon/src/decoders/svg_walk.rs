@@ -14,7 +14,7 @@ use resvg::{
 };
 
 use super::{
-    svg_edges::{Canvas, hairlines, length_from_above, scan},
+    svg_edges::{Canvas, hairlines, length_bound, scan},
     svg_filters::primitive_work,
     svg_font,
     svg_strokes::Outlines,
@@ -28,8 +28,8 @@ use crate::error::IconError;
 const MAX_DISTANCE_PIXELS: f64 = 134_217_728.0;
 /// The same for a shape on a separate layer: resvg draws nothing if a side exceeds 2^31 pixels.
 const MAX_LAYER_DISTANCE: f64 = 900_000_000.0;
-/// The same for a shape with cubic curves. With 1.5 million pixels, tiny-skia panics when it clips
-/// one in 50,000 of them; with more than 2^22 pixels, it draws lines instead.
+/// The same for a shape with cubic curves. At 1.5 million pixels, clipping one in 50,000 such
+/// curves makes tiny-skia panic; beyond 2^22 pixels it draws lines instead.
 const MAX_CUBIC_PIXELS: f64 = 1_048_576.0;
 /// Margin in pixels around a one-pixel line and its cap.
 const HAIR_MARGIN: f32 = 4.0;
@@ -262,7 +262,7 @@ impl Walk<'_> {
         if let Some(dash) = style.dash.take() {
             let list = stroke.dasharray().unwrap_or_default();
             let period: f64 = list.iter().map(|&dash| f64::from(dash)).sum();
-            let dashes = length_from_above(&data) / period * list.len() as f64;
+            let dashes = length_bound(&data) / period * list.len() as f64;
             if exceeds(dashes, MAX_DASHES) {
                 return Err(refused("too many dashes"));
             }

@@ -99,7 +99,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
         return decode_picture(parts, canvas, says_alpha);
     }
     let mut parts = chunks(bytes, CHUNKS_AT).skip_while(|(name, _)| name != b"ANIM");
-    let (_, frame) = parts.find(|(name, _)| name == b"ANMF").ok_or("an animation of no frame")?;
+    let (_, frame) =
+        parts.find(|(name, _)| name == b"ANMF").ok_or("an animation without frames")?;
     let field = |at| read_u24(frame, at).ok_or("an unreadable frame");
     // Offsets are stored in units of two pixels, sides minus one.
     let (left, top) = (field(0)? * 2, field(3)? * 2);

@@ -1,5 +1,5 @@
-//! Merges similar colours: splits the colours with the largest error into boxes until there are
-//! enough (as in median cut), then runs two rounds of k-means.
+//! Merges similar colours: repeatedly splits the box with the largest error until there are enough
+//! boxes (as in median cut), then runs two rounds of k-means.
 //!
 //! `difference` defines a colour's error. Invariants: the result is the same on every machine,
 //! because sums are integers, and float computations, which we use for speed, are exact or rounded

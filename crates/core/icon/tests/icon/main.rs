@@ -25,4 +25,4 @@ mod svg_features;
 mod svg_references;
 mod svg_shapes;
 mod svg_targets;
-mod what_came;
+mod truncated;

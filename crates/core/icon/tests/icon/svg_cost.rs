@@ -125,7 +125,7 @@ fn work_grows_with_each_primitive_of_a_filter() {
     }
     let octaves = r#"<filter id="f"><feTurbulence numOctaves="17" baseFrequency=".1"/></filter>"#;
     let error = svg_work(&svg(&format!(r#"{octaves}<g filter="url(#f)">{SQUARE}</g>"#)));
-    assert_eq!(error, Err(IconError::SvgRefused { reason: "octaves of feTurbulence" }));
+    assert_eq!(error, Err(IconError::SvgRefused { reason: "too many octaves in feTurbulence" }));
 }
 
 /// 258 KB with random lines and a thick stroke took 8 seconds: the scan converter compares the

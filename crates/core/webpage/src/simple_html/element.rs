@@ -102,7 +102,7 @@ impl Kind {
             Flow::Preformatted => return Self::new("pre", Role::Preformatted),
             _ => {}
         }
-        let mut buffer = [0; LONGEST_NAME];
+        let mut buffer = [0; MAX_NAME_LENGTH];
         let Some(lower) = buffer.get_mut(..name.len()) else { return TRANSPARENT };
         lower.copy_from_slice(name);
         lower.make_ascii_lowercase();
@@ -114,7 +114,7 @@ impl Kind {
 pub(super) const TRANSPARENT: Kind = Kind::new("", Role::Transparent);
 
 /// Maximum name length in the list (`blockquote`, `figcaption`).
-const LONGEST_NAME: usize = 10;
+const MAX_NAME_LENGTH: usize = 10;
 
 fn kind_of(name: &[u8]) -> Kind {
     let block = |hint| Kind { name: "div", role: Role::Block, hint };

@@ -17,7 +17,7 @@ pub(crate) enum Flow {
     Void,
     /// Its content is hidden, or shown only as a fallback.
     Hidden,
-    /// Shown only if this element has the attribute `open`.
+    /// Shows its content only if it has the attribute `open`.
     HiddenUnlessOpen,
     /// A button: separates the words in it from those around it.
     Apart,
@@ -57,12 +57,12 @@ pub(crate) struct Element {
 }
 
 /// Maximum name length in the lists (`blockquote`, `figcaption`).
-const LONGEST_NAME: usize = 10;
+const MAX_NAME_LENGTH: usize = 10;
 
 impl Element {
     /// Returns the element with this tag name.
     pub(crate) fn of_name(name: &[u8]) -> Self {
-        let mut buffer = [0; LONGEST_NAME];
+        let mut buffer = [0; MAX_NAME_LENGTH];
         let lower = match buffer.get_mut(..name.len()) {
             Some(lower) => {
                 lower.copy_from_slice(name);

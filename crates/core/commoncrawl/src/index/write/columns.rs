@@ -1,7 +1,7 @@
-//! Buffers the values of one column of a row group until they are written.
+//! Buffers the values in one column of a row group until they are written.
 //!
 //! Invariant: strings are kept in one allocation, so that a value costs its bytes and a few more.
-//! Does not depend on column names.
+//! This does not depend on column names.
 
 use std::mem::take;
 
@@ -12,13 +12,13 @@ use parquet::{
     errors::{ParquetError, Result},
 };
 
-/// Number of values that are passed to the parquet crate together.
+/// Values that are passed to the parquet crate together.
 const BATCH_VALUES: usize = 1_024;
-/// Levels of a value and of a null in an optional column.
+/// Levels for a value and for a null in an optional column.
 const VALUE: i16 = 1;
 const NULL: i16 = 0;
 
-/// One value of a row.
+/// One value in a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
     Bytes(Option<&'a [u8]>),
@@ -26,7 +26,7 @@ pub(super) enum Value<'a> {
     Long(Option<i64>),
 }
 
-/// The values of a column. A null only has a level.
+/// A column's values. A null only has a level.
 #[derive(Debug)]
 pub(super) struct ColumnBuffer {
     values: Values,
@@ -36,7 +36,7 @@ pub(super) struct ColumnBuffer {
 
 #[derive(Debug)]
 enum Values {
-    /// The concatenated values, and the end of each.
+    /// The concatenated values, and each value's end.
     Bytes(Vec<u8>, Vec<usize>),
     Int(Vec<i32>),
     Long(Vec<i64>),
@@ -84,7 +84,7 @@ impl ColumnBuffer {
                 values.push(value.unwrap_or_default());
                 size_of::<i64>()
             }
-            // Values are in the order of the schema, which a test checks.
+            // Values are in the schema's order. A test checks this.
             (Values::Bytes(..) | Values::Int(_) | Values::Long(_), _) => 0,
         }
     }

@@ -1,8 +1,8 @@
-//! A row of an index: a crawl's data about one capture, and the values derived from its URL.
+//! An index row: a crawl's data about one capture, and the values derived from its URL.
 //!
 //! Invariants: rows have one order, which depends only on the row; a checked row can be written in
-//! every format of this crate, and the record that it names can be read. Does not depend on parquet
-//! or the Public Suffix List.
+//! every format in this crate, and the record that it names can be read. This does not depend on
+//! parquet or the Public Suffix List.
 
 use std::net::Ipv4Addr;
 
@@ -15,13 +15,13 @@ use crate::{
     warc::write::Position,
 };
 
-/// Maximum size of a row's strings in bytes. Rows of Common Crawl have about 700.
+/// Maximum size of a row's strings in bytes. Common Crawl's rows have about 700.
 pub const MAX_ROW_BYTES: usize = 256 << 10;
-/// Maximum characters of a URL in a message.
+/// Maximum characters in a URL in a message.
 const MESSAGE_CHARACTERS: usize = 200;
 
-/// The suffix and domain of a hostname by the Public Suffix List, which the caller has. `None` for
-/// an address, or if the list has none.
+/// A hostname's suffix and domain by the Public Suffix List, which the caller has. `None` for an
+/// address, or if the list contains no match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostDomains<'a> {
     /// The public suffix by the registry section only, such as `com`.
@@ -39,33 +39,33 @@ pub struct HostDomains<'a> {
 pub struct CaptureRow<'a> {
     /// Requested URL, as serialized by the URL Standard.
     pub url: &'a str,
-    /// Suffix and domain of its host.
+    /// Suffix and domain of this URL's host.
     pub domains: HostDomains<'a>,
-    /// Time of the request, in microseconds since 1970 UTC.
+    /// Request time, in microseconds since 1970 UTC.
     pub fetch_time_micros: i64,
-    /// Status of the response, up to 999.
+    /// Response status, up to 999.
     pub status: u16,
-    /// Target of a redirect, as an absolute URL.
+    /// A redirect's target, as an absolute URL.
     pub redirect: Option<&'a str>,
-    /// Digest of the content, as in the record: `sha256:` and 64 hexadecimal digits.
+    /// The content's digest, as in the record: `sha256:` and 64 hexadecimal digits.
     pub digest: Option<&'a str>,
     /// Media type sent by the server, without parameters.
     pub mime_type: Option<&'a str>,
     /// Media type detected from the content.
     pub mime_detected: Option<&'a str>,
-    /// Encoding of the text, as named by the Encoding Standard.
+    /// Character encoding, as named by the Encoding Standard.
     pub charset: Option<&'a str>,
-    /// Languages of the text by ISO 639-3, joined by commas.
+    /// The content's languages by ISO 639-3, joined by commas.
     pub languages: Option<&'a str>,
     /// Why the content is incomplete, as in `WARC-Truncated`.
     pub truncated: Option<&'a str>,
-    /// Id of the record: `urn:uuid:` and a UUID.
+    /// The record's id: `urn:uuid:` and a UUID.
     pub record_id: &'a str,
-    /// Path of the archive below the bucket.
+    /// The archive's path below the bucket.
     pub warc_filename: &'a str,
     /// The record's position in the archive. Offset and length fit an `i32`, as the columns do.
     pub position: Position,
-    /// Segment of the archive, such as `4`.
+    /// The archive's segment, such as `4`.
     pub segment: &'a str,
 }
 
@@ -73,7 +73,7 @@ pub struct CaptureRow<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the capture of {url:?} cannot be in an index: {reason}")]
 pub struct CaptureRowError {
-    /// URL of the capture, up to its first 200 characters.
+    /// The capture's URL, up to its first 200 characters.
     pub url: String,
     /// The reason.
     pub reason: RowRefusal,
@@ -85,27 +85,27 @@ pub enum RowRefusal {
     /// The URL is not a capture's URL.
     #[error(transparent)]
     Url(#[from] CaptureUrlError),
-    /// The year of the fetch does not have four digits.
+    /// The fetch's year does not have four digits.
     #[error("the year of its fetch has not four digits")]
     Time,
     /// The status is greater than 999.
     #[error("its status is greater than 999")]
     Status,
-    /// The id of the record is not a UUID.
+    /// The record's id is not a UUID.
     #[error("the id of its record is no urn:uuid:")]
     RecordId,
-    /// The path of the archive can lead out of the bucket.
+    /// The archive's path can lead out of the bucket.
     #[error("the path of its archive is not relative")]
     WarcFilename,
     /// The record is empty, or ends after 2 GiB.
     #[error("its record does not end within the first 2 GiB of the archive, or is empty")]
     Position,
-    /// The strings of the row are too large.
+    /// The row's strings are too large.
     #[error("its texts have more than {MAX_ROW_BYTES} bytes")]
     TooLarge,
 }
 
-/// The sort key of a capture in an index: key, then time, then archive, then offset.
+/// A capture's sort key in an index: key, then time, then archive, then offset.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CaptureOrder {
     key: String,
@@ -115,20 +115,20 @@ pub struct CaptureOrder {
 }
 
 impl CaptureOrder {
-    /// Returns the key of the URL (see [`crate::surt`]).
+    /// Returns the URL's key (see [`crate::surt`]).
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 }
 
-/// Returns the start of a URL, for a message.
+/// Returns the beginning of a URL, for a message.
 pub(crate) fn shortened(url: &str) -> String {
     url.chars().take(MESSAGE_CHARACTERS).collect()
 }
 
 impl<'a> CaptureRow<'a> {
-    /// Returns the sort key of the capture in an index. Writers expect rows in ascending order.
+    /// Returns this capture's sort key in an index. Writers expect rows in ascending order.
     ///
     /// # Errors
     /// Returns an error if the capture cannot be in an index.
@@ -169,13 +169,13 @@ impl<'a> CaptureRow<'a> {
 #[derive(Debug)]
 pub(crate) struct CheckedRow<'a> {
     pub(crate) row: CaptureRow<'a>,
-    /// The key of the URL.
+    /// The URL's key.
     pub(crate) key: String,
-    /// Time of the fetch in 14 digits.
+    /// Fetch time in 14 digits.
     pub(crate) timestamp: String,
     url: HttpUrl<'a>,
     hostname: String,
-    /// The labels of a name in reverse order, joined by dots. `None` for an address.
+    /// A name's labels in reverse order, joined by dots. `None` for an address.
     reversed: Option<String>,
     record_id: [u8; 16],
     offset: i32,
@@ -220,7 +220,7 @@ impl<'a> CheckedRow<'a> {
         }
     }
 
-    /// Returns the values of the row in the order of the schema.
+    /// Returns the row's values in the schema's order.
     pub(super) fn values(&self) -> [Value<'_>; COLUMN_COUNT] {
         let (row, url, domains) = (&self.row, &self.url, &self.row.domains);
         let label = |nth: usize| {
@@ -276,7 +276,7 @@ fn labels_from_last(hostname: &str) -> impl Iterator<Item = &str> {
     hostname.rsplit('.').filter(|label| !label.is_empty())
 }
 
-/// Returns the 16 bytes of the UUID of a record id, which may have angle brackets.
+/// Returns the 16 bytes in the UUID of a record id, which may have angle brackets.
 fn uuid_bytes(record_id: &str) -> Option<[u8; 16]> {
     let inner = record_id.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     let uuid = inner.unwrap_or(record_id).strip_prefix("urn:uuid:")?;

@@ -5,7 +5,7 @@ use parquet::{basic::Type as PhysicalType, schema::types::Type};
 
 use super::columns::ColumnBuffer;
 
-/// The schema of a file.
+/// A file's schema.
 pub(super) const SCHEMA: &str = "
 message cc_index {
     required binary url_surtkey (STRING);
@@ -41,7 +41,7 @@ message cc_index {
     required binary warc_segment (STRING);
 }
 ";
-/// Number of columns.
+/// Column count.
 pub(super) const COLUMN_COUNT: usize = 31;
 
 /// Returns an empty buffer for each column.

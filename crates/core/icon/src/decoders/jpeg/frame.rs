@@ -170,7 +170,7 @@ impl<'a> Segments<'a> {
             0xCC | 0xDC | 0xFE => {
                 input.segment()?;
             }
-            0xC3 | 0xC5..=0xCF => return Err(Stop::Fault("unsupported kind of JPEG")),
+            0xC3 | 0xC5..=0xCF => return Err(Stop::Fault("unsupported JPEG type")),
             _ => return Err(Stop::Fault("unknown marker")),
         }
         Ok(Segment::Other)

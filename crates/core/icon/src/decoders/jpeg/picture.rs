@@ -24,8 +24,8 @@ pub(super) fn sides(bytes: &[u8]) -> Option<(usize, usize)> {
     segments.frame.map(|frame| frame.sides)
 }
 
-/// Decodes a picture with at most `most_scans` scans.
-pub(super) fn decode(bytes: &[u8], most_scans: usize) -> Result<ShownPicture<'_>, String> {
+/// Decodes a picture with at most `max_scans` scans.
+pub(super) fn decode(bytes: &[u8], max_scans: usize) -> Result<ShownPicture<'_>, String> {
     let mut input = Input::new(bytes.get(2..).unwrap_or_default());
     let mut segments = Segments::default();
     let first = segments.next_scan(&mut input)?.ok_or("no scan")?;
@@ -41,7 +41,7 @@ pub(super) fn decode(bytes: &[u8], most_scans: usize) -> Result<ShownPicture<'_>
             }
         } else {
             let mut target = Coefficients::new(frame);
-            let unit_rows = target.read(&mut segments, first, &mut input, most_scans)?;
+            let unit_rows = target.read(&mut segments, first, &mut input, max_scans)?;
             (target.planes(segments.frame()?), unit_rows)
         };
     let frame = segments.frame()?;
@@ -53,7 +53,7 @@ pub(super) fn decode(bytes: &[u8], most_scans: usize) -> Result<ShownPicture<'_>
         (unit_rows * 8 * frame.sampling.1).saturating_sub(waiting)
     };
     if rows == 0 {
-        return Err("no row came".to_owned());
+        return Err("no row received".to_owned());
     }
     let rgba = rows::rgba(&planes, frame, segments.colours(frame), rows);
     let rgba = rgba.ok_or("unsupported subsampling")?;
@@ -154,7 +154,7 @@ impl Coefficients {
         segments: &mut Segments<'a>,
         first: ScanHeader,
         input: &mut Input<'a>,
-        most_scans: usize,
+        max_scans: usize,
     ) -> Result<usize, Stop> {
         let frame = segments.frame()?;
         let (progressive, all) = (frame.progressive, frame.units.1);
@@ -162,7 +162,7 @@ impl Coefficients {
         let mut scan = first;
         // Counts the scans from the first one at which every component has a DC scan.
         let mut complete_scans = 0;
-        for _ in 0..most_scans {
+        for _ in 0..max_scans {
             if scan.band.0 == 0 {
                 without_dc.retain(|index| !scan.components.contains(index));
             }

@@ -38,7 +38,7 @@ enum Coding<'t> {
 pub(super) trait BlockTarget {
     /// Returns a block's coefficients in a component, by its block column and row.
     fn block(&mut self, component: usize, column: usize, row: usize) -> &mut BlockCoefficients;
-    /// Is called after the block that [`BlockTarget::block`] returned last was read.
+    /// Called after the block that [`BlockTarget::block`] returned last has been read.
     fn finish_block(&mut self, component: usize, column: usize, row: usize);
     /// Called before each unit that the data may still give, with the frame's unit row.
     fn reach(&mut self, unit_row: usize);

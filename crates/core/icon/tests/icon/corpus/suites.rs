@@ -101,7 +101,7 @@ fn each_kind_of_pngsuite_damage_is_rejected() {
 
 /// Returns the maximum difference in a channel over black and over white, over all pixels, or with
 /// `painted` only over those that are visible in `shown`. `None` if the sides differ.
-fn greatest_difference(shown: &Pixels, other: &Pixels, painted: bool) -> Option<u8> {
+fn max_difference(shown: &Pixels, other: &Pixels, painted: bool) -> Option<u8> {
     let same_sides = (shown.width(), shown.height()) == (other.width(), other.height());
     let over = |[red, green, blue, alpha]: [u8; 4], ground: u16| {
         let alpha = u16::from(alpha);
@@ -177,7 +177,7 @@ fn each_bmpsuite_file_looks_as_in_a_browser_or_is_rejected() {
         let broken_off = BROKEN_OFF.contains(&name.as_str());
         let difference = candidates
             .into_iter()
-            .filter_map(|picture| greatest_difference(&shown, picture, broken_off))
+            .filter_map(|picture| max_difference(&shown, picture, broken_off))
             .min();
         assert!(difference.is_some_and(|most| most <= 1), "{name}: {difference:?}");
         right += 1;

@@ -1,4 +1,4 @@
-//! Tests the columns derived from a URL, the order of rows, and rows that cannot be in an index.
+//! Tests the columns derived from a URL, the row order, and rows that cannot be in an index.
 
 use super::*;
 
