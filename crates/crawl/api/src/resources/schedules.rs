@@ -251,7 +251,7 @@ pub(crate) async fn list(
     Ok(answer::ok(&ScheduleList { schedules, next }))
 }
 
-/// Get the next time and a schedule's results
+/// Get the next time and the results of a schedule
 #[utoipa::path(
     get, path = "/v1/url/schedule/{id}", tag = "schedules",
     operation_id = "schedules_get",
