@@ -26,9 +26,7 @@ export function readAddress(hash) {
   };
 }
 
-/**
- * Writes a hash from which `readAddress` reads the same values. A site is found by its name alone.
- */
+/** The inverse of `readAddress`. A site is found by its name alone. */
 export function writeAddress({ seed, tab, site, open, skin }) {
   const place = site ? `&site=${site}${open ? "&open" : ""}` : tab > 0 ? `&tab=${tab}` : "";
   return `#seed=${seed}${place}${skin ? `&skin=${skin}` : ""}`;
@@ -49,7 +47,7 @@ export class Address {
     this.seed = seedOfNumber(Date.now());
     /** The skin that the visitor chose, or ""; steps back do not change it. */
     this.skin = readAddress(location.hash).skin;
-    /** Called before the visitor leaves a history entry to which they may return. */
+    /** Called before the visitor leaves a history entry. */
     this.beforeStep = () => {};
     this.#read();
     window.addEventListener("popstate", () => this.#follow());
@@ -57,9 +55,7 @@ export class Address {
     window.addEventListener("hashchange", () => history.state === null && this.#follow());
   }
 
-  /**
-   * The state that this history entry stores about its wall (see steps.js); null for a new entry.
-   */
+  /** The wall's state in this history entry (see steps.js); null for a new entry. */
   get kept() {
     return history.state?.scan ? history.state : null;
   }

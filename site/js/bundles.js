@@ -128,9 +128,7 @@ export async function fetchFile(
   }
 }
 
-/**
- * Returns the hostname in a text, in ASCII, or "". The text may be in the hostname's own script.
- */
+/** Returns the hostname in a text, which may be in any script, in ASCII, or "". */
 export function hostnameOf(text) {
   if (text === "" || text.length > 253 || /[/?#@:\\\s]/.test(text)) return "";
   try {

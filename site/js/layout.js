@@ -144,7 +144,7 @@ export class RowPositions {
     return { row, offsetPx: px - this.topOf(row) };
   }
 
-  /** Returns the rows {first, end} in a view that is `heightPx` high and whose top is at `px`. */
+  /** Returns the rows {first, end} in a view of `heightPx` from `px`. */
   rowsIn(px, heightPx, totalRows = Infinity) {
     const first = Math.min(Math.max(0, Math.floor(this.rowAt(px))), Math.max(0, totalRows));
     const end = Math.min(totalRows, Math.ceil(this.rowAt(px + heightPx)));
@@ -191,7 +191,7 @@ export function marqueeOf(random) {
 
 /**
  * Returns the left edge of the tab in `column` on a track with `cyclePx` in a row that is `widthPx`
- * wide and has moved by `shiftPx`. A tab that left at one edge enters at the other. This is correct
+ * wide and has moved by `shiftPx`. A tab that left at one edge enters at the other. Valid
  * until the track has moved by one more tab.
  */
 export function leftOnTrack(column, tabPx, cyclePx, widthPx, shiftPx, sign) {

@@ -11,7 +11,7 @@ const TILE_PATH = /^[\w-]+(?:\/[\w-]+)*\.(?:jpg|png|webp)$/;
 
 /**
  * Reads `map` from a parsed manifest.json, whose other fields `readManifest` has read: its fields,
- * with `overrides` as a Map from "z/x-y" to paths; null if there is no valid map.
+ * with `overrides` as a Map of paths by "z/x-y"; null if there is no valid map.
  */
 export function readMap(value, { bundles }) {
   const map = value?.map;
