@@ -1,10 +1,11 @@
-//! Measures the cost of patterns: compiling them, and matching the 5,000 longest links that a page
-//! may have.
+//! Measures the cost of compiling patterns and of matching them against 5,000 links of the maximum
+//! length, the most that a page may have.
 //!
 //!     cargo run --release -p everytab-frontier --example patterns_bench
 //!
-//! Patterns are worst if their tables are full and a random URL visits their states at random, so
-//! that each byte waits for the cache. Prints the median over 5,000 URLs.
+//! The worst case is patterns with full tables and a random URL that visits their states at random,
+//! so that every byte is a cache miss. Prints the time for 5,000 URLs, extrapolated from the median
+//! of 500 for the slower of two alphabets.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a bench reads the clock")]
 
 use std::{

@@ -1,4 +1,4 @@
-//! Opens stores by URL. Defines the forms of these URLs.
+//! Opens stores by URL, and defines which URL forms are accepted.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -16,8 +16,8 @@ use crate::{
 /// SDK may look for a region.
 ///
 /// # Errors
-/// Returns an error if the URL has another form, or names a store that this program was built
-/// without (Cargo features `s3` and `https`).
+/// Returns an error if the URL has any other form, or names a kind of store that this program was
+/// built without (Cargo features `s3` and `https`).
 pub async fn open(url: &str, settings: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
     let Some((scheme, _)) = url.split_once("://") else {
         if url.is_empty() {
@@ -35,8 +35,8 @@ pub async fn open(url: &str, settings: &StoreSettings) -> Result<Arc<dyn Store>,
     }
     if parsed.query().is_some() || parsed.fragment().is_some() {
         return Err(invalid_setting(
-            url,
-            "it has a query or fragment; give scheme, host and path alone",
+            &without_secrets(url),
+            "it has a query or fragment; give only the scheme, host and path",
         ));
     }
     match scheme.to_ascii_lowercase().as_str() {
@@ -79,11 +79,16 @@ fn open_https(url: Url, _: &StoreSettings) -> Result<Arc<dyn Store>, StorageErro
     Err(invalid_setting(url.as_str(), cause))
 }
 
-/// Returns the URL without the part before an `@`, which may be a password.
+/// Replaces everything between `://` and the last `@`, which may contain a password, and everything
+/// after a `?` or `#`, which may contain a signature.
 fn without_secrets(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
+    let masked = match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://***@{rest}"),
         _ => url.to_owned(),
+    };
+    match masked.split_once(['?', '#']) {
+        Some((path, _)) => format!("{path}?***"),
+        None => masked,
     }
 }
 
@@ -92,12 +97,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_invalid_url_is_rejected_without_its_password() {
+    async fn an_invalid_url_is_rejected_without_its_secrets() {
         for (url, cause) in [
             ("", "it is empty"),
             ("ftp://h/x", "the scheme is unknown"),
             ("s3://key:secret@bucket", "user name or password"),
-            ("https://h/?q", "query or fragment"),
+            ("https://h/?q=secret", "query or fragment"),
+            ("https://h/#secret", "query or fragment"),
             ("file://host/x", "three slashes"),
         ] {
             let error = open(url, &StoreSettings::default()).await.unwrap_err().to_string();

@@ -50,8 +50,8 @@ const BLOCK_PIXELS: u64 = 8;
 /// averages what the expensive filters would smooth (docs/decisions/0137).
 const MAX_FILTERED_PIXELS: u64 = 256 * 256;
 
-// This limit allows pictures with 1208x800 pixels in 100 KiB, and any picture with 512x512 pixels
-// and grey opacity, up to the maximum fetched bytes.
+// `MAX_FILE_PIXELS` allows a picture with 1208x800 pixels in 100 KiB, and any picture with 512x512
+// pixels and a grey alpha plane, up to the maximum fetch size.
 const _: () = assert!(
     COLOUR_COST * 1208 * 800 + BYTE_COST * 100 * 1024 + STREAM_COST <= MAX_FILE_PIXELS
         && (COLOUR_COST + GREY_COST) * 512 * 512 + BYTE_COST * 512 * 1024 + 2 * STREAM_COST
@@ -181,8 +181,8 @@ fn exif_orientation(properties: &Properties) -> u8 {
     by_turns[usize::from(properties.turns % 4)]
 }
 
-/// Decodes a picture's tiles, which have the given sides, converts each with `converted`, and joins
-/// the results. All tiles must have equally many bytes per pixel.
+/// Decodes the tiles of a picture with the given dimensions, converts each with `converted`, and
+/// joins the results. All tiles must have the same number of bytes per pixel.
 fn canvas(
     item: &Item<'_>,
     sides: (u32, u32),
