@@ -1,4 +1,4 @@
-//! Runs the command that the command line names.
+//! Runs the command named on the command line.
 
 #[cfg(feature = "scan")]
 use crate::commands::{backup, plan, publish, restore, scan, takedown};
@@ -39,7 +39,7 @@ pub fn serves_metrics(cli: &Cli) -> bool {
 /// Runs the command.
 ///
 /// # Errors
-/// Returns an error with a line for a person; [`crate::cli_error::Exit::of`] gives its exit code.
+/// Returns an error whose message is one line; [`crate::cli_error::Exit::of`] gives its exit code.
 pub async fn dispatch(cli: Cli) -> CliResult {
     match cli.command {
         None => run::run(cli.run).await,

@@ -1,9 +1,9 @@
--- Raises an error for a chunk of rows that our workers never send: a number or an amount beyond
--- its limits.
+-- Raises an error if a chunk's number or its row count is outside the limits that our workers
+-- stay within.
 create or replace function coordinator.check_chunk(p_chunk integer, p_rows integer)
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
-    -- The client sends at most so many rows a chunk.
+    -- Workers send at most this many rows per chunk.
     max_rows constant integer := 5000;
     -- 10 million rows: an index file has about 120,000 captures, a shard 60,000 icons.
     max_chunks constant integer := 2000;

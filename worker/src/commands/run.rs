@@ -29,8 +29,8 @@ use crate::{
     telemetry,
 };
 
-/// The time that a worker waits for a database that is still starting. It equals a lease's
-/// duration, after which other workers take over its jobs anyway.
+/// The time that a worker waits for a database that is still starting. It equals the
+/// lease duration, after which other workers take over this worker's jobs anyway.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Options of `run`.
@@ -154,11 +154,11 @@ pub async fn run(mut args: RunArgs) -> CliResult {
     work(coordinator, context, settings, stop).await
 }
 
-/// Sets the User-Agent and the internet of a process that crawls, or that reports them to clients.
-/// A scan's own are fixed when it starts.
+/// Sets the User-Agent and the network scope of a process that crawls, or that reports them to
+/// clients. A scan's values are fixed when it starts.
 ///
 /// # Errors
-/// Returns an error if the owners of sites could not find out who sends the requests.
+/// Returns an error if site owners could not tell who sends the requests.
 fn identify(args: &mut RunArgs) -> Result<(), CliError> {
     if args.roles.iter().any(|role| matches!(role, Role::Crawl | Role::Api)) {
         args.fetch.user_agent = args.identity.user_agent(args.fetch.user_agent.as_deref())?;
@@ -191,7 +191,7 @@ pub(crate) fn check_combination(roles: &[Role]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Returns the database once it is up; `None` if a signal stops the process before that.
+/// Connects to the database once it is up. Returns `None` if a signal stops the process first.
 async fn connected(
     url: &str,
     stop: &mut watch::Receiver<bool>,

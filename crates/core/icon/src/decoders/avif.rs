@@ -1,10 +1,10 @@
-//! Decodes AVIF: the file's primary picture, with `re_rav1d` on one thread, and its opacity.
+//! Decodes the primary image of an AVIF file and its alpha plane, with `re_rav1d` on one thread.
 //!
-//! Invariants: the sides are known from the container and from the sequence header before the
-//! decoder runs, and it rejects larger frames; each frame in a bitstream is counted as work.
+//! Invariants: the dimensions are known from the container and the sequence header before the
+//! decoder runs, and it rejects larger frames; every frame in a bitstream counts as work.
 //! Cropping, rotation, mirroring and conversion to sRGB are done as in Chromium; colour profiles
-//! are ignored. `re_rav1d` has `unsafe` code, and a panic in it ends the process, so it runs where
-//! this costs only one icon (docs/decisions/0099 and 0137).
+//! are ignored. `re_rav1d` has `unsafe` code, and a panic in it ends the process, so it runs in a
+//! process whose crash loses only one icon (docs/decisions/0099 and 0137).
 
 use std::cell::Cell;
 
@@ -28,12 +28,13 @@ use crate::{
 
 /// Maximum frames in a bitstream: a picture has one frame for each layer, and at most four layers.
 const MAX_FRAMES: u32 = 4;
-/// Cost per byte in a bitstream, in plain PNG pixels. This and the other costs here are above what
-/// encoders' files take, and at most a third below what can be constructed (docs/decisions/0137).
+/// Cost per byte in a bitstream, in plain PNG pixels. This and the other costs here exceed what
+/// files from real encoders take, and are at most a third below what a crafted file can take
+/// (docs/decisions/0137).
 const BYTE_COST: u64 = 16;
 /// Cost per bitstream, because the decoder may prepare film grain for it.
 const STREAM_COST: u64 = 30_000;
-/// Cost per pixel with all filters, in plain PNG pixels, in addition to the bytes.
+/// Cost per pixel with all filters, in plain PNG pixels, in addition to the cost per byte.
 const FILTERED_COST: u64 = 40;
 /// Cost per pixel without CDEF and loop restoration.
 const COLOUR_COST: u64 = 10;
@@ -43,7 +44,7 @@ const QUARTER_COLOUR_COST: u64 = 6;
 const GREY_COST: u64 = 3;
 /// Cost per pixel for the conversion to sRGB.
 const CONVERSION_COST: u64 = 6;
-/// Side in pixels of the blocks that the decoder processes.
+/// Side length, in pixels, of the blocks that the decoder processes.
 const BLOCK_PIXELS: u64 = 8;
 /// All filters run only if the picture, with all its tiles, has at most this many pixels. A tab
 /// shows a larger picture at an eighth of its size or less, unless it is cropped. Scaling down
@@ -58,12 +59,13 @@ const _: () = assert!(
             <= MAX_FILE_PIXELS
 );
 
-/// Returns the cost for decoding all frames in a bitstream with `bytes` bytes.
+/// Returns the cost of decoding all frames in a bitstream of `bytes` bytes.
 fn cost((width, height): (u32, u32), stream: &Stream, is_filtered: bool, bytes: usize) -> u64 {
     let whole = |side: u32| u64::from(side).next_multiple_of(BLOCK_PIXELS);
     let mut pixels = whole(width) * whole(height);
     if stream.frames > 1 {
-        // Each frame may have other sides, such as a height of one pixel, and is decoded in blocks.
+        // Frames may differ in their dimensions, such as a height of one pixel, and are decoded in
+        // blocks.
         let beyond = (BLOCK_PIXELS - 1) * (stream.codable_width + stream.codable_height);
         pixels = (pixels + beyond).min(pixels * BLOCK_PIXELS) * u64::from(stream.frames);
     }
@@ -87,14 +89,14 @@ fn corrupt(reason: &str) -> IconError {
     IconError::corrupt(Format::Avif, reason)
 }
 
-/// Returns the picture's sides as it is shown, cropped and rotated. If the stored picture is too
-/// large to be decoded, returns its stored sides.
+/// Returns the picture's dimensions as displayed, after cropping and rotation. If the stored picture
+/// is too large to decode, returns its stored dimensions.
 pub(crate) fn sides(bytes: &[u8]) -> Result<(u32, u32), IconError> {
     Ok(shown_sides(&primary(bytes).map_err(refused)?.colour.properties))
 }
 
 fn shown_sides(properties: &Properties) -> (u32, u32) {
-    // The container parser returns no picture without sides.
+    // The container parser returns no picture without dimensions.
     let stored = properties.sides.unwrap_or_default();
     if stored.0.max(stored.1) > MAX_SIDE_PIXELS {
         return stored;
@@ -103,15 +105,15 @@ fn shown_sides(properties: &Properties) -> (u32, u32) {
     if properties.turns % 2 == 1 { (height, width) } else { (width, height) }
 }
 
-/// Returns the sides after cropping. Like Chromium, crops only if the upper left corner is kept.
+/// Returns the dimensions after cropping. Like Chromium, crops only if the upper left corner is kept.
 fn cropped_sides(properties: &Properties, stored: (u32, u32)) -> (u32, u32) {
     let Some([width, height, across, down]) = properties.aperture else { return stored };
     let cropped = cropped(stored.0, width, across).zip(cropped(stored.1, height, down));
     cropped.unwrap_or(stored)
 }
 
-/// Returns a cropped side's length. `None` unless this is a whole number of pixels that starts with
-/// the first one.
+/// Returns a side's length after cropping, or `None` unless the crop is a whole number of pixels and
+/// starts at the first pixel.
 fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
     let signed = |number: u32| i64::from(number.cast_signed());
     let (size, divisor) = (signed(size.0), signed(size.1));
@@ -171,7 +173,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
     Ok(orientation::upright(pixels, exif_orientation(&properties)))
 }
 
-/// Returns the Exif number for a picture's orientation.
+/// Returns the Exif orientation value for a picture.
 fn exif_orientation(properties: &Properties) -> u8 {
     let by_turns = match properties.mirror {
         None => [1, 8, 3, 6],
@@ -215,8 +217,8 @@ fn usizes((width, height): (u32, u32)) -> (usize, usize) {
     (width as usize, height as usize)
 }
 
-/// Decodes the bitstream of a tile to a picture with the container's sides. `tiles` is how many
-/// tiles the picture has.
+/// Decodes a tile's bitstream into a picture with the dimensions that the container gives. `tiles`
+/// is the number of tiles in the picture.
 fn decode_tile(
     tile: &Tile<'_>,
     tiles: usize,
@@ -244,7 +246,7 @@ fn decode_tile(
     Ok((picture, stream.sequence))
 }
 
-/// Decodes up to the first picture in an operating point. Frames with more than `area` pixels are
+/// Decodes up to the first picture at the given operating point. Frames with more than `area` pixels are
 /// an error. Without `is_filtered`, CDEF and loop restoration are skipped, but deblocking is not.
 fn first_picture(
     bytes: Vec<u8>,
