@@ -89,8 +89,8 @@ fn corrupt(reason: &str) -> IconError {
     IconError::corrupt(Format::Avif, reason)
 }
 
-/// Returns the picture's dimensions as displayed, after cropping and rotation. If the stored picture
-/// is too large to decode, returns its stored dimensions.
+/// Returns the picture's dimensions as displayed, after cropping and rotation. If the stored
+/// picture is too large to decode, returns its stored dimensions.
 pub(crate) fn sides(bytes: &[u8]) -> Result<(u32, u32), IconError> {
     Ok(shown_sides(&primary(bytes).map_err(refused)?.colour.properties))
 }
@@ -105,15 +105,16 @@ fn shown_sides(properties: &Properties) -> (u32, u32) {
     if properties.turns % 2 == 1 { (height, width) } else { (width, height) }
 }
 
-/// Returns the dimensions after cropping. Like Chromium, crops only if the upper left corner is kept.
+/// Returns the dimensions after cropping. Like Chromium, crops only if the upper left corner is
+/// kept.
 fn cropped_sides(properties: &Properties, stored: (u32, u32)) -> (u32, u32) {
     let Some([width, height, across, down]) = properties.aperture else { return stored };
     let cropped = cropped(stored.0, width, across).zip(cropped(stored.1, height, down));
     cropped.unwrap_or(stored)
 }
 
-/// Returns a side's length after cropping, or `None` unless the crop is a whole number of pixels and
-/// starts at the first pixel.
+/// Returns a side's length after cropping, or `None` unless the crop is a whole number of pixels
+/// and starts at the first pixel.
 fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
     let signed = |number: u32| i64::from(number.cast_signed());
     let (size, divisor) = (signed(size.0), signed(size.1));
@@ -246,8 +247,9 @@ fn decode_tile(
     Ok((picture, stream.sequence))
 }
 
-/// Decodes up to the first picture at the given operating point. Frames with more than `area` pixels are
-/// an error. Without `is_filtered`, CDEF and loop restoration are skipped, but deblocking is not.
+/// Decodes up to the first picture at the given operating point. Frames with more than `area`
+/// pixels are an error. Without `is_filtered`, CDEF and loop restoration are skipped, but
+/// deblocking is not.
 fn first_picture(
     bytes: Vec<u8>,
     area: u32,
