@@ -6,6 +6,14 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 CARGO ?= cargo
+# A machine's only toolchain may have a version's name; rustup would download `stable`, which
+# rust-toolchain.toml names.
+ifeq (,$(RUSTUP_TOOLCHAIN)$(shell rustup toolchain list 2>/dev/null | grep '^stable'))
+ONLY_TOOLCHAIN := $(firstword $(shell cd / && rustup show active-toolchain 2>/dev/null))
+ifneq (,$(ONLY_TOOLCHAIN))
+export RUSTUP_TOOLCHAIN := $(ONLY_TOOLCHAIN)
+endif
+endif
 # nextest where it is installed (a process a test, a clear summary); else cargo's own runner.
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 SITE_TESTS := site/tests/*.test.js site/tests/*.test.mjs

@@ -1,7 +1,7 @@
 //! The client: a pool for work, and one connection for renewals, so that work cannot delay them.
 //!
-//! Its calls are in the other modules (`verbs`, `load`, `scans`, `blocklist`, `backup`, `migrate`),
-//! each with its own `impl Coordinator`.
+//! Its calls are in the other modules (`queue`, `crawl`, `load`, `scans`, `blocklist`, `backup`,
+//! `migrate`), each with its own `impl Coordinator`.
 
 use std::{
     sync::Arc,

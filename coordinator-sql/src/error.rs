@@ -10,9 +10,10 @@ const REFUSAL_CLASS: &str = "ET";
 const LOCKED: &str = "ET011";
 /// SQLSTATE of a serialization failure.
 const LOST_RACE: &str = "40001";
-/// SQLSTATE of a prepared statement whose function has other results now ("cached plan must not
-/// change result type").
-const STALE_STATEMENT: &str = "0A000";
+/// SQLSTATEs of a statement that a session no longer has as it was prepared: its function has other
+/// results now ("cached plan must not change result type"), or the session was reset by something
+/// between client and server, so that the name is unknown, or belongs to another statement.
+const STALE_STATEMENT: [&str; 3] = ["0A000", "26000", "42P05"];
 /// SQLSTATE of a lock that was not available in time.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
 
@@ -168,9 +169,9 @@ impl Error {
         self.sqlstate() == Some(SqlState::READ_ONLY_SQL_TRANSACTION.code())
     }
 
-    /// Returns true if a prepared statement is older than the function that it calls.
+    /// Returns true if a session no longer has a statement as it was prepared.
     pub(crate) fn is_stale_statement(&self) -> bool {
-        self.sqlstate() == Some(STALE_STATEMENT)
+        self.sqlstate().is_some_and(|code| STALE_STATEMENT.contains(&code))
     }
 
     /// Returns whether the database has a different schema than this program was built with: a
@@ -207,16 +208,14 @@ impl Error {
 /// Returns whether an error is temporary: the connection broke, or Postgres returned an SQLSTATE of
 /// a temporary class (connection exception, insufficient resources, operator intervention), a lost
 /// race, a server that was demoted to a standby, a transaction that was idle for too long, or a
-/// statement that is older than the function that it calls.
+/// statement that the session no longer has as it was prepared.
 fn is_transient(error: &tokio_postgres::Error) -> bool {
     match error.code().map(SqlState::code) {
         Some(code) => {
             let class = code.get(..2).unwrap_or_default();
             matches!(class, "08" | "53" | "57")
-                || matches!(
-                    code,
-                    LOST_RACE | "40P01" | LOCK_NOT_AVAILABLE | STALE_STATEMENT | "25006" | "25P03"
-                )
+                || STALE_STATEMENT.contains(&code)
+                || matches!(code, LOST_RACE | "40P01" | LOCK_NOT_AVAILABLE | "25006" | "25P03")
         }
         None => error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>()),
     }

@@ -33,8 +33,6 @@ use crate::{
 const DEFAULT_PORT: u16 = 5432;
 /// The setting that proves that a session belongs to one connection. Postgres accepts any value.
 const SESSION: &str = "everytab.session";
-/// SQLSTATE with which a pooler rejects a setting in the start-up message.
-const PROTOCOL_VIOLATION: &str = "08P01";
 
 /// A server, by its URL.
 pub(crate) struct PostgresServer {
@@ -95,9 +93,10 @@ impl PostgresServer {
         let connected = match self.is_pooler.load(Ordering::Relaxed) {
             true => config.connect(self.tls.clone()).await,
             false => match with_token.connect(self.tls.clone()).await {
-                Err(error) if rejects_setting(&error) => {
-                    self.is_pooler.store(true, Ordering::Relaxed);
-                    config.connect(self.tls.clone()).await
+                Err(error) if may_reject_setting(&error) => {
+                    let without = config.connect(self.tls.clone()).await;
+                    self.is_pooler.store(without.is_ok(), Ordering::Relaxed);
+                    without
                 }
                 other => other,
             },
@@ -224,11 +223,11 @@ impl PostgresServer {
     }
 }
 
-/// Returns whether a pooler rejected a setting of the start-up message.
-fn rejects_setting(error: &tokio_postgres::Error) -> bool {
-    error.as_db_error().is_some_and(|refusal| {
-        refusal.code().code() == PROTOCOL_VIOLATION
-            || refusal.message().contains("startup parameter")
+/// Returns whether a pooler may have rejected a setting of the start-up message. Poolers use
+/// different codes, so any error counts that is not about the user, the database or capacity.
+fn may_reject_setting(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| {
+        !matches!(code.code().get(..2).unwrap_or_default(), "28" | "3D" | "53" | "57")
     })
 }
 

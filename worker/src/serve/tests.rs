@@ -220,6 +220,10 @@ async fn text_is_packed_for_who_takes_it_and_is_the_same_text() {
     assert_eq!(unpacked, text);
     let known = site.client.get(&url).header(header::IF_NONE_MATCH, weak).send().await;
     assert_eq!(known.expect("the server answers").status(), 304);
+    let refusing = site.client.get(&url).header(header::ACCEPT_ENCODING, "identity;q=0");
+    let refused = refusing.send().await.expect("the server answers");
+    assert_eq!(refused.status(), 406);
+    assert_eq!(header_of(&refused, header::CACHE_CONTROL), "no-store");
 }
 
 #[tokio::test]
@@ -235,7 +239,11 @@ async fn a_piece_is_given_of_any_file() {
     let last = request.send().await.expect("the server answers");
     assert_eq!(header_of(&last, header::CONTENT_RANGE), "bytes 2999993-2999999/3000000");
     // The client cannot know that its piece is of this version.
-    for (name, value) in [(header::IF_RANGE, "\"old\""), (header::RANGE, "bytes=0-1,5-6")] {
+    for (name, value) in [
+        (header::IF_RANGE, "\"old\""),
+        (header::RANGE, "bytes=0-1,5-6"),
+        (header::RANGE, "lines=0-1"),
+    ] {
         let request = site.client.get(&url).header(header::RANGE, "bytes=0-9");
         let mut request = request.build().expect("a request");
         request.headers_mut().insert(name, value.parse().expect("a header"));
@@ -245,6 +253,7 @@ async fn a_piece_is_given_of_any_file() {
     let request = site.client.get(&url).header(header::RANGE, "bytes=3000000-");
     let beyond = request.send().await.expect("the server answers");
     assert_eq!(beyond.status(), 416);
+    assert_eq!(header_of(&beyond, header::CACHE_CONTROL), "no-store");
     assert_eq!(header_of(&beyond, header::CONTENT_RANGE), "bytes */3000000");
 }
 

@@ -8,7 +8,7 @@
 //! A crawl's patterns are compiled together into at most four tables, so that reading a URL takes a
 //! few loads per byte, whatever the patterns are. Patterns that do not fit are rejected when they
 //! are submitted, because with some patterns, an engine that accepts any of them takes an hour for
-//! one page (docs/decisions/0110). Does not depend on which list takes precedence.
+//! one page (docs/decisions/0069). Does not depend on which list takes precedence.
 
 mod determinize;
 mod lists;

@@ -32,7 +32,7 @@ pub(crate) fn table(environment: &ChaosEnvironment, events: &[Value]) -> String 
     ));
     lines.push(format!(
         "workers: {} refused commits, {} runs ended by a lost lease, {} started",
-        count_in_logs(environment, "outcome=\"Lost\""),
+        count_in_logs(environment, "outcome=\"lost\""),
         count_in_logs(environment, "the job was aborted"),
         environment.ended_logs().count(),
     ));
