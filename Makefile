@@ -15,7 +15,7 @@ export RUSTUP_TOOLCHAIN := $(ONLY_TOOLCHAIN)
 endif
 endif
 # nextest where it is installed (a process a test, a clear summary); else cargo's own runner.
-NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
+NEXTEST := $(shell cd / && $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 SITE_TESTS := site/tests/*.test.js site/tests/*.test.mjs
 # Independent programs that tests compare with, where scripts/install/test.sh could get them.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))

@@ -3,8 +3,9 @@
 //! Invariants: nothing outside the folder is served, and of the names that begin with a dot only
 //! `.well-known/`. Every response carries the headers of `site/headers.json`, like the CDN's. A
 //! file with another size or modification time has a new `ETag`. Memory is bounded, because files
-//! are read, compressed and sent in pieces. Does not depend on the content of objects: `object_names` derives the content type and
-//! cache rule from the name. tower-http reads files, ranges and conditions, and compresses.
+//! are read, compressed and sent in pieces. Does not depend on the content of objects:
+//! `object_names` derives the content type and cache rule from the name. tower-http reads files,
+//! ranges and conditions, and compresses.
 
 #[cfg(test)]
 mod tests;
