@@ -127,7 +127,7 @@ const REFUSED: [(&str, &str); 8] = [
     ("q/rgb24jpeg.bmp", "unreadable header"),
     ("q/rgb24png.bmp", "unreadable header"),
     ("q/rgb24rle24.bmp", "unreadable header"),
-    ("x/ba-bm.bmp", "not an image format"),
+    ("x/ba-bm.bmp", "not a known image format"),
 ];
 /// Files that end too soon: missing pixels are transparent here, not black.
 const BROKEN_OFF: [&str; 1] = ["b/shortfile.bmp"];
