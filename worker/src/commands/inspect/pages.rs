@@ -183,7 +183,7 @@ mod tests {
         let no_http = archive("response", "dns: 192.0.2.1");
         let lines = lines_of(&no_http);
         let line = lines[0].as_ref().unwrap();
-        assert!(line.error.as_ref().unwrap().contains("no HTTP message"), "{line:?}");
+        assert!(line.error.as_ref().unwrap().contains("not an HTTP message"), "{line:?}");
         let mut cut = archive("response", "HTTP/1.1 200 OK\r\n\r\n<title>Cut</title>");
         cut.truncate(cut.len() - 10);
         let lines = lines_of(&cut);

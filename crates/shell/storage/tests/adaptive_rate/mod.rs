@@ -110,7 +110,9 @@ async fn requests_stay_close_to_what_the_store_bears() {
     for scheme in ["s3", "http"] {
         let counts = read_much(scheme).await;
         assert!(counts.requests < 1.2 * counts.borne, "{scheme}: {counts:?}");
-        assert!(counts.answered > 0.7 * counts.borne, "{scheme}: {counts:?}");
+        assert!(counts.answered > 0.7 * counts.requests, "{scheme}: {counts:?}");
+        // A busy machine sends fewer than the store bears.
+        assert!(counts.answered > 0.25 * counts.borne, "{scheme}: {counts:?}");
     }
 }
 
