@@ -67,7 +67,7 @@ fn a_truncated_index_file_is_named_the_others_are_scanned_and_a_retry_completes_
     let said = status["errors"].to_string();
     assert!(said.contains(&name), "{said}\n{}", ended.stderr);
     let line = ended.stderr.lines().find(|line| line.contains(&name)).unwrap_or_default();
-    assert!(line.contains("discarded"), "{}", ended.stderr);
+    assert!(line.contains("discarding the job"), "{}", ended.stderr);
     let without_file = published(&dir.join("out/site"));
 
     // With the file repaired, the discarded job and the jobs that depend on it are performed again.
