@@ -40,14 +40,14 @@ pub(crate) async fn watch_scan(
             return Ok(status);
         }
         if processes.restart_crashed()? {
-            // The workers may have finished the scan since the status was read.
-            let status = coordinator.scan_status(number).await?;
-            if status.state.is_open() {
+            // The workers may have finished the scan since the status was read. Then the next
+            // iteration paints its end.
+            if coordinator.scan_status(number).await?.state.is_open() {
                 return Err(OperationError::new(
                     "all workers have left, and the scan is not finished",
                 ));
             }
-            return Ok(status);
+            continue;
         }
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
