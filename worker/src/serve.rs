@@ -187,11 +187,11 @@ fn headers() -> HeaderMap {
 
 /// Adds the headers of every response.
 async fn add_headers(State(site): State<Arc<HeaderMap>>, mut response: Response) -> Response {
-    let is_refused = response.status() == StatusCode::NOT_ACCEPTABLE;
+    let is_refused = response.status().is_client_error();
     let headers = response.headers_mut();
-    // The compression refuses after the file has got its cache rule.
-    if is_refused {
-        insert(headers, header::CACHE_CONTROL, "no-store");
+    // A file's cache rule is also on a refusal to send it, by ServeFile or by the compression.
+    if is_refused && let Some(rule) = headers.get_mut(header::CACHE_CONTROL) {
+        *rule = HeaderValue::from_static("no-store");
     }
     // The same content in other bytes needs a weak validator, like the CDN's.
     if headers.contains_key(header::CONTENT_ENCODING)
@@ -237,13 +237,7 @@ async fn file(root: &Path, mut request: Request) -> Option<Response> {
     let mut serving =
         ServeFile::new_with_mime(path, &content_type).ignore_multi_range_requests(true);
     let mut response = serving.try_call(request).await.ok()?.map(Body::new);
-    let cache_control = match response.status() {
-        StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED => {
-            object_names::cache_control(&key)
-        }
-        _ => "no-store",
-    };
-    insert(response.headers_mut(), header::CACHE_CONTROL, cache_control);
+    insert(response.headers_mut(), header::CACHE_CONTROL, object_names::cache_control(&key));
     Some(response)
 }
 
