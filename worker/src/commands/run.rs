@@ -111,7 +111,7 @@ pub async fn run(mut args: RunArgs) -> CliResult {
         tracing::warn!("--user-agent: a scan of the public internet sends its own instead");
     }
     let own = database::own_ranges(url).await;
-    let context = context(&args.fetch, own, args.temporary.clone())?;
+    let context = context(&args.fetch, own.clone(), args.temporary.clone())?;
     let Some(coordinator) = connected(url, &mut stop).await? else { return Ok(Exit::Drained) };
     telemetry::begin_at_zero();
     let fetcher = context.fetcher.clone();
@@ -129,15 +129,11 @@ pub async fn run(mut args: RunArgs) -> CliResult {
         crawl_jobs: live_crawls::closing_jobs(store_settings(), context.temporary.clone()),
     };
     if args.roles.contains(&Role::Crawl) {
-        let crawler = live_crawls::crawler_settings(
-            (worker_id, args.exit_when_done),
-            (context.temporary.clone(), store_settings()),
-            (&args.own, args.host_patience),
-        );
+        let temporary = context.temporary.clone();
+        let crawler =
+            live_crawls::crawler_settings(&args, worker_id, temporary.clone(), store_settings());
         // The jobs get a fetcher of their own. They fetch nothing, but each sets its fetcher's
         // limits.
-        let temporary = context.temporary.clone();
-        let own = database::own_ranges(url).await;
         let for_jobs = Context::new(store_settings(), args.fetch.fetcher(own)?, temporary);
         let crawled = live_crawls::crawl(
             coordinator.clone(),

@@ -1,6 +1,6 @@
 //! The roles `crawl` and `api` of `run`.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use everytab_coordinator::Coordinator;
 use everytab_crawl_jobs::ClosingJobs;
@@ -12,7 +12,7 @@ use everytab_runner::{WorkerEnd, WorkerSettings};
 use everytab_storage::StoreSettings;
 use tokio::sync::watch;
 
-use super::crawling_end::CrawlingEnd;
+use super::{RunArgs, crawling_end::CrawlingEnd};
 pub(super) use crate::commands::api::ApiArgs as ServiceArgs;
 use crate::{
     cli_error::{CliError, CliResult},
@@ -49,15 +49,16 @@ pub(super) fn closing_jobs(stores: StoreSettings, temporary: PathBuf) -> Option<
 
 /// Returns the settings of the crawler.
 pub(super) fn crawler_settings(
-    (worker_id, exit_when_done): (String, bool),
-    (temporary, stores): (PathBuf, StoreSettings),
-    (own, host_patience): (&[String], Option<Duration>),
+    args: &RunArgs,
+    worker_id: String,
+    temporary: PathBuf,
+    stores: StoreSettings,
 ) -> CrawlerSettings {
     CrawlerSettings {
-        exit_when_done,
-        own: OwnHosts::new(own),
+        exit_when_done: args.exit_when_done,
+        own: OwnHosts::new(&args.own),
         ..CrawlerSettings::new(worker_id, temporary, stores)
-            .with_host_patience(host_patience.unwrap_or(HOST_PATIENCE))
+            .with_host_patience(args.host_patience.unwrap_or(HOST_PATIENCE))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The roles `crawl` and `api` in a program that was built without the feature `crawl`.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use everytab_coordinator::Coordinator;
@@ -11,7 +11,7 @@ use everytab_runner::WorkerSettings;
 use everytab_storage::StoreSettings;
 use tokio::sync::watch;
 
-use super::crawling_end::CrawlingEnd;
+use super::{RunArgs, crawling_end::CrawlingEnd};
 use crate::cli_error::{CliError, CliResult};
 
 /// The options of the HTTP service: none.
@@ -48,9 +48,10 @@ pub(super) struct NoCrawler;
 
 /// Returns no settings.
 pub(super) fn crawler_settings(
-    _worker: (String, bool),
-    _folders: (PathBuf, StoreSettings),
-    _hosts: (&[String], Option<Duration>),
+    _args: &RunArgs,
+    _worker_id: String,
+    _temporary: PathBuf,
+    _stores: StoreSettings,
 ) -> NoCrawler {
     NoCrawler
 }
