@@ -198,8 +198,8 @@ impl Pooled {
     }
 
     /// Closes the idle connections if the error says that they would pass a test but fail calls:
-    /// this server is no longer the primary, or `migrate` has replaced what statements that were
-    /// prepared before it refer to.
+    /// this server is no longer the primary, `migrate` has replaced what statements that were
+    /// prepared before it refer to, or their sessions were reset.
     pub(crate) fn note(&self, error: &Error) {
         if error.is_read_only() || error.is_stale_statement() {
             self.pool.close_idle();
