@@ -1,5 +1,6 @@
 //! `run`: takes jobs from the database and performs them.
 
+mod crawler_args;
 mod crawling_end;
 #[cfg(feature = "crawl")]
 mod live_crawls;
@@ -20,7 +21,7 @@ use everytab_storage::StoreSettings;
 use ipnet::IpNet;
 use tokio::sync::watch;
 
-use self::{crawling_end::CrawlingEnd, live_crawls::ServiceArgs};
+use self::{crawler_args::CrawlerArgs, crawling_end::CrawlingEnd, live_crawls::ServiceArgs};
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::{database, stop},
@@ -68,15 +69,8 @@ pub struct RunArgs {
         default_value = "auto"
     )]
     instance_metadata: InstanceMetadata,
-    /// With --role crawl: domains of your own, which may be asked with a delay below 250 ms
-    #[arg(long, env = "EVERYTAB_OWN", value_name = "DOMAIN", value_delimiter = ',')]
-    own: Vec<String>,
-    /// With --role crawl: how long a host whose robots.txt fails, or that does not answer, is asked
-    /// again at most, before its URLs are left (a silent one ends by itself after 13 requests)
-    /// [default: 24h]
-    #[arg(long, env = "EVERYTAB_HOST_PATIENCE", value_name = "DURATION",
-          value_parser = parse_duration)]
-    host_patience: Option<Duration>,
+    #[command(flatten)]
+    crawler: CrawlerArgs,
     /// Serve metrics for Prometheus at http://ADDR/metrics; port 0 takes any free port
     #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
@@ -130,8 +124,13 @@ pub async fn run(mut args: RunArgs) -> CliResult {
     };
     if args.roles.contains(&Role::Crawl) {
         let temporary = context.temporary.clone();
-        let crawler =
-            live_crawls::crawler_settings(&args, worker_id, temporary.clone(), store_settings());
+        let crawler = live_crawls::crawler_settings(
+            &args.crawler,
+            args.exit_when_done,
+            worker_id,
+            temporary.clone(),
+            store_settings(),
+        );
         // The jobs get a fetcher of their own. They fetch nothing, but each sets its fetcher's
         // limits.
         let for_jobs = Context::new(store_settings(), args.fetch.fetcher(own)?, temporary);

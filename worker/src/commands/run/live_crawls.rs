@@ -12,7 +12,7 @@ use everytab_runner::{WorkerEnd, WorkerSettings};
 use everytab_storage::StoreSettings;
 use tokio::sync::watch;
 
-use super::{RunArgs, crawling_end::CrawlingEnd};
+use super::{crawler_args::CrawlerArgs, crawling_end::CrawlingEnd};
 pub(super) use crate::commands::api::ApiArgs as ServiceArgs;
 use crate::{
     cli_error::{CliError, CliResult},
@@ -49,13 +49,14 @@ pub(super) fn closing_jobs(stores: StoreSettings, temporary: PathBuf) -> Option<
 
 /// Returns the settings of the crawler.
 pub(super) fn crawler_settings(
-    args: &RunArgs,
+    args: &CrawlerArgs,
+    exit_when_done: bool,
     worker_id: String,
     temporary: PathBuf,
     stores: StoreSettings,
 ) -> CrawlerSettings {
     CrawlerSettings {
-        exit_when_done: args.exit_when_done,
+        exit_when_done,
         own: OwnHosts::new(&args.own),
         ..CrawlerSettings::new(worker_id, temporary, stores)
             .with_host_patience(args.host_patience.unwrap_or(HOST_PATIENCE))

@@ -11,7 +11,7 @@ use everytab_runner::WorkerSettings;
 use everytab_storage::StoreSettings;
 use tokio::sync::watch;
 
-use super::{RunArgs, crawling_end::CrawlingEnd};
+use super::{crawler_args::CrawlerArgs, crawling_end::CrawlingEnd};
 use crate::cli_error::{CliError, CliResult};
 
 /// The options of the HTTP service: none.
@@ -48,7 +48,8 @@ pub(super) struct NoCrawler;
 
 /// Returns no settings.
 pub(super) fn crawler_settings(
-    _args: &RunArgs,
+    _args: &CrawlerArgs,
+    _exit_when_done: bool,
     _worker_id: String,
     _temporary: PathBuf,
     _stores: StoreSettings,
