@@ -1,5 +1,6 @@
-//! Decodes any bytes as a page whose Content-Type is the first line. The encoding must be one from
-//! the standard, and Postgres must be able to store the decoded text.
+//! Decodes any bytes as a page. The first line is the Content-Type. The detected encoding must be
+//! one of the Encoding Standard, and the decoded text must not contain NUL, because Postgres cannot
+//! store it.
 #![no_main]
 
 use everytab_webpage::{CharsetSource, understand};
@@ -13,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let page = understand("https://example.com/", &headers, body);
     let encoding = encoding_rs::Encoding::for_label(page.charset.as_bytes())
         .or_else(|| (page.charset == "replacement").then_some(encoding_rs::REPLACEMENT))
-        .expect("the name of an encoding is a label of it");
+        .expect("an encoding's name is also one of its labels");
     assert!(encoding.name().eq_ignore_ascii_case(&page.charset));
     let has_mark = encoding_rs::Encoding::for_bom(body).is_some();
     assert_eq!(page.charset_source == CharsetSource::Bom, has_mark);

@@ -1,4 +1,4 @@
-//! Reads any text as a `data:` URL. This must return an error, or bytes within the limit.
+//! Parses any string as a `data:` URL. This must return an error, or data within the size limit.
 #![no_main]
 
 use everytab_webpage::data_url::decode;

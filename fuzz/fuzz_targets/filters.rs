@@ -1,5 +1,6 @@
-//! Reads any bytes as a filter, as a list and its lines, and as a classifier's response. This must
-//! fail, or give a filter that decides about any URL.
+//! Parses any bytes as filter settings, as a list's lines, as a list file, and as a classifier's
+//! response. Parsing must return an error or a value that works, such as a filter that decides
+//! about a URL without a panic.
 #![no_main]
 
 use std::sync::Arc;
@@ -16,8 +17,8 @@ fuzz_target!(|bytes: &[u8]| {
     let parameters = ParameterList::default();
     let url = CanonicalUrl::parse("https://a.example.de/x/y?z", &parameters).expect("a URL");
     if let Ok(settings) = FilterSettings::parse(bytes) {
-        let filter = Filter::compile(&settings, |_| None).expect("what is checked compiles");
-        let set = FilterSet::new(vec![filter]).expect("what is checked fits");
+        let filter = Filter::compile(&settings, |_| None).expect("checked settings compile");
+        let set = FilterSet::new(vec![filter]).expect("checked settings fit");
         set.decide_url(&url, false);
         let page = PageContent { title: &text, text: &text, ..PageContent::default() };
         set.decide_content(&url, &page);
@@ -26,18 +27,18 @@ fuzz_target!(|bytes: &[u8]| {
     let mut ranges = CountryRangesBuilder::default();
     for line in bytes.split(|byte| *byte == b'\n') {
         for kind in [ListFileKind::Domains, ListFileKind::Urls, ListFileKind::Hosts] {
-            names.add_line("x", kind, line).expect("few lines");
+            names.add_line("x", kind, line).expect("the input has few lines");
         }
-        ranges.add_line(line).expect("few lines");
+        ranges.add_line(line).expect("the input has few lines");
     }
-    let names = NameList::open(Arc::new(names.build())).expect("what is built is a list");
-    let sections = names.sections_of(&[]).expect("all");
+    let names = NameList::open(Arc::new(names.build())).expect("a built list opens");
+    let sections = names.sections_of(&[]).expect("all sections");
     let asked = UrlNames::of(url.host(), &text);
     names.contains(&sections, &asked);
-    let ranges = CountryRanges::open(Arc::new(ranges.build())).expect("what is built is a list");
+    let ranges = CountryRanges::open(Arc::new(ranges.build())).expect("a built list opens");
     ranges.country_of([192, 0, 2, 1].into());
     if let Ok(list) = NameList::open(Arc::new(bytes.to_vec())) {
-        list.contains(&list.sections_of(&[]).expect("all"), &asked);
+        list.contains(&list.sections_of(&[]).expect("all sections"), &asked);
     }
     if let Ok(list) = CountryRanges::open(Arc::new(bytes.to_vec())) {
         list.country_of([192, 0, 2, 1].into());

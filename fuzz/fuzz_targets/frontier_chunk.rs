@@ -1,8 +1,9 @@
-//! Unpacks any bytes as a host's chunks. This must return an error, or a state with correct sums
-//! that can be used and packed again into equal chunks.
+//! Unpacks any bytes as a host's chunks. This must return an error, or a host state with correct
+//! sums. It must be possible to use this state, and to pack and unpack it without a change.
 //!
-//! The first byte gives the boundary between two chunks. This target corrects each checksum,
-//! because a fuzzer would never find it. The kind's highest bit selects version 1.
+//! The first byte is the length of the first of two chunks. This target writes a correct checksum
+//! to each chunk, because a fuzzer would never find one. In a chunk's first byte, the highest bit
+//! selects version 1, and the other bits are its kind.
 #![no_main]
 
 use everytab_frontier::{
@@ -24,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
             let packed = pack_links(&found.links);
             let again = packed.iter().map(|chunk| unpack_links(chunk, &parameters));
             let again: Vec<Link> =
-                again.flat_map(|again| again.expect("as packed").links).collect();
+                again.flat_map(|again| again.expect("packed chunks unpack").links).collect();
             assert_eq!(again.len(), found.links.len());
         }
     }
@@ -44,7 +45,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     check_sums(&state);
     let packed = state.pack_snapshot(never_paused).bytes;
-    let again = HostState::unpack(HOST, [&*packed], &parameters).expect("as packed");
+    let again = HostState::unpack(HOST, [&*packed], &parameters).expect("packed chunks unpack");
     assert!(again.state == state && again.unmerged.is_empty());
 });
 
@@ -54,7 +55,7 @@ fn check_sums(state: &HostState) {
     assert_eq!(sums.known, sums.pending + ended);
 }
 
-/// Returns the bytes with a version and a correct checksum. The first byte is the kind.
+/// Converts fuzzer bytes to a chunk with a version and a correct checksum.
 fn sealed(bytes: &[u8]) -> Vec<u8> {
     let (first, fields) = bytes.split_at(1);
     let (version, kind) = (2 - (first[0] >> 7), first[0] & 0x7f);

@@ -1,6 +1,6 @@
-//! Reads any text as a crawl URL. If this succeeds, the URL's key must be its own key, its site
-//! must be a suffix of its host, and it must have a shape. This must hold for any parameter list,
-//! which is the first line.
+//! Parses any string as a crawl URL, with any parameter list. The list is the first line. If
+//! parsing succeeds, parsing the URL's key must give the same key, and the URL's site must be a
+//! suffix of its host.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
-//! Reads any bytes as the start of a gzip file with ranks, as its lines, and as the list of web
-//! graphs. This must give at most the requested number of hosts, each with a plain name or without
-//! one, and paths that stay in their directory.
+//! Reads any bytes as a gzip file with host ranks, as the lines of such a file, and as the list of
+//! web graphs. This must return at most the requested number of hosts, whose names have only plain
+//! characters, and paths inside the web graph directory.
 #![no_main]
 
 use std::io::Write as _;
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     check(bytes);
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     let written = gzip.write_all(&[HEADER, bytes].concat()).and_then(|()| gzip.finish());
-    check(&written.expect("bytes in memory are written"));
+    check(&written.expect("writing to memory succeeds"));
     for graph in graph_ids(bytes).unwrap_or_default() {
         let path = host_ranks_path(&graph);
         assert!(path.starts_with(GRAPHS) && !path.contains(".."), "{path}");

@@ -1,5 +1,5 @@
-//! Reads any bytes as a record's HTTP message. Its fields must be well-formed, and its body within
-//! the limit.
+//! Parses any bytes as the HTTP message in a WARC record. The header fields must be well-formed,
+//! and the body must be within the size limit.
 #![no_main]
 
 use everytab_commoncrawl::warc::{Limits, read_record};
@@ -10,7 +10,7 @@ const MAX_BODY_BYTES: usize = 6 << 20;
 fuzz_target!(|message: &[u8]| {
     let head = format!("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: {}\r\n", message.len());
     let bytes = [head.as_bytes(), b"\r\n", message].concat();
-    let record = read_record(&bytes, Limits::default()).expect("the record is whole");
+    let record = read_record(&bytes, Limits::default()).expect("the record is complete");
     assert_eq!(record.block, message);
     let Ok(response) = record.http_response() else { return };
     assert!((100..=999).contains(&response.status), "{}", response.status);

@@ -1,13 +1,13 @@
-//! Decodes any bytes and counts the work. No file should cost more than three times the largest
-//! plain PNG, and each attempt should get at most the file and a tail.
+//! Decodes any bytes and counts the work. No file may cost more than three times as much as the
+//! largest PNG. Each attempt may process the file's bytes and only a few more.
 #![no_main]
 
 use everytab_icon::{decode::decode_counted, work::MAX_FILE_PIXELS};
 use libfuzzer_sys::fuzz_target;
 
-/// Maximum attempts per file: three ICO entries, each decoded by two decoders.
+/// Maximum number of attempts per file: three ICO entries, and two decoders for each.
 const MAX_ATTEMPTS: u64 = 6;
-/// Maximum bytes that an attempt adds to the file: a tail or a colour table.
+/// Maximum number of bytes that an attempt adds to the file, such as a colour table.
 const MORE_BYTES: u64 = 8 << 10;
 
 fuzz_target!(|bytes: &[u8]| {

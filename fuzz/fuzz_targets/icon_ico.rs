@@ -1,5 +1,5 @@
-//! Decodes any bytes that start like an icon or a cursor. This must give pixels or an error within
-//! the time limit.
+//! Decodes any bytes that start like an ICO or CUR. This must return pixels or an error within the
+//! time limit.
 #![no_main]
 
 use everytab_icon::Format;

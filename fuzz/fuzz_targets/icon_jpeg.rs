@@ -1,4 +1,4 @@
-//! Decodes any bytes that start like a JPEG. This must give pixels or an error within the time
+//! Decodes any bytes that start like a JPEG. This must return pixels or an error within the time
 //! limit.
 #![no_main]
 

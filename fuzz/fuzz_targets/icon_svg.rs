@@ -1,5 +1,5 @@
-//! Decodes any bytes that start like an SVG. This must give pixels or an error within the time
-//! limit, and the drawing's cost must be within the budget.
+//! Decodes any bytes that start like an SVG. This must return pixels or an error within the time
+//! limit, and the counted work must not exceed the limit.
 #![no_main]
 
 use everytab_icon::{Format, MAX_SVG_WORK, svg_work};

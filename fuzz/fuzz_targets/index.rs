@@ -1,13 +1,14 @@
-//! Reads any bytes as a Parquet index file. Captures and counts must add up, or this must return an
-//! error.
+//! Reads any bytes as a Parquet index file. This must return an error, or captures whose number
+//! matches the reported counts.
 #![no_main]
 
 use bytes::Bytes;
 use everytab_commoncrawl::index::{IndexOptions, read_bytes};
 use libfuzzer_sys::fuzz_target;
 
-// The reader turns panics of the parquet crate into errors. libFuzzer's panic hook would end the
-// process before that; without the hook an uncaught panic still ends it.
+// The reader catches panics of the parquet crate and returns errors. Replace libFuzzer's panic
+// hook, because it would end the process before the reader catches the panic. An uncaught panic
+// still ends the process.
 static HOOK: std::sync::Once = std::sync::Once::new();
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,8 +1,8 @@
-//! Reads links from any bytes. All limits must hold, the page must be the same as without links,
-//! and a general HTML rewriter must find the same links.
+//! Extracts links from any bytes. All limits must hold, extracting links must not change the rest
+//! of the page, and an independent HTML rewriter must find the same links.
 //!
-//! We skip pages on which the two readers differ on purpose, as in the target `markup`. We also
-//! skip refreshes, because the oracle knows only their usual form.
+//! As in the target `markup`, we skip pages for which the two parsers differ by design. We also
+//! skip refresh links, because the oracle supports only their usual form.
 #![no_main]
 
 use everytab_webpage::{

@@ -1,5 +1,5 @@
-//! Converts any bytes to Markdown. All limits must hold, the simple HTML must be properly nested,
-//! and no library may panic.
+//! Converts any bytes to Markdown. All limits must hold, the simplified HTML must be properly
+//! nested, and no library may panic.
 #![no_main]
 
 use everytab_markdown::{PagePart, markdown};

@@ -1,8 +1,10 @@
-//! Scans any bytes as markup. Our scanner and a general HTML rewriter should find the same.
+//! Scans any bytes as HTML. Our scanner and an independent HTML rewriter must find the same
+//! elements.
 //!
-//! We skip inputs on which the two differ on purpose: foreign content, whose elements the rewriter
-//! does not track, and templates and framesets, which it closes with any surrounding element. We
-//! also skip inputs that the rewriter misreads.
+//! We skip inputs for which the two parsers differ by design. These are foreign content, whose
+//! elements the rewriter does not track, and templates and framesets, because the rewriter closes
+//! them together with any surrounding element. We also skip inputs that the rewriter parses
+//! incorrectly.
 #![no_main]
 #![allow(dead_code, unreachable_pub, reason = "the modules are those of another crate")]
 

@@ -1,4 +1,5 @@
-//! Reads any bytes as a home page that starts with a header field. All limits must hold.
+//! Parses any bytes as a home page. The first line is the value of several response headers. All
+//! limits must hold.
 #![no_main]
 
 use everytab_webpage::{

@@ -1,5 +1,5 @@
-//! Writes any pixels as a tab icon's PNG, in every pixel format. Reading this PNG must give the
-//! same pixels.
+//! Encodes any pixels as a tab icon's PNG, with every colour setting. Decoding the PNG must give
+//! the same pixels, or pixels that differ only as far as the setting allows.
 #![no_main]
 
 use everytab_icon::{
@@ -12,12 +12,12 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let [width, height, rest @ ..] = bytes else { return };
     let (width, height) = (u32::from(width % 32) + 1, u32::from(height % 32) + 1);
-    // Short inputs are repeated, so that they are images, too.
+    // Repeat short inputs, so that every input has enough bytes for an image.
     let rgba = rest.iter().cycle().take((width * height * 4) as usize).copied().collect();
     let Some(pixels) = Pixels::new(width, height, rgba) else { return };
     let clean = pixels.clone().with_clean_transparency();
     let shown = |colours| {
-        let (_, shown) = decode(&encode_with(&pixels, colours)).expect("we read our PNGs");
+        let (_, shown) = decode(&encode_with(&pixels, colours)).expect("our PNGs decode");
         shown.with_clean_transparency()
     };
     assert_eq!(shown(Colours::Lossless), clean);

@@ -1,5 +1,5 @@
-//! Reads any bytes as robots.txt; the first line is the requested path. Rules, delay and sitemaps
-//! must be within their limits.
+//! Parses any bytes as a robots.txt file. The first line is also the requested path. Crawl delay
+//! and sitemaps must be within their limits, and the decision must match the deciding rule.
 #![no_main]
 
 use everytab_webpage::{

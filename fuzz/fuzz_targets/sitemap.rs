@@ -1,4 +1,4 @@
-//! Reads any bytes as a sitemap. Lists must be within their limits, and their URLs must be valid.
+//! Parses any bytes as a sitemap. The number and length of URLs must be within the limits.
 #![no_main]
 
 use everytab_webpage::{MAX_SITEMAP_ENTRIES, read_sitemap, url_rules::MAX_URL_BYTES};

@@ -1,5 +1,5 @@
-//! Reads the text from any bytes. All limits must hold, the page and its links must be the same as
-//! without text, and a longer limit must only add text.
+//! Extracts the text from any bytes. All limits must hold, and extracting text must not change the
+//! page or its links.
 #![no_main]
 
 use everytab_webpage::{

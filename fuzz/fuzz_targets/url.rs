@@ -1,6 +1,6 @@
-//! Reads any text as a URL, and another as its redirect target. If this succeeds, the URL must be
-//! normalised to a form that parses as itself, on an allowed port, without credentials and
-//! fragment.
+//! Checks the first line of any string as a URL, and the rest as its redirect target. An accepted
+//! URL must be normalised, so that parsing it again does not change it. It must have an allowed
+//! port, no credentials and no fragment.
 #![no_main]
 
 use everytab_webpage::{
@@ -28,11 +28,11 @@ fn vetted(text: &str) -> Option<Url> {
     assert!(url.port_or_known_default().is_some_and(|port| ports.contains(port)));
     assert!(url.username().is_empty() && url.password().is_none() && url.fragment().is_none());
     assert!(url.host_str().is_some_and(|host| !host.is_empty()), "{url}");
-    // The fetcher connects to the checked URL, so parsing this string again must give the same URL.
+    // The fetcher parses the checked URL again, so this must give the same URL.
     assert_eq!(vet_url(url.as_str(), &ports).as_ref(), Ok(&url));
     if let Some(address) = literal_address(&url) {
-        // Any spelling of an IP address must be an address here, because a resolver must never get
-        // it.
+        // Every spelling of an IP address must be detected as an address, because it must never be
+        // passed to a DNS resolver.
         let _ = is_public(address);
     } else {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');

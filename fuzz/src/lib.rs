@@ -1,14 +1,15 @@
-//! Checks for any bytes in one image format: they are decoded or rejected within a time limit, and
+//! Checks that any bytes in an image format are decoded or rejected within a time limit, and that
 //! no decoder panics.
 
 use everytab_icon::{Format, IconError, decode::decode, sniff::sniff};
 use libfuzzer_sys::Corpus;
 
 /// Maximum CPU time per icon. This is ten times the usual limit, because the fuzzer's
-/// instrumentation and other programs slow it down.
+/// instrumentation and other programs slow down decoding.
 const MOST_NANOSECONDS: u64 = 10 * 200_000_000;
 
-/// Decodes `bytes` if they have one of `formats`.
+/// Decodes `bytes` if they are in one of `formats`, and checks the result. Otherwise tells the
+/// fuzzer not to keep this input.
 pub fn decoded(formats: &[Format], bytes: &[u8]) -> Corpus {
     if !sniff(bytes).is_some_and(|format| formats.contains(&format)) {
         return Corpus::Reject;

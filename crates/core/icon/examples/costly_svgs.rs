@@ -1,13 +1,15 @@
-//! Searches for the SVG that takes longest: `scripts/stress/costly-svgs.sh` runs this.
+//! Searches for SVGs that take long to draw. `scripts/stress/costly-svgs.sh` runs this program.
 //!
 //!     costly_svgs SECONDS FOLDER [SEED]
 //!
-//! We build each SVG from a list of numbers: each number chooses what is written next. Lists are
-//! changed at random. We keep those whose SVG is accepted and takes more processor time than
-//! others, in total or per unit of counted work, so the search finds costs that the count misses.
-//! It writes the most expensive files to FOLDER and prints their times on the last line. Exit
-//! status 1 if one takes more than 50 ms.
-// A measuring program reads a clock and writes files.
+//! This program creates each SVG from a list of numbers, in which each number selects the next part
+//! to write. It changes lists at random, and keeps the lists whose SVG is accepted and takes the
+//! most CPU time, in total or per unit of counted work. So the search finds costs that the counted
+//! work does not include.
+//!
+//! It writes the most expensive files to FOLDER and prints their times at the end. The exit status
+//! is 1 if a file takes more than 50 ms.
+// This program measures, so it must read a clock and write files.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{
@@ -19,16 +21,16 @@ use std::{
 
 use everytab_icon::{convert::to_tab_icon, svg_work};
 
-/// Maximum bytes in a fetched file.
+/// Maximum size of a fetched file, in bytes.
 const MAX_BYTES: usize = 512 << 10;
-/// Lists that are kept at a time, by either measure.
+/// Number of lists to keep for each of the two measures.
 const KEPT: usize = 40;
-/// Accepted files must take less time than this.
+/// Maximum CPU time that an accepted file may take.
 const LIMIT: Duration = Duration::from_millis(50);
-/// Files that take less time are not measured a second time.
+/// Files that take less CPU time than this are measured only once.
 const SHORT: Duration = Duration::from_millis(2);
 
-/// Random numbers that the seed determines (xorshift64*, Vigna 2016).
+/// Deterministic pseudo-random numbers (xorshift64*, Vigna 2016).
 struct Random(u64);
 
 impl Random {
@@ -44,7 +46,7 @@ impl Random {
     }
 }
 
-/// Reads numbers as choices. After the last number, every choice is the first one.
+/// Writes an SVG from a list of numbers. After the last number, every choice is the first option.
 struct Choices<'a> {
     numbers: &'a [u16],
     at: usize,
@@ -66,7 +68,7 @@ const TRANSFORMS: &[&str] = &[
     "matrix(7 1 -1 7 0 0)",
     "rotate(1) scale(.02)",
 ];
-/// Sides for a view box, and for a viewport.
+/// Values for the width and height of a viewBox, and attributes for the size of a viewport.
 const VIEWS: &[&str] = &["32", "9", ".1", "1000"];
 const SIDES: &[&str] = &[
     "",
@@ -77,7 +79,7 @@ const SIDES: &[&str] = &[
     " width='300%'",
     " width='9px ' height='9em'",
 ];
-/// The kinds of things that an id names.
+/// Prefixes of ids: elements, filters, patterns, masks, clip paths and markers.
 const KINDS: [&str; 6] = ["e", "f", "p", "m", "c", "k"];
 
 impl Choices<'_> {
@@ -91,7 +93,7 @@ impl Choices<'_> {
         among[self.number() % among.len()]
     }
 
-    /// A count, small ones more often.
+    /// Returns a count. Small counts are more frequent.
     fn count(&mut self) -> usize {
         let most = self.of(&[1, 2, 3, 8, 40, 200, 1_000, 5_000, 20_000]);
         1 + self.number() % most
@@ -105,7 +107,8 @@ impl Choices<'_> {
         self.text.push_str(text);
     }
 
-    /// A reference to a defined thing of this kind, or `none` if there is none.
+    /// Returns a reference to an existing definition of this kind, or `none` if there is no such
+    /// definition.
     fn reference(&mut self, kind: usize) -> String {
         match self.ids[kind] {
             0 => "none".to_owned(),
@@ -200,7 +203,7 @@ impl Choices<'_> {
         self.push("</filter>");
     }
 
-    /// Attributes that any element may have.
+    /// Writes attributes that any element may have.
     fn attributes(&mut self) {
         for _ in 0..self.number() % 5 {
             let attribute = match self.number() % 14 {
@@ -248,11 +251,11 @@ impl Choices<'_> {
                     self.element(depth + 1);
                 }
                 let _ = write!(self.text, "</{tag}>");
-                // An id is there once.
+                // Do not repeat this element, because its id must be unique.
                 return;
             }
             4 if self.ids[0] > 0 => {
-                // The last group may use the earlier groups.
+                // Prefer the last group, because it may use earlier groups.
                 let of = match self.number() % 3 {
                     0 => self.ids[0] - 1,
                     _ => self.number() % self.ids[0],
@@ -300,7 +303,7 @@ impl Choices<'_> {
             self.of(&[('L', 2), ('C', 6), ('Q', 4), ('T', 2), ('S', 4), ('H', 1), ('l', 2)]);
         let (count, mut noise) = (self.count(), Random(self.number() as u64 + 1));
         let is_arc = self.number().is_multiple_of(4);
-        // Radii may be far larger than the arc that is drawn.
+        // A radius may be far larger than the arc.
         let radius = self.of(&[1, 100, 10_000, 1_000_000]);
         self.text.push(if is_arc { 'A' } else { command });
         for _ in 0..count {
@@ -322,7 +325,7 @@ impl Choices<'_> {
     }
 }
 
-/// A list that has been tried.
+/// A list of numbers that was tried, with the results.
 #[derive(Clone)]
 struct Tried {
     numbers: Vec<u16>,
@@ -340,18 +343,18 @@ fn svg_of(numbers: &[u16]) -> String {
     Choices { numbers, at: 0, ids: [0; 6], text: String::new() }.document()
 }
 
-/// Returns this thread's processor time, or the time since `began` if the kernel does not report
-/// it.
+/// Returns this thread's CPU time, or the time since `began` if the kernel does not report CPU
+/// times.
 fn processor_time(began: Instant) -> Duration {
-    // The kernel brings the number up to date when the thread yields.
+    // The kernel updates this value when the thread yields.
     std::thread::yield_now();
     let line = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = line.split(' ').next().and_then(|number| number.parse().ok());
     nanoseconds.map_or_else(|| began.elapsed(), Duration::from_nanos)
 }
 
-/// Returns the processor time that an accepted SVG takes, as the minimum over three runs unless it
-/// is short.
+/// Returns the CPU time for converting an SVG: the minimum of three runs, or of one run if it is
+/// short.
 fn time(svg: &str) -> Duration {
     let began = Instant::now();
     let once = || {
@@ -405,7 +408,7 @@ fn main() {
     };
     let (Ok(seconds), Ok(seed)) = (seconds, seed) else { usage() };
     let (seconds, folder) = (Duration::from_secs(seconds), Path::new(folder));
-    // The generator knows no zero.
+    // The random generator does not work with the seed 0.
     let mut random = Random(u64::max(seed, 1));
     std::fs::create_dir_all(folder).unwrap();
     let (mut by_time, mut by_unit): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
@@ -446,7 +449,8 @@ fn main() {
     for (name, list) in [("time", &by_time), ("unit", &by_unit)] {
         for (place, tried) in list.iter().take(3).enumerate() {
             let svg = svg_of(&tried.numbers);
-            // A file that another program delayed is faster when it is measured again.
+            // Measure the file again, because another program may have slowed down the first
+            // measurement.
             let took = (0..5).map(|_| time(&svg)).min().unwrap_or(tried.took);
             std::fs::write(folder.join(format!("{name}-{place}.svg")), &svg).unwrap();
             is_over |= took > LIMIT;
@@ -459,6 +463,6 @@ fn main() {
             );
         }
     }
-    // The limit applies to optimised builds.
+    // The limit applies only to optimised builds.
     std::process::exit(i32::from(is_over && !cfg!(debug_assertions)));
 }

@@ -1,13 +1,17 @@
-//! Writes this crate's result for every file in a list, for programs that compare results.
+//! Writes this crate's results for every file in a list, so that other programs can compare them.
 //!
 //!     decoded_icons PATHS OUT.jsonl
 //!
-//! PATHS contains one path per line. OUT has one line per file: path, kind and reason (why there is
-//! no tab icon, else null), width and height after decoding, and fitted: the picture in 32x32
-//! pixels before it is encoded, {width, height, rgba: base64 of straight RGBA}. If a file cannot be
-//! decoded, these are missing. If a picture decodes but is rejected later (too small, transparent),
-//! they are present.
-// A measuring program reads files, and must stop at a broken one.
+//! PATHS contains one path per line. OUT has one JSON object per file with these fields:
+//! - `path`: the file's path
+//! - `kind` and `reason`: why there is no tab icon, or null if there is one
+//! - `width` and `height`: the dimensions after decoding
+//! - `fitted`: the picture in at most 32x32 pixels before encoding, as `{width, height, rgba}` with
+//!   straight RGBA in base64
+//!
+//! `width`, `height` and `fitted` are missing if the file cannot be decoded. They are present if a
+//! picture decodes but is rejected later, because it is too small or transparent.
+// This program must read files, and stop if it cannot read one.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{

@@ -1,16 +1,17 @@
-//! Writes a contact sheet: each icon as the browser draws the original, then the tab icon in all
-//! its colours, with the mode `auto`, and in at most 64 colours.
+//! Writes a contact sheet. For each icon it shows the original as drawn by the browser, and the tab
+//! icon with all colours, with the setting `auto`, and with at most 64 colours.
 //!
 //!     icons_sheet FOLDER SHEET.html [all|merged|FORMAT] [FROM] [COUNT]
 //!     icons_sheet FOLDER OUT decoded
 //!
-//! The second form writes the decoded pixels, not scaled, to OUT/FORMAT/NAME.png, and the reasons
-//! for rejected icons to OUT/refused.tsv, for programs that compare them.
+//! FOLDER contains a directory of icons for each format, like the corpus. `merged` shows only icons
+//! whose colours a palette changes, with the largest differences first. The numbers below such an
+//! icon are the mean and the worst difference in hundredths, the version that `auto` chooses, and
+//! the file sizes.
 //!
-//! FOLDER contains icons in directories by format, like the corpus. `merged` shows only icons whose
-//! colours a palette merges, sorted by difference, largest first. In this mode the numbers below an
-//! icon are the mean and the worst difference, in hundredths, and which version `auto` chooses.
-// A measuring program reads files, and must stop at a broken one.
+//! The second form writes the decoded pixels without scaling to OUT/FORMAT/NAME.png, and the
+//! reasons for rejected icons to OUT/refused.tsv, so that other programs can compare them.
+// This program must read files, and stop if it cannot read one.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 use std::{

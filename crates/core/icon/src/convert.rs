@@ -11,8 +11,8 @@ use crate::{
     scale::scale_down,
 };
 
-/// Maximum width and height in pixels for a raster picture to count as a tracking pixel, not as an
-/// icon. If an icon does not exist, servers often return a 1x1 GIF.
+/// A raster picture whose width and height are at most this many pixels counts as a tracking pixel,
+/// not as an icon. Servers often return a 1x1 GIF if an icon does not exist.
 pub const MAX_TRACKING_PIXELS: u32 = 2;
 
 /// A tab icon and its source.
@@ -24,9 +24,9 @@ pub struct TabIcon {
     pub width: u32,
     /// PNG height in pixels, 1..=32.
     pub height: u32,
-    /// Format and sides before the conversion.
+    /// Format and dimensions of the source picture.
     pub source: Measured,
-    /// True if all pixels are equal: the icon is visible, but a plain rectangle.
+    /// True if all pixels are equal, so that the icon is a visible but plain rectangle.
     pub blank: bool,
 }
 
@@ -45,8 +45,8 @@ pub struct TabIcon {
 /// ```
 ///
 /// # Errors
-/// Returns any [`IconError`]. This includes `TooSmall` for pictures up to 2x2 pixels, and `Blank`
-/// for fully transparent ones.
+/// Returns an error if the icon does not decode, if it is a raster picture of at most 2x2 pixels
+/// (`TooSmall`), or if all its pixels are transparent (`Blank`).
 pub fn to_tab_icon(bytes: &[u8]) -> Result<TabIcon, IconError> {
     to_tab_icon_with(bytes, Colours::Auto)
 }
@@ -54,10 +54,11 @@ pub fn to_tab_icon(bytes: &[u8]) -> Result<TabIcon, IconError> {
 /// Converts an icon like [`to_tab_icon`], with the given `colours`.
 ///
 /// # Errors
-/// As [`to_tab_icon`].
+/// Returns the same errors as [`to_tab_icon`].
 pub fn to_tab_icon_with(bytes: &[u8], colours: Colours) -> Result<TabIcon, IconError> {
     let (source, pixels) = decode(bytes)?;
-    // If the best entry in an ICO does not decode, these are the sides of a lower-ranked entry.
+    // For an ICO whose best entry does not decode, these are the dimensions of another entry.
+    // `source` always has the best entry's dimensions.
     let (width, height) = (pixels.width(), pixels.height());
     if source.format != Format::Svg && width.max(height) <= MAX_TRACKING_PIXELS {
         return Err(IconError::TooSmall { width, height });

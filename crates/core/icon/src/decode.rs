@@ -1,10 +1,14 @@
 //! Decodes an image in any known format to RGBA pixels.
 //!
-//! Invariants: width and height are checked against [`MAX_SIDE_PIXELS`] before any memory is
-//! allocated for the pixels; every decoder runs inside `catch_unwind`, so a panic in third-party
-//! code costs one icon (except in the AV1 decoder, see `decoders::avif`); decoders run without SIMD
-//! where SIMD could change pixels, so that the pixels are the same on every machine (SVG is drawn
-//! with floats, see `decoders::svg`). This does not depend on files, or on how pixels are used.
+//! Invariants:
+//! - Width and height are checked against [`MAX_SIDE_PIXELS`] before any memory is allocated for
+//!   the pixels.
+//! - Every decoder runs inside `catch_unwind`, so a panic in third-party code costs only one icon.
+//!   The AV1 decoder is an exception: see `decoders::avif`.
+//! - A decoder does not use SIMD if this could change the pixels, because all machines must decode
+//!   equal pixels. SVGs are drawn with floats: see `decoders::svg`.
+//!
+//! This module does not depend on files, or on how the pixels are used.
 //!
 //! [`MAX_SIDE_PIXELS`]: crate::limits::MAX_SIDE_PIXELS
 
@@ -19,19 +23,19 @@ use crate::{
     work::Work,
 };
 
-/// Decodes an image. For an animation it decodes the first frame, for an ICO or CUR the entry that
-/// suits a 32-pixel tab icon best. An SVG is drawn to fit 32x32 pixels. A raster file that ends too
-/// early gives the part that was received, as in Chromium.
+/// Decodes an image: the first frame of an animation, or the entry of an ICO or CUR that suits a
+/// 32-pixel tab icon best. An SVG is drawn to fit 32x32 pixels. If a raster file is truncated, this
+/// decodes the part that was received, as Chromium does.
 ///
 /// # Errors
-/// Returns any [`IconError`] except `TooSmall` and `Blank`, which only conversion to a tab icon
-/// returns.
+/// Returns an error if the bytes are not a supported image, or if they do not decode. `TooSmall`
+/// and `Blank` are not returned here, but by the conversion to a tab icon.
 pub fn decode(bytes: &[u8]) -> Result<(Measured, Pixels), IconError> {
     decode_counted(bytes).0
 }
 
-/// Decodes an image like [`decode`], and also returns the work, even if decoding failed. An SVG's
-/// work is not counted here: see `decoders::svg_cost`.
+/// Decodes an image like [`decode`], and also returns the counted work, even if decoding fails.
+/// This does not count an SVG's work: see `decoders::svg_cost`.
 pub fn decode_counted(bytes: &[u8]) -> (Result<(Measured, Pixels), IconError>, Work) {
     let mut work = Work::default();
     let result = measure(bytes).and_then(|measured| {
@@ -56,8 +60,8 @@ fn decode_as(format: Format, bytes: &[u8], work: &mut Work) -> Result<Pixels, Ic
     }
 }
 
-/// Runs a decoder and returns an error if it panics. This is unwind-safe: the only value that it
-/// changes and that outlives it is its work count, which is always consistent.
+/// Runs a decoder, and returns an error if it panics. This is unwind-safe because the only shared
+/// value that a decoder changes is the work count, which is consistent at all times.
 fn guarded<T>(
     format: Format,
     decoder: impl FnOnce() -> Result<T, IconError>,

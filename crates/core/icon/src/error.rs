@@ -1,15 +1,15 @@
 //! The reasons why an icon did not become a tab icon.
 //!
-//! This list is closed. The kinds' strings are stable, because the counts in past scans use them.
-//! Each describes bytes from a website, never a fault in EveryTab. This does not depend on where
-//! the bytes come from.
+//! Do not rename a kind's string, because the counts of past scans use these names. Every kind
+//! describes the bytes that a website sent, never a failure in EveryTab. This module does not
+//! depend on the bytes' origin.
 
 use thiserror::Error;
 
 use crate::format::Format;
 
 /// The reason why bytes did not become a tab icon. [`IconError::kind`] returns a stable name for
-/// this reason; `Display` gives one line for people.
+/// this reason, and `Display` writes one line for people.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IconError {
     /// The body is empty.
@@ -26,10 +26,10 @@ pub enum IconError {
     Corrupt {
         /// Format, as detected from the content.
         format: Format,
-        /// The fault that the decoder found: one line with at most 160 characters.
+        /// The decoder's error message, cut to one line with at most 160 characters.
         reason: String,
     },
-    /// A side is longer than [`crate::limits::MAX_SIDE_PIXELS`], according to the header.
+    /// According to the header, width or height is above [`crate::limits::MAX_SIDE_PIXELS`].
     #[error("{width}x{height} pixels is more than 2048x2048")]
     TooLarge {
         /// Width in pixels, read from the header.
@@ -37,7 +37,7 @@ pub enum IconError {
         /// Height in pixels, read from the header.
         height: u32,
     },
-    /// The picture has at most 2x2 pixels: it is a tracking pixel, not an icon.
+    /// The picture has at most 2x2 pixels, so it is a tracking pixel instead of an icon.
     #[error("{width}x{height} pixels is not an icon")]
     TooSmall {
         /// Width in pixels.
@@ -51,7 +51,7 @@ pub enum IconError {
     /// The SVG could take too long to draw, or uses an unsupported feature.
     #[error("svg refused: {reason}")]
     SvgRefused {
-        /// The limit that was exceeded, or the feature.
+        /// The limit that the SVG exceeds, or the feature that is not supported.
         reason: &'static str,
     },
     /// The image is an unsupported AVIF: an overlay, a sequence without a primary picture, or a
@@ -100,7 +100,8 @@ impl IconError {
     }
 
     pub(crate) fn corrupt(format: Format, reason: impl std::fmt::Display) -> Self {
-        // A decoder may quote the bytes, so keep only one short line.
+        // A decoder's message may quote the website's bytes, so keep only one short line without
+        // control characters.
         let reason: String =
             reason.to_string().chars().filter(|c| !c.is_control()).take(160).collect();
         Self::Corrupt { format, reason }

@@ -1,4 +1,4 @@
-//! The report by `inspect icon` about one file.
+//! The report that `everytab-worker inspect icon` prints about a file.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Serialize;
@@ -6,17 +6,17 @@ use sha2::{Digest, Sha256};
 
 use crate::{convert::to_tab_icon, measure::measure, sniff::sniff};
 
-/// One line printed by `inspect icon`. A field that does not apply or is unknown is `None`, printed
-/// as null.
+/// One line of `inspect icon`. A field is `None`, printed as null, if it is unknown or does not
+/// apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IconReport {
-    /// File name, as the caller gave it.
+    /// The file name from the command line.
     pub file: String,
     /// MIME type, as detected from the content.
     pub content_type: Option<String>,
-    /// Width in pixels, read from the header. For an ICO, this is the best entry for 32 pixels.
+    /// Width in pixels from the header. For an ICO, this is the entry that suits 32 pixels best.
     pub width: Option<u32>,
-    /// Height in pixels, read from the header. For an ICO, this is the best entry for 32 pixels.
+    /// Height in pixels from the header. For an ICO, this is the entry that suits 32 pixels best.
     pub height: Option<u32>,
     /// File size in bytes.
     pub bytes: usize,
@@ -30,11 +30,12 @@ pub struct IconReport {
     pub png_h: Option<u32>,
     /// The tab icon's size in bytes.
     pub png_bytes: Option<usize>,
-    /// Why there is no tab icon: `kind: explanation`.
+    /// Why there is no tab icon, written as `kind: explanation`.
     pub error: Option<String>,
 }
 
-/// Creates the report about one icon. Any bytes give a report.
+/// Creates the report about an icon. This always succeeds: the report contains the error if the
+/// icon does not convert.
 #[must_use]
 pub fn inspect_icon(file_name: &str, bytes: &[u8]) -> IconReport {
     let measured = measure(bytes).ok();

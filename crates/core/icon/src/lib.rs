@@ -1,10 +1,10 @@
 //! Processes icons: detects their format, measures, decodes and scales them, and writes small PNGs.
 //!
-//! This crate interprets an icon's bytes (`sniff`, `measure`, `decode`), makes tab icons (`scale`,
-//! `png`, `original`, `convert`), and makes the map's pictures (`thumbnail`, `mosaic`). Every
-//! function is pure and gives the same result on every machine; `test_vectors` computes the digests
-//! by which workers verify this. The crate does not depend on files, network, Postgres, clocks,
-//! settings or bundles, nor on where an icon comes from.
+//! The modules `sniff`, `measure` and `decode` read an icon's bytes. `scale`, `png`, `original` and
+//! `convert` create tab icons. `thumbnail`, `picture` and `mosaic` create the images of the map.
+//! Every function is pure and gives the same result on every machine; `test_vectors` computes the
+//! digests by which workers verify this. This crate does not depend on files, the network,
+//! Postgres, clocks, settings, bundles or an icon's origin.
 
 pub mod convert;
 pub mod decode;

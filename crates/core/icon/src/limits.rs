@@ -1,16 +1,16 @@
-//! Sizes on which several modules in this crate must agree.
+//! Limits that several modules of this crate share.
 //!
-//! A limit that concerns only one module is defined there.
+//! A limit that only one module needs is defined in that module.
 
-/// Maximum width and height in pixels that is decoded. This is Firefox's limit (`MAX_ICON_SIZE`).
-/// It bounds a decoded picture to 4 megapixels, which take 16 MiB as RGBA.
+/// Maximum width and height in pixels of a decoded picture, as in Firefox (`MAX_ICON_SIZE`). A
+/// picture has at most 4 megapixels, which take 16 MiB as RGBA.
 pub const MAX_SIDE_PIXELS: u32 = 2048;
 
-/// Maximum width and height in pixels for a tab icon: a tab shows 16 CSS pixels, which are 32
-/// device pixels on a screen with two device pixels per CSS pixel.
+/// Maximum width and height in pixels of a tab icon. A tab shows icons at 16 CSS pixels, which are
+/// 32 device pixels on a high-density screen.
 pub const TAB_ICON_PIXELS: u32 = 32;
 
-/// Memory in bytes that a third-party decoder may allocate, if it accepts a limit: four times the
+/// Maximum memory in bytes for a third-party decoder that accepts a limit. This is four times the
 /// largest decoded picture, so that the decoder's buffers fit in addition to the picture.
 pub(crate) const MAX_DECODER_BYTES: usize = 64 * 1024 * 1024;
 

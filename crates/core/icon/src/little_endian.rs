@@ -1,4 +1,4 @@
-//! Bounds-checked little-endian reads. Each returns `None` if the bytes end too early.
+//! Little-endian reads with bounds checks. Each function returns `None` if the bytes end too early.
 
 /// Reads 16 bits at byte offset `at`.
 pub(crate) fn read_u16(bytes: &[u8], at: usize) -> Option<u16> {

@@ -1,10 +1,13 @@
 //! Reads a picture's width and height from its header, without decoding it.
 //!
-//! Invariant: a decoder for a raster format returns exactly these sides or an error, so that we
-//! know how much memory it needs before it runs. (For a JPEG or PNG, width and height are exchanged
-//! if its EXIF orientation rotates it. For an AVIF, these are the sides as shown.) For ICO and CUR,
-//! the sides belong to the entry that suits a 32-pixel tab icon best, and are read from the entry's
-//! own header, because the directory is often wrong.
+//! Invariant: a decoder for a raster format returns a picture with exactly these dimensions, or an
+//! error, so that we know its memory use before it runs. Some formats are special:
+//! - JPEG: these are the stored dimensions. The decoder swaps width and height if the EXIF
+//!   orientation rotates the picture by 90 or 270 degrees.
+//! - PNG: these are the dimensions after applying the EXIF orientation.
+//! - AVIF: these are the dimensions after rotating and cropping.
+//! - ICO and CUR: these are the dimensions of the entry that suits a 32-pixel tab icon best. We
+//!   read them from the entry's own header, because the directory is often wrong.
 
 use crate::{
     decoders::{avif, dib, gif, ico, jpeg, png, webp},
@@ -24,19 +27,20 @@ pub struct Measured {
     pub format: Format,
     /// MIME type, as returned by [`Format::content_type`].
     pub content_type: &'static str,
-    /// Width in pixels. For an SVG, this is the nominal width in CSS pixels, or 0 if it declares
-    /// none.
+    /// Width in pixels. For an SVG, this is the nominal width in CSS pixels, or 0 if it is not
+    /// declared.
     pub width: u32,
-    /// Height in pixels. For an SVG, this is the nominal height in CSS pixels, or 0 if it declares
-    /// none.
+    /// Height in pixels. For an SVG, this is the nominal height in CSS pixels, or 0 if it is not
+    /// declared.
     pub height: u32,
 }
 
-/// Reads an image's format and sides, whatever its size. [`check_sides`] checks the size.
+/// Reads an image's format and dimensions. This does not check whether the image is too large; call
+/// [`check_sides`] for that.
 ///
 /// # Errors
-/// Returns `Empty`, `Html`, `NotAnImage`, `AvifUnsupported`, or `Corrupt` if the header violates
-/// its format.
+/// Returns an error if the bytes are empty, an HTML page, not a supported image, or if the header
+/// violates its format.
 pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
     let format = identify(bytes)?;
     let sides = match format {
@@ -60,7 +64,7 @@ pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
 /// is drawn at the size of a tab icon.
 ///
 /// # Errors
-/// Returns `TooLarge` if a side is longer than [`MAX_SIDE_PIXELS`].
+/// Returns `TooLarge` if width or height is above [`MAX_SIDE_PIXELS`].
 pub fn check_sides(measured: &Measured) -> Result<(), IconError> {
     let Measured { format, width, height, .. } = *measured;
     if format != Format::Svg && (width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS) {
@@ -69,8 +73,10 @@ pub fn check_sides(measured: &Measured) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Returns an SVG's nominal sides in CSS pixels: its width and height attributes; or the sides of
-/// its viewBox; or one attribute, and the other in proportion to the viewBox; or 0 and 0.
+/// Returns an SVG's nominal width and height in CSS pixels. If both attributes `width` and `height`
+/// are lengths, these are the result. If only one attribute is a length, the other dimension
+/// follows from the viewBox's aspect ratio. If neither is a length, the result is the viewBox's
+/// width and height. Returns (0, 0) if there is not enough information.
 fn svg_sides(root: &SvgRoot) -> (u32, u32) {
     let view_box: Vec<f64> = root.view_box.as_deref().map_or_else(Vec::new, |text| {
         let numbers = text.split(|c: char| c == ',' || c.is_ascii_whitespace());
@@ -89,11 +95,12 @@ fn svg_sides(root: &SvgRoot) -> (u32, u32) {
         (None, None, Some(sides)) => sides,
         _ => return (0, 0),
     };
-    // `as` saturates, so every float becomes a number.
+    // A cast with `as` saturates, so any float is safe here.
     ((width.round() as u32).max(1), (height.round() as u32).max(1))
 }
 
-/// Converts a CSS length to pixels. `None` for percentages, unknown units and lengths up to 0.
+/// Converts a CSS length to pixels. `None` for percentages, unknown units, zero and negative
+/// lengths.
 fn css_pixels(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
     let split = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E' || c == '%');
@@ -119,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn svg_sides_come_from_width_height_and_view_box() {
+    fn svg_dimensions_come_from_width_height_and_view_box() {
         let sides = |attributes: &str| {
             let text = format!("<svg xmlns='http://www.w3.org/2000/svg' {attributes}/>");
             let measured = measure(text.as_bytes()).unwrap();
@@ -137,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_without_sides_is_corrupt_not_zero() {
+    fn a_header_without_dimensions_is_corrupt_not_zero() {
         assert_eq!(measure(b"\x89PNG\r\n\x1a\n").unwrap_err().kind(), "image_corrupt");
         let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         png.extend([0, 0, 0, 0, 0, 0, 0, 9]);

@@ -1,10 +1,13 @@
-//! A picture made of blocks: the baseline JPEG of a map tile, in which single blocks can be painted
-//! over without changing the others. The decoder of JPEG icons reads it (docs/decisions/0144).
+//! The baseline JPEG of a map tile. Single blocks can be painted over without changing the other
+//! blocks. The decoder of JPEG icons reads these files, too (docs/decisions/0144).
 //!
-//! Colours are not subsampled, so a block shows 8x8 pixels of every channel, which at the map's
-//! nearest level are one icon. Each file has its own shortest Huffman codes. Invariants: integers
-//! only, so that the same pixels give the same bytes on every machine; reading and writing keeps
-//! every coefficient. This does not depend on the picture's content.
+//! Colours are not subsampled, so a block contains 8x8 pixels of every channel. At the map's
+//! nearest zoom level this is one icon. Each file uses the Huffman codes that are shortest for its
+//! symbols.
+//!
+//! Invariants: the arithmetic uses only integers, so that equal pixels give equal bytes on every
+//! machine. Reading a file and writing it again keeps every coefficient. This does not depend on
+//! the picture's content.
 
 mod huffman;
 mod scan;
@@ -16,7 +19,7 @@ use self::{
 };
 use crate::decoders::jpeg::{BlockPicture, ZIGZAG, read_blocks, to_rgb, transform};
 
-/// Maximum picture side in pixels.
+/// Maximum width and height in pixels of a picture.
 pub const MAX_SIDE_PIXELS: usize = 4096;
 
 /// The luma quantization table in the standard's annex K. [`QUALITY`] scales it.
@@ -35,8 +38,8 @@ const CHROMA_QUANTIZATION: Block<u16> = [
     99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
     99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
 ];
-/// Percentage by which annex K's quantization tables are scaled, as in libjpeg for quality 60.
-/// Record 0049 has the measurements.
+/// Scale of annex K's quantization tables in percent. 80 equals quality 60 in libjpeg.
+/// docs/decisions/0049 has the measurements.
 const QUALITY: u16 = 80;
 
 /// The quantization tables for luma and for chroma.
@@ -48,15 +51,15 @@ fn quantization_tables() -> QuantizationTables {
         .map(|table| table.map(|value| scaled(value).clamp(1, 255) as u16))
 }
 
-/// The reason why bytes are not a picture that this module wrote.
+/// The reason why a file cannot be read as a map tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is no JPEG of the map: {0}")]
 pub struct MosaicError(&'static str);
 
-/// A picture's coefficients.
+/// A picture, as quantized coefficients of its blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mosaic {
-    /// Blocks per row.
+    /// Number of blocks per row.
     across: usize,
     quantization: QuantizationTables,
     blocks: Vec<Blocks>,
@@ -76,8 +79,8 @@ pub struct Rect {
 }
 
 impl Mosaic {
-    /// Creates a picture from its pixels' RGB values. `None` if a side is not a multiple of 8 or
-    /// exceeds the limit, or if `rgb` has the wrong length.
+    /// Creates a picture from RGB values, row by row. `None` if width or height is not a multiple
+    /// of 8 or exceeds the limit, or if `rgb` has the wrong length.
     #[must_use]
     pub fn from_rgb(width: usize, height: usize, rgb: &[u8]) -> Option<Self> {
         let mut mosaic = Self::blank(width, height, quantization_tables())?;
@@ -117,7 +120,7 @@ impl Mosaic {
         self.blocks.len() / self.across * SIDE
     }
 
-    /// Returns each pixel's RGB values, decoded with this module's integer arithmetic.
+    /// Decodes the picture. Returns red, green and blue for each pixel, row by row.
     #[must_use]
     pub fn rgb(&self) -> Vec<u8> {
         let width = self.width();
@@ -133,9 +136,9 @@ impl Mosaic {
         rgb
     }
 
-    /// Paints a rectangle with `rgb`, row by row. A block that is only partly covered keeps its
-    /// other pixels, except for the loss of quantizing them again; other blocks do not change.
-    /// Pixels outside the picture are ignored.
+    /// Paints a rectangle with `rgb`, row by row. If the rectangle covers only part of a block, the
+    /// block's other pixels are quantized again and may change slightly. Blocks outside the
+    /// rectangle do not change. Pixels outside the picture are ignored.
     pub fn paint(&mut self, rect: Rect, rgb: &[u8]) {
         let colours = rgb.as_chunks::<3>().0;
         let (right, bottom) = (
@@ -161,7 +164,7 @@ impl Mosaic {
         }
     }
 
-    /// Returns the file's bytes.
+    /// Returns the picture as a JPEG file.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
         let (tables, data) = scan::write(&self.blocks);
@@ -170,7 +173,7 @@ impl Mosaic {
             let in_order = ZIGZAG.map(|at| table[at].min(255) as u8);
             segment(&mut file, 0xdb, &[&[number], &in_order[..]].concat());
         }
-        // Sides are at most 4,096.
+        // Width and height are at most 4,096.
         let [height, width] = [self.height(), self.width()].map(|side| (side as u16).to_be_bytes());
         let frame = [8, height[0], height[1], width[0], width[1], 3];
         let components = [1, 0x11, 0, 2, 0x11, 1, 3, 0x11, 1];
@@ -187,10 +190,10 @@ impl Mosaic {
         file
     }
 
-    /// Reads a file that [`Self::write`] of this or another version wrote.
+    /// Reads a file that [`Self::write`] created, in this or another version of the program.
     ///
     /// # Errors
-    /// Returns an error if it is not such a file.
+    /// Returns an error if the file is not such a JPEG.
     pub fn read(file: &[u8]) -> Result<Self, MosaicError> {
         let read = read_blocks(file, MAX_SIDE_PIXELS).map_err(MosaicError)?;
         let BlockPicture { sides: (width, _), quantization, blocks } = read;
@@ -206,7 +209,7 @@ fn quantized(pixels: &Block<[u8; 3]>, tables: &QuantizationTables) -> Blocks {
         std::array::from_fn(|i| {
             let divisor = i64::from(table[i]) * 8;
             let size = (coefficients[i].abs() + divisor / 2) / divisor;
-            // A coefficient is at most 1,024 times 8, but a baseline file stores at most 1,023.
+            // The quotient is at most 1,024, but a baseline file stores coefficients up to 1,023.
             let size = size.min(1023) as i16;
             if coefficients[i] < 0 { -size } else { size }
         })
@@ -221,7 +224,7 @@ fn shown(block: &Blocks, tables: &QuantizationTables) -> Block<[u8; 3]> {
 }
 
 fn segment(file: &mut Vec<u8>, marker: u8, body: &[u8]) {
-    // Bodies have at most 273 bytes.
+    // A body has at most 273 bytes.
     let length = (body.len() as u16 + 2).to_be_bytes();
     file.extend([0xff, marker, length[0], length[1]]);
     file.extend(body);

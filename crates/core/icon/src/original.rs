@@ -1,9 +1,11 @@
-//! Keeps a website's PNG, without its metadata, if it is smaller than ours. Many sites compress
-//! their icons with programs that spend seconds on one file.
+//! Keeps a website's PNG file, without its metadata, if it is smaller than the file that we encode.
+//! Many websites compress their icons with programs that spend seconds on one file.
 //!
-//! Invariants: the kept file is decoded again and shows exactly the pixels that were decoded from
-//! the original; it contains only header, palette, transparency and pixel data; pixels with alpha 0
-//! hide no colours, except the one colour that a tRNS chunk declares transparent.
+//! Invariants:
+//! - The kept file decodes to exactly the pixels of the original, because we decode it again.
+//! - It contains only the header, the palette, the transparency and the pixel data.
+//! - Pixels with alpha 0 do not hide a colour, except for the one colour that a tRNS chunk declares
+//!   as transparent.
 
 use crate::{
     decoders::png_fast::{self, PngParts},
@@ -11,9 +13,9 @@ use crate::{
     png::format::{INDEXED, SIGNATURE, push_chunk},
 };
 
-/// zlib header that declares deflate with a 32 KiB window at the highest effort. It replaces the
-/// original's header, because some files declare a smaller window than they use. Not every decoder
-/// tolerates this.
+/// A zlib header that declares deflate with a window of 32 KiB and the highest effort. It replaces
+/// the original's header, because some files declare a smaller window than they use, and not every
+/// decoder accepts such a file.
 const ZLIB_HEADER: [u8; 2] = [0x78, 0xda];
 
 /// Returns the PNG in `bytes` without its metadata, if it is shorter than `limit_bytes` and shows
@@ -21,13 +23,14 @@ const ZLIB_HEADER: [u8; 2] = [0x78, 0xda];
 pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, limit_bytes: usize) -> Option<Vec<u8>> {
     let parts = PngParts::read(bytes)?;
     let transparency = parts.transparency.unwrap_or_default();
-    // Check this before copying anything, because the PNG written here is usually smaller.
+    // Check this before copying anything, because the file that we encode is usually smaller.
     if parts.data().len() >= limit_bytes {
         return None;
     }
     let mut file = SIGNATURE.to_vec();
     push_chunk(&mut file, *b"IHDR", parts.header);
-    // With any other colour type, a palette is only a suggestion for displays with few colours.
+    // With any other colour type, the palette is only a hint for displays with few colours, so omit
+    // it.
     let is_indexed = parts.colour_type == INDEXED;
     let mut palette = if is_indexed { parts.palette.to_vec() } else { Vec::new() };
     for (entry, alpha) in palette.as_chunks_mut::<3>().0.iter_mut().zip(transparency) {
@@ -112,7 +115,7 @@ mod tests {
         let header = SIGNATURE.len() + 8;
         assert_eq!(file[header + 9], 6, "colours with alpha");
         assert!(kept(&file, &clean, usize::MAX).is_some());
-        // The rows are equal, but unfiltered and with the colours under alpha 0.
+        // These are the same rows, but unfiltered, and pixels with alpha 0 keep their colours.
         let rows: Vec<u8> =
             hiding.rgba().chunks(128).flat_map(|row| [&[0], row].concat()).collect();
         let mut data = vec![0; 10_000];
@@ -148,12 +151,13 @@ mod tests {
         let whole = hard(&pixels);
         let mut file = whole.clone();
         let data = file.windows(4).position(|name| name == b"IDAT").unwrap();
-        // A window with 256 bytes. zlib requires the two bytes to be a multiple of 31.
+        // Declare a window of 256 bytes. zlib requires the two header bytes, read as one number, to
+        // be a multiple of 31.
         file[data + 4..data + 6].copy_from_slice(&[0x08, 0x1d]);
         let end = file.len() - CHUNK_BYTES - 4;
         let sum = libdeflater::crc32(&file[data..end]);
         file[end..end + 4].copy_from_slice(&sum.to_be_bytes());
-        assert_eq!(decode(&file).unwrap().1, pixels, "it is read all the same");
+        assert_eq!(decode(&file).unwrap().1, pixels, "the decoder accepts the file");
         assert_eq!(kept(&file, &pixels, usize::MAX), Some(whole));
     }
 }

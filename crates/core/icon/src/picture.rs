@@ -1,14 +1,15 @@
 //! A square picture without transparency, used to assemble the map: red, green and blue for each
 //! pixel, top row first.
 //!
-//! Invariant: halving averages light in integers, so that it is the same on every machine.
+//! Invariant: halving averages linear light in integers, so that the result is the same on every
+//! machine.
 
 use crate::{
     mosaic::Rect,
     scale::{LINEAR, to_srgb},
 };
 
-/// A square with opaque pixels.
+/// A square picture with opaque pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     side: usize,
@@ -22,7 +23,7 @@ impl Picture {
         Self { side, rgb: colour.repeat(side * side) }
     }
 
-    /// Creates a picture from these pixels. `None` if their number is wrong.
+    /// Creates a picture from RGB values, row by row. `None` unless `rgb` has 3 bytes per pixel.
     #[must_use]
     pub fn new(side: usize, rgb: Vec<u8>) -> Option<Self> {
         (rgb.len() == side * side * 3).then_some(Self { side, rgb })
@@ -40,8 +41,8 @@ impl Picture {
         &self.rgb
     }
 
-    /// Copies pixels, `side` per row, with their upper left corner at this position. Pixels outside
-    /// the picture are ignored.
+    /// Copies a square of `side` x `side` pixels to the position `left`, `top`. Pixels outside this
+    /// picture are ignored.
     pub fn paste(&mut self, left: usize, top: usize, side: usize, rgb: &[u8]) {
         let width = side.min(self.side.saturating_sub(left)) * 3;
         for (y, line) in (top..self.side).zip(rgb.chunks_exact(side.max(1) * 3)) {
@@ -50,8 +51,8 @@ impl Picture {
         }
     }
 
-    /// Returns the picture at half its width and height: each pixel is the mean light in four.
-    /// `None` if the side is odd.
+    /// Returns the picture at half its width and height. Each new pixel has the mean linear light
+    /// of four pixels. `None` if `side` is odd.
     #[must_use]
     pub fn halved(&self) -> Option<Self> {
         let side = self.side / 2;
@@ -59,7 +60,8 @@ impl Picture {
         self.side.is_multiple_of(2).then(|| Self { side, rgb: self.halved_part(all) })
     }
 
-    /// Returns the pixels in a rectangle of the halved picture, which must contain it.
+    /// Returns the pixels in a rectangle of the halved picture. The rectangle must lie inside the
+    /// halved picture.
     #[must_use]
     pub fn halved_part(&self, part: Rect) -> Vec<u8> {
         let mut rgb = Vec::with_capacity(part.width * part.height * 3);
@@ -79,7 +81,7 @@ impl Picture {
 fn mean(pixels: [Option<[u8; 3]>; 4], channel: usize) -> u8 {
     let light = |pixel: [u8; 3]| u32::from(LINEAR[usize::from(pixel[channel])]);
     let sum: u32 = pixels.into_iter().flatten().map(light).sum();
-    // The mean over four 16-bit numbers has 16 bits.
+    // The mean of four 16-bit numbers fits into 16 bits.
     to_srgb(((sum + 2) / 4) as u16)
 }
 
@@ -93,7 +95,7 @@ mod tests {
             let plain = Picture::plain(4, [byte, 0, 255]);
             assert_eq!(plain.halved(), Some(Picture::plain(2, [byte, 0, 255])));
         }
-        // Half black, half white: half the light is not the middle byte value.
+        // Half of white's linear light is 188 in sRGB, not 128.
         let mut half = Picture::plain(2, [0; 3]);
         half.paste(0, 0, 2, &[255; 6]);
         assert_eq!(half.halved().unwrap().rgb(), [188; 3]);

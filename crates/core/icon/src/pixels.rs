@@ -14,7 +14,7 @@ pub struct Pixels {
     rgba: Vec<u8>,
 }
 
-/// Divides a pixel's colours by its alpha, as if they had been multiplied by it.
+/// Converts a pixel from premultiplied to straight alpha.
 pub(crate) fn divide_by_alpha(pixel: &mut [u8; 4]) {
     let alpha = u32::from(pixel[3]);
     if alpha == 255 {
@@ -28,8 +28,8 @@ pub(crate) fn divide_by_alpha(pixel: &mut [u8; 4]) {
 }
 
 impl Pixels {
-    /// Creates a picture from `rgba`, which has 4 bytes per pixel. Returns `None` if a side is 0 or
-    /// above the limit, or if the length does not match the sides.
+    /// Creates a picture from `rgba`, which must have 4 bytes per pixel. `None` if width or height
+    /// is 0 or above the limit, or if `rgba` has the wrong length.
     #[must_use]
     pub fn new(width: u32, height: u32, rgba: Vec<u8>) -> Option<Self> {
         let sides = 1..=MAX_SIDE_PIXELS;
@@ -41,8 +41,8 @@ impl Pixels {
         })
     }
 
-    /// Returns the picture on a transparent canvas with the given sides, at a column and row.
-    /// Returns `None` if it does not fit, or if the canvas is too large.
+    /// Returns a transparent canvas of the given width and height, with this picture at column and
+    /// row `at`. `None` if the picture does not fit, or if the canvas is too large.
     pub(crate) fn on_canvas(self, at: (u32, u32), (width, height): (u32, u32)) -> Option<Self> {
         if (at, self.width, self.height) == ((0, 0), width, height) {
             return Some(self);
@@ -73,7 +73,7 @@ impl Pixels {
         self.height
     }
 
-    /// Returns all bytes, row by row.
+    /// Returns the RGBA bytes, row by row.
     #[must_use]
     pub fn rgba(&self) -> &[u8] {
         &self.rgba
@@ -98,8 +98,8 @@ impl Pixels {
         pixels.all(|pixel| Some(pixel) == first)
     }
 
-    /// Sets red, green and blue to 0 in every pixel with alpha 0. The picture looks the same, but
-    /// compresses better.
+    /// Sets red, green and blue to 0 in every pixel with alpha 0. This does not change how the
+    /// picture looks, but it compresses better.
     #[must_use]
     pub fn with_clean_transparency(mut self) -> Self {
         for pixel in self.rgba.as_chunks_mut::<4>().0 {

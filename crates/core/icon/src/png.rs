@@ -1,8 +1,9 @@
 //! Writes PNG files: the smallest file for given pixels, without metadata.
 //!
-//! `encode` is the entry point. `quantize` merges colours if the `difference` is invisible,
-//! `reduce` chooses how to store the pixels by counting their colours (`census`), `packed` and
-//! `filter` create the rows. `format` contains what the reader in `decoders` also needs.
+//! `encode` contains the public functions. `quantize` merges colours, and `difference` decides
+//! whether this is visible. `reduce` chooses how to store the pixels, based on the colours that
+//! `census` counts. `packed` and `filter` create the rows. `format` contains the parts of the file
+//! format that `decoders` also needs.
 
 mod census;
 mod colours;

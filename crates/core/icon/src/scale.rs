@@ -1,40 +1,43 @@
 //! Scales pictures down in linear light with premultiplied alpha, in integer arithmetic.
 //!
-//! Invariants: pictures are never enlarged; the aspect ratio is kept, and each side keeps at least
-//! 1 pixel; a picture that already fits is returned unchanged; the result is the same on every
-//! machine, because we use no floats, no explicit SIMD and no library: the weights are exact
-//! rationals that are rounded once, and the sRGB curve is a table. The filter is Catmull-Rom (Keys
-//! 1981, a = -1/2), stretched by the ratio; pictures at least four times as large as the target are
-//! first averaged in cells that consist of whole pixels. Sums are added without overflow checks,
-//! because their bounds exclude overflows and the compiler does not vectorise checked sums.
+//! Invariants:
+//! - Pictures are never enlarged, and a picture that already fits is returned unchanged.
+//! - The aspect ratio does not change, except that width and height are at least 1 pixel.
+//! - The result is the same on every machine, because we use no floats, no explicit SIMD and no
+//!   library. The weights are exact rationals that are rounded once, and the sRGB curve is a table.
+//!
+//! The filter is Catmull-Rom (Keys 1981, a = -1/2), stretched by the scaling ratio. If a picture is
+//! at least four times as large as its target, we first average cells of whole pixels and then
+//! filter the cells. Sums use wrapping addition: their bounds exclude an overflow, and the compiler
+//! does not vectorise checked additions.
 
 mod srgb;
 
 pub(crate) use self::srgb::{LINEAR, to_srgb};
 use crate::pixels::Pixels;
 
-/// Sum over the weights for one target pixel.
+/// Sum of a target pixel's weights.
 const WEIGHT_ONE: i32 = 1 << 14;
-/// A sample with full light and alpha before weighting: 15 bits.
+/// Value of a sample with full light and alpha before filtering: 15 bits.
 const SAMPLE_ONE: i32 = i16::MAX as i32;
-/// A sample with full light and alpha after the vertical pass: 14 bits, so that the filter's
-/// overshoot also fits into an `i16`.
+/// Value of a sample with full light and alpha after the vertical pass: 14 bits, so that the
+/// filter's overshoot also fits into an `i16`.
 const ROW_ONE: i32 = 1 << 14;
 const ROW_SHIFT: u32 = 15;
-/// A sum with full light and alpha after both passes.
+/// Value of a sum with full light and alpha after both passes.
 const SUM_ONE: i64 = ROW_ONE as i64 * WEIGHT_ONE as i64;
 /// Averaging leaves at least this many cells per target pixel, so that the filter has enough data.
 const MIN_RATIO: u32 = 2;
 
-/// Channels that are weighted in one unrolled block.
+/// Number of channels in one unrolled block.
 const BLOCK: usize = 32;
 
-/// One pixel: red, green and blue in linear light times alpha, and alpha.
+/// A pixel: linear red, green and blue, each multiplied by alpha, and then alpha itself.
 type Samples = [i16; 4];
 
-/// Returns the sides in pixels after scaling a `width` x `height` picture to fit a square with
-/// sides of `target` pixels. The aspect ratio is kept; sides are rounded to nearest and are at
-/// least 1. A picture that fits keeps its sides unless `enlarge` is true.
+/// Returns the width and height in pixels after scaling a picture to fit a square of `target`
+/// pixels. Both are rounded to nearest and at least 1. A picture that already fits keeps its width
+/// and height unless `enlarge` is true.
 #[must_use]
 pub fn fit(width: u32, height: u32, target: u32, enlarge: bool) -> (u32, u32) {
     let longest = width.max(height).max(1);
@@ -49,7 +52,7 @@ pub fn fit(width: u32, height: u32, target: u32, enlarge: bool) -> (u32, u32) {
     (scaled(width), scaled(height))
 }
 
-/// Scales `pixels` down to fit a square with sides of `target` pixels.
+/// Scales `pixels` down to fit a square of `target` x `target` pixels.
 #[must_use]
 pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
     let (width, height) = fit(pixels.width(), pixels.height(), target, false);
@@ -61,11 +64,11 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
     let cells = averaged(&pixels, across.cell, down.cell);
     let cells_across = across.cells();
     let mut rgba = Vec::with_capacity(width as usize * height as usize * 4);
-    // The vertical pass is first, because the compiler vectorises it along the row.
+    // Filter vertically first, because the compiler can vectorise this pass along the row.
     let mut sums = vec![0i32; cells_across * 4];
     let mut row = vec![0i16; cells_across * 4];
     let columns = across.taps();
-    // A square picture, the most common case, has equal weights in both directions.
+    // A square picture, which is the most common case, has equal weights in both directions.
     let own_rows = (across != down).then(|| down.taps());
     for taps in own_rows.as_ref().unwrap_or(&columns) {
         sums.fill(0);
@@ -74,7 +77,7 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
             add_weighted(&mut sums, cells, weight);
         }
         for (sample, sum) in row.iter_mut().zip(&sums) {
-            // The weights' magnitudes add up to at most 1.3, so a sample is at most 21,300.
+            // The weights' absolute values add up to at most 1.3, so a sample is at most 21,300.
             *sample = (sum.wrapping_add(1 << (ROW_SHIFT - 1)) >> ROW_SHIFT) as i16;
         }
         let row = row.as_chunks::<4>().0;
@@ -88,14 +91,14 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
             rgba.extend(straight(sum.map(i64::from)));
         }
     }
-    // The sides are between 1 and the maximum, so `new` accepts them.
+    // Width and height are between 1 and the maximum, so `new` accepts them.
     Pixels::new(width, height, rgba).unwrap_or(pixels)
 }
 
 /// Adds `weight` times each channel to its sum. The slices' length is a multiple of 4.
 fn add_weighted(sums: &mut [i32], channels: &[i16], weight: i16) {
-    // We do not inline this into the loop below. Only in a separate function does the compiler know
-    // that the weight has 16 bits, and multiplies 16-bit instead of 32-bit lanes.
+    // This must not be inlined into the loops below. Only in a separate function does the compiler
+    // know that the weight has 16 bits, so that it multiplies 16-bit instead of 32-bit lanes.
     #[inline(never)]
     fn block<const N: usize>(sums: &mut [i32; N], channels: &[i16; N], weight: i16) {
         for (sum, &channel) in sums.iter_mut().zip(channels) {
@@ -112,14 +115,14 @@ fn add_weighted(sums: &mut [i32], channels: &[i16], weight: i16) {
     }
 }
 
-/// Full light under full alpha, as [`premultiplied`] multiplies them.
+/// Full light at full alpha, before [`premultiplied`] scales it to [`SAMPLE_ONE`].
 const FULL_LIGHT: u64 = 65535 * 255;
 
 /// Converts a pixel to linear light with premultiplied alpha.
 #[inline(always)]
 fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> [u64; 4] {
     let factor = u64::from(alpha).wrapping_mul(SAMPLE_ONE as u64);
-    // A product is below 2^40, and the result at most SAMPLE_ONE.
+    // The product is below 2^40, and the result is at most SAMPLE_ONE.
     let channel = |light: u16| {
         u64::from(light).wrapping_mul(factor).wrapping_add(FULL_LIGHT / 2) / FULL_LIGHT
     };
@@ -127,7 +130,7 @@ fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> [u64; 4] {
     [light(red), light(green), light(blue), channel(u16::MAX)]
 }
 
-/// The linear light for each sRGB byte under full alpha, as [`premultiplied`] computes it.
+/// The linear light of each sRGB byte at full alpha. Equals the results of [`premultiplied`].
 static OPAQUE: [u64; 256] = {
     let (mut table, mut byte) = ([0; 256], 0);
     while byte < 256 {
@@ -138,8 +141,8 @@ static OPAQUE: [u64; 256] = {
     table
 };
 
-/// Converts like [`premultiplied`], with two channels per 64-bit word: red and green, blue and
-/// alpha. Two additions then sum four channels, which is faster than filling a vector register.
+/// Like [`premultiplied`], but returns two channels per 64-bit word: red and green, then blue and
+/// alpha. Two additions can then sum four channels, which is faster than filling a vector register.
 #[inline(always)]
 fn paired(pixel: [u8; 4]) -> [u64; 2] {
     match pixel[3] {
@@ -152,7 +155,7 @@ fn paired(pixel: [u8; 4]) -> [u64; 2] {
     }
 }
 
-/// Converts like [`paired`], for a pixel with full alpha.
+/// Like [`paired`], for a pixel with full alpha.
 #[inline(always)]
 fn opaque(pixel: [u8; 4]) -> [u64; 2] {
     let [red, green, blue, _] = pixel.map(|byte| OPAQUE[usize::from(byte)]);
@@ -163,15 +166,14 @@ fn channels([first, second]: [u64; 2]) -> [u32; 4] {
     [first as u32, (first >> 32) as u32, second as u32, (second >> 32) as u32]
 }
 
-/// Averages cells with `across` by `down` pixels. Cells at the right and bottom edge may be
-/// smaller.
+/// Averages cells of `across` x `down` pixels. Cells at the right and bottom edges may be smaller.
 fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
     if (across, down) == (1, 1) {
         // A channel has 15 bits.
         let samples = |pixel| channels(paired(pixel)).map(|sample| sample as i16);
         return pixels.iter().map(samples).collect();
     }
-    // Many pictures are opaque, and converting a pixel is faster without checking its alpha.
+    // Many pictures are opaque, and it is faster to convert a pixel without checking its alpha.
     let alphas = pixels.iter().fold(u8::MAX, |all, [.., alpha]| all & alpha);
     if alphas == u8::MAX {
         means(pixels, across as usize, down as usize, opaque)
@@ -196,8 +198,9 @@ fn means(
             for (sum, cell) in sums.iter_mut().zip(row.chunks(across * 4)) {
                 let [mut first, mut second] = *sum;
                 for &pixel in cell.as_chunks::<4>().0 {
-                    // A cell has at most 32 x 47 pixels with 15 bits (if 2048 x 95 become 32 x 1).
-                    // So a sum is below 2^26 and never overflows into its word's other channel.
+                    // A cell has at most 32 x 47 pixels (if 2048 x 95 pixels become 32 x 1), and a
+                    // channel has 15 bits. The sum is below 2^26, so it never overflows into the
+                    // other channel of its word.
                     let pair = convert(pixel);
                     first = first.wrapping_add(pair[0]);
                     second = second.wrapping_add(pair[1]);
@@ -215,8 +218,8 @@ fn means(
     cells
 }
 
-/// Divides sums below 2^26 by a count below 2^11, by multiplying with the reciprocal. The result is
-/// exact (Granlund and Montgomery 1994, theorem 4.2).
+/// Divides sums below 2^26 by a count below 2^11. It multiplies by the reciprocal, which gives an
+/// exact result (Granlund and Montgomery 1994, theorem 4.2).
 struct Mean {
     half: u64,
     reciprocal: u64,
@@ -225,14 +228,14 @@ struct Mean {
 impl Mean {
     const SHIFT: u32 = 26 + 11;
 
-    /// Prepares a division by `count`. A count of 0 occurs only for cells that do not exist; it is
-    /// replaced by 1.
+    /// Prepares a division by `count`. A count of 0 occurs only if there are no such cells, and is
+    /// treated as 1.
     fn of(count: usize) -> Self {
         let count = count.max(1) as u64;
         Self { half: count / 2, reciprocal: (1_u64 << Self::SHIFT).div_ceil(count) }
     }
 
-    /// Divides `sum`, the total over 15-bit samples, by the count, rounded to nearest.
+    /// Divides a sum of 15-bit samples by the count, rounded to nearest.
     fn round(&self, sum: u32) -> i16 {
         let sum = u64::from(sum).wrapping_add(self.half);
         (sum.wrapping_mul(self.reciprocal) >> Self::SHIFT) as i16
@@ -261,8 +264,8 @@ fn straight(sums: [i64; 4]) -> [u8; 4] {
     [channel(red), channel(green), channel(blue), alpha_byte]
 }
 
-/// Scaling along one direction: averages `from` source pixels in cells with `cell` pixels each,
-/// then weights these cells to `to` target pixels.
+/// Scaling in one direction: first averages `from` source pixels in cells of `cell` pixels, then
+/// filters these cells to `to` target pixels.
 #[derive(PartialEq, Eq)]
 struct Axis {
     from: u32,
@@ -270,7 +273,8 @@ struct Axis {
     cell: u32,
 }
 
-/// The weights for the cells that make up one target pixel; `first` is the first cell's index.
+/// The weights of the cells that contribute to one target pixel. `first` is the index of the first
+/// cell.
 struct Taps {
     first: usize,
     weights: Vec<i16>,
@@ -324,11 +328,12 @@ fn catmull_rom(distance: i64, one: i64) -> i64 {
     }
 }
 
-/// Rounds weights so that they add up to exactly `WEIGHT_ONE`; the largest gets the remainder.
+/// Scales and rounds weights so that they add up to exactly `WEIGHT_ONE`. The largest weight gets
+/// the remainder.
 fn normalised(exact: &[i64]) -> Vec<i16> {
     let total: i64 = exact.iter().sum::<i64>().max(1);
     let one = i64::from(WEIGHT_ONE);
-    // A weight is only slightly greater than `one`, so it is below i16::MAX.
+    // A weight exceeds `one` only slightly, so it fits into an `i16`.
     let round = |weight: &i64| (weight * one + total / 2).div_euclid(total) as i16;
     let mut weights: Vec<i16> = exact.iter().map(round).collect();
     let remainder = one - weights.iter().map(|&weight| i64::from(weight)).sum::<i64>();

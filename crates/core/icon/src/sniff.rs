@@ -1,11 +1,11 @@
 //! Detects an image's format from its content alone, because declared types and file names are
 //! often wrong.
 //!
-//! This module defines the magic numbers (WHATWG MIME Sniffing 6) and the test for HTML. An SVG is
-//! an XML document whose root element is `svg` in the SVG namespace. Other documents that contain
-//! `<svg` are not SVGs: an HTML error page with an inline logo is not an icon. SVG compressed with
-//! gzip (SVGZ) is rejected, because compression belongs to the transport. This does not depend on
-//! how a format is decoded.
+//! This module defines the formats' magic numbers (WHATWG MIME Sniffing 6) and the test for HTML.
+//! An SVG is an XML document whose root element is `svg` in the SVG namespace. Other documents that
+//! contain `<svg` are not icons, such as an HTML error page with an inline logo. SVG compressed
+//! with gzip (SVGZ) is rejected, because compression belongs to HTTP, not to the file. This module
+//! does not depend on how a format is decoded.
 
 pub mod svg_root;
 
@@ -21,7 +21,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
         [0, 0, 1, 0, ..] => Some(Format::Ico),
         [0, 0, 2, 0, ..] => Some(Format::Cur),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Format::Webp),
-        // Ordinary text may also start with "BM", so check that a known header size follows.
+        // Plain text may also start with "BM", so check that a known header size follows.
         [b'B', b'M', ..] if matches!(bytes.get(14..18), Some([12..=128, 0, 0, 0])) => {
             Some(Format::Bmp)
         }
@@ -34,7 +34,8 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
 /// Returns the image format of `bytes`, or the reason why they are not an image.
 ///
 /// # Errors
-/// Returns `Empty` for no bytes, `Html` for an HTML page, otherwise `NotAnImage`.
+/// Returns `Empty` if there are no bytes, `Html` if they are an HTML page, and otherwise
+/// `NotAnImage`.
 pub fn identify(bytes: &[u8]) -> Result<Format, IconError> {
     match sniff(bytes) {
         Some(format) => Ok(format),
@@ -44,19 +45,20 @@ pub fn identify(bytes: &[u8]) -> Result<Format, IconError> {
     }
 }
 
-/// Returns true for an ISO base media file whose `ftyp` box lists an AVIF brand, major or
-/// compatible.
+/// Returns true for an ISO base media file whose `ftyp` box lists an AVIF brand as its major brand
+/// or as a compatible brand.
 fn is_avif(bytes: &[u8]) -> bool {
     let Some((size, rest)) = bytes.split_first_chunk::<4>() else { return false };
     let Some(brands) = rest.strip_prefix(b"ftyp") else { return false };
     let box_length = (u32::from_be_bytes(*size) as usize).clamp(8, 256) - 8;
     let brands = &brands[..box_length.min(brands.len())];
-    // The second group of four bytes is the minor version. This number equals no brand.
+    // The second group of four bytes is the minor version, which is a small number and never equals
+    // a brand.
     brands.as_chunks::<4>().0.iter().any(|brand| matches!(brand, b"avif" | b"avis"))
 }
 
-/// Returns true if a browser that sniffs would take `bytes` for HTML (WHATWG MIME Sniffing 7.1), or
-/// if they are an XHTML document.
+/// Returns true if a browser would detect `bytes` as HTML (WHATWG MIME Sniffing 7.1), or if they
+/// are an XHTML document.
 #[must_use]
 pub fn looks_like_html(bytes: &[u8]) -> bool {
     const TAGS: [&[u8]; 20] = [

@@ -1,9 +1,10 @@
-//! The digest by which workers detect whether they would write the same icons.
+//! The digest that shows whether two workers create identical icons.
 //!
-//! A scan records [`encoder_digest`] when it starts; a worker with another digest takes no bundle
-//! jobs. The vectors are a few files, and pictures that integer code in this module creates. They
-//! pass through every step that a real icon does: sniff, decode, scale, PNG. Invariant: a new
-//! vector needs a reason, because it changes the digest. Vectors are never taken from a website.
+//! A scan records [`encoder_digest`] when it starts, and a worker with another digest does not take
+//! its bundle jobs. The test vectors are a few files and some pictures that this module computes
+//! with integers. They pass through every step of a real icon: sniffing, decoding, scaling and
+//! encoding. Add a vector only for a good reason, because this changes the digest. Never take a
+//! vector from a website.
 
 use libdeflater::{CompressionLvl, Compressor};
 use sha2::{Digest, Sha256};
@@ -15,9 +16,9 @@ use crate::{
     png::{Colours, encode, encode_by},
 };
 
-/// Formats that this crate cannot write: a gradient as baseline JPEG (4:2:0), as lossy WebP, and as
-/// AVIF (4:2:0, 10 bits, limited range, with opacity), and an AVIF that is too large for all
-/// filters.
+/// Files in formats that this crate cannot write. Three contain a gradient: a baseline JPEG
+/// (4:2:0), a lossy WebP, and an AVIF (4:2:0, 10 bits, limited range, with alpha). The fourth is an
+/// AVIF that is so large that some in-loop filters are skipped.
 const FILES: [&[u8]; 4] = [
     include_bytes!("../vectors/gradient.jpg"),
     include_bytes!("../vectors/gradient.webp"),
@@ -25,8 +26,8 @@ const FILES: [&[u8]; 4] = [
     include_bytes!("../vectors/avif_large/filtered.avif"),
 ];
 
-/// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes, opacity, a colour
-/// in another space than sRGB, and a variable that has another value on a dark page.
+/// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes, opacity, a Display
+/// P3 colour, and a CSS variable that a dark colour scheme changes.
 const SVG: &str = concat!(
     r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 77 61"><defs>"##,
     r##"<linearGradient id="l" x2=".7" y2="1"><stop stop-color="#e31"/>"##,
@@ -46,7 +47,7 @@ const SVG: &str = concat!(
     r##"stroke-dasharray="7 3 2" stroke-linecap="round" opacity=".8"/></svg>"##,
 );
 
-/// Returns a SHA-256 digest over all vectors' tab icons, with every choice of colours.
+/// Returns a SHA-256 digest of all vectors' tab icons, with each setting in [`Colours::ALL`].
 #[must_use]
 pub fn encoder_digest() -> [u8; 32] {
     let mut digest = Sha256::new();
@@ -54,7 +55,8 @@ pub fn encoder_digest() -> [u8; 32] {
         for colours in Colours::ALL {
             match to_tab_icon_with(&vector, colours) {
                 Ok(icon) => digest.update(&icon.png),
-                // A machine that cannot decode a vector must have another digest than one that can.
+                // If a machine cannot decode a vector, its digest must differ from the other
+                // machines' digests.
                 Err(error) => digest.update(error.to_string()),
             }
         }
@@ -68,7 +70,7 @@ pub fn encoder_digest_hex() -> String {
     hex::encode(encoder_digest())
 }
 
-/// Creates the files whose icons the digest covers.
+/// Creates the files that the digest covers.
 pub(crate) fn vectors() -> Vec<Vec<u8>> {
     let mut files: Vec<Vec<u8>> = FILES.iter().map(|&bytes| bytes.to_vec()).collect();
     files.push(SVG.as_bytes().to_vec());
@@ -81,7 +83,8 @@ pub(crate) fn vectors() -> Vec<Vec<u8>> {
             let picture = picture(width, height, style, seed as u32 + 1);
             files.push(encode(&picture));
             if width.max(height) <= TAB_ICON_PIXELS {
-                // The converter keeps this file, because it is smaller than its own.
+                // The conversion keeps this file, because it is smaller than the PNG that we
+                // encode.
                 let mut hardest = Compressor::new(CompressionLvl::best());
                 files.push(encode_by(&mut hardest, &picture, Colours::Lossless));
             }
@@ -91,8 +94,8 @@ pub(crate) fn vectors() -> Vec<Vec<u8>> {
     files
 }
 
-/// Creates a picture in one of four styles: noise with alpha, a smooth blend, flat shapes, a grey
-/// disc.
+/// Creates a picture in one of four styles: noise with alpha, a smooth blend, flat shapes, or a
+/// grey disc.
 fn picture(width: u32, height: u32, style: u32, seed: u32) -> Pixels {
     let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
     let mut noise = || {
@@ -122,7 +125,8 @@ fn picture(width: u32, height: u32, style: u32, seed: u32) -> Pixels {
             rgba.extend(pixel);
         }
     }
-    // The loops push width * height pixels, and all sides listed above are within the limits.
+    // The loops push `width * height` pixels, and the dimensions listed above are within the
+    // limits.
     Pixels::new(width, height, rgba).expect("sides are within limits, and every pixel is set")
 }
 

@@ -1,16 +1,16 @@
-//! The 8x8 pixels that the map shows for an icon: scaled in linear light like tab icons, on a
+//! The map's 8x8 thumbnail of an icon, scaled in linear light like tab icons and drawn on a
 //! background.
 //!
-//! Invariant: integers only, so that the pixels are the same on every machine.
+//! Invariant: the arithmetic uses only integers, so that the pixels are the same on every machine.
 
 use crate::{decode::decode, scale::scale_down};
 
 /// A thumbnail's width and height in pixels.
 pub const THUMBNAIL_PIXELS: usize = 8;
-/// A thumbnail's size in bytes: red, green and blue for each pixel, row by row.
+/// Size of a thumbnail in bytes.
 pub const THUMBNAIL_BYTES: usize = THUMBNAIL_PIXELS * THUMBNAIL_PIXELS * 3;
 
-/// Red, green and blue for each pixel, row by row.
+/// A thumbnail: red, green and blue for each pixel, row by row.
 pub type Thumbnail = [u8; THUMBNAIL_BYTES];
 
 /// Returns a thumbnail that shows only the background, for a tab without an icon.
@@ -21,8 +21,8 @@ pub fn empty_thumbnail(background: [u8; 3]) -> Thumbnail {
     pixels
 }
 
-/// Returns the thumbnail for an icon in any known format, centred on the background if it is not
-/// square. If the icon does not decode, this is the background alone.
+/// Returns the thumbnail of an icon in any known format. An icon smaller than the thumbnail is
+/// centred on the background. If the icon does not decode, the thumbnail shows only the background.
 ///
 /// ```
 /// use everytab_icon::thumbnail::{empty_thumbnail, thumbnail};
@@ -38,7 +38,7 @@ pub fn thumbnail(icon: &[u8], background: [u8; 3]) -> Thumbnail {
     let mut shown = empty_thumbnail(background);
     let Ok((_, pixels)) = decode(icon) else { return shown };
     let small = scale_down(pixels, THUMBNAIL_PIXELS as u32);
-    // Both sides are at most the thumbnail's.
+    // Width and height are at most those of the thumbnail.
     let (width, height) = (small.width() as usize, small.height() as usize);
     let (left, top) = ((THUMBNAIL_PIXELS - width) / 2, (THUMBNAIL_PIXELS - height) / 2);
     for (i, [red, green, blue, alpha]) in small.iter().enumerate() {

@@ -1,34 +1,37 @@
-//! Counts the work for decoding one file, in bytes and plain PNG pixels instead of seconds.
+//! Counts the work that decoding a file takes, in bytes and PNG pixels instead of seconds.
 //!
-//! Invariants: work is spent before it is done, so that a decoder that fails late has also paid; no
-//! file spends more than [`MAX_FILE_PIXELS`]. Unlike a time, a count is the same on every machine:
-//! tests and the fuzzer use it to find the most expensive file. This does not depend on formats.
+//! Invariants: work is counted before it is done, so that it also counts if a decoder fails late.
+//! No file may use more than [`MAX_FILE_PIXELS`]. Unlike a time, a count is the same on every
+//! machine, so tests and the fuzzer can use it to find the most expensive file. This does not
+//! depend on the formats.
 
 use crate::limits::MAX_SIDE_PIXELS;
 
-/// Pixels in the largest picture that is decoded.
+/// Number of pixels in the largest picture that we decode.
 pub const MAX_PICTURE_PIXELS: u64 = MAX_SIDE_PIXELS as u64 * MAX_SIDE_PIXELS as u64;
 
-/// Maximum work that decoders spend on one file, in plain PNG pixels, over all entries in an ICO
-/// and all attempts: no file costs more than three times the largest plain PNG.
+/// Maximum work for one file, measured in PNG pixels and summed over all entries of an ICO and all
+/// attempts. No file may cost more than three times as much as the largest PNG.
 pub const MAX_FILE_PIXELS: u64 = 3 * MAX_PICTURE_PIXELS;
 
-/// The work for decoding a file, or the work that this would have taken if a decoder failed early.
+/// The work that was counted for one file. If a decoder failed early, this includes the work that
+/// it did not do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Cost of all pictures that a decoder has started, in plain PNG pixels, once for each attempt.
-    /// In most formats a pixel costs one; in AVIF it costs several, and bytes cost, too.
+    /// Cost of all pictures that decoders started to decode, in PNG pixels. Every attempt counts.
+    /// In most formats a pixel costs one PNG pixel. In AVIF a pixel costs several, and each byte
+    /// has a cost, too.
     pub pixels: u64,
-    /// Total bytes that were passed to all attempts.
+    /// Total bytes that all attempts received.
     pub bytes: u64,
 }
 
-/// Error returned by [`Work::spend`]: the file has used up its work.
+/// Error returned by [`Work::spend`] if a file needs more work than it may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BudgetSpent;
 
 impl From<BudgetSpent> for String {
-    /// Converts the error, because decoders return their reasons as text.
+    /// Returns the error message, because decoders return their errors as strings.
     fn from(_: BudgetSpent) -> Self {
         "more work to decode than one file may cost".to_owned()
     }
@@ -47,10 +50,10 @@ impl Work {
         self.spend_pixels(u64::from(width) * u64::from(height), bytes)
     }
 
-    /// Counts `pixels` for one attempt, as [`Work::spend`] does.
+    /// Like [`Work::spend`], for a cost in PNG pixels.
     ///
     /// # Errors
-    /// Returns an error as [`Work::spend`] does.
+    /// Returns [`BudgetSpent`], and counts nothing, if this exceeds [`MAX_FILE_PIXELS`].
     pub(crate) fn spend_pixels(&mut self, pixels: u64, bytes: usize) -> Result<(), BudgetSpent> {
         let pixels = self.pixels.saturating_add(pixels);
         if pixels > MAX_FILE_PIXELS {

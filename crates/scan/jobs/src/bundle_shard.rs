@@ -228,7 +228,7 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
             let best = converter.best_icon(&host).cloned();
             let thumbnail = best.as_ref().map(|best| best.thumbnail);
             thumbnails.push(thumbnail.unwrap_or_else(|| empty_thumbnail(BACKGROUND)));
-            if let Some(Converted { icon, source, .. }) = &best {
+            if let Some(ShardIcon { icon, source, .. }) = &best {
                 let hostname = hostname_prefix(&host.hostname);
                 icons.push(IconLine { icon: *source, hostname });
                 stats.count_member(CountFamily::Selected, icon.source.format.name(), 1);
@@ -240,7 +240,7 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
             };
             stats.outcome(outcome.as_str(), 1);
             let url = home_url(&host.hostname, host.https);
-            let icon = best.map(|Converted { icon, .. }| {
+            let icon = best.map(|ShardIcon { icon, .. }| {
                 let TabIcon { png, width, height, .. } = icon;
                 BundleIcon { png, width, height }
             });
@@ -258,12 +258,12 @@ struct Converter<'a> {
     sandbox: &'a Arc<Sandbox>,
     heartbeat: &'a Heartbeat,
     /// Results by record offset, so that hosts with the same record share the work.
-    converted: HashMap<i64, Option<Converted>>,
+    converted: HashMap<i64, Option<ShardIcon>>,
 }
 
 /// An icon converted for a tab.
 #[derive(Debug, Clone)]
-struct Converted {
+struct ShardIcon {
     icon: TabIcon,
     /// The digest of the source icon.
     source: DigestPrefix,
@@ -276,12 +276,12 @@ impl Converter<'_> {
     fn looked_at(
         &self,
         host: &BundleHost,
-    ) -> impl Iterator<Item = (usize, Option<&Option<Converted>>)> {
+    ) -> impl Iterator<Item = (usize, Option<&Option<ShardIcon>>)> {
         until_failed(host.archive_offsets.iter().map(|offset| self.converted.get(offset)))
     }
 
     /// Returns the first of a host's icons that decodes.
-    fn best_icon(&self, host: &BundleHost) -> Option<&Converted> {
+    fn best_icon(&self, host: &BundleHost) -> Option<&ShardIcon> {
         self.looked_at(host).find_map(|(_, icon)| icon?.as_ref())
     }
 
@@ -337,8 +337,8 @@ impl Converter<'_> {
 
 /// Yields a host's icons with their numbers until [`MAX_FAILED_CONVERSIONS`] have failed.
 fn until_failed<'a>(
-    icons: impl Iterator<Item = Option<&'a Option<Converted>>>,
-) -> impl Iterator<Item = (usize, Option<&'a Option<Converted>>)> {
+    icons: impl Iterator<Item = Option<&'a Option<ShardIcon>>>,
+) -> impl Iterator<Item = (usize, Option<&'a Option<ShardIcon>>)> {
     let mut failed = 0;
     icons.enumerate().take_while(move |(_, icon)| {
         let is_looked_at = failed < MAX_FAILED_CONVERSIONS;
@@ -348,7 +348,7 @@ fn until_failed<'a>(
 }
 
 /// The results of conversions, by record offset.
-type Conversions = Vec<(i64, Result<Converted, Reason>)>;
+type Conversions = Vec<(i64, Result<ShardIcon, Reason>)>;
 
 /// Converts a sandbox failure to a job error. No icon is at fault, so the job runs again.
 fn void(error: SandboxError) -> JobError {
@@ -378,7 +378,7 @@ fn convert_all(
         heartbeat.beat();
         let Some((offset, body)) = icons.get(number) else { return };
         let source = icon_list::prefix_of(&Sha256::digest(body).into());
-        let whole = |ConvertedIcon { icon, thumbnail }| Converted { icon, source, thumbnail };
+        let whole = |ConvertedIcon { icon, thumbnail }| ShardIcon { icon, source, thumbnail };
         converted.push((*offset, icon.map(whole)));
     })?;
     Ok(converted)
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn a_host_is_looked_at_up_to_its_fourth_failed_conversion() {
         let failed = None;
-        let looked_at = |icons: &[Option<&Option<Converted>>]| {
+        let looked_at = |icons: &[Option<&Option<ShardIcon>>]| {
             until_failed(icons.iter().copied()).map(|(number, _)| number).collect::<Vec<_>>()
         };
         let (unknown, broken) = (None, Some(&failed));

@@ -1,10 +1,10 @@
-//! Reads the PNG chunks that affect display: the EXIF orientation, and an animation's first frame
-//! if the default image (IDAT) does not belong to the animation.
+//! Reads the PNG chunks that affect how a PNG is shown: the EXIF orientation, and an animation's
+//! first frame if the default image (IDAT) does not belong to the animation.
 //!
-//! Browsers show this frame, not the default image. The frame is rewritten as a plain PNG, so that
-//! the default image is never decompressed. As in Chromium, broken chunks are ignored up to the
-//! default image, and a first frame with a broken chunk is an error. Source: PNG (Third Edition)
-//! 11.3.3.7 and 11.3.5. This does not depend on pixels.
+//! In this case browsers show the first frame, not the default image. This module writes the frame
+//! as a new PNG, so that the default image is never decompressed. As in Chromium, broken chunks
+//! before the default image are ignored, but a broken chunk in the first frame is an error. This
+//! follows PNG (Third Edition) 11.3.3.7 and 11.3.5, and does not depend on pixels.
 
 use libdeflater::crc32;
 
@@ -13,19 +13,19 @@ use crate::png::format::{SIGNATURE, push_chunk};
 
 /// Maximum frames and repetitions that an animation may declare, because PNG integers have 31 bits.
 const MAX_COUNT: u32 = (1 << 31) - 1;
-/// Data length in the acTL chunk, in bytes.
+/// Number of data bytes in the acTL chunk.
 const ANIMATION_BYTES: usize = 8;
-/// Data length in the fcTL chunk, in bytes.
+/// Number of data bytes in the fcTL chunk.
 const FRAME_BYTES: usize = 26;
-/// The bit in a chunk name's first letter that marks a chunk that a decoder may skip.
+/// A decoder may skip a chunk if the first letter of its name has this bit.
 const ANCILLARY: u8 = 0x20;
 
-/// The content of the chunks before the image data (IDAT).
+/// Properties from the chunks before the image data (IDAT).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Preamble {
     /// EXIF orientation, 1..=8, from the first valid eXIf chunk.
     pub(crate) orientation: u8,
-    /// True if the file is an animation that does not include its default image.
+    /// True if the file is an animation and its default image is not a frame.
     pub(crate) default_image_is_apart: bool,
     /// True if there is a frame data chunk (fdAT), which Chromium rejects.
     pub(crate) has_frame_data: bool,
@@ -33,32 +33,30 @@ pub(crate) struct Preamble {
 
 /// The first frame as a plain PNG, and its position on the canvas.
 pub(crate) struct FirstFrame {
-    /// A PNG file with the frame's sides.
+    /// A PNG file with the frame's width and height.
     pub(crate) file: Vec<u8>,
-    /// Columns to the left of this frame.
+    /// Left edge of the frame on the canvas, in pixels.
     pub(crate) left: u32,
-    /// Rows above the frame.
+    /// Upper edge of the frame on the canvas, in pixels.
     pub(crate) top: u32,
 }
 
-/// A PNG chunk.
 #[derive(Clone, Copy)]
 struct Chunk<'a> {
     name: [u8; 4],
-    /// The data, cut off where the file ends.
+    /// The data, truncated if the file ends early.
     data: &'a [u8],
-    /// Name and data, and their checksum. `None` if the file ends before the checksum.
+    /// Name and data as one slice, and their CRC. `None` if the file ends before the CRC.
     checked: Option<(&'a [u8], u32)>,
 }
 
 impl Chunk<'_> {
-    /// Returns true if the chunk is whole and its checksum is right.
+    /// Returns true if the chunk is complete and its CRC matches.
     fn is_valid(&self) -> bool {
         self.checked.is_some_and(|(named, sum)| crc32(named) == sum)
     }
 }
 
-/// Iterates over a file's chunks.
 fn chunks(bytes: &[u8]) -> impl Iterator<Item = Chunk<'_>> {
     let mut rest = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -88,7 +86,7 @@ impl Preamble {
                 _ => {}
             }
         }
-        // Unlike in a JPEG, no name precedes the data.
+        // Unlike in a JPEG, the data do not start with "Exif".
         let exif = exif.filter(|exif| exif.starts_with(b"II") || exif.starts_with(b"MM"));
         Self {
             orientation: exif.map_or(1, orientation::read),
@@ -98,7 +96,7 @@ impl Preamble {
     }
 }
 
-/// Returns true if the acTL data declare frames.
+/// Returns true if the acTL chunk's data are valid and declare at least one frame.
 fn is_animation(data: &[u8]) -> bool {
     let (frames, plays) = (word(data, 0), word(data, 4));
     data.len() == ANIMATION_BYTES
@@ -106,11 +104,12 @@ fn is_animation(data: &[u8]) -> bool {
         && plays.is_some_and(|plays| plays <= MAX_COUNT)
 }
 
-/// Returns the first frame. `None` if it is invalid, or if the file ends before it.
+/// Returns the animation's first frame. `None` if the frame is invalid, or if the file ends before
+/// the frame.
 pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
     let header = chunks(bytes).next().filter(|chunk| &chunk.name == b"IHDR")?.data;
     let mut file = Vec::new();
-    // The sequence number that the animation's next chunk must have.
+    // Sequence number that the next fcTL or fdAT chunk must have.
     let mut expected = 0;
     let mut control = None;
     let mut data = Vec::new();
@@ -129,7 +128,7 @@ pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
                 break;
             }
             b"fcTL" if chunk.is_valid() => {
-                // A frame without data is replaced by the next one.
+                // If the previous frame had no data, this frame replaces it.
                 control = Some(frame_control(chunk.data, expected)?);
                 expected += 1;
             }
@@ -145,7 +144,9 @@ pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
     whole.extend(file);
     push_chunk(&mut whole, *b"IDAT", &data);
     if is_cut {
-        // Browsers show the rows of a truncated file, but not those of a truncated frame.
+        // Browsers show the rows of a frame that the file's end truncates, but an incomplete frame
+        // that other chunks follow is an error. Remove the CRC so that the decoder treats the file
+        // as truncated.
         whole.truncate(whole.len() - 4);
     } else {
         push_chunk(&mut whole, *b"IEND", &[]);
@@ -153,15 +154,15 @@ pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
     Some(FirstFrame { file: whole, left, top })
 }
 
-/// The fcTL fields that are used.
+/// The fields of an fcTL chunk that we use.
 struct Frame<'a> {
-    /// Width and height in pixels, as they are stored.
+    /// Width and height as stored, 4 bytes each.
     sides: &'a [u8],
     left: u32,
     top: u32,
 }
 
-/// Reads fcTL data. `None` if a field is invalid.
+/// Parses the data of an fcTL chunk. `None` if a field is invalid.
 fn frame_control(data: &[u8], expected: u32) -> Option<Frame<'_>> {
     let &[.., disposal, blending] = data else { return None };
     let is_valid = data.len() == FRAME_BYTES && word(data, 0)? == expected;

@@ -1,10 +1,12 @@
 //! Decodes the primary image of an AVIF file and its alpha plane, with `re_rav1d` on one thread.
 //!
-//! Invariants: the dimensions are known from the container and the sequence header before the
-//! decoder runs, and it rejects larger frames; every frame in a bitstream counts as work.
-//! Cropping, rotation, mirroring and conversion to sRGB are done as in Chromium; colour profiles
-//! are ignored. `re_rav1d` has `unsafe` code, and a panic in it ends the process, so it runs in a
-//! process whose crash loses only one icon (docs/decisions/0099 and 0137).
+//! Invariants: we read the dimensions from the container and the sequence header before the decoder
+//! runs, and the decoder rejects larger frames. Every frame in a bitstream counts as work.
+//! Cropping, rotation, mirroring and the conversion to sRGB work as in Chromium. Colour profiles
+//! are ignored.
+//!
+//! `re_rav1d` has `unsafe` code, and a panic in it ends the process. So it must run in a process
+//! whose crash loses only one icon (docs/decisions/0099 and 0137).
 
 use std::cell::Cell;
 
@@ -26,33 +28,35 @@ use crate::{
     work::{MAX_FILE_PIXELS, Work},
 };
 
-/// Maximum frames in a bitstream: a picture has one frame for each layer, and at most four layers.
+/// Maximum number of frames in a bitstream. A picture has one frame per layer, and at most four
+/// layers.
 const MAX_FRAMES: u32 = 4;
-/// Cost per byte in a bitstream, in plain PNG pixels. This and the other costs here exceed what
-/// files from real encoders take, and are at most a third below what a crafted file can take
+/// Cost per byte in a bitstream, in PNG pixels. The costs in this module are higher than measured
+/// for files from real encoders, and at most a third lower than for the worst crafted files
 /// (docs/decisions/0137).
 const BYTE_COST: u64 = 16;
 /// Cost per bitstream, because the decoder may prepare film grain for it.
 const STREAM_COST: u64 = 30_000;
-/// Cost per pixel with all filters, in plain PNG pixels, in addition to the cost per byte.
+/// Cost per pixel with all in-loop filters, in PNG pixels. The cost per byte is additional.
 const FILTERED_COST: u64 = 40;
 /// Cost per pixel without CDEF and loop restoration.
 const COLOUR_COST: u64 = 10;
-/// The same if four pixels share a chroma sample.
+/// Cost per pixel without these filters, if four pixels share a chroma sample.
 const QUARTER_COLOUR_COST: u64 = 6;
-/// The same without chroma.
+/// Cost per pixel without these filters and without chroma.
 const GREY_COST: u64 = 3;
 /// Cost per pixel for the conversion to sRGB.
 const CONVERSION_COST: u64 = 6;
-/// Side length, in pixels, of the blocks that the decoder processes.
+/// Width and height, in pixels, of the blocks that the decoder processes.
 const BLOCK_PIXELS: u64 = 8;
-/// All filters run only if the picture, with all its tiles, has at most this many pixels. A tab
-/// shows a larger picture at an eighth of its size or less, unless it is cropped. Scaling down
-/// averages what the expensive filters would smooth (docs/decisions/0137).
+/// All in-loop filters run only if all tiles of a picture together have at most this many pixels.
+/// Larger pictures, unless they are cropped, are scaled down for a tab to an eighth or less of
+/// their width and height. This averages out the details that the expensive filters would smooth
+/// (docs/decisions/0137).
 const MAX_FILTERED_PIXELS: u64 = 256 * 256;
 
-// `MAX_FILE_PIXELS` allows a picture with 1208x800 pixels in 100 KiB, and any picture with 512x512
-// pixels and a grey alpha plane, up to the maximum fetch size.
+// `MAX_FILE_PIXELS` allows a picture with 1208x800 pixels in 100 KiB. It also allows any picture
+// with 512x512 pixels and an alpha plane, up to the maximum fetch size of 512 KiB.
 const _: () = assert!(
     COLOUR_COST * 1208 * 800 + BYTE_COST * 100 * 1024 + STREAM_COST <= MAX_FILE_PIXELS
         && (COLOUR_COST + GREY_COST) * 512 * 512 + BYTE_COST * 512 * 1024 + 2 * STREAM_COST
@@ -64,7 +68,7 @@ fn cost((width, height): (u32, u32), stream: &Stream, is_filtered: bool, bytes: 
     let whole = |side: u32| u64::from(side).next_multiple_of(BLOCK_PIXELS);
     let mut pixels = whole(width) * whole(height);
     if stream.frames > 1 {
-        // Frames may differ in their dimensions, such as a height of one pixel, and are decoded in
+        // A frame may have other dimensions, such as a height of one pixel, but is decoded in whole
         // blocks.
         let beyond = (BLOCK_PIXELS - 1) * (stream.codable_width + stream.codable_height);
         pixels = (pixels + beyond).min(pixels * BLOCK_PIXELS) * u64::from(stream.frames);
@@ -89,14 +93,14 @@ fn corrupt(reason: &str) -> IconError {
     IconError::corrupt(Format::Avif, reason)
 }
 
-/// Returns the picture's dimensions as displayed, after cropping and rotation. If the stored
-/// picture is too large to decode, returns its stored dimensions.
+/// Returns the picture's dimensions after cropping and rotation. If the stored picture is too large
+/// to decode, returns its stored dimensions.
 pub(crate) fn sides(bytes: &[u8]) -> Result<(u32, u32), IconError> {
     Ok(shown_sides(&primary(bytes).map_err(refused)?.colour.properties))
 }
 
 fn shown_sides(properties: &Properties) -> (u32, u32) {
-    // The container parser returns no picture without dimensions.
+    // The container parser rejects pictures without dimensions.
     let stored = properties.sides.unwrap_or_default();
     if stored.0.max(stored.1) > MAX_SIDE_PIXELS {
         return stored;
@@ -105,15 +109,15 @@ fn shown_sides(properties: &Properties) -> (u32, u32) {
     if properties.turns % 2 == 1 { (height, width) } else { (width, height) }
 }
 
-/// Returns the dimensions after cropping. Like Chromium, crops only if the upper left corner is
-/// kept.
+/// Returns the dimensions after cropping. As in Chromium, a crop counts only if it starts at the
+/// upper left corner.
 fn cropped_sides(properties: &Properties, stored: (u32, u32)) -> (u32, u32) {
     let Some([width, height, across, down]) = properties.aperture else { return stored };
     let cropped = cropped(stored.0, width, across).zip(cropped(stored.1, height, down));
     cropped.unwrap_or(stored)
 }
 
-/// Returns a side's length after cropping, or `None` unless the crop is a whole number of pixels
+/// Returns the width or height after cropping. `None` unless the crop is a whole number of pixels
 /// and starts at the first pixel.
 fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
     let signed = |number: u32| i64::from(number.cast_signed());
@@ -123,7 +127,7 @@ fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
         return None;
     }
     let size = size / divisor;
-    // `offset` is the distance from the stored side's centre to the shown side's centre.
+    // `offset` is the distance from the stored picture's centre to the crop's centre.
     let less = i64::from(stored) - size;
     let is_at_start = i128::from(less) * i128::from(offset_divisor) == -2 * i128::from(offset);
     (less >= 0 && is_at_start).then(|| u32::try_from(size).ok())?
@@ -174,7 +178,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
     Ok(orientation::upright(pixels, exif_orientation(&properties)))
 }
 
-/// Returns the Exif orientation value for a picture.
+/// Returns the Exif orientation that corresponds to the picture's rotation and mirroring.
 fn exif_orientation(properties: &Properties) -> u8 {
     let by_turns = match properties.mirror {
         None => [1, 8, 3, 6],
@@ -184,8 +188,8 @@ fn exif_orientation(properties: &Properties) -> u8 {
     by_turns[usize::from(properties.turns % 4)]
 }
 
-/// Decodes the tiles of a picture with the given dimensions, converts each with `converted`, and
-/// joins the results. All tiles must have the same number of bytes per pixel.
+/// Decodes a picture's tiles, converts each tile with `converted`, and joins the results to a
+/// picture with the given dimensions. All results must have the same number of bytes per pixel.
 fn canvas(
     item: &Item<'_>,
     sides: (u32, u32),
@@ -204,7 +208,7 @@ fn canvas(
         let pixel_bytes = bytes.len() / (across * down);
         canvas.resize(width * height * pixel_bytes, 0);
         let (left, top) = (number % item.columns * across, number / item.columns * down);
-        // The container parser has checked that each tile starts within the picture.
+        // The container parser has checked that each tile starts inside the picture.
         let row_bytes = across.min(width - left) * pixel_bytes;
         let rows = canvas.chunks_exact_mut(width * pixel_bytes).skip(top);
         for (row, tile_row) in rows.zip(bytes.chunks_exact(across * pixel_bytes)) {
@@ -218,8 +222,8 @@ fn usizes((width, height): (u32, u32)) -> (usize, usize) {
     (width as usize, height as usize)
 }
 
-/// Decodes a tile's bitstream into a picture with the dimensions that the container gives. `tiles`
-/// is the number of tiles in the picture.
+/// Decodes a tile's bitstream. The result must have the dimensions that the container declares.
+/// `tiles` is the number of tiles in the picture.
 fn decode_tile(
     tile: &Tile<'_>,
     tiles: usize,
@@ -247,9 +251,9 @@ fn decode_tile(
     Ok((picture, stream.sequence))
 }
 
-/// Decodes up to the first picture at the given operating point. Frames with more than `area`
-/// pixels are an error. Without `is_filtered`, CDEF and loop restoration are skipped, but
-/// deblocking is not.
+/// Decodes the first picture at the given operating point. Frames with more than `area` pixels are
+/// an error. If `is_filtered` is false, this skips the filters CDEF and loop restoration, but not
+/// deblocking.
 fn first_picture(
     bytes: Vec<u8>,
     area: u32,
@@ -257,7 +261,7 @@ fn first_picture(
     is_filtered: bool,
 ) -> Result<Picture, re_rav1d::Error> {
     let mut settings = Settings::new();
-    // With one thread, the decoder runs on this thread and starts no others.
+    // With one thread, the decoder runs on this thread and does not start others.
     settings.set_n_threads(1);
     settings.set_max_frame_delay(1);
     settings.set_all_layers(false);

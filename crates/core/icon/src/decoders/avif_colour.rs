@@ -1,10 +1,10 @@
-//! Converts AVIF colours to sRGB: undoes the transfer function, maps HDR tones, and converts the
-//! primaries. The result equals Chromium's within one level.
+//! Converts AVIF colours to sRGB: inverts the transfer function, maps HDR tones, and converts the
+//! primaries. The result differs from Chromium's by at most one level.
 //!
-//! Only ITU-T H.273 numbers (CICP) are considered; profiles are ignored (docs/decisions/0018). We
-//! compute powers with the `libm` crate instead of the system's library, so that every machine
-//! writes the same pixels. Sources: ITU-T H.273, 8.1 and 8.2; ITU-R BT.2100 (PQ and HLG); SMPTE ST
-//! 2094-50 (the operator that maps the tones around a reference white).
+//! We use only the colour description of ITU-T H.273 (CICP), and ignore colour profiles
+//! (docs/decisions/0018). We compute powers with the `libm` crate instead of the system's library,
+//! so that all machines compute the same pixels. This follows ITU-T H.273, 8.1 and 8.2; ITU-R
+//! BT.2100 for PQ and HLG; and SMPTE ST 2094-50 for mapping tones around a reference white.
 
 use std::sync::LazyLock;
 
@@ -12,22 +12,23 @@ use super::avif_stream::Colour;
 
 /// Luminance of the reference white in nits. sRGB shows this as white.
 const REFERENCE_NITS: f64 = 203.0;
-/// The brightest pixel's luminance in nits if the file does not declare it; for HLG the luminance
-/// at 1.
+/// The brightest pixel's luminance in nits, if the file does not declare it. This is also the
+/// luminance of the value 1 in HLG.
 const DEFAULT_PEAK_NITS: f64 = 1000.0;
 /// Maximum luminance in nits that PQ can express.
 const MAX_PQ_NITS: f64 = 10_000.0;
-/// Numbers for transfer functions.
+/// H.273 codes of the HDR transfer functions.
 const PQ: u16 = 16;
 const HLG: u16 = 18;
-/// The number for the matrix that follows from the primaries. Chromium converts no colours with it.
+/// H.273 code of the matrix that is derived from the primaries. As in Chromium, we do not convert
+/// the colours of pictures with this matrix.
 const OF_PRIMARIES: u16 = 12;
-/// The number for BT.2020 primaries, in which tones are mapped.
+/// H.273 code of the BT.2020 primaries. Tones are mapped in these primaries.
 const BT2020: u16 = 9;
-/// Steps in the table that encodes sRGB. A step is at most a fifth of a level.
+/// Number of steps in the table that encodes sRGB. A step is at most a fifth of an 8-bit level.
 const STEPS: usize = 1 << 14;
 
-/// sRGB levels for linear values from 0 to 1 in [`STEPS`] equal steps.
+/// The sRGB level for each of [`STEPS`] equally spaced linear values from 0 to 1.
 static LEVELS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let level = |step| {
         let linear = f64::from(step) / (STEPS - 1) as f64;
@@ -41,16 +42,16 @@ static LEVELS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     (0..STEPS as u32).map(level).collect()
 });
 
-/// Three numbers: a colour, or a position in CIE XYZ.
+/// A colour in RGB or CIE XYZ.
 type Vector = [f64; 3];
 /// A matrix, row by row.
 type Matrix = [Vector; 3];
 
 /// A conversion from a file's colours to sRGB.
 pub(crate) struct ToSrgb {
-    /// Linear values for the 256 levels; 1 is the reference white.
+    /// Linear value for each of the 256 levels. 1 is the reference white.
     linear: Vec<f64>,
-    /// How much each colour contributes to luminance, if the transfer function is HLG.
+    /// Luminance weights of red, green and blue. `None` unless the transfer function is HLG.
     luminance: Option<Vector>,
     to_srgb: Matrix,
     to_bt2020: Matrix,
@@ -58,16 +59,16 @@ pub(crate) struct ToSrgb {
 }
 
 impl ToSrgb {
-    /// Creates the conversion for a picture whose brightest pixel has `peak_nits`, or 0 if this is
-    /// unknown. The outer `None` means that the transfer function is not supported, the inner one
-    /// that the colours already are sRGB.
+    /// Creates a conversion. `peak_nits` is the brightest pixel's luminance, or 0 if this is
+    /// unknown. The outer `None` means that the transfer function is not supported. The inner
+    /// `None` means that the colours need no conversion.
     pub(crate) fn new(colour: Colour, peak_nits: u16) -> Option<Option<Self>> {
         let Colour { primaries, transfer, matrix, .. } = colour;
         if matrix == OF_PRIMARIES {
             return Some(None);
         }
         if matches!(transfer, 9..=12) {
-            // Logarithmic functions and those with negative values. Chromium rejects these, too.
+            // These functions are logarithmic or have negative values. Chromium rejects them, too.
             return None;
         }
         let is_hdr = is_hdr(transfer);
@@ -94,7 +95,7 @@ impl ToSrgb {
 
     /// Converts RGBA pixels in place.
     pub(crate) fn apply(&self, rgba: &mut [u8]) {
-        // Neighbours are often equal.
+        // Neighbouring pixels are often equal, so reuse the last result.
         let (mut last, mut result) = ([0; 3], self.converted([0; 3]));
         for pixel in rgba.as_chunks_mut::<4>().0 {
             let [red, green, blue, _] = *pixel;
@@ -123,29 +124,29 @@ impl ToSrgb {
         }
         product(&self.to_srgb, &colour).map(|part| {
             let step = (part * gain).clamp(0.0, 1.0) * (STEPS - 1) as f64;
-            // `step` is within the table.
+            // `step` is a valid index of the table.
             LEVELS[(step + 0.5) as usize]
         })
     }
 }
 
-/// Maps tones from 0 to the peak to 0 to 1: proportionally up to the reference white, above it
-/// along a quadratic Bézier curve.
+/// Maps tones from the range 0 to `peak` to the range 0 to 1. The mapping is proportional up to the
+/// reference white, and a quadratic Bézier curve above the reference white.
 struct Tones {
     peak: f64,
-    /// The mapped reference white.
+    /// The value to which the reference white is mapped.
     white: f64,
-    /// The curve's coefficients for t squared and for t, on both axes.
+    /// The curve's coefficients of t² and t, for each axis.
     x: (f64, f64),
     y: (f64, f64),
 }
 
 impl Tones {
-    /// Returns the operator for a peak above 1, the reference white.
+    /// Creates the mapping. `peak` is above 1, which is the reference white.
     fn new(peak: f64) -> Self {
         let headroom = libm::log2(peak) / libm::log2(DEFAULT_PEAK_NITS / REFERENCE_NITS);
         let white = 1.0 - 0.5 * headroom.min(1.0);
-        // The curve's middle point lies on the line that maps the tones below it.
+        // The curve's control point lies on the line that maps the tones up to the reference white.
         let (x, y) = (0.35 + 0.65 / white, 0.35 * white + 0.65);
         Self {
             peak,
@@ -163,19 +164,19 @@ impl Tones {
             return 1.0;
         }
         let ((a, b), rise) = (self.x, tone - 1.0);
-        // Solves a * t * t + b * t = rise, in the form that also holds if a is 0.
+        // Solve a * t * t + b * t = rise with a formula that also works if a is 0.
         let t = 2.0 * rise / (b + (b * b + 4.0 * a * rise).max(0.0).sqrt());
         self.y.0 * t * t + self.y.1 * t + self.white
     }
 }
 
-/// Returns true if a transfer function can express more than white.
+/// Returns true if a transfer function can express luminances above white (HDR).
 pub(crate) fn is_hdr(transfer: u16) -> bool {
     matches!(transfer, PQ | HLG)
 }
 
-/// Returns the linear value for an encoded value from 0 to 1. An unknown function is treated as
-/// sRGB. So are BT.709, BT.601 and BT.2020, because Chromium shows them in this way.
+/// Converts an encoded value from 0 to 1 to a linear value. Unknown functions count as sRGB. As in
+/// Chromium, BT.709, BT.601 and BT.2020 also count as sRGB.
 fn linear(transfer: u16, value: f64) -> f64 {
     match transfer {
         4 => libm::pow(value, 2.2),
@@ -200,15 +201,15 @@ fn linear(transfer: u16, value: f64) -> f64 {
     }
 }
 
-/// Chromaticities x and y for red, green, blue and white.
+/// Chromaticities x and y of red, green, blue and white.
 type Chromaticities = [(f64, f64); 4];
 
 const D65: (f64, f64) = (0.3127, 0.3290);
 const ILLUMINANT_C: (f64, f64) = (0.310, 0.316);
 const SRGB: Chromaticities = [(0.64, 0.33), (0.30, 0.60), (0.15, 0.06), D65];
 
-/// Returns the primaries' chromaticities. `None` if they are BT.709's, which are sRGB's, or
-/// unknown.
+/// Returns the chromaticities of some primaries. `None` for BT.709, because its primaries are those
+/// of sRGB, and for unknown primaries.
 fn chromaticities(primaries: u16) -> Option<Chromaticities> {
     Some(match primaries {
         4 => [(0.67, 0.33), (0.21, 0.71), (0.14, 0.08), ILLUMINANT_C],
@@ -224,12 +225,14 @@ fn chromaticities(primaries: u16) -> Option<Chromaticities> {
     })
 }
 
-/// Returns how much red, green and blue contribute to luminance. `None` as in [`chromaticities`].
+/// Returns the luminance weights of red, green and blue. `None` for the same primaries as in
+/// [`chromaticities`].
 pub(crate) fn luminance_weights(primaries: u16) -> Option<Vector> {
     to_xyz(primaries).map(|(matrix, _)| matrix[1])
 }
 
-/// Returns the matrix from primaries to CIE XYZ, and their white. `None` as in [`chromaticities`].
+/// Returns the matrix that converts some primaries to CIE XYZ, and their white point. `None` for
+/// the same primaries as in [`chromaticities`].
 fn to_xyz(primaries: u16) -> Option<(Matrix, (f64, f64))> {
     chromaticities(primaries).map(|all| (chromaticity_matrix(all), all[3]))
 }
@@ -241,12 +244,12 @@ fn chromaticity_matrix([red, green, blue, white]: Chromaticities) -> Matrix {
     columns.map(|[r, g, b]| [r * amounts[0], g * amounts[1], b * amounts[2]])
 }
 
-/// Returns a white with luminance 1.
+/// Returns the XYZ values of a white point with luminance 1.
 fn xyz_of((x, y): (f64, f64)) -> Vector {
     [x / y, 1.0, (1.0 - x - y) / y]
 }
 
-/// Returns the Bradford matrix that adapts colours from one white to another.
+/// Returns the Bradford matrix that adapts colours from one white point to another.
 fn adaptation(from: (f64, f64), to: (f64, f64)) -> Matrix {
     const CONES: Matrix =
         [[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]];
@@ -271,7 +274,8 @@ fn times(one: &Matrix, other: &Matrix) -> Matrix {
     one.map(|row| columns.map(|column| dot(&row, &column)))
 }
 
-/// Returns a matrix's inverse, by its cofactors. No matrix here is singular.
+/// Returns the inverse of a matrix, computed from its cofactors. No matrix in this module is
+/// singular.
 fn inverse(m: &Matrix) -> Matrix {
     let minor = |row: usize, column: usize| {
         let at = |down: usize, right: usize| m[(row + down) % 3][(column + right) % 3];
@@ -309,7 +313,7 @@ mod tests {
 
     #[test]
     fn grey_is_converted_as_in_chromium() {
-        // Grey levels 0, 51, 102, ... 255, as Chromium 156 shows them.
+        // The results of Chromium 156 for grey levels 0, 51, 102, ... 255.
         let functions = [
             (4, [0, 48, 102, 154, 205, 255]),
             (5, [0, 27, 78, 134, 193, 255]),
@@ -336,14 +340,14 @@ mod tests {
             assert_eq!(shown(primaries, 13, 0, [99; 3]), [99; 3], "{primaries}");
         }
         assert_eq!(shown(9, 13, 0, [255, 0, 0]), [255, 0, 0]);
-        // Computed with the matrices in CSS Color 4: this is `color(display-p3 .2 .6 .4)`.
+        // This is `color(display-p3 .2 .6 .4)`, computed with the matrices in CSS Color 4.
         assert_eq!(shown(12, 13, 0, [51, 153, 102]), [0, 156, 97]);
     }
 
     #[test]
     fn a_lower_declared_peak_makes_the_rest_brighter() {
-        // 203 nits are white if no pixel is brighter, and about half as bright in a picture with
-        // 1,000 nits.
+        // 203 nits are shown as white if no pixel is brighter, and about half as bright in a
+        // picture with a peak of 1,000 nits.
         assert_eq!(shown(9, PQ, 203, [148; 3]), [255; 3]);
         let [default, ..] = shown(9, PQ, 0, [148; 3]);
         assert_eq!(shown(9, PQ, 1000, [148; 3]), [default; 3]);

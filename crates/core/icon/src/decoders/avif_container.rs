@@ -1,10 +1,11 @@
-//! Reads an AVIF container: the bytes with the primary picture's colours and opacity, its size, and
-//! how it is cropped, rotated and mirrored.
+//! Reads an AVIF container: the bitstreams of the primary picture's colours and alpha plane, its
+//! dimensions, and how it is cropped, rotated and mirrored.
 //!
-//! Invariants: every length is checked; the only allocations are lists shorter than the file. A
-//! selected layer, overlays, and sequences without a primary picture are rejected as unsupported.
-//! Colour profiles are ignored (docs/decisions/0018). Sources: ISO/IEC 14496-12 (boxes), 23008-12
-//! (HEIF), AV1 Image File Format 1.1. This does not depend on AV1 or pixels.
+//! Invariants: every length is checked, and the only allocations are lists that are shorter than
+//! the file. Pictures with a selected layer, overlays, and sequences without a primary picture are
+//! rejected as unsupported. Colour profiles are ignored (docs/decisions/0018). This follows ISO/IEC
+//! 14496-12 (boxes), 23008-12 (HEIF) and AV1 Image File Format 1.1. It does not depend on AV1
+//! decoding or pixels.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +14,14 @@ use super::{
     avif_stream::Colour,
 };
 
-/// Maximum auxiliary pictures that are checked for a picture's opacity.
+/// Maximum number of auxiliary pictures to check when looking for the alpha plane.
 const MAX_AUXILIARY: usize = 16;
-/// Maximum tiles per picture, because the file's boxes are walked for each tile.
+/// Maximum number of tiles per picture, because we read the file's boxes again for each tile.
 const MAX_TILES: usize = 64;
-/// The names that declare an auxiliary picture to be opacity.
+/// The names that declare an auxiliary picture as an alpha plane.
 const OPACITY: [&[u8]; 2] =
     [b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", b"urn:mpeg:hevc:2015:auxid:1\0"];
-/// The layer selection that decodes all layers and shows the last one.
+/// Value of a layer selection (`lsel`) that decodes all layers and shows the last one.
 const ALL_LAYERS: u16 = 0xFFFF;
 
 /// The reason why a file's primary picture cannot be decoded.
@@ -28,47 +29,47 @@ const ALL_LAYERS: u16 = 0xFFFF;
 pub(crate) enum Refusal {
     /// The file violates the format or ends too early.
     Corrupt(&'static str),
-    /// The file may be valid, but contains something unsupported.
+    /// The file may be valid, but uses an unsupported feature.
     Unsupported,
 }
 
 /// A file's primary picture.
 #[derive(Debug)]
 pub(crate) struct Primary<'a> {
-    /// The colours.
+    /// The colour picture.
     pub(crate) colour: Item<'a>,
-    /// The opacity, if there is one.
+    /// The alpha plane. `None` if the picture is opaque.
     pub(crate) alpha: Option<Item<'a>>,
-    /// True if colours are multiplied by opacity.
+    /// True if the colours are premultiplied by alpha.
     pub(crate) is_premultiplied: bool,
 }
 
-/// A picture: one bitstream, or several in a grid.
+/// A picture, which consists of one tile or a grid of tiles.
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
-    /// The item's number.
+    /// The item's id.
     id: u32,
     /// The item's properties.
     pub(crate) properties: Properties,
-    /// Tiles per row, at least 1.
+    /// Number of tiles per row, at least 1.
     pub(crate) columns: usize,
-    /// The tiles, row by row, at least one.
+    /// The tiles, row by row. There is at least one.
     pub(crate) tiles: Vec<Tile<'a>>,
 }
 
-/// One AV1 picture.
+/// A tile: one AV1 picture.
 #[derive(Debug)]
 pub(crate) struct Tile<'a> {
-    /// The item's number.
+    /// The item's id.
     id: u32,
-    /// Width and height in pixels. All tiles in a picture have equal sides.
+    /// Width and height in pixels. All tiles of a picture have equal dimensions.
     pub(crate) sides: (u32, u32),
-    /// The bitstream's parts, in order.
+    /// The parts of the bitstream, in order.
     extents: Vec<&'a [u8]>,
 }
 
 impl Tile<'_> {
-    /// Returns the bitstream in one piece.
+    /// Joins the parts of the bitstream.
     pub(crate) fn stream(&self) -> Vec<u8> {
         self.extents.concat()
     }
@@ -79,20 +80,20 @@ impl Tile<'_> {
 pub(crate) struct Properties {
     /// Width and height in pixels, as stored.
     pub(crate) sides: Option<(u32, u32)>,
-    /// The samples' meaning. This overrides the bitstream's.
+    /// The colour description. It overrides the one in the bitstream.
     pub(crate) colour: Option<Colour>,
     /// True if a colour profile defines the colours.
     pub(crate) has_profile: bool,
-    /// The brightest pixel's luminance in nits, 0 if unknown.
+    /// The brightest pixel's luminance in nits, or 0 if this is unknown.
     pub(crate) peak_nits: u16,
     /// The operating point (`a1op`) that selects the bitstream's layers.
     pub(crate) operating_point: u8,
-    /// The part that is shown (`clap`): width, height, and its centre's offset, each as numerator
-    /// and denominator.
+    /// The visible part (`clap`): its width and height, and the horizontal and vertical offset of
+    /// its centre. Each is a numerator and a denominator.
     pub(crate) aperture: Option<[(u32, u32); 4]>,
-    /// Counterclockwise quarter turns, after cropping.
+    /// Number of counterclockwise rotations by 90 degrees, after cropping.
     pub(crate) turns: u8,
-    /// The mirror axis, after rotation: 0 exchanges top and bottom, 1 left and right.
+    /// The mirror axis, after rotation: 0 swaps top and bottom, 1 swaps left and right.
     pub(crate) mirror: Option<u8>,
     has_configuration: bool,
     is_opacity: bool,
@@ -124,12 +125,12 @@ fn without_primary(bytes: &[u8], reason: &'static str) -> Refusal {
 struct Meta<'a> {
     file: &'a [u8],
     primary: Option<u32>,
-    /// The `idat` box's body, which may contain items.
+    /// Body of the `idat` box, which may contain items.
     data: &'a [u8],
     locations: &'a [u8],
     information: &'a [u8],
     references: &'a [u8],
-    /// The boxes in `ipco`, to which items refer by number.
+    /// The boxes in `ipco`. Items refer to them by index.
     properties: Vec<(Name, &'a [u8])>,
     /// The bodies of all `ipma` boxes.
     associations: Vec<&'a [u8]>,
@@ -166,8 +167,8 @@ impl<'a> Meta<'a> {
         })
     }
 
-    /// Reads everything about a picture except its pixels. `others` are the sides of the picture
-    /// that it belongs to. They are used if it declares none.
+    /// Reads a picture's properties and tiles. If the picture does not declare its dimensions, this
+    /// uses `others`: the dimensions of the picture that it belongs to.
     fn item(&self, id: u32, others: Option<(u32, u32)>) -> Result<Item<'a>, Refusal> {
         let kind = self.kind(id).ok_or(Refusal::Corrupt("an item without type"))?;
         let properties = self.properties_of(id)?;
@@ -179,7 +180,7 @@ impl<'a> Meta<'a> {
         Ok(Item { id, properties, columns, tiles })
     }
 
-    /// Reads everything about an AV1 picture except its pixels.
+    /// Reads the dimensions and the location of an AV1 picture.
     fn tile(
         &self,
         id: u32,
@@ -192,7 +193,7 @@ impl<'a> Meta<'a> {
         Ok(Tile { id, sides, extents: self.extents(id)? })
     }
 
-    /// Reads a grid: how many tiles it has per row, and the tiles.
+    /// Reads a grid. Returns its number of tiles per row, and the tiles.
     fn grid(&self, id: u32, properties: &Properties) -> Result<(usize, Vec<Tile<'a>>), Refusal> {
         let grid = Grid::read(&self.extents(id)?.concat());
         let Grid { columns, rows, sides } = grid.ok_or(Refusal::Corrupt("an unreadable grid"))?;
@@ -201,7 +202,7 @@ impl<'a> Meta<'a> {
         }
         let tiles = self.references(*b"dimg").filter(|&(from, _)| from == id);
         let tiles: Vec<u32> = tiles.map(|(_, to)| to).take(columns * rows + 1).collect();
-        // libavif also rejects a repeated tile.
+        // Reject a repeated tile, as libavif does.
         let distinct: BTreeSet<u32> = tiles.iter().copied().collect();
         if tiles.len() != columns * rows || distinct.len() != tiles.len() {
             return Err(Refusal::Corrupt("a grid with the wrong number of tiles"));
@@ -214,8 +215,8 @@ impl<'a> Meta<'a> {
         let (width, height) = tiles[0].sides;
         let covers = |side: u32, tiles: usize, whole: u32| {
             let others = u64::from(side) * (tiles as u64 - 1);
-            // The last tile in a row or column may be cropped, but has at least a pixel in the
-            // picture.
+            // The last tile in a row or column may extend beyond the picture, but at least one of
+            // its pixels must be inside.
             (others + 1..=others + u64::from(side)).contains(&u64::from(whole))
         };
         let is_whole = properties.sides == Some(sides)
@@ -225,11 +226,12 @@ impl<'a> Meta<'a> {
         if is_whole { Ok((columns, tiles)) } else { Err(Refusal::Corrupt("tiles that do not fit")) }
     }
 
-    /// Finds a picture's opacity.
+    /// Finds a picture's alpha plane.
     fn alpha_of(&self, colour: &Item<'_>) -> Result<Option<Item<'a>>, Refusal> {
         let auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == colour.id);
         for (from, _) in auxiliary.take(MAX_AUXILIARY) {
-            // An auxiliary picture with unreadable properties need not be opacity, so skip it.
+            // Skip an auxiliary picture with unreadable properties, because it may not be an alpha
+            // plane.
             let Ok(properties) = self.properties_of(from) else { continue };
             if properties.is_opacity {
                 return self.item(from, colour.properties.sides).map(Some);
@@ -238,10 +240,11 @@ impl<'a> Meta<'a> {
         if colour.tiles.iter().any(|tile| tile.id == colour.id) {
             return Ok(None);
         }
-        // Each tile in a grid may have its own opacity.
+        // Each tile in a grid may have its own alpha plane.
         let mut tiles = Vec::new();
         for tile in &colour.tiles {
-            // We try only the first auxiliary picture for each tile, because this walks all boxes.
+            // Check only the first auxiliary picture of each tile, because each check reads all
+            // boxes.
             let mut auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == tile.id);
             let Some((id, _)) = auxiliary.next() else { continue };
             let properties = self.properties_of(id)?;
@@ -276,7 +279,7 @@ impl<'a> Meta<'a> {
         reader.boxes().filter(|(name, _)| name == b"infe").find_map(|(_, body)| entry(Reader(body)))
     }
 
-    /// Iterates over the references of one kind, as pairs: source and target item.
+    /// Iterates over the references with this kind, as pairs: source id and target id.
     fn references(&self, kind: Name) -> impl Iterator<Item = (u32, u32)> {
         let mut reader = Reader(self.references);
         let is_long = reader.version_and_flags().is_some_and(|(version, _)| version > 0);
@@ -289,7 +292,6 @@ impl<'a> Meta<'a> {
         })
     }
 
-    /// Reads an item's properties.
     fn properties_of(&self, id: u32) -> Result<Properties, Refusal> {
         let mut properties = Properties::default();
         for association in &self.associations {
@@ -305,7 +307,7 @@ impl<'a> Meta<'a> {
         Ok(properties)
     }
 
-    /// Finds the parts in the file that contain an item.
+    /// Returns the parts of the file that contain an item.
     fn extents(&self, id: u32) -> Result<Vec<&'a [u8]>, Refusal> {
         let unreadable = Refusal::Corrupt("unreadable locations");
         let location = Location::find(self.locations, id).ok_or(unreadable)?;
@@ -322,7 +324,7 @@ impl<'a> Meta<'a> {
         let missing = Refusal::Corrupt("a picture that is not in the file");
         let extents: Option<Vec<&[u8]>> = location.extents.into_iter().map(part).collect();
         let extents = extents.ok_or(missing)?;
-        // Extents may overlap, but together they may not be longer than the file.
+        // Extents may overlap, but their total length must not exceed that of the file.
         let length: usize = extents.iter().map(|extent| extent.len()).sum();
         let has_empty = extents.iter().any(|extent| extent.is_empty());
         if length == 0 || length > self.file.len() || has_empty {
@@ -336,7 +338,7 @@ impl<'a> Meta<'a> {
 struct Grid {
     columns: usize,
     rows: usize,
-    /// The picture's width and height in pixels.
+    /// Width and height of the whole picture in pixels.
     sides: (u32, u32),
 }
 
@@ -351,7 +353,8 @@ impl Grid {
     }
 }
 
-/// Reads an item's properties, by their number from 1, and whether each is essential.
+/// Reads the properties that are associated with an item. Returns their indices, which start at 1,
+/// and whether each property is essential.
 fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
     let mut reader = Reader(body);
     let (version, flags) = reader.version_and_flags()?;
@@ -359,7 +362,7 @@ fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
     for _ in 0..reader.u32()? {
         let entry = reader.id(version > 0)?;
         if entry == id && !found.is_empty() {
-            // An item must have only one entry.
+            // An item may have only one entry.
             return None;
         }
         for _ in 0..reader.u8()? {
@@ -379,8 +382,8 @@ fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
 }
 
 impl Properties {
-    /// Adds a property. `Some(false)` if its kind is unknown or its value unsupported, `None` if it
-    /// is truncated.
+    /// Adds a property. Returns `Some(false)` if its kind is unknown or its value is not supported,
+    /// and `None` if it is truncated.
     fn add(&mut self, name: Name, mut body: Reader<'_>) -> Option<bool> {
         match &name {
             b"ispe" => {
@@ -417,12 +420,11 @@ impl Properties {
     }
 }
 
-/// An item's location.
 struct Location {
-    /// 0: in the file, 1: in `idat`.
+    /// Construction method. 0: offsets refer to the file. 1: offsets refer to the `idat` box.
     method: u16,
     base: u64,
-    /// Offset and length for each part.
+    /// Offset and length of each part.
     extents: Vec<(u64, u64)>,
 }
 
@@ -436,7 +438,7 @@ impl Location {
         let (base_bytes, index_bytes) =
             (more_sizes >> 4, if has_method { more_sizes & 15 } else { 0 });
         if length_bytes == 0 {
-            // Otherwise millions of empty extents could fit here.
+            // Reject this, because otherwise a file could declare millions of empty extents.
             return None;
         }
         for _ in 0..reader.id(version > 1)? {

@@ -1,39 +1,40 @@
-//! Converts an AV1 picture's luma and chroma to red, green and blue, in integers.
+//! Converts luma and chroma of an AV1 picture to red, green and blue, in integers.
 //!
-//! Chromium converts 8 bits with libyuv, whose factors have six fraction bits and end at 2. This
-//! makes blue too weak by up to 10 levels in a limited range. We use the same factors. Deeper
-//! samples, and matrices that libyuv does not convert, are converted exactly, as in Chromium.
-//! Sources: ITU-T H.273, 8.3; libyuv `row_common.cc`.
+//! Chromium converts 8-bit samples with libyuv, whose factors have six fraction bits and are at
+//! most 2. Because of this limit, blue is too weak by up to 10 levels in limited-range pictures. We
+//! use the same factors. As in Chromium, samples with more bits, and matrices that libyuv does not
+//! support, are converted exactly. This follows ITU-T H.273, 8.3, and libyuv's `row_common.cc`.
 
 use super::avif_colour::luminance_weights;
 
-/// Fraction bits in exact factors. The largest sum is below 1,100 levels.
+/// Number of fraction bits in exact factors. Sums are below 1,100 levels, so they fit into 32 bits.
 const FRACTION: u32 = 20;
-/// A level of a sample in these fractions.
+/// The full range of 255 levels, in units of 1/2^[`FRACTION`].
 const PARTS_PER_LEVEL: f64 = 255.0 * (1 << FRACTION) as f64;
 
-/// The conversion from luma and chroma to colours.
+/// How luma and chroma are converted to colours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Matrix {
     /// The planes are green, blue and red.
     Identity,
-    /// Chroma is the difference to green (YCgCo).
+    /// The YCgCo matrix: the first chroma plane is a difference to green.
     GreenDifference,
-    /// Luma is a weighted sum over the colours; chroma is the difference between blue or red and
-    /// luma.
+    /// Luma is a weighted sum of red, green and blue. The chroma planes are the differences between
+    /// blue and luma, and between red and luma.
     Weighted(Weights),
 }
 
-/// How much red and blue contribute to luma.
+/// The weights of red and blue in luma.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Weights {
     red: f64,
     blue: f64,
-    /// libyuv's factors for the full range and for the limited one, if it has them.
+    /// libyuv's factors for the full range and for the limited range. `None` if libyuv does not
+    /// support the matrix.
     libyuv: Option<[Libyuv; 2]>,
 }
 
-/// Factors in libyuv, where they are named YG, YB, UB, UG, VG, VR.
+/// libyuv's factors YG, YB, UB, UG, VG and VR.
 type Libyuv = [i32; 6];
 
 const BT709: Weights = Weights {
@@ -55,8 +56,9 @@ const FCC: Weights = Weights { red: 0.3, blue: 0.11, libyuv: None };
 const SMPTE240: Weights = Weights { red: 0.212, blue: 0.087, libyuv: None };
 
 impl Matrix {
-    /// Returns the matrix with a number in ITU-T H.273; 12 selects the primaries' matrix. An
-    /// unspecified matrix is BT.601, as in libavif. `None` if it is not supported.
+    /// Returns the matrix for a code in ITU-T H.273. Code 12 means that the matrix is derived from
+    /// the primaries. As in libavif, an unspecified matrix is BT.601. `None` if the matrix is not
+    /// supported.
     pub(crate) fn numbered(matrix: u16, primaries: u16) -> Option<Self> {
         Some(Self::Weighted(match (matrix, primaries) {
             (0, _) => return Some(Self::Identity),
@@ -75,14 +77,15 @@ impl Matrix {
     }
 }
 
-/// A conversion from samples with some depth and range to 8-bit levels.
+/// A conversion from samples with a given bit depth and range to 8-bit levels.
 #[derive(Debug)]
 pub(crate) struct Conversion {
-    /// Each luma value's contribution to all colours, plus half a level for rounding.
+    /// The contribution of each luma value, plus half a level for rounding.
     luma: Vec<i32>,
-    /// The neutral value. It is subtracted from each chroma sample.
+    /// The neutral chroma value, which is subtracted from each chroma sample.
     grey: i32,
-    /// For red, green and blue: the factors for both chroma planes, and 1 or 0 for luma.
+    /// For red, green and blue: the factors of both chroma planes, and 1 if luma contributes or 0
+    /// if not.
     factors: [[i32; 3]; 3],
     fraction: u32,
 }
@@ -101,7 +104,7 @@ impl Conversion {
         } else {
             (16 << more, 219 << more, 224 << more)
         };
-        // Each result is one rounded quotient of a few products. This is equal on every machine.
+        // Each factor is a rounded quotient of a few products, which is the same on every machine.
         let parts =
             |factor: f64, steps: i32| (factor * PARTS_PER_LEVEL / f64::from(steps)).round() as i32;
         let (whole, one) = (parts(1.0, luma_steps), parts(1.0, chroma_steps));
@@ -140,13 +143,13 @@ impl Conversion {
         })
     }
 
-    /// Converts a sample in a picture with luma only.
+    /// Converts a luma sample of a picture without chroma.
     pub(crate) fn grey(&self, y: i32) -> u8 {
         (self.luma(y) >> self.fraction).clamp(0, 255) as u8
     }
 
     fn luma(&self, y: i32) -> i32 {
-        // No sample has more bits than its depth.
+        // Samples never have more bits than the bit depth, so the index is valid.
         usize::try_from(y).ok().and_then(|y| self.luma.get(y)).copied().unwrap_or(0)
     }
 }
@@ -179,7 +182,7 @@ mod tests {
 
     #[test]
     fn primary_colours_round_trip() {
-        // Red in BT.709 with 10 bits and a limited range, by H.273.
+        // This is red in BT.709 with 10 bits and limited range, according to H.273.
         let matrix = Matrix::numbered(1, 1).unwrap();
         let conversion = Conversion::new(matrix, 10, false);
         assert_eq!(conversion.rgb(250, 409, 960), [255, 0, 0]);

@@ -1,7 +1,8 @@
-//! Reads boxes in an ISO base media file (ISO/IEC 14496-12), and bits, with checked bounds.
+//! Reads the boxes of an ISO base media file (ISO/IEC 14496-12), and single bits, with bounds
+//! checks.
 //!
-//! Each read returns `None` if the bytes end too early. This does not depend on what the boxes
-//! mean.
+//! Every function returns `None` if the bytes end too early. This module does not depend on the
+//! meaning of the boxes.
 
 /// A box's name.
 pub(crate) type Name = [u8; 4];
@@ -18,22 +19,19 @@ impl<'a> Reader<'a> {
         Some(*array)
     }
 
-    /// Reads 8 bits.
     pub(crate) fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Reads 16 bits.
     pub(crate) fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// Reads 32 bits.
     pub(crate) fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Reads a number with 0, 4 or 8 bytes. `None` for any other length.
+    /// Reads a number with `bytes` bytes: 0, 4 or 8. `None` for any other length.
     pub(crate) fn sized(&mut self, bytes: u8) -> Option<u64> {
         match bytes {
             0 => Some(0),
@@ -43,18 +41,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an item's number. This has 32 bits if `is_long`, otherwise 16.
+    /// Reads an item's id, which has 32 bits if `is_long` is true, and otherwise 16.
     pub(crate) fn id(&mut self, is_long: bool) -> Option<u32> {
         if is_long { self.u32() } else { self.u16().map(u32::from) }
     }
 
-    /// Reads version and flags. These start a full box.
+    /// Reads the version and flags at the start of a full box.
     pub(crate) fn version_and_flags(&mut self) -> Option<(u8, u32)> {
         let [version, flags @ ..] = self.array::<4>()?;
         Some((version, u32::from_be_bytes([0, flags[0], flags[1], flags[2]])))
     }
 
-    /// Reads a box: its name and body. `None` if it is truncated.
+    /// Reads a box, and returns its name and body. `None` if the box is truncated.
     pub(crate) fn next_box(&mut self) -> Option<(Name, &'a [u8])> {
         let mut reader = *self;
         let (size, name) = (reader.u32()?, reader.array()?);
@@ -68,12 +66,13 @@ impl<'a> Reader<'a> {
         Some((name, body))
     }
 
-    /// Reads boxes until one is truncated, and returns the body of the first one with this name.
+    /// Returns the body of the first box with the given name. `None` if a truncated box precedes
+    /// that box.
     pub(crate) fn find_box(mut self, name: &Name) -> Option<&'a [u8]> {
         self.boxes().find(|(found, _)| found == name).map(|(_, body)| body)
     }
 
-    /// Reads boxes until one is truncated.
+    /// Iterates over the boxes up to a truncated box or the end.
     pub(crate) fn boxes(&mut self) -> impl Iterator<Item = (Name, &'a [u8])> {
         std::iter::from_fn(|| self.next_box())
     }

@@ -1,14 +1,15 @@
-//! Converts the planes in a decoded AV1 picture to RGBA.
+//! Converts the planes of a decoded AV1 picture to RGBA.
 //!
-//! Subsampled chroma is interpolated linearly between centred samples, as in libyuv, with which
-//! Chromium draws AVIF. Like libyuv, we ignore the declared position of chroma samples.
+//! Subsampled chroma is interpolated linearly between centred samples. This is the behaviour of
+//! libyuv, which Chromium uses for AVIF. Like libyuv, we ignore the declared position of chroma
+//! samples.
 
 use re_rav1d::{Picture, PixelLayout, PlanarImageComponent, Plane};
 
 use super::avif_matrix::{Conversion, Matrix};
 use crate::pixels::divide_by_alpha;
 
-/// A plane whose samples are read by row.
+/// A plane whose samples are read row by row.
 struct Rows {
     plane: Plane,
     stride: usize,
@@ -38,7 +39,7 @@ impl Rows {
         }
     }
 
-    /// Reads a row into `samples`. Rows below the last one repeat it.
+    /// Reads row `y` into `samples`. Reads the last row if `y` is greater.
     fn read(&self, y: usize, samples: &mut Vec<i32>) {
         let bytes = self.plane.get(y.min(self.height - 1) * self.stride..).unwrap_or_default();
         samples.clear();
@@ -52,11 +53,11 @@ impl Rows {
     }
 }
 
-/// A chroma plane, read as if it had as many samples as luma.
+/// A chroma plane that is scaled up to luma's dimensions while reading.
 struct Chroma {
     rows: Rows,
     layout: PixelLayout,
-    /// True if a sample is repeated, not interpolated.
+    /// True if samples are repeated instead of interpolated.
     is_repeated: bool,
     near: Vec<i32>,
     far: Vec<i32>,
@@ -66,13 +67,13 @@ impl Chroma {
     fn new(picture: &Picture, component: PlanarImageComponent, is_hdr: bool) -> Self {
         let rows = Rows::new(picture, component);
         let layout = picture.pixel_layout();
-        // Chromium converts everything except HDR with libyuv, and this does not interpolate 12-bit
-        // quarter chroma.
+        // Chromium converts all pictures except HDR with libyuv, which does not interpolate 12-bit
+        // 4:2:0 chroma.
         let is_repeated = layout == PixelLayout::I420 && picture.bit_depth() == 12 && !is_hdr;
         Self { rows, layout, is_repeated, near: Vec::new(), far: Vec::new() }
     }
 
-    /// Reads `width` samples for the picture's row `y`.
+    /// Reads `width` samples for the picture's row `y` into `samples`.
     fn read(&mut self, y: usize, width: usize, samples: &mut Vec<i32>) {
         if self.layout == PixelLayout::I444 {
             return self.rows.read(y, samples);
@@ -83,8 +84,8 @@ impl Chroma {
             samples.extend((0..width).map(|x| self.near[x / 2]));
             return;
         }
-        // Rows are weighted 3 to 1, and so are columns. Without row subsampling a row is used
-        // unchanged.
+        // The near row has weight 3 and the far row has weight 1. Columns have the same weights.
+        // Rows are interpolated only if the chroma plane has half the height.
         if self.layout == PixelLayout::I420 {
             self.rows.read(y / 2, &mut self.near);
             let far = if y.is_multiple_of(2) { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
@@ -96,7 +97,7 @@ impl Chroma {
             self.rows.read(y, &mut self.near);
         }
         let shift = if self.layout == PixelLayout::I420 { 4 } else { 2 };
-        // libyuv, which converts 8 bits, does not interpolate the last column. If the column count
+        // For 8-bit samples, libyuv does not interpolate the last column. If the number of columns
         // is even, this column needs no interpolation anyway.
         let last = self.near.len() - 1;
         let apart = if self.rows.is_deep { width } else { width - 1 };
@@ -113,8 +114,8 @@ impl Chroma {
     }
 }
 
-/// Converts a colour picture to opaque RGBA. `None` if it has fewer chroma samples than the matrix
-/// needs.
+/// Converts a colour picture to opaque RGBA. `None` if the matrix does not allow subsampled chroma,
+/// but the picture has it.
 pub(crate) fn rgba(
     picture: &Picture,
     matrix: Matrix,
@@ -152,7 +153,7 @@ pub(crate) fn rgba(
     Some(rgba)
 }
 
-/// Returns each pixel's opacity: a picture's luma.
+/// Returns each pixel's alpha value, which is an alpha plane's luma.
 pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
     let luma = Rows::new(picture, PlanarImageComponent::Y);
     let conversion = Conversion::new(Matrix::Identity, picture.bit_depth(), full_range);
@@ -165,7 +166,7 @@ pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
     opacity
 }
 
-/// Sets the opacity in `rgba`, and divides premultiplied colours by it.
+/// Sets the alpha values in `rgba`, and converts premultiplied colours to straight alpha.
 pub(crate) fn add_opacity(rgba: &mut [u8], opacity: &[u8], is_premultiplied: bool) {
     for (pixel, &opacity) in rgba.as_chunks_mut::<4>().0.iter_mut().zip(opacity) {
         pixel[3] = opacity;

@@ -1,78 +1,76 @@
-//! Inspects an AV1 bitstream before it is decoded: counts its frames and reads its sequence header,
-//! so that the decoder's memory and work are known before it runs.
+//! Inspects an AV1 bitstream before decoding: counts its frames and reads its sequence headers, so
+//! that we know the decoder's memory use and work before it runs.
 //!
-//! Source: AV1 Bitstream & Decoding Process Specification, 5.3 (OBUs) and 5.5 (sequence header).
+//! This follows the AV1 Bitstream & Decoding Process Specification, 5.3 (OBUs, the units of a
+//! bitstream) and 5.5 (sequence header).
 
 use super::avif_reader::{Bits, Reader};
 
-/// OBU types that are distinguished.
+/// The OBU types that this module distinguishes.
 const SEQUENCE_HEADER: u8 = 1;
 const FRAME_HEADER: u8 = 3;
 const FRAME: u8 = 6;
 const METADATA: u8 = 5;
-/// A copied frame header. Decoders treat this as a frame header if none is pending.
+/// A copy of a frame header. A decoder treats it as a frame header if no frame header is pending.
 const REDUNDANT_FRAME_HEADER: u8 = 7;
-/// The number for a sequence's colour property if it is unknown.
+/// H.273 code of an unknown colour property.
 const UNSPECIFIED: u16 = 2;
 
-/// A bitstream's properties that are known without decoding it.
+/// The properties of a bitstream that can be read without decoding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stream {
-    /// The first sequence header, but with the most expensive chroma from all sequence headers.
+    /// The first sequence header, but with the most expensive chroma of all sequence headers.
     pub(crate) sequence: Sequence,
     /// Maximum frame width in pixels, over all sequence headers.
     pub(crate) max_width: u32,
     /// Maximum frame height in pixels, over all sequence headers.
     pub(crate) max_height: u32,
-    /// Maximum width and height that a frame header can express, over all sequence headers.
+    /// Maximum width and height that a frame header can express, over all sequence headers. A frame
+    /// may be larger than the sequence header declares.
     pub(crate) codable_width: u64,
     pub(crate) codable_height: u64,
-    /// How many frame headers and copies there are. Each may make the decoder decode or copy a
-    /// picture.
+    /// Number of frame headers, including copies. For each of them, the decoder may decode or copy
+    /// a picture.
     pub(crate) frames: u32,
 }
 
-/// The sequence header fields that are used.
+/// The fields of a sequence header that we use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sequence {
     /// Maximum frame width in pixels.
     pub(crate) width: u32,
     /// Maximum frame height in pixels.
     pub(crate) height: u32,
-    /// Bits for width and for height in a frame header, at most 16.
+    /// Number of bits for width and for height in a frame header, each at most 16.
     side_bits: (u32, u32),
-    /// The samples' meaning.
     pub(crate) colour: Colour,
-    /// Chroma subsampling.
     pub(crate) chroma: Chroma,
 }
 
-/// How much chroma a picture has, the most expensive kind last.
+/// Chroma subsampling, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Chroma {
     /// Luma only.
     None,
-    /// One sample for four pixels.
+    /// One sample per four pixels.
     Quarter,
-    /// One sample for each pixel, or for two.
+    /// One sample per pixel, or per two pixels.
     Whole,
 }
 
-/// The samples' meaning, as numbers in ITU-T H.273.
+/// A colour description, with codes of ITU-T H.273.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Colour {
-    /// Primaries: the chromaticities for red, green and blue.
+    /// Primaries: the chromaticities of red, green, blue and white.
     pub(crate) primaries: u16,
-    /// Transfer function.
     pub(crate) transfer: u16,
-    /// Matrix coefficients.
     pub(crate) matrix: u16,
-    /// True if samples use the full range that their bits allow.
+    /// True if samples use the full range of values, false if they use the limited range.
     pub(crate) full_range: bool,
 }
 
-/// Walks over the OBUs up to a truncated one. The decoder stops there, too. `None` if there is no
-/// sequence header, or if one cannot be read.
+/// Reads the OBUs up to the first truncated OBU, where the decoder also stops. `None` if there is
+/// no sequence header, or if a sequence header cannot be read.
 pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
     let mut found: Option<Stream> = None;
     let mut frames = 0_u32;
@@ -103,8 +101,8 @@ pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
     found.map(|stream| Stream { frames, ..stream })
 }
 
-/// Returns the bitstream without metadata, because no pixel depends on them and the decoder panics
-/// on some.
+/// Returns the bitstream without metadata OBUs, because the decoder panics on some of them. Pixels
+/// do not depend on metadata.
 pub(crate) fn without_metadata(stream: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(stream.len());
     let mut rest = stream;
@@ -119,11 +117,12 @@ pub(crate) fn without_metadata(stream: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Splits off an OBU: its type, its payload, and the bytes after it.
+/// Reads the first OBU. Returns its type, its payload, and the bytes after it. `None` if it is
+/// truncated.
 fn obu(stream: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let mut reader = Reader(stream);
     let header = reader.u8()?;
-    // The forbidden first bit is not checked, because the decoder rejects it.
+    // We need not check the forbidden first bit, because the decoder rejects it.
     let (kind, has_extension, has_size) = (header >> 3 & 15, header & 4 != 0, header & 2 != 0);
     if has_extension {
         reader.u8()?;
@@ -163,14 +162,14 @@ fn sequence(body: &[u8]) -> Option<Sequence> {
     if !is_reduced {
         skip_tools(bits)?;
     }
-    // Super-resolution, CDEF, loop restoration.
+    // Skip the flags for super-resolution, CDEF and loop restoration.
     bits.number(3)?;
     let (colour, chroma) = colour(bits, profile)?;
     let side_bits = (width_bits, height_bits);
     Some(Sequence { width, height, side_bits, colour, chroma })
 }
 
-/// Skips the timing information and operating points in a sequence header.
+/// Skips the timing information and the operating points in a sequence header.
 fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
     let mut delay_bits = None;
     if bits.flag()? {
@@ -205,7 +204,7 @@ fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Skips a number in the variable-length code from 4.10.3.
+/// Skips a number in the variable-length code of 4.10.3.
 fn skip_uvlc(bits: &mut Bits<'_>) -> Option<()> {
     let mut zeros = 0;
     while !bits.flag()? {
@@ -217,7 +216,7 @@ fn skip_uvlc(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Skips the tools that exist only in sequences with several frames.
+/// Skips the coding tools that exist only in sequences with several frames.
 fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     bits.number(4)?;
     let has_order = bits.flag()?;
@@ -246,7 +245,7 @@ fn colour(bits: &mut Bits<'_>, profile: u32) -> Option<(Colour, Chroma)> {
         }
     }
     let [primaries, transfer, matrix] = described;
-    // sRGB without a matrix always has the full range and whole chroma.
+    // sRGB with the identity matrix always has the full range and chroma without subsampling.
     let is_srgb = !is_grey && described == [1, 13, 0];
     let full_range = is_srgb || bits.flag()?;
     let chroma = match profile {

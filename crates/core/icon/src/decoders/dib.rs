@@ -1,8 +1,8 @@
 //! Decodes Windows bitmaps: the device-independent bitmap (DIB) in BMP files and ICO entries.
 //!
-//! This handles the headers (12, 16 to 64, 40, 52, 56, 108 and 124 bytes), colour masks, palette
-//! and pixel offset. Invariant: nothing is allocated for sides above the limit. Sources: MS-WMF
-//! 2.2.2, and the way in which browsers show the bmpsuite files.
+//! This module parses the headers (12 to 124 bytes), colour masks, the palette and the pixel
+//! offset. Invariant: nothing is allocated if width or height is above the limit. We follow MS-WMF
+//! 2.2.2 and the way browsers show the bmpsuite files.
 
 use super::dib_rows::{DibRows, decode_rle, decode_rows};
 use crate::{
@@ -23,12 +23,13 @@ pub(crate) enum DibStorage {
     Rle8,
 }
 
-/// The checked fields in a DIB header.
+/// The validated fields of a DIB header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DibHeader {
     /// Width in pixels.
     pub(crate) width: u32,
-    /// Rows in the bitmap. In an ICO entry this is twice the height, because it includes the mask.
+    /// Number of rows. In an ICO entry this is twice the picture's height, because it includes the
+    /// mask.
     pub(crate) height: u32,
     /// True if the top row is stored first.
     pub(crate) top_down: bool,
@@ -36,26 +37,26 @@ pub(crate) struct DibHeader {
     pub(crate) bits: u32,
     /// How the pixels are stored.
     pub(crate) storage: DibStorage,
-    /// The bits for red, green, blue and alpha in a pixel with 16 or 32 bits. Alpha is 0 if there
-    /// is no alpha channel.
+    /// Bit masks of red, green, blue and alpha in pixels with 16 or 32 bits. The alpha mask is 0 if
+    /// there is no alpha channel.
     masks: [u32; 4],
-    /// The alpha bits if the bitmap is an ICO entry.
+    /// The alpha mask to use if the bitmap is an ICO entry.
     icon_alpha: u32,
     palette_at: usize,
     palette_entry_bytes: usize,
     palette_entries: usize,
 }
 
-/// A decoded DIB.
 pub(crate) struct DibPicture {
     /// RGBA for all rows. Missing rows are transparent.
     pub(crate) rgba: Vec<u8>,
-    /// Rows that the file contains, in its order.
+    /// Number of rows that the file contains. The other rows are missing.
     pub(crate) received: usize,
 }
 
 impl DibHeader {
-    /// Parses the header at the start of `dib`. `None` if it is truncated or unknown.
+    /// Parses the header at the start of `dib`. `None` if the header is truncated or of an unknown
+    /// type.
     pub(crate) fn parse(dib: &[u8]) -> Option<Self> {
         let header_bytes = read_u32(dib, 0)? as usize;
         if header_bytes == 12 {
@@ -64,10 +65,10 @@ impl DibHeader {
         if !(16..=128).contains(&header_bytes) {
             return None;
         }
-        // Windows headers have 40, 52, 56, 108 or 124 bytes. The others are OS/2's, and there the
-        // number for masks stands for Huffman coding.
+        // Windows headers have 40, 52, 56, 108 or 124 bytes. The others are OS/2 headers. In an
+        // OS/2 header, compression 3 means Huffman coding instead of colour masks.
         let is_windows = matches!(header_bytes, 40 | 52 | 56 | 108 | 124);
-        // A short OS/2 2.x header lacks fields at its end. They count as 0.
+        // A short OS/2 2.x header omits fields at its end, which then count as 0.
         let field = |at: usize| if at + 4 <= header_bytes { read_u32(dib, at) } else { Some(0) };
         let (width, height) = (read_u32(dib, 4)?.cast_signed(), read_u32(dib, 8)?.cast_signed());
         let bits = u32::from(read_u16(dib, 14)?);
@@ -82,8 +83,9 @@ impl DibHeader {
         let has_fields = matches!(compression, 3 | 6);
         let masks_inside = has_fields && header_bytes >= 52;
         let alpha_known = compression == 6 || header_bytes >= 56;
-        // Chromium also uses this mask without compression: in an ICO as it is, in a BMP as a flag
-        // for the fourth byte, and only if the header has at least its fourth version.
+        // Chromium uses the header's alpha mask even if `compression` is 0. In an ICO entry it uses
+        // the mask unchanged. In a 32-bit BMP it uses the fourth byte as alpha, if the mask is not
+        // 0 and the header has at least version 4 (108 bytes).
         let declared =
             if is_windows && header_bytes >= 56 { Some(read_u32(dib, 52)?) } else { None };
         let fourth_byte = 0xFF00_0000;
@@ -121,7 +123,8 @@ impl DibHeader {
         })
     }
 
-    /// Parses an OS/2 1.x BITMAPCOREHEADER: 16-bit sides, 3-byte palette entries.
+    /// Parses an OS/2 1.x BITMAPCOREHEADER, with 16-bit width and height, and 3-byte palette
+    /// entries.
     fn parse_core(dib: &[u8]) -> Option<Self> {
         let bits = u32::from(read_u16(dib, 10)?);
         if !matches!(bits, 1 | 2 | 4 | 8 | 16 | 24 | 32) {
@@ -151,7 +154,7 @@ impl DibHeader {
             .saturating_add(self.palette_entries.saturating_mul(self.palette_entry_bytes))
     }
 
-    /// Reads the palette as RGB, up to the last byte. Pixels may start inside it.
+    /// Reads the palette as RGB, as far as the bytes reach. Pixels may start inside the palette.
     fn palette(&self, dib: &[u8]) -> Vec<[u8; 3]> {
         let end = self.end().min(dib.len());
         let bytes = dib.get(self.palette_at..end).unwrap_or_default();
@@ -159,21 +162,20 @@ impl DibHeader {
         entries.map(|entry| [entry[2], entry[1], entry[0]]).collect()
     }
 
-    /// Returns this header as an ICO entry's. In an ICO, 32-bit pixels have alpha in their fourth
-    /// byte unless a mask specifies otherwise. `None` if alpha shares bits with a colour.
+    /// Adapts this header for use in an ICO entry. In an ICO, 32-bit pixels have alpha in their
+    /// fourth byte unless a mask specifies otherwise. `None` if alpha shares bits with a colour.
     pub(crate) fn in_icon(mut self) -> Option<Self> {
         let [red, green, blue, _] = self.masks;
         self.masks[3] = self.icon_alpha;
         (self.icon_alpha & (red | green | blue) == 0).then_some(self)
     }
 
-    /// Returns true if pixels have alpha.
+    /// Returns true if pixels have an alpha channel.
     pub(crate) fn has_alpha(&self) -> bool {
         self.masks[3] != 0
     }
 
-    /// Decodes `height` rows from `data`, or as many as there are. Alpha is read from the alpha
-    /// mask; without one it is 255.
+    /// Decodes up to `height` rows from `data`. Alpha is 255 if there is no alpha mask.
     pub(crate) fn decode(
         &self,
         dib: &[u8],
@@ -205,16 +207,15 @@ impl DibHeader {
     }
 }
 
-/// Size in bytes of a BMP's file header. This precedes the DIB.
+/// Size in bytes of a BMP's file header, which precedes the DIB.
 const FILE_HEADER_BYTES: usize = 14;
 
-/// Reads a BMP file's sides from its header.
+/// Reads the width and height of a BMP file from its header.
 pub(crate) fn bmp_sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let header = DibHeader::parse(bytes.get(FILE_HEADER_BYTES..)?)?;
     Some((header.width, header.height))
 }
 
-/// Decodes a BMP file.
 pub(crate) fn decode_bmp(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let sides = bmp_sides(bytes).ok_or("unreadable header")?;
     work.spend(sides, bytes.len())?;
@@ -225,7 +226,7 @@ fn decode_file(bytes: &[u8]) -> Result<Pixels, &'static str> {
     let dib = bytes.get(FILE_HEADER_BYTES..).ok_or("no header")?;
     let header = DibHeader::parse(dib).ok_or("unreadable header")?;
     let named = read_u32(bytes, 10).ok_or("no header")? as usize;
-    // As in Chromium, pixels may start at any offset in the file, even inside the headers or
+    // As in Chromium, pixels may start at any offset in the file, even inside the headers or the
     // palette.
     let data = bytes.get(named..).filter(|data| !data.is_empty());
     let by_default = || dib.get(header.end()..);

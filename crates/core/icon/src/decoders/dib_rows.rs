@@ -1,9 +1,9 @@
-//! Decodes a DIB's pixel data: uncompressed rows with any depth, and run-length encoding.
+//! Decodes a DIB's pixel data: uncompressed rows with any bit depth, and run-length encoding.
 //!
-//! Invariants: the output always has `width * height * 4` bytes. If the data end too early, the
-//! complete rows are drawn and the others are transparent. This does not depend on headers.
+//! Invariants: the output always has `width * height * 4` bytes. If the data end early, the
+//! complete rows are drawn and the other rows are transparent. This does not depend on headers.
 
-/// The rows' layout, as the header describes it.
+/// The layout of the rows, as declared in the header.
 pub(crate) struct DibRows {
     /// Width in pixels, at least 1.
     pub(crate) width: usize,
@@ -13,20 +13,20 @@ pub(crate) struct DibRows {
     pub(crate) top_down: bool,
     /// Bits per pixel.
     pub(crate) bits: usize,
-    /// Palette as RGB; empty if pixels are not indices.
+    /// The palette as RGB. Empty if pixels are not indices.
     pub(crate) palette: Vec<[u8; 3]>,
-    /// The bits for red, green, blue and alpha in a pixel with 16 or 32 bits.
+    /// Bit masks of red, green, blue and alpha in pixels with 16 or 32 bits.
     pub(crate) masks: [u32; 4],
 }
 
 impl DibRows {
-    /// Returns the picture's row, counted from the top, that is stored at index `stored`.
+    /// Converts a row's index in the file to its index from the top.
     fn row(&self, stored: usize) -> usize {
         if self.top_down { stored } else { self.height - 1 - stored }
     }
 
-    /// Returns how many complete rows there are in `length` bytes. Many files omit the padding
-    /// after the last row.
+    /// Returns the number of complete rows in `length` bytes. The last row counts without its
+    /// padding, because many files omit it.
     pub(crate) fn received(&self, length: usize) -> usize {
         let stride = (self.width * self.bits).div_ceil(32) * 4;
         let row_bytes = (self.width * self.bits).div_ceil(8);
@@ -42,7 +42,8 @@ impl DibRows {
     }
 }
 
-/// One channel in a packed pixel: its bits are shifted down and scaled to 0..=255.
+/// A channel of a packed pixel: `shift` is the position of its lowest bit, and `most` its maximum
+/// value.
 #[derive(Clone, Copy)]
 struct Channel {
     shift: u32,
@@ -57,7 +58,8 @@ impl Channel {
         (most.wrapping_add(1) & most == 0).then_some(Self { shift, most })
     }
 
-    /// Returns this channel from `pixel`, or `absent` if the mask is empty.
+    /// Extracts this channel from `pixel` and scales it to 0..=255. Returns `absent` if the mask is
+    /// empty.
     fn of(self, pixel: u32, absent: u8) -> u8 {
         if self.most == 0 {
             return absent;
@@ -68,7 +70,7 @@ impl Channel {
     }
 }
 
-/// Decodes all complete uncompressed rows. Each is padded to a multiple of 4 bytes.
+/// Decodes all complete uncompressed rows. Rows are padded to a multiple of 4 bytes.
 ///
 /// # Errors
 /// Returns an error if no row is complete, or if a mask's bits are not contiguous.
@@ -114,11 +116,12 @@ fn packed(channels: &[Channel; 4], pixel: u32) -> [u8; 4] {
     [red.of(pixel, 0), green.of(pixel, 0), blue.of(pixel, 0), alpha.of(pixel, 255)]
 }
 
-/// Decodes run-length encoding with 4 or 8 bits per pixel, and counts the complete rows. As in
-/// Chromium, pixels without a run are black, and rows that the data do not end are transparent.
+/// Decodes run-length encoding with 4 or 8 bits per pixel. Returns the pixels and the number of
+/// finished rows. As in Chromium, pixels that no run sets are black, and unfinished rows are
+/// transparent.
 ///
 /// # Errors
-/// Returns an error if no row is complete.
+/// Returns an error if no row is finished.
 pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<(Vec<u8>, usize), &'static str> {
     let black = [0, 0, 0, 255].repeat(rows.width * rows.height);
     let mut canvas = RleCanvas { rows, rgba: black, x: 0, stored: 0 };
@@ -143,7 +146,7 @@ fn literal_index(bytes: &[u8], index: usize, bits: usize) -> usize {
     if bits == 8 { byte } else { byte >> (4 - index % 2 * 4) & 15 }
 }
 
-/// A picture onto which runs are drawn.
+/// The picture on which runs are drawn.
 struct RleCanvas<'a> {
     rows: &'a DibRows,
     rgba: Vec<u8>,
@@ -154,8 +157,8 @@ struct RleCanvas<'a> {
 }
 
 impl RleCanvas<'_> {
-    /// Draws the first run in `data` and returns the bytes after it. `None` if `data` is exhausted.
-    /// The end marker moves past the last row.
+    /// Draws the first run in `data`, and returns the bytes after the run. `None` if the data end
+    /// early. The end marker sets the position to after the last row.
     fn run<'d>(&mut self, data: &'d [u8]) -> Option<&'d [u8]> {
         let ([count, value], rest) = data.split_first_chunk::<2>()?;
         let bits = self.rows.bits;
@@ -239,12 +242,12 @@ mod tests {
         };
         let data = [2, 0x12, 0, 4, 0x34, 0x56, 0, 0, 0, 2, 1, 0, 1, 0x70, 0, 1];
         assert_eq!(reds(&rows(4, 6, 2), &data), [16, 32, 48, 64, 80, 96, 0, 112, 0, 0, 0, 0]);
-        // Chromium shows black where no run is, and no row that the data do not end.
+        // Pixels without a run are black, and unfinished rows are transparent.
         let small = rows(8, 2, 2);
         assert_eq!(reds(&small, &[1, 1, 0, 0, 2, 1]), [16, 0, 0, 0]);
         assert_eq!(reds(&small, &[2, 1, 0, 2, 0, 1]), [16, 16, 0, 0]);
         assert_eq!(reds(&small, &[0, 1]), [0; 4]);
-        // Runs, literal pixels and jumps end at the picture's edges.
+        // Runs, literal pixels and jumps stop at the picture's edges.
         assert_eq!(reds(&small, &[9, 1, 0, 0, 0, 4, 1, 2, 3, 4, 0, 1]), [16, 16, 16, 32]);
         assert_eq!(reds(&small, &[0, 2, 255, 0, 2, 1, 0, 0, 2, 2, 0, 1]), [0, 0, 32, 32]);
         assert_eq!(reds(&small, &[2, 1, 0, 2, 255, 255, 2, 2]), [16, 16, 0, 0]);

@@ -1,7 +1,8 @@
-//! Decodes GIF with the `gif` crate: the first frame, on the canvas that a browser would show.
+//! Decodes the first frame of a GIF with the `gif` crate, on the canvas that a browser would show.
 //!
-//! Invariant: the picture has exactly the sides measured before decoding, because the canvas is
-//! extended to contain the whole first frame. The background colour is ignored, as in browsers.
+//! Invariant: the picture has exactly the width and height that we measure before decoding, which
+//! are those of the canvas. If the first frame extends beyond the logical screen, the canvas grows
+//! to contain the frame. The background colour is ignored, as in browsers.
 
 use std::num::NonZeroU64;
 
@@ -11,10 +12,10 @@ use crate::{limits::MAX_DECODER_BYTES, little_endian::read_u16, pixels::Pixels, 
 
 /// Byte offset of the logical screen descriptor.
 const SCREEN_AT: usize = 6;
-/// Byte offset where the global colour table starts, or the first block if there is no such table.
+/// Byte offset of the global colour table, or of the first block if there is no such table.
 const BLOCKS_AT: usize = 13;
 
-/// Reads the canvas's sides: the logical screen, extended to contain the first frame.
+/// Reads the canvas's width and height: the logical screen, extended to contain the first frame.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let side = |at| read_u16(bytes, at).map(u32::from);
     let (screen_width, screen_height) = (side(SCREEN_AT)?, side(SCREEN_AT + 2)?);
@@ -48,7 +49,7 @@ fn skip_sub_blocks(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// A frame as stored.
+/// A frame as stored in the file.
 struct IndexedFrame {
     left: usize,
     top: usize,
@@ -58,13 +59,13 @@ struct IndexedFrame {
     transparent: Option<u8>,
     /// RGB for each index. There may be fewer than 256 entries.
     palette: Vec<u8>,
-    /// Indices in file order. They are `width * height` bytes.
+    /// `width * height` palette indices in file order.
     indices: Vec<u8>,
     /// True if all indices were received.
     complete: bool,
 }
 
-/// Decodes the first frame. If the file ends early, the missing pixels are transparent.
+/// Decodes the first frame. If the data end early, the missing pixels are transparent.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("no frame")?;
     let with_table = with_colour_table(bytes);
@@ -73,8 +74,9 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let frame = read_frame(bytes, 0)?;
     let mut received = frame.indices.len();
     if !frame.complete {
-        // The decoder does not return how many indices it wrote before it failed. So decode again
-        // into a buffer with other contents: the indices that are equal both times were written.
+        // The decoder does not report how many indices it wrote before it failed. So decode again
+        // into a buffer with other initial values: the decoder wrote the indices that are equal
+        // both times.
         work.spend((width, height), bytes.len())?;
         let again = read_frame(bytes, 1)?;
         let mut pairs = frame.indices.iter().zip(&again.indices);
@@ -94,7 +96,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-/// Reads the first frame into a buffer that is filled with `unwritten`.
+/// Reads the first frame. Indices that the decoder does not write are `unwritten`.
 fn read_frame(bytes: &[u8], unwritten: u8) -> Result<IndexedFrame, String> {
     let mut options = DecodeOptions::new();
     options.set_color_output(ColorOutput::Indexed);
@@ -120,15 +122,15 @@ fn read_frame(bytes: &[u8], unwritten: u8) -> Result<IndexedFrame, String> {
         complete: false,
     };
     read.palette = decoder.palette().map_err(|error| error.to_string())?.to_vec();
-    // An error means that the data end early or are damaged. Show the part before this.
+    // An error means that the data end early or are damaged. Use the indices before the damage.
     read.complete = decoder.fill_buffer(&mut read.indices).unwrap_or(false);
     Ok(read)
 }
 
 impl IndexedFrame {
-    /// Draws the first `received` pixels on a canvas. As in Chromium, a complete row in an
-    /// interlaced frame also fills the rows below it that later passes would fill, unless a colour
-    /// is transparent.
+    /// Draws the first `received` pixels on a canvas. As in Chromium, each complete row of an
+    /// interlaced frame also fills the rows below that later passes have yet to draw, unless the
+    /// frame has a transparent colour.
     fn draw(&self, received: usize, rgba: &mut [u8], canvas_width: usize) {
         let rows = interlaced_order(self.height);
         for (index, row) in self.indices[..received].chunks(self.width).enumerate() {
@@ -153,8 +155,8 @@ impl IndexedFrame {
     }
 }
 
-/// For each row in an interlaced frame, in file order, returns its index from the top and how many
-/// rows it fills until later passes (GIF89a, appendix E).
+/// Returns, for each row of an interlaced frame in file order, its index from the top and how many
+/// rows it fills until later passes draw them (GIF89a, appendix E).
 fn interlaced_order(height: usize) -> Vec<(usize, usize)> {
     let passes = [(0, 8, 8), (4, 8, 4), (2, 4, 2), (1, 2, 1)];
     let rows = passes
@@ -163,8 +165,8 @@ fn interlaced_order(height: usize) -> Vec<(usize, usize)> {
     rows.collect()
 }
 
-/// Returns the file with a black colour table if it has no global table and none for the first
-/// frame, because browsers draw such a frame in black.
+/// Returns the file with a black global colour table, because browsers draw a frame without any
+/// colour table in black. `None` if the file has a global table or a table for the first frame.
 fn with_colour_table(bytes: &[u8]) -> Option<Vec<u8>> {
     const TABLE_FLAGS: u8 = 0x87;
     let flags = *bytes.get(SCREEN_AT + 4)?;

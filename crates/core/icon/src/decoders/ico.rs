@@ -1,10 +1,13 @@
-//! Decodes ICO and CUR. They contain a directory with several pictures; this decodes the one that
-//! suits a tab best.
+//! Decodes ICO and CUR files. They have a directory of several pictures, and we decode the picture
+//! that suits a tab best.
 //!
-//! Invariants: at most [`MAX_ENTRIES`] entries are read, even if the header declares more; sides
-//! are read from each picture's header, never from the directory; if an entry cannot be decoded,
-//! the next best one is tried, up to [`MAX_TRIED`] and within the maximum work for one file. A
-//! DIB's height includes picture and mask. The AND mask gives alpha if pixels have no alpha bits,
+//! Invariants:
+//! - At most [`MAX_ENTRIES`] directory entries are read, even if the header declares more.
+//! - Width and height are read from each picture's header, never from the directory.
+//! - If an entry cannot be decoded, the next best entry is tried, up to [`MAX_TRIED`] entries and
+//!   within the work limit of one file.
+//!
+//! A DIB's height includes picture and mask. The AND mask gives alpha if pixels have no alpha bits,
 //! or if every alpha is 0. As in Chromium, a PNG entry's EXIF orientation is ignored.
 
 use std::{cmp::Reverse, collections::HashSet};
@@ -23,26 +26,26 @@ use crate::{
     work::Work,
 };
 
-/// Maximum directory entries that are read. Real files have up to a dozen; for each entry we parse
-/// a header.
+/// Maximum number of directory entries to read, because each requires parsing a picture's header.
+/// Real files have up to a dozen entries.
 pub(crate) const MAX_ENTRIES: usize = 64;
-/// Maximum entries that are decoded until one succeeds. If a file's best entries are all broken, it
-/// was made by hand, not by a drawing program.
+/// Maximum number of entries to try to decode. If this many of the best entries are broken, no
+/// drawing program wrote the file.
 pub(crate) const MAX_TRIED: usize = 3;
 /// Bytes before the first directory entry.
 const HEADER_BYTES: usize = 6;
 /// Bytes in one directory entry.
 const ENTRY_BYTES: usize = 16;
 
-/// One picture in the file, with the sides from its own header.
+/// A picture in the file, with the width and height from its own header.
 #[derive(Debug, Clone, Copy)]
 struct DirectoryEntry<'a> {
-    /// The file from this picture's first byte to the end. The length in the directory is often
-    /// wrong, mostly 0.
+    /// The file's bytes from the start of this picture to the end of the file, because the length
+    /// in the directory is often wrong (usually 0).
     payload: &'a [u8],
     /// Offset of this picture's first byte in the file.
     offset: usize,
-    /// The length in the directory. It only determines where the mask ends.
+    /// The length in the directory. We use it only to find the end of the mask.
     length: usize,
     width: u32,
     height: u32,
@@ -66,8 +69,10 @@ impl<'a> DirectoryEntry<'a> {
         usable.then_some(Self { payload, offset, length, width, height, bits })
     }
 
-    /// The best entry has the lowest rank: the smallest with at least 32 pixels, or else the
-    /// largest; then the most bits per pixel; then squares. Equal entries keep the file's order.
+    /// Returns the entry's rank; the best entry has the lowest rank. This is the smallest picture
+    /// with at least 32 pixels, or the largest picture if all are smaller. Among pictures of equal
+    /// size, more bits per pixel are better, and then square pictures. Otherwise the file's order
+    /// decides.
     fn rank(&self) -> impl Ord + use<> {
         let size = self.width.min(self.height);
         let small = size < TAB_ICON_PIXELS;
@@ -93,8 +98,9 @@ impl<'a> DirectoryEntry<'a> {
         if !header.has_alpha() || no_alpha {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;
             let mask_at = at.saturating_add(stride * self.height as usize);
-            // If the length is too small for a mask, there is none, because the next picture
-            // follows.
+            // Do not read the mask beyond the directory's length, because the next picture may
+            // follow there. But if this length does not even contain the pixels, it is wrong, and
+            // we ignore it.
             let end = if self.length < mask_at { usize::MAX } else { self.length };
             let mask = self.payload.get(mask_at..end.min(self.payload.len()));
             self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header, received);
@@ -102,8 +108,8 @@ impl<'a> DirectoryEntry<'a> {
         Pixels::new(self.width, self.height, rgba).ok_or("sides out of range")
     }
 
-    /// Sets alpha from the AND mask: a set bit is transparent, and pixels beyond the mask's end are
-    /// opaque. Missing picture rows remain transparent.
+    /// Sets alpha from the AND mask. A set bit means transparent, and pixels beyond the mask's end
+    /// are opaque. Missing rows of the picture remain transparent.
     fn apply_mask(&self, rgba: &mut [u8], mask: &[u8], header: &DibHeader, received: usize) {
         let (width, height) = (self.width as usize, self.height as usize);
         let stride = width.div_ceil(32) * 4;
@@ -120,7 +126,7 @@ impl<'a> DirectoryEntry<'a> {
     }
 }
 
-/// Returns a PNG's bits per pixel: its bit depth times its channels.
+/// Returns a PNG's bits per pixel: its bit depth times its number of channels.
 fn png_bits(payload: &[u8]) -> Option<u32> {
     let channels = match payload.get(25)? {
         2 => 3,
@@ -131,8 +137,8 @@ fn png_bits(payload: &[u8]) -> Option<u32> {
     Some(u32::from(*payload.get(24)?) * channels)
 }
 
-/// Returns the usable entries, best first. If entries share a picture, only the first is kept,
-/// because the others would decode or fail in the same way.
+/// Returns the usable entries, best first. If several entries refer to one picture, this returns
+/// only the first, because the others would decode or fail in the same way.
 fn entries(file: &[u8]) -> Vec<DirectoryEntry<'_>> {
     let claimed = read_u16(file, 4).map_or(0, usize::from);
     let read = 0..claimed.min(MAX_ENTRIES);
@@ -143,12 +149,12 @@ fn entries(file: &[u8]) -> Vec<DirectoryEntry<'_>> {
     entries
 }
 
-/// Reads the best entry's sides. `None` if no entry can be read.
+/// Reads the width and height of the best entry. `None` if no entry can be read.
 pub(crate) fn best_entry_sides(file: &[u8]) -> Option<(u32, u32)> {
     entries(file).first().map(|entry| (entry.width, entry.height))
 }
 
-/// Decodes the best entry that can be decoded. If there is none, returns the best entry's error.
+/// Decodes the best entry that can be decoded. If all fail, returns the error of the best entry.
 pub(crate) fn decode(file: &[u8], format: Format, work: &mut Work) -> Result<Pixels, IconError> {
     let mut first_reason = None;
     for entry in entries(file).into_iter().take(MAX_TRIED) {

@@ -1,11 +1,10 @@
-//! Decodes JPEG exactly as libjpeg-turbo does, which browsers use: each sample in a complete file
-//! is the same, and a damaged one shows the same parts (docs/decisions/0134).
+//! Decodes JPEG exactly as libjpeg-turbo does, because browsers use libjpeg-turbo. Each sample of a
+//! complete file is identical, and from a damaged file we show the same parts
+//! (docs/decisions/0134).
 //!
 //! The algorithms are those of the Independent JPEG Group's software, on which libjpeg-turbo is
-//! based.
-//!
-//! All numbers are integers, so that pixels do not depend on the processor. The EXIF orientation is
-//! applied; colour profiles are not (docs/decisions/0018).
+//! based. All arithmetic uses integers, so that pixels do not depend on the processor. The EXIF
+//! orientation is applied, but colour profiles are ignored (docs/decisions/0018).
 
 mod blocks;
 mod default_codes;
@@ -27,21 +26,21 @@ pub(crate) use self::{
 use super::orientation;
 use crate::{limits::MAX_SIDE_PIXELS, pixels::Pixels, work::Work};
 
-/// Maximum scans of a small progressive JPEG. Real files have about ten.
+/// Maximum number of scans in a small JPEG. Real progressive files have about ten.
 const MAX_SCANS: usize = 64;
-/// Scans that any JPEG may have, whatever its size.
+/// Number of scans that a JPEG of any size may have.
 const LEAST_SCANS: usize = 12;
-/// Maximum pixels that all scans together may visit. This bounds the decoding time: it decides how
-/// many scans are allowed, between the two limits above.
+/// Maximum number of pixels that all scans together may visit, which limits the decoding time. It
+/// determines how many scans a file may have, within the two limits above.
 const MAX_VISITED_PIXELS: usize = 16 << 20;
 
-/// Reads the sides from the frame header (SOF).
+/// Reads the width and height from the frame header (SOF).
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
-    // A side has 16 bits.
+    // Width and height have 16 bits.
     picture::sides(bytes).map(|(width, height)| (width as u32, height as u32))
 }
 
-/// Decodes a JPEG and applies its orientation, which may exchange width and height. If the file
+/// Decodes a JPEG and applies its EXIF orientation, which may swap width and height. If the file
 /// ends early, the missing rows are transparent.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("unreadable header")?;
@@ -57,8 +56,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     Ok(orientation::upright(pixels, picture.exif.map_or(1, orientation::read)))
 }
 
-/// Returns the decoding cost: the pixels, plus a sixteenth for each scan after the first one, as
-/// measured.
+/// Returns the decoding cost in PNG pixels: the number of pixels, plus a sixteenth of this number
+/// for each scan after the first. These values are based on measurements.
 pub(crate) fn visited_pixels(bytes: &[u8], (width, height): (u32, u32)) -> u64 {
     let area = u64::from(width) * u64::from(height);
     let scans = bytes.windows(2).filter(|pair| *pair == [0xFF, 0xDA]).count() as u64;

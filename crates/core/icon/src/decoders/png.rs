@@ -1,8 +1,9 @@
-//! Decodes PNG: common files with `png_fast`, all others with the `png` crate.
+//! Decodes PNG files: common ones with `png_fast`, all others with the `png` crate.
 //!
-//! It supports every colour type, bit depth and interlace method, and transparency (tRNS). For an
-//! animated PNG it decodes the first frame. Invariant: the picture has exactly the sides in the
-//! header (IHDR), which are exchanged if the EXIF orientation lays a PNG file on its side.
+//! This supports every colour type, bit depth and interlace method, and transparency (tRNS). From
+//! an animated PNG we decode the first frame. Invariant: the picture has exactly the width and
+//! height in the header (IHDR). They are swapped if the EXIF orientation of a PNG file rotates the
+//! picture by 90 or 270 degrees.
 
 use std::io::Cursor;
 
@@ -20,20 +21,22 @@ use crate::{
     work::Work,
 };
 
-/// Returns a PNG file's sides as it is shown.
+/// Returns the width and height of a PNG file after applying its EXIF orientation.
 pub(crate) fn shown_sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let (width, height) = sides(bytes)?;
     let lies = Preamble::read(bytes).orientation > 4;
     Some(if lies { (height, width) } else { (width, height) })
 }
 
-/// Decodes a PNG file and turns it upright. 16-bit samples are reduced to their high byte.
+/// Decodes a PNG file and applies its EXIF orientation. 16-bit samples are reduced to their high
+/// byte.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let pixels = decode_stored(bytes, work)?;
     Ok(orientation::upright(pixels, Preamble::read(bytes).orientation))
 }
 
-/// Decodes a PNG as it is stored. An ICO entry is also shown in this way.
+/// Decodes a PNG file without applying its EXIF orientation. Browsers show PNGs in ICO entries in
+/// this way, too.
 pub(crate) fn decode_stored(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let canvas = sides(bytes).ok_or("unreadable header")?;
     let preamble = Preamble::read(bytes);
@@ -49,8 +52,8 @@ pub(crate) fn decode_stored(bytes: &[u8], work: &mut Work) -> Result<Pixels, Str
     pixels.ok_or_else(|| "frame outside its canvas".to_owned())
 }
 
-/// Decodes the default image. Both decoders pay for their work, because the fast one may fail at
-/// the last byte.
+/// Decodes the default image. The work of both decoders counts, because the fast decoder may fail
+/// at the last byte.
 fn decode_still(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     if let Some(parts) = PngParts::read(bytes) {
         work.spend(parts.sides(), bytes.len())?;
@@ -63,8 +66,8 @@ fn decode_still(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     decode_any(bytes)
 }
 
-/// Decodes any PNG with the `png` crate, row by row until the end or a row that cannot be decoded.
-/// Missing rows are transparent.
+/// Decodes any PNG with the `png` crate, row by row, and stops at the first row that cannot be
+/// decoded. Missing rows are transparent.
 fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("unreadable header")?;
     if width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS {
@@ -94,9 +97,9 @@ fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-/// Reads as many rows as possible. It reads nothing after the last row, because the compressed data
-/// may continue for hundreds of megabytes. As in browsers, each pass in an interlaced picture fills
-/// the gaps that later passes would fill.
+/// Reads as many rows as possible. It stops after the last row, because the compressed data may
+/// continue for hundreds of megabytes. As in browsers, each pass of an interlaced picture fills the
+/// pixels that later passes have yet to draw.
 fn read_rows(
     reader: &mut Reader<Cursor<&[u8]>>,
     (width, height): (u32, u32),
@@ -126,9 +129,9 @@ fn read_rows(
     Ok(samples)
 }
 
-/// Returns the total rows over all seven passes in an interlaced picture.
+/// Returns the number of rows in an interlaced picture, summed over its seven passes.
 fn interlaced_rows(width: u32, height: u32) -> u32 {
-    // First column, first row, and row distance for each pass (PNG 8.2).
+    // First column, first row and distance between rows for each pass (PNG 8.2).
     const PASSES: [(u32, u32, u32); 7] =
         [(0, 0, 8), (4, 0, 8), (0, 4, 8), (2, 0, 4), (0, 2, 4), (1, 0, 2), (0, 1, 2)];
     let passes = PASSES.iter().filter(|(column, _, _)| *column < width);
@@ -141,8 +144,8 @@ mod tests {
 
     use super::*;
 
-    /// Generates PNGs with all colour types and bit depths, using the `png` crate. Some have
-    /// changed bytes.
+    /// Generates PNGs with all colour types and many bit depths, using the `png` crate. In some of
+    /// them a byte is changed.
     fn file() -> impl Strategy<Value = Vec<u8>> {
         let kinds = [
             (ColorType::Grayscale, 1, 1),

@@ -1,10 +1,10 @@
-//! Decodes the most common PNGs in half the time that the `png` crate takes: those with at most 8
-//! bits per sample that are neither interlaced nor animated.
+//! Decodes the most common PNGs in half the time of the `png` crate: those with at most 8 bits per
+//! sample that are neither interlaced nor animated.
 //!
-//! Invariant: this returns the same pixels as the `png` crate. For anything rare or wrong it
+//! Invariant: this returns the same pixels as the `png` crate. For rare or malformed files it
 //! returns `None`, and the caller uses the `png` crate. This decoder checks everything that it
-//! uses: the order and CRC of chunks, the rows' length and checksum, and that indices are in the
-//! palette.
+//! uses: the order and CRC of the chunks, the rows' length and checksum, and that indices are
+//! within the palette.
 
 use std::cell::RefCell;
 
@@ -16,21 +16,21 @@ use crate::{
     png::format::{GREY, GREY_ALPHA, INDEXED, RGB, RGBA, SIGNATURE, paeth},
 };
 
-/// The bit in a chunk name's first letter that marks a chunk that a decoder may skip.
+/// A decoder may skip a chunk if the first letter of its name has this bit.
 const ANCILLARY: u8 = 0x20;
 
-/// Maximum size in bytes of a row buffer that the thread keeps for the next file. Allocating a new
-/// buffer would cost one page fault per page.
+/// Maximum size in bytes of a row buffer that a thread reuses for its next file. A new buffer would
+/// cost a page fault for every page.
 const MAX_KEPT_BYTES: usize = 4 << 20;
 
 thread_local! {
-    /// One decompressor per thread. It keeps no state between files.
+    /// One decompressor per thread. A decompressor keeps no state between files.
     static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
-    /// Row buffer. It contains the previous file's rows until they are overwritten.
+    /// The row buffer, with the previous file's rows until they are overwritten.
     static ROWS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The chunks that are needed to decode a file.
+/// The chunks needed to decode a file.
 pub(crate) struct PngParts<'a> {
     /// Data in the header chunk (IHDR).
     pub(crate) header: &'a [u8],
@@ -45,11 +45,11 @@ pub(crate) struct PngParts<'a> {
     pub(crate) transparency: Option<&'a [u8]>,
     /// Data in the first IDAT chunk.
     first_data: &'a [u8],
-    /// Data in all IDAT chunks if there are several; otherwise empty.
+    /// Data in all IDAT chunks if there are several. Otherwise empty.
     more_data: Vec<u8>,
 }
 
-/// Decodes a file from its parts. `None` if the `png` crate must decode it.
+/// Decodes a file from its parts. `None` if the `png` crate must decode the file.
 pub(crate) fn decode(parts: &PngParts<'_>) -> Option<Pixels> {
     let channels = match parts.colour_type {
         GREY | INDEXED => 1,
@@ -68,8 +68,9 @@ pub(crate) fn decode(parts: &PngParts<'_>) -> Option<Pixels> {
     Pixels::new(width, height, rgba?)
 }
 
-/// Splits off the first chunk: returns its name, its data, and the bytes after it. Its CRC is
-/// checked unless decoders may skip the chunk.
+/// Returns the name and data of the first chunk, and the bytes after the chunk. `None` if the chunk
+/// is truncated or its CRC is wrong. The CRC of chunks that decoders may skip is checked only for
+/// tRNS.
 fn chunk(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let length = u32::from_be_bytes(*length) as usize;
@@ -81,7 +82,7 @@ fn chunk(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
 }
 
 /// Returns false if a palette's length is not a multiple of 3, because the `png` crate (0.18.1)
-/// then panics.
+/// panics in this case.
 pub(crate) fn has_whole_palette(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
@@ -96,7 +97,7 @@ pub(crate) fn has_whole_palette(bytes: &[u8]) -> bool {
 }
 
 impl<'a> PngParts<'a> {
-    /// Reads a file's chunks. Returns `None` if the `png` crate must decode it.
+    /// Reads a file's chunks. `None` if the `png` crate must decode the file.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (name, header, mut rest) = chunk(bytes.strip_prefix(SIGNATURE)?)?;
         let (&width, sides) = header.split_first_chunk::<4>()?;
@@ -128,7 +129,7 @@ impl<'a> PngParts<'a> {
                     parts.palette = data;
                 }
                 b"tRNS" if parts.transparency.is_none() => parts.transparency = Some(data),
-                // The `png` crate finds an animation's default image.
+                // The `png` crate must decode an animation.
                 b"acTL" | b"fcTL" => return None,
                 _ if name[0] & ANCILLARY == 0 => return None,
                 _ => {}
@@ -154,7 +155,7 @@ impl<'a> PngParts<'a> {
 
     /// Returns width and height in pixels.
     pub(crate) fn sides(&self) -> (u32, u32) {
-        // Both are at most `MAX_SIDE_PIXELS`.
+        // Width and height are at most `MAX_SIDE_PIXELS`.
         (self.width as u32, self.height as u32)
     }
 
@@ -163,7 +164,7 @@ impl<'a> PngParts<'a> {
         if self.more_data.is_empty() { self.first_data } else { &self.more_data }
     }
 
-    /// Decodes to RGBA. `rows` is a buffer that exactly fits all rows with filter bytes.
+    /// Decodes to RGBA. `rows` is a buffer for all rows, each with its filter byte.
     fn rgba(&self, rows: &mut [u8], stride: usize, channels: usize) -> Option<Vec<u8>> {
         let inflate = |d: &mut Decompressor| d.zlib_decompress(self.data(), rows);
         if DECOMPRESSOR.with_borrow_mut(inflate).ok()? != rows.len() {
@@ -173,7 +174,8 @@ impl<'a> PngParts<'a> {
         self.expand(rows, stride)
     }
 
-    /// Converts unfiltered rows, each after its filter byte, to RGBA.
+    /// Converts rows to RGBA after the filters are reversed. Each row still starts with its filter
+    /// byte.
     fn expand(&self, rows: &[u8], stride: usize) -> Option<Vec<u8>> {
         if (self.colour_type, self.transparency) == (RGBA, None) {
             let mut rgba = Vec::with_capacity(self.width * self.height * 4);
@@ -227,8 +229,9 @@ impl<'a> PngParts<'a> {
         }
     }
 
-    /// Returns the one transparent colour, from its samples' low bytes. The outer `None` means that
-    /// the `png` crate must decode the file, the inner one that no colour is transparent.
+    /// Returns the transparent colour in a tRNS chunk, from its samples' low bytes. The outer
+    /// `None` means that the `png` crate must decode the file. The inner `None` means that no
+    /// colour is transparent.
     fn key<const N: usize>(&self) -> Option<Option<[u8; N]>> {
         let Some(bytes) = self.transparency else { return Some(None) };
         let samples = bytes.as_chunks::<2>().0.iter().map(|sample| sample[1]);
@@ -236,7 +239,7 @@ impl<'a> PngParts<'a> {
         (bytes.len() == 2 * N).then_some(Some(key))
     }
 
-    /// Returns the colour for each sample value, for grey pictures and palettes.
+    /// Returns the colour of each sample value, for grey pictures and pictures with a palette.
     fn colours(&self) -> Option<SampleColours> {
         let mut rgba = [[0, 0, 0, 255]; 256];
         if self.colour_type == GREY {
@@ -269,14 +272,15 @@ impl<'a> PngParts<'a> {
     }
 }
 
-/// The sample values' colours.
+/// The colour of each sample value.
 struct SampleColours {
     rgba: [[u8; 4]; 256],
-    /// How many sample values are valid; higher ones are an error.
+    /// Number of valid sample values. A higher value is an error.
     count: usize,
 }
 
-/// Reverses the filters in all rows (PNG 9). Each row keeps its filter byte.
+/// Reverses the filters of all rows (PNG 9). `step` is the number of bytes per pixel. The filter
+/// bytes remain in the rows. `None` if a filter is unknown.
 fn unfilter(rows: &mut [u8], stride: usize, step: usize) -> Option<()> {
     match step {
         1 => unfilter_by::<1>(rows, stride),

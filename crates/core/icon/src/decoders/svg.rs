@@ -1,12 +1,14 @@
 //! Draws SVG with resvg, at exactly the size of a tab icon.
 //!
-//! This module defines what an untrusted SVG may do: draw shapes, text with the bundled font, and
-//! embedded pictures. It loads no file and no URL; `svg_cost` and `svg_walk` bound bytes, elements,
-//! nesting and drawing by counted work. resvg draws with 32-bit floats in IEEE-exact code, except
-//! for a few libm calls (arcs, rotations; in filters gamma, lights, hue-rotate). So one build gives
-//! the same pixels on all machines with the same libm. We have not proved this across
-//! architectures, but the digest over the test vectors guards it. Measured: 741 real SVGs give the
-//! same PNGs from a build for SSE2 alone and from one for AVX2 with FMA.
+//! An untrusted SVG may draw shapes, text with the bundled font, and embedded pictures. It cannot
+//! load files or URLs. `svg_cost` and `svg_walk` limit its bytes, elements, nesting and drawing
+//! work.
+//!
+//! resvg draws with 32-bit floats in IEEE-exact code, except for a few libm calls: for arcs,
+//! rotations, and in filters for gamma, lights and hue rotation. So a build gives the same pixels
+//! on all machines with the same libm. We have not proved this for different processor
+//! architectures, but the digest of the test vectors would detect a difference. In a measurement,
+//! 741 real SVGs gave identical PNGs from a build for SSE2 and a build for AVX2 with FMA.
 
 use resvg::{
     tiny_skia::{Color, Pixmap, Transform},
@@ -34,15 +36,15 @@ use crate::{
     sniff::svg_root::{MAX_SVG_BYTES, text},
 };
 
-/// Maximum XML nodes in a document after expanding entities. This equals the maximum number of
-/// drawn elements.
+/// Maximum number of XML nodes in a document after expanding entities.
 const MAX_XML_NODES: u32 = 20_000;
 
-/// Samples along a side that is one pixel long, because tiny-skia loses thin lines there.
+/// Number of samples per pixel in a direction in which the picture has only one pixel, because
+/// tiny-skia would lose thin lines.
 const THIN_SAMPLES: u32 = 8;
 
-/// Draws an SVG to fit 32x32 pixels, with its aspect ratio. Small ones are enlarged, because
-/// vectors lose nothing by this.
+/// Draws an SVG to fit 32x32 pixels, with its aspect ratio. Small SVGs are enlarged, because vector
+/// graphics do not lose quality.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
     let (drawing, _) = counted(bytes)?;
     let corrupt = || corrupt("sides out of range");
@@ -73,13 +75,13 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
 /// [`MAX_SVG_WORK`]: crate::MAX_SVG_WORK
 ///
 /// # Errors
-/// Returns [`IconError::SvgRefused`] if the work exceeds the limit or the SVG uses an unsupported
-/// feature; `Corrupt` if it cannot be read.
+/// Returns [`IconError::SvgRefused`] if the work exceeds the limit, or if the SVG uses an
+/// unsupported feature. Returns `Corrupt` if the SVG cannot be parsed.
 pub fn svg_work(bytes: &[u8]) -> Result<u64, IconError> {
     counted(bytes).map(|(_, units)| units)
 }
 
-/// A picture that passed all checks.
+/// An SVG that passed all checks and can be drawn.
 struct Drawing {
     tree: Tree,
     /// The colour behind the picture.
@@ -87,7 +89,7 @@ struct Drawing {
     transform: Transform,
     width: u32,
     height: u32,
-    /// Samples per pixel, across and down.
+    /// Number of samples per pixel, horizontally and vertically.
     samples: [u32; 2],
 }
 
@@ -99,7 +101,8 @@ fn counted(bytes: &[u8]) -> Result<(Drawing, u64), IconError> {
     let budget = Budget::default();
     let (tree, background) = read(bytes, &budget, Some(read_nested))?;
     let size = tree.size();
-    // Sides are rounded to 1/1000 pixel, so that rounding never makes a square oblong.
+    // Round width and height to 1/1000 pixel, so that a square does not become oblong because of
+    // float errors.
     let thousandths = |side: f32| ((side * 1000.0).round() as u32).max(1);
     let (width, height) =
         fit(thousandths(size.width()), thousandths(size.height()), TAB_ICON_PIXELS, true);
@@ -141,7 +144,7 @@ fn read(
     Ok((tree.map_err(corrupt)?, written.background))
 }
 
-/// Reads a document without its pictures.
+/// Parses a document without its embedded pictures, to measure its elements.
 fn read_to_measure(text: &str, work: &mut SvgWork) -> Result<Tree, IconError> {
     let mut document = parsed(text, work)?;
     let mended = mended(&document, work)?;
@@ -151,8 +154,8 @@ fn read_to_measure(text: &str, work: &mut SvgWork) -> Result<Tree, IconError> {
     Tree::from_xmltree(&document, &svg_boxes::options()).map_err(corrupt)
 }
 
-/// Pays for a document. Returns the document with references that usvg follows as browsers do.
-/// `None` if nothing has to change.
+/// Counts the work for reading a document, and changes references so that usvg follows them as
+/// browsers do. Returns the new document. `None` if nothing changes.
 fn mended(document: &Document, work: &mut SvgWork) -> Result<Option<String>, IconError> {
     let circles = svg_cost::check_document(document, work)?;
     let mended = with_known_references(document, &circles, work)?;

@@ -1,6 +1,7 @@
-//! The attribute values that SMIL animations set at time 0, when a picture is drawn.
+//! Computes the attribute values that SMIL animations set at time 0, because an icon shows this
+//! moment.
 //!
-//! `set`, `animate` and `animateTransform` count if they start at 0 or before, and have not ended.
+//! `set`, `animate` and `animateTransform` count if they start at time 0 or earlier and still run.
 //! `keyTimes` and spline easing are ignored. This does not depend on CSS.
 
 use std::collections::HashMap;
@@ -13,11 +14,11 @@ use super::svg_selectors::Elements;
 pub(crate) struct Animated<'a> {
     pub(crate) name: &'a str,
     pub(crate) value: String,
-    /// Whether a transform is added to the element's own.
+    /// Whether this transform is added to the element's own transform.
     pub(crate) is_added: bool,
 }
 
-/// Returns the animated attributes for each element that has any.
+/// Returns the animated attributes of each element that has any, by element index.
 pub(crate) fn animated<'a>(
     elements: &Elements<'a, '_>,
     ids: &HashMap<&str, usize>,
@@ -53,7 +54,7 @@ fn first_value<'a>(node: Node<'a, '_>) -> Option<Animated<'a>> {
         ("set", _) => node.attribute("to")?.trim().to_owned(),
         (_, Some(values)) => {
             let values: Vec<&str> = values.split(';').map(str::trim).collect();
-            // A last `;` ends the list.
+            // A `;` at the end does not add a value.
             let count = values.len() - usize::from(values.len() > 1 && values.ends_with(&[""]));
             between(&values[..count], part)
         }
@@ -71,7 +72,7 @@ fn first_value<'a>(node: Node<'a, '_>) -> Option<Animated<'a>> {
     (name == "transform").then_some(Animated { name, value, is_added })
 }
 
-/// Returns the seconds since an animation started. `None` if it starts later.
+/// Returns the seconds since the start of an animation. `None` if it has not started.
 fn elapsed(begin: &str) -> Option<f64> {
     let begin = begin.trim();
     if let Some(offset) = begin.strip_prefix('-') {
@@ -80,8 +81,7 @@ fn elapsed(begin: &str) -> Option<f64> {
     seconds(begin.strip_prefix('+').unwrap_or(begin)).filter(|it| *it == 0.0)
 }
 
-/// Returns how far an animation has progressed, as a fraction of its duration. `None` if it has
-/// ended.
+/// Returns an animation's progress as a fraction of its duration. `None` if the animation is over.
 fn part(node: Node, elapsed: f64) -> Option<f64> {
     let Some(duration) = node.attribute("dur").and_then(seconds).filter(|it| *it > 0.0) else {
         return Some(0.0);
@@ -91,12 +91,13 @@ fn part(node: Node, elapsed: f64) -> Option<f64> {
         Some(repeat) => seconds(repeat),
         None => count.map(|count| count * duration),
     };
-    // A value without a number means indefinite.
+    // A value that is not a number, such as `indefinite`, means that the animation never ends.
     let is_active = end.is_none_or(|end| elapsed < end);
     is_active.then_some(elapsed % duration / duration)
 }
 
-/// Returns the value after a fraction of the time: between two values if both are numbers.
+/// Returns the value after a fraction of the time. This interpolates if both neighbouring values
+/// consist of numbers.
 fn between(values: &[&str], part: f64) -> String {
     let place = part * (values.len() - 1) as f64;
     let at = |index: usize| values[index.min(values.len() - 1)];
@@ -114,7 +115,7 @@ fn between(values: &[&str], part: f64) -> String {
     }
 }
 
-/// Parses a SMIL time. Returns seconds.
+/// Parses a SMIL time to seconds.
 fn seconds(text: &str) -> Option<f64> {
     let text = text.trim();
     if text.contains(':') {

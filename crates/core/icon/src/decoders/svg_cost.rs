@@ -1,10 +1,10 @@
-//! Estimates how much work it takes to read an SVG, before usvg reads it.
+//! Estimates the work for reading an SVG, before usvg reads it.
 //!
-//! This module defines the limits: attributes per element, nesting, elements with all references
-//! followed (`use`, paints, masks, clip paths and markers, with which a kilobyte can describe an
-//! unbounded drawing), stroked paths, text characters. Work is an upper bound and uses no clock, so
-//! that either every machine rejects an SVG or none does. This does not depend on how the resolved
-//! picture is drawn (`svg_walk`).
+//! This module limits attributes per element, nesting, elements, stroked paths and text characters.
+//! Elements are counted after following all references (`use`, paints, masks, clip paths and
+//! markers), because with references a kilobyte can describe an unbounded drawing. The work is an
+//! upper bound and does not depend on a clock, so that all machines reject the same SVGs. This
+//! module does not depend on how the resolved picture is drawn, which `svg_walk` counts.
 
 use std::collections::HashMap;
 
@@ -18,32 +18,36 @@ use super::{
 };
 use crate::{error::IconError, sniff::svg_root::entity_growth};
 
-/// Maximum `=` signs in one tag. The XML parser compares each attribute with all previous ones, so
-/// its time is quadratic.
+/// Maximum number of `=` signs in a tag. The XML parser compares each attribute with all previous
+/// attributes, so its time is quadratic.
 const MAX_TAG_ATTRIBUTES: usize = 512;
-/// Maximum bytes that entities may add. Drawing programs add a few hundred.
+/// Maximum bytes that expanding entities may add. Drawing programs add a few hundred.
 const MAX_ENTITY_BYTES: usize = 64 * 1024;
-/// Maximum element nesting with references followed. The drawing code is recursive, and its stack
-/// must suffice.
+/// Maximum nesting of elements when following references. The drawing code is recursive, so a
+/// higher limit could overflow the stack.
 const MAX_DEPTH: usize = 96;
-/// Maximum number in a path, radius or viewport. An arc becomes about as many curves as its
-/// radius's sixth root: 22 at this limit, but more than any memory holds for the largest `f64`.
+/// Maximum value of a number in a path, radius or viewport. The number of curves that replace an
+/// arc is about the sixth root of its radius. At this limit, this is 22, but for the largest `f64`
+/// no memory could hold so many curves.
 const MAX_LENGTH: f64 = 1e8;
-/// Work per element. Each 32 bytes in its attributes count as one more element.
+/// Work per element. Each 32 bytes in its attributes count as another element.
 const ELEMENT_WORK: u64 = 800;
 /// Work for reading a curve in a path. An arc counts as several curves.
 const CURVE_WORK: f64 = 300.0;
-/// Work for creating a character's outline, and for finding its glyph in each part of its text.
+/// Work for creating a character's outline, and for finding its glyph again for each element inside
+/// the text element.
 const CHARACTER_WORK: u64 = 10_000;
 const SHAPED_CHARACTER_WORK: u64 = 1_000;
-/// Curves that stroking a character takes.
+/// Number of curves that count for stroking a character.
 const CHARACTER_CURVES: f64 = 15.0;
 
-/// Pays for reading the text, and checks the limits that must hold before the XML parser runs.
+/// Counts the work for parsing a document, and checks the limits that must hold before the XML
+/// parser runs.
 pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError> {
     work.spend(text.len() as f64 * XML_BYTE_WORK)?;
     let signs = |tag: &str| tag.bytes().filter(|&byte| byte == b'=').count();
-    // Quoted values contain few `=` signs. Styles and scripts count up to the next tag.
+    // This may count too many signs, because values also contain a few of them, and because styles
+    // and scripts belong to the tag before them.
     if text.split('<').any(|tag| tag.len() > MAX_TAG_ATTRIBUTES && signs(tag) > MAX_TAG_ATTRIBUTES)
     {
         return Err(refused("too many attributes"));
@@ -54,8 +58,8 @@ pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError
     Ok(())
 }
 
-/// Pays for reading the document with all references followed. Returns the references that must be
-/// removed, because their elements refer to themselves.
+/// Counts the work for reading the document with all references followed. Returns the references
+/// that must be removed because they form a circle.
 pub(crate) fn check_document<'a, 'input>(
     document: &'a Document<'input>,
     work: &mut SvgWork,
@@ -66,33 +70,33 @@ pub(crate) fn check_document<'a, 'input>(
     let mut counter = CostCounter { references, known, largest, circles: Vec::new() };
     let cost = counter.visit(document.root_element(), 0)?;
     work.spend((cost.drawn * ELEMENT_WORK) as f64)?;
-    // `svg_walk` pays for outlines, by their pieces.
+    // This only checks the limit, because `svg_walk` counts the actual outlines.
     work.check(cost.stroked.work())?;
     Ok(counter.circles)
 }
 
-/// The cost for drawing an element with everything below it.
+/// The cost of an element and everything inside it.
 #[derive(Clone, Copy)]
 struct NodeCost {
-    /// Drawn elements. Attributes and text also count as elements.
+    /// Number of drawn elements. Attributes and text also count as elements.
     drawn: u64,
-    /// Drawn elements that may have a paint.
+    /// Number of drawn elements that may have a paint.
     painted: u64,
-    /// Outlines that are stroked, and those that become so if the element inherits a stroke.
+    /// Outlines that are stroked, and outlines that are stroked if the element inherits a stroke.
     stroked: Outlines,
     inheriting: Outlines,
-    /// Nesting levels below this element.
+    /// Number of nesting levels below this element.
     height: usize,
 }
 
 struct CostCounter<'a, 'input> {
     references: References<'a, 'input>,
-    /// Each visited node's cost. `None` while it is being computed: a node found in this state
-    /// refers to itself.
+    /// Cost of each visited node. `None` while the cost is being computed. A reference to a node in
+    /// this state forms a circle.
     known: HashMap<NodeId, Option<NodeCost>>,
-    /// An upper bound for viewport sides.
+    /// An upper bound for the width and height of every viewport.
     largest: f64,
-    /// The references to elements that refer to themselves.
+    /// The references that form a circle.
     circles: Vec<Circle<'a, 'input>>,
 }
 
@@ -124,8 +128,8 @@ impl<'a, 'input> CostCounter<'a, 'input> {
         Ok(cost)
     }
 
-    /// Adds the cost of a node's references: the target of `use` is drawn once, paints once for
-    /// each element that inherits them.
+    /// Adds the cost of a node's references. The target of `use` is drawn once, but a paint is
+    /// drawn once for each element that inherits it.
     fn follow(
         &mut self,
         node: Node<'a, 'input>,
@@ -154,7 +158,7 @@ impl<'a, 'input> CostCounter<'a, 'input> {
                     once = once.saturating_add(target.drawn);
                     stroked.add(target.stroked, 1.0);
                 }
-                // A gradient's stops are copied. This is far less than drawing an element.
+                // Copying a gradient's stops is far cheaper than drawing an element.
                 Reference::Inherited if gradient => {
                     paints = paints.saturating_add(1 + target.drawn / 8);
                 }
@@ -162,9 +166,9 @@ impl<'a, 'input> CostCounter<'a, 'input> {
                     paints = paints.saturating_add(target.drawn);
                     stroked.add(target.stroked, cost.painted as f64);
                 }
-                // A marker is drawn at every vertex. A vertex takes at least 2 bytes in path data,
-                // and 32 attribute bytes count as one element, so there are at most 16 markers per
-                // element.
+                // A marker is drawn at every vertex. A vertex takes at least 2 bytes of path data,
+                // and 32 bytes of attributes count as an element. So there are at most 16 markers
+                // per counted element.
                 Reference::Marker => {
                     markers = markers.saturating_add(target.drawn.saturating_mul(16));
                     stroked.add(target.stroked, cost.drawn as f64 * 16.0);
@@ -174,13 +178,13 @@ impl<'a, 'input> CostCounter<'a, 'input> {
             let marked = cost.drawn.saturating_mul(markers);
             within(cost.drawn.saturating_add(painted).saturating_add(marked).saturating_add(once))?;
         }
-        // All sums were within the limit in the check above.
+        // This does not overflow, because the check above covers these sums.
         cost.drawn += cost.painted * paints + cost.drawn * markers + once;
         cost.stroked.add(stroked, 1.0);
         within(cost.drawn)
     }
 
-    /// Returns an element's cost without its children.
+    /// Returns the cost of an element without its children.
     fn own_cost(&self, node: Node<'a, 'input>) -> NodeCost {
         let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
         let mut work = 0;
@@ -215,8 +219,8 @@ impl NodeCost {
         self.height = self.height.max(part.height + 1);
     }
 
-    /// Strokes the outlines that inherit the element's stroke, if the element sets a stroke or
-    /// `none`.
+    /// If the element sets `stroke`, decides for the outlines that inherit it: they are stroked, or
+    /// not stroked if the value is `none`.
     fn inherit(&mut self, stroke: Option<bool>) {
         let Some(is_set) = stroke else { return };
         let outlines = std::mem::take(&mut self.inheriting);
@@ -226,9 +230,9 @@ impl NodeCost {
     }
 }
 
-/// Checks the numbers from which an arc's radius is computed: plain numbers and viewport
-/// percentages. Lengths relative to a font size are rejected, because any element may set this
-/// size.
+/// Checks the numbers that determine an arc's radius, including the viewport dimensions to which
+/// percentages refer. Rejects radii and viewport dimensions that are relative to the font size,
+/// because any element may set the font size.
 fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
     let viewport = matches!(node.tag_name().name(), "svg" | "use");
     for attribute in node.attributes() {
@@ -236,7 +240,7 @@ fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
         let by_font = match name {
             "d" | "viewBox" => false,
             "r" | "rx" | "ry" => true,
-            // Percentages refer to the viewBox if there is one.
+            // If there is a viewBox, percentages refer to it.
             "width" | "height" => viewport && node.attribute("viewBox").is_none(),
             _ => continue,
         };
@@ -250,7 +254,7 @@ fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Returns an error if a cost is above the budget.
+/// Returns an error if a cost exceeds the limit.
 fn within(cost: u64) -> Result<(), IconError> {
     if cost > MAX_WORK / ELEMENT_WORK { Err(refused("too much to draw")) } else { Ok(()) }
 }

@@ -1,17 +1,17 @@
-//! Counts the edges that filling or stroking a path gives to tiny-skia's scan converter.
+//! Counts the edges that tiny-skia's scan converter processes to fill or stroke a path.
 //!
-//! tiny-skia samples each pixel row four times. In each sample row it visits every edge that
-//! crosses the row, and moves edges along a list to keep them ordered by x. So the work depends on
-//! the edges, on the rows that they cross, and on the edge pairs that are in the list at the same
-//! time, because each pair's order can change. Curves are bounded by their control points.
+//! tiny-skia samples each pixel row four times. In each sampled row it visits every edge that
+//! crosses the row, and keeps these edges in a list sorted by x. So the work depends on the number
+//! of edges, the rows that they cross, and the pairs that are in the list simultaneously, because
+//! each pair's order can change. Curves are bounded by their control points.
 
 use resvg::tiny_skia::{Path, PathSegment, Point, Rect};
 
-/// Rows that tiny-skia samples per pixel row.
+/// Number of rows that tiny-skia samples per pixel row.
 const ROWS_PER_PIXEL: f32 = 4.0;
-/// Maximum lines in a hairline curve.
+/// Maximum number of lines that replace a curve in a hairline.
 const MAX_CURVE_LINES: f64 = 512.0;
-/// A curve becomes at most this many lines. They are consecutive edges.
+/// A curve counts as this many edges.
 const CURVE_EDGES: f64 = 6.0;
 
 /// A drawing surface's width and height, in pixels.
@@ -22,8 +22,9 @@ pub(crate) struct Canvas {
 }
 
 impl Canvas {
-    /// Returns a layer for something with `bounds`, and its origin: with `margin` pixels on each
-    /// side, but within `reach`. `None` if the layer has no pixels.
+    /// Returns the layer for content with the given bounds, and the layer's origin. The layer has a
+    /// margin of `margin` pixels around the content, but does not exceed `reach`. `None` if it has
+    /// no pixels.
     pub(crate) fn layer(bounds: Rect, margin: f32, reach: Rect) -> Option<(Self, Point)> {
         let left = bounds.x().floor() - margin;
         let top = bounds.y().floor() - margin;
@@ -40,13 +41,13 @@ impl Canvas {
         f64::from(self.width) * f64::from(self.height)
     }
 
-    /// Returns the canvas extended by two canvases on each side.
+    /// Returns the canvas's area, extended in every direction by twice its width or height.
     pub(crate) fn reach(self) -> Option<Rect> {
         let (width, height) = (self.width, self.height);
         Rect::from_ltrb(-2.0 * width, -2.0 * height, 3.0 * width, 3.0 * height)
     }
 
-    /// Returns how many pixels in `bounds` are on this canvas.
+    /// Returns an upper bound for the number of pixels in `bounds` that are on this canvas.
     fn shared_pixels(self, bounds: Rect) -> f64 {
         let across = bounds.right().min(self.width) - bounds.left().max(0.0);
         let down = bounds.bottom().min(self.height) - bounds.top().max(0.0);
@@ -58,17 +59,17 @@ impl Canvas {
 /// The scan converter's work for a path.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// Edges in the path.
+    /// Number of edges in the path.
     pub(crate) edges: f64,
-    /// Total rows that the edges cross.
+    /// Number of rows that each edge crosses, summed over all edges.
     pub(crate) row_edges: f64,
-    /// Edge pairs in which one starts in a row that the other crosses.
+    /// Number of edge pairs in which one edge starts in a row that the other edge crosses.
     pub(crate) inversions: f64,
-    /// Pixels in the path's bounds that are on the canvas.
+    /// Number of pixels in the path's bounds that are on the canvas.
     pub(crate) pixels: f64,
 }
 
-/// Counts the edges when `path`, given in pixels, is filled on `canvas`.
+/// Counts the work for filling `path` on `canvas`. The path's units are pixels.
 pub(crate) fn scan(path: &Path, canvas: Canvas) -> Scan {
     let rows = (canvas.height * ROWS_PER_PIXEL).ceil() as usize;
     let mut edges = Edges { count: 0.0, begin: vec![0; rows], end: vec![0; rows + 1] };
@@ -78,13 +79,13 @@ pub(crate) fn scan(path: &Path, canvas: Canvas) -> Scan {
 
 struct Edges {
     count: f64,
-    /// Edges that start in each sampled row, and that ended before it.
+    /// For each sampled row, how many edges start in it, and how many end before it.
     begin: Vec<u32>,
     end: Vec<u32>,
 }
 
 impl Edges {
-    /// Adds a line or a curve, split into edges that only rise or only fall.
+    /// Adds a line or a curve. A curve counts as several edges unless it only rises or only falls.
     fn add(&mut self, points: &[Point]) {
         let rows = self.begin.len() as f32;
         let row = |y: f32| (y * ROWS_PER_PIXEL + 0.5).floor().clamp(0.0, rows) as usize;
@@ -129,14 +130,14 @@ pub(crate) fn hairlines(path: &Path, canvas: Canvas) -> (f64, f64) {
         let length = polygon(points);
         lines += if points.len() > 2 { 4.0 + length.min(MAX_CURVE_LINES) } else { 1.0 };
         if inside(|point| point.x, canvas.width) && inside(|point| point.y, canvas.height) {
-            // A line crosses the canvas once, and a curve at most three times.
+            // A line crosses the canvas at most once, and a curve at most three times.
             pixels += 2.0 + length.min(longest * (points.len() - 1) as f64);
         }
     });
     (lines, pixels)
 }
 
-/// Returns the length of a path's control polygon, an upper bound for its curves' length.
+/// Returns the length of a path's control polygon, which is an upper bound for the path's length.
 pub(crate) fn length_bound(path: &Path) -> f64 {
     let mut length = 0.0;
     each_segment(path, |points| length += polygon(points));
@@ -152,8 +153,8 @@ fn polygon(points: &[Point]) -> f64 {
     points.windows(2).map(side).sum()
 }
 
-/// Calls `visit` with the control points for each line and curve. As in filling, this includes the
-/// line that closes each contour.
+/// Calls `visit` with the control points of each line and curve. This includes the line that closes
+/// each contour, because filling closes contours.
 fn each_segment(path: &Path, mut visit: impl FnMut(&[Point])) {
     let (mut at, mut start) = (Point::zero(), Point::zero());
     for segment in path.segments() {

@@ -1,8 +1,9 @@
-//! Counts the work for filters: pixels in the filter's layer times each primitive's work.
+//! Counts the work for filters: the pixels in the filter's layer times each primitive's work per
+//! pixel.
 //!
-//! The weights are for resvg 0.49, measured as for `svg_walk`. Each primitive processes all pixels
-//! in the layer, even outside its own region. Filters whose work the weights cannot bound are
-//! rejected. This does not depend on XML.
+//! The weights are for resvg 0.49, and were measured like those in `svg_walk`. Each primitive
+//! processes all pixels in the layer, even outside its own region. A filter is rejected if these
+//! weights cannot bound its work. This does not depend on XML.
 
 use resvg::usvg::filter::Kind;
 
@@ -12,16 +13,18 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum octaves in `feTurbulence`. Chromium draws 10; above 24, resvg's numbers may overflow.
+/// Maximum number of octaves in `feTurbulence`. Chromium draws 10. Above 24, an integer in resvg
+/// may overflow.
 const MAX_OCTAVES: u32 = 16;
-/// Work per primitive for copying its inputs, converting colours and clipping to its region.
+/// Work per pixel and per primitive for copying its inputs, converting colours and clipping to its
+/// region.
 const PRIMITIVE_PIXEL_WORK: f64 = 25.0;
 const PRIMITIVE_WORK: f64 = 3_000.0;
-/// Work for creating `feTurbulence` noise.
+/// Work for initializing the noise of `feTurbulence`.
 const TURBULENCE_WORK: f64 = 60_000.0;
 
-/// Returns the work for a primitive on a layer that is drawn with `scale`, without the drawing
-/// inside `feImage`.
+/// Returns the work for a primitive on a layer that is drawn with `scale`. This excludes drawing
+/// the content of `feImage`.
 pub(crate) fn primitive_work(
     kind: &Kind,
     layer: Canvas,
@@ -35,17 +38,18 @@ pub(crate) fn primitive_work(
             40.0
         }
         Kind::ColorMatrix(_) | Kind::DisplacementMap(_) | Kind::Tile(_) => 30.0,
-        // Four powers per pixel.
+        // This computes four powers per pixel.
         Kind::ComponentTransfer(_) => 100.0,
         Kind::Composite(_) | Kind::Offset(_) | Kind::Flood(_) => 15.0,
         Kind::ConvolveMatrix(convolve) => {
             let (columns, rows) = (convolve.matrix().columns(), convolve.matrix().rows());
             let (columns, rows) = (f64::from(columns), f64::from(rows));
-            // resvg finds a wrapping edge in steps as long as the layer.
+            // To wrap around an edge, resvg repeatedly adds or subtracts the layer's width or
+            // height.
             let steps = 1.0 + columns / width + rows / height;
             20.0 + 12.0 * columns * rows * steps
         }
-        // One power per pixel, and one for the light's cone.
+        // This computes a power per pixel, and another one for the light's cone.
         Kind::DiffuseLighting(_) | Kind::SpecularLighting(_) => 300.0,
         Kind::DropShadow(_) | Kind::GaussianBlur(_) => 300.0,
         Kind::Image(_) => 20.0,

@@ -1,8 +1,9 @@
-//! The only font for SVG text: Liberation Sans Regular, whose characters are as wide as Arial's.
+//! The only font for text in SVGs: Liberation Sans Regular, because its characters are as wide as
+//! those of Arial.
 //!
-//! Every family, weight and style uses this face, so that text looks the same on every machine;
-//! system fonts are not read. The program contains the font (fonts/, SIL Open Font License 1.1),
-//! but no emoji font (docs/decisions/0096).
+//! Every font family, weight and style uses this font, so that text looks the same on every
+//! machine. System fonts are not read. The program contains the font (fonts/, SIL Open Font License
+//! 1.1), but does not contain an emoji font (docs/decisions/0096).
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,14 +11,15 @@ use resvg::usvg::{FontResolver, Options, fontdb};
 
 static FONT: &[u8] = include_bytes!("../../fonts/LiberationSans-Regular.ttf");
 
-/// The font as a database for usvg. It is created once, because reading its tables takes a while.
+/// The font as a database for usvg, which is created only once because parsing the font's tables is
+/// slow.
 static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_source(fontdb::Source::Binary(Arc::new(FONT)));
     Arc::new(fonts)
 });
 
-/// Returns options with this font only.
+/// Returns usvg's options with only this font.
 pub(crate) fn options() -> Options<'static> {
     Options {
         font_resolver: FontResolver {
@@ -29,9 +31,10 @@ pub(crate) fn options() -> Options<'static> {
     }
 }
 
-/// Returns the reason for rejecting an SVG with this text, if the font lacks a glyph for it.
+/// Returns the reason for rejecting an SVG if the font lacks a glyph for `text`.
 pub(crate) fn missing_glyph(text: &str) -> &'static str {
-    // Emoji, symbol blocks that include emoji, and the characters that turn digits into emoji.
+    // These are emoji, symbol blocks that include emoji, and the characters that convert digits to
+    // emoji.
     let is_emoji = |c| {
         matches!(c, '\u{1f000}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}')
             || matches!(c, '\u{fe0f}' | '\u{20e3}')

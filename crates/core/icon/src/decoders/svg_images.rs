@@ -1,10 +1,12 @@
-//! Handles pictures that an SVG embeds as `data:` URLs: PNG, JPEG, GIF, WebP, and another SVG.
+//! Handles pictures that an SVG embeds as `data:` URLs: PNG, JPEG, GIF, WebP and SVG.
 //!
 //! A raster picture is decoded with this crate's decoders and scaled to a tab icon's size in linear
-//! light. resvg gets it as PNG inside an SVG that has the picture's original size, so that its
-//! position does not change. An embedded SVG may not embed another one. Invariants: nothing outside
-//! the document is read; pixels are paid for before they are decoded. As in browsers, a picture
-//! that is corrupt or in another format is skipped.
+//! light. resvg receives it as a PNG inside an SVG that has the picture's original dimensions, so
+//! that the picture's position does not change. An embedded SVG may not embed another SVG. As in
+//! browsers, a picture is skipped if it is corrupt or in another format.
+//!
+//! Invariants: nothing outside the document is read, and the work for pixels is counted before they
+//! are decoded.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,17 +28,17 @@ use crate::{
     work::Work,
 };
 
-/// Maximum embedded pictures, including each copy by `use`.
+/// Maximum number of embedded pictures. Each copy by `use` counts.
 const MAX_EMBEDDED: u32 = 64;
 /// Work for decoding and scaling a pixel.
 const PIXEL_WORK: f64 = 30.0;
-/// Work per pixel that the JPEG decoder visits: it may estimate coefficients. This takes as long as
-/// the rest.
+/// Work per pixel that the JPEG decoder visits. This is twice [`PIXEL_WORK`], because the decoder
+/// may have to estimate coefficients.
 const JPEG_PIXEL_WORK: f64 = 60.0;
-/// Work for writing the scaled picture as PNG, and for reading it.
+/// Work for writing and reading the scaled picture as PNG.
 const PICTURE_WORK: f64 = 200_000.0;
 
-/// An SVG's budget, which its pictures share, and the first error in a picture.
+/// The work of an SVG and all its embedded pictures, and the first picture's error.
 #[derive(Default)]
 pub(crate) struct Budget {
     state: Mutex<State>,
@@ -51,11 +53,11 @@ struct State {
 
 impl Budget {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic leaves nothing half-written.
+        // If a thread panics, the state is still consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `spend` with the work so far.
+    /// Calls `spend` with the SVG's work count.
     pub(crate) fn with<T>(&self, spend: impl FnOnce(&mut SvgWork) -> T) -> T {
         spend(&mut self.lock().work)
     }
@@ -73,11 +75,11 @@ impl Budget {
     }
 }
 
-/// Parses an SVG inside an SVG to a tree.
+/// A function that parses an embedded SVG.
 pub(crate) type ReadNested = fn(&[u8], &Budget) -> Result<Tree, IconError>;
 
-/// Returns usvg's options: pictures from `data:` URLs only, and one font. Without `nested`, an SVG
-/// may not be embedded.
+/// Returns usvg's options, which allow one font, and pictures only from `data:` URLs. If `nested`
+/// is `None`, embedding an SVG is an error.
 pub(crate) fn options(budget: &Budget, nested: Option<ReadNested>) -> Options<'_> {
     Options {
         image_href_resolver: ImageHrefResolver {
@@ -90,7 +92,7 @@ pub(crate) fn options(budget: &Budget, nested: Option<ReadNested>) -> Options<'_
     }
 }
 
-/// Returns the picture in `data`. `None` if it is skipped.
+/// Decodes the picture in `data`. `None` if it is skipped.
 fn embedded(
     mime: &str,
     data: &[u8],
@@ -128,7 +130,7 @@ fn embedded(
         return Err(refused("an embedded picture too large"));
     }
     budget.with(|work| work.spend(PICTURE_WORK + pixels_work))?;
-    // The work is already paid for.
+    // The work is already counted in the SVG's budget.
     let counted = &mut Work::default();
     let decoded = match measured.format {
         Format::Png => png::decode(data, counted),
@@ -142,7 +144,7 @@ fn embedded(
     Ok(written(&scaled).and_then(|png| framed(width, height, png)).map(ImageKind::SVG))
 }
 
-/// Writes a PNG quickly, without compression, because it is read again immediately.
+/// Writes a PNG without compression, because it is read again immediately.
 fn written(pixels: &Pixels) -> Option<Vec<u8>> {
     let mut file = Vec::new();
     let mut encoder = ::png::Encoder::new(&mut file, pixels.width(), pixels.height());
@@ -154,7 +156,7 @@ fn written(pixels: &Pixels) -> Option<Vec<u8>> {
     Some(file)
 }
 
-/// Returns an SVG with the size `width` by `height` that a PNG fills.
+/// Returns an SVG with the given dimensions that is filled with a PNG.
 fn framed(width: u32, height: u32, png: Vec<u8>) -> Option<Tree> {
     let size = format!(r#"width="{width}" height="{height}""#);
     // The resolver below returns the PNG for any data.

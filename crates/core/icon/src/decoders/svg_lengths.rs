@@ -1,20 +1,20 @@
-//! Reads CSS numbers, lengths and angles, with `calc()`.
+//! Parses CSS numbers, lengths and angles, including `calc()`.
 //!
-//! Lengths relative to a font use its initial size, those relative to the viewport a tab icon's
-//! size. This does not depend on properties.
+//! Lengths relative to a font use the initial font size, and lengths relative to the viewport use a
+//! tab icon's size. This does not depend on properties.
 
 use cssparser::{ParseError, Parser, Token};
 
 use crate::limits::TAB_ICON_PIXELS;
 
-/// Font size in CSS pixels if none is known.
+/// The initial font size in CSS pixels.
 const FONT_PIXELS: f64 = 16.0;
 
-/// A sum over numbers, pixels, percentages and degrees.
+/// A number, an angle in degrees, or a length: the sum of pixels and a percentage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Quantity {
     pub(crate) value: f64,
-    /// Percentage that refers to an unknown length.
+    /// The percentage, which refers to a length that is not known here.
     pub(crate) percent: f64,
     kind: Kind,
     has_percent: bool,
@@ -42,19 +42,21 @@ impl Quantity {
         (self.kind == Kind::Number).then_some(self.value)
     }
 
-    /// Returns a number. A percentage is divided by 100.
+    /// Returns the number, or a percentage divided by 100. `None` for anything else.
     pub(crate) fn ratio(self) -> Option<f64> {
         let is_percent = self.has_percent && self.value == 0.0;
         if is_percent { Some(self.percent / 100.0) } else { self.number() }
     }
 
-    /// Returns a length in pixels; percentages refer to `whole`. Only 0 needs no unit.
+    /// Returns the length in pixels, where percentages refer to `whole`. `None` for anything else,
+    /// but 0 without a unit is also a length.
     pub(crate) fn length(self, whole: f64) -> Option<f64> {
         let is_length = self.kind == Kind::Length || self.number() == Some(0.0);
         is_length.then(|| self.value + self.percent * whole / 100.0)
     }
 
-    /// Returns an angle in degrees. Only 0 needs no unit.
+    /// Returns the angle in degrees. `None` for anything else, but 0 without a unit is also an
+    /// angle.
     pub(crate) fn degrees(self) -> Option<f64> {
         (self.kind == Kind::Angle || self.number() == Some(0.0)).then_some(self.value)
     }
@@ -73,7 +75,7 @@ impl Quantity {
     }
 }
 
-/// Reads a number, a length, a percentage or an angle. `None` if the input has neither.
+/// Parses a number, length, percentage or angle. `None` if the next token is something else.
 pub(crate) fn quantity(input: &mut Parser) -> Option<Quantity> {
     match input.next().ok()?.clone() {
         Token::Number { value, .. } => Some(Quantity::new(f64::from(value), Kind::Number)),
@@ -96,7 +98,7 @@ pub(crate) fn quantity(input: &mut Parser) -> Option<Quantity> {
     }
 }
 
-/// Returns a text's only quantity.
+/// Parses a string that consists of one quantity. `None` if it contains anything else.
 pub(crate) fn only_quantity(text: &str) -> Option<Quantity> {
     let mut input = Parser::new(text);
     let found = quantity(&mut input)?;
@@ -124,7 +126,8 @@ fn unit_of(unit: &str) -> Option<(Kind, f64)> {
     })
 }
 
-/// Reads a block or a function's arguments to their end.
+/// Parses a block or the arguments of a function with `read`. `None` if `read` fails or does not
+/// consume all tokens.
 pub(crate) fn nested<T>(
     input: &mut Parser,
     read: impl FnOnce(&mut Parser) -> Option<T>,
@@ -183,8 +186,8 @@ fn factor(input: &mut Parser) -> Option<Quantity> {
     quantity(input)
 }
 
-/// Reads the arguments in `min`, `max` or `clamp`. Percentages cannot be compared with lengths
-/// here.
+/// Parses the arguments of `min`, `max` or `clamp` and returns the result. `None` if they mix
+/// percentages and lengths, because these cannot be compared here.
 fn min_max_clamp(name: &str, input: &mut Parser) -> Option<Quantity> {
     let all = input
         .parse_comma_separated(|input| -> Result<Quantity, ParseError<()>> {

@@ -1,8 +1,9 @@
-//! An SVG's CSS properties: which values each allows, and how usvg reads them.
+//! Defines the CSS properties of SVG: the values that each property allows, and how to write them
+//! for usvg.
 //!
-//! A declaration with an invalid value is dropped, so that an earlier one counts. A value with
-//! `var()` is checked when its variables are known. This does not depend on elements: `svg_writer`
-//! checks references to other elements, `svg_transforms` computes transforms.
+//! A declaration with an invalid value is dropped, so that an earlier declaration counts. A value
+//! with `var()` is checked after its variables are replaced. This does not depend on elements:
+//! `svg_writer` checks references to other elements, and `svg_transforms` computes transforms.
 
 use std::{borrow::Cow, collections::HashMap, rc::Rc, sync::LazyLock};
 
@@ -14,18 +15,17 @@ use super::{
     svg_shapes, svg_transforms,
 };
 
-/// A property.
 pub(crate) struct Property {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) inherited: bool,
-    /// The initial value. Only inherited properties need one.
+    /// The initial value. Empty for properties that are not inherited.
     pub(crate) initial: &'static str,
-    /// Whether an attribute with this name sets the property, on any element.
+    /// Whether an attribute with this name sets the property on every element.
     pub(crate) is_attribute: bool,
 }
 
-/// A property's values.
+/// The kind of values that a property has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Colour,
@@ -33,15 +33,15 @@ pub(crate) enum Kind {
     /// A number or a percentage.
     Alpha,
     Number,
-    /// A length that only the shape's outline depends on; numbers are pixels.
+    /// A length, where a number without a unit is in pixels.
     Length,
-    /// As `Length`, or a word.
+    /// Like `Length`, or a keyword.
     Spacing,
-    /// As `Length`, or `auto`.
+    /// Like `Length`, or `auto`.
     Geometry,
     Dashes,
     Words(&'static [&'static str]),
-    /// Any word, in lower case.
+    /// Any keyword, written in lower case.
     Word,
     /// Any value.
     Text,
@@ -99,7 +99,7 @@ const fn own(name: &'static str, kind: Kind) -> Property {
     Property { name, kind, inherited: false, initial: "", is_attribute: true }
 }
 
-/// Returns a property that is not a presentation attribute, or only on some elements.
+/// Returns a property that is not a presentation attribute, or is one only on some elements.
 const fn css(name: &'static str, kind: Kind) -> Property {
     Property { name, kind, inherited: false, initial: "", is_attribute: false }
 }
@@ -181,25 +181,23 @@ static PROPERTIES: [Property; 73] = [
     css("y", Kind::Geometry),
 ];
 
-/// Returns the property with a name in lower case.
+/// Returns the property with this name, which must be in lower case.
 pub(crate) fn property(name: &str) -> Option<&'static Property> {
     static BY_NAME: LazyLock<HashMap<&str, &Property>> =
         LazyLock::new(|| PROPERTIES.iter().map(|property| (property.name, property)).collect());
     BY_NAME.get(name).copied()
 }
 
-/// A property's value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// As usvg reads it, except references and transforms.
+    /// A value in the form that usvg reads, except for references and transforms.
     Known(Rc<str>),
-    /// `inherit`, `initial`, `unset`, ...
+    /// A keyword that every property allows, such as `inherit`.
     Wide(&'static str),
-    /// A value with variables.
+    /// A value with functions that must be replaced, such as `var()`.
     Open(Rc<str>),
 }
 
-/// A declaration.
 #[derive(Clone)]
 pub(crate) struct Declaration {
     pub(crate) target: Target,
@@ -211,12 +209,12 @@ pub(crate) struct Declaration {
 #[derive(Clone)]
 pub(crate) enum Target {
     Property(&'static Property),
-    /// A variable, with its dashes.
+    /// A variable, whose name includes the leading dashes.
     Variable(Rc<str>),
 }
 
-/// Parses a declaration. It may be a shorthand for several. Adds nothing if it is invalid or
-/// unknown.
+/// Parses a declaration and adds it to `to`. A shorthand adds several declarations. Adds nothing if
+/// the property is unknown or its value is invalid.
 pub(crate) fn declared(name: &str, value: &str, important: bool, to: &mut Vec<Declaration>) {
     if name.starts_with("--") {
         let value = wide(value).map_or_else(|| Value::Open(value.trim().into()), Value::Wide);
@@ -240,7 +238,7 @@ pub(crate) fn declared(name: &str, value: &str, important: bool, to: &mut Vec<De
     }
 }
 
-/// Returns true if a property also has a WebKit name.
+/// Returns true if a property also has a name with the prefix `-webkit-`.
 fn is_prefixed(name: &str) -> bool {
     let names =
         ["transform", "transform-origin", "filter", "clip-path", "mask", "mask-image", "opacity"];
@@ -254,7 +252,7 @@ pub(crate) fn is_supported(name: &str, value: &str) -> bool {
     !found.is_empty()
 }
 
-/// Adds the declarations in a `font` shorthand.
+/// Adds the declarations of a `font` shorthand.
 fn font(value: &str, important: bool, to: &mut Vec<Declaration>) {
     let Ok(font) = svgtypes::FontShorthand::from_str(value) else { return };
     let parts = [
@@ -273,7 +271,7 @@ fn wide(value: &str) -> Option<&'static str> {
     words.into_iter().find(|word| word.eq_ignore_ascii_case(value.trim()))
 }
 
-/// Reads a property's value. `None` if it is invalid.
+/// Parses a property's value. `None` if it is invalid.
 pub(crate) fn read(property: &Property, value: &str, is_css: bool) -> Option<Value> {
     if let Some(word) = wide(value) {
         return Some(Value::Wide(word));
@@ -284,7 +282,7 @@ pub(crate) fn read(property: &Property, value: &str, is_css: bool) -> Option<Val
     known(property, value, is_css).map(|value| Value::Known(value.as_ref().into()))
 }
 
-/// Returns true if a value contains a call of one of these functions.
+/// Returns true if a value calls one of these functions.
 fn has_function(text: &str, names: &[&str]) -> bool {
     text.match_indices('(').any(|(at, _)| {
         names.iter().any(|name| {
@@ -296,7 +294,7 @@ fn has_function(text: &str, names: &[&str]) -> bool {
     })
 }
 
-/// Returns a value as usvg reads it. `None` if it is invalid.
+/// Converts a value to the form that usvg reads. `None` if the value is invalid.
 fn known<'a>(property: &Property, value: &'a str, is_css: bool) -> Option<Cow<'a, str>> {
     if value.is_empty() {
         return None;
@@ -336,7 +334,7 @@ fn known<'a>(property: &Property, value: &'a str, is_css: bool) -> Option<Cow<'a
         Kind::Transform if is_css => {
             svg_transforms::is_valid(property.name, value).then(|| value.into())
         }
-        // Attributes contain pixels without a unit.
+        // In an attribute, numbers without a unit are pixels.
         Kind::Transform if property.name == "transform-origin" => {
             let in_pixels = |part: &str| match part.parse::<f64>() {
                 Ok(_) => format!("{part}px"),
@@ -360,7 +358,8 @@ fn alpha(value: &str) -> Option<Cow<'_, str>> {
     Some((only_quantity(value)?.ratio()?.clamp(0.0, 1.0) as f32).to_string().into())
 }
 
-/// Returns a length. If it mixes pixels and percentages, it remains a `calc()`.
+/// Converts a length to the form that usvg reads. A sum of pixels and a percentage remains a
+/// `calc()`.
 fn length(value: &str, allows_numbers: bool) -> Option<Cow<'_, str>> {
     let unit =
         value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
@@ -382,7 +381,8 @@ fn length(value: &str, allows_numbers: bool) -> Option<Cow<'_, str>> {
     written_length(quantity).map(Cow::Owned).or(Some(value.into()))
 }
 
-/// Writes a length in pixels or percent. `None` if it is a sum of both, or not a length.
+/// Writes a length in pixels or percent. `None` if it is a sum of pixels and a percentage, or not a
+/// length.
 fn written_length(quantity: Quantity) -> Option<String> {
     let pixels = quantity.length(0.0)?;
     match (pixels == 0.0, quantity.percent == 0.0) {
@@ -419,7 +419,7 @@ fn paint(value: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns `none` or a normalised URL.
+/// Returns `none` or a normalised URL. `None` if the value is neither.
 fn reference(value: &str) -> Option<Cow<'_, str>> {
     if value.eq_ignore_ascii_case("none") {
         return Some("none".into());
@@ -428,7 +428,7 @@ fn reference(value: &str) -> Option<Cow<'_, str>> {
     Some(format!("url({url})").into())
 }
 
-/// Returns the URL at a value's start, and the text after it.
+/// Returns the URL at the start of a value, and the rest of the value.
 pub(crate) fn leading_url(value: &str) -> Option<(String, &str)> {
     let is_url = value.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("url("));
     if !is_url {
@@ -436,7 +436,8 @@ pub(crate) fn leading_url(value: &str) -> Option<(String, &str)> {
     }
     let mut input = Parser::new(value);
     let Ok(url) = input.expect_url() else {
-        // Attributes also have URLs with characters that CSS allows in quotes only.
+        // In attributes, URLs without quotes also contain characters that CSS allows only in
+        // quotes.
         let (url, rest) = value[4..].split_once(')').unwrap_or((&value[4..], ""));
         return Some((url.trim().trim_matches(['"', '\'']).to_owned(), rest));
     };
@@ -449,7 +450,7 @@ fn filter(value: &str) -> Option<Cow<'_, str>> {
     if value.eq_ignore_ascii_case("none") {
         return Some("none".into());
     }
-    // The only named colour that usvg does not know.
+    // This is the only named colour that usvg does not support.
     let named = value.replace("rebeccapurple", "#639");
     let known = Cow::<str>::Owned(with_known_colours(&named).into_owned());
     let is_valid = svgtypes::FilterValueListParser::from(&*known).all(|it| it.is_ok());

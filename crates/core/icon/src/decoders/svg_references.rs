@@ -1,9 +1,10 @@
-//! Removes references by which SVG elements refer to themselves, and applies symbols' transforms.
-//! Browsers do this, usvg does not.
+//! Removes circular references between SVG elements, and applies the transforms of symbols, because
+//! usvg does not handle either as browsers do.
 //!
-//! Browsers ignore a reference by which an element refers to itself, directly or through others,
-//! and draw the rest. usvg finds some of them only by infinite recursion, and ignores a symbol's
-//! transform. This does not depend on how circles are found (`svg_cost`).
+//! Browsers ignore a reference by which an element refers to itself, directly or through other
+//! elements, and draw the rest. usvg follows some of these references until the stack overflows. It
+//! also ignores a symbol's transform. This module does not depend on how `svg_cost` finds the
+//! circular references.
 
 use std::{collections::HashMap, ops::Range, str::FromStr};
 
@@ -16,18 +17,18 @@ use crate::error::IconError;
 /// Work for removing a reference.
 const CIRCLE_WORK: f64 = 2_000.0;
 
-/// A reference to an element that contains, or that leads to, the referring one.
+/// A reference from `from` to an element that contains `from` or refers back to it.
 pub(crate) struct Circle<'a, 'input> {
     pub(crate) from: Node<'a, 'input>,
     pub(crate) to: Node<'a, 'input>,
 }
 
-/// Returns the document without `circles`, and with symbols' transforms where they are used. `None`
-/// if nothing has to change.
+/// Returns the document without `circles`, and with the symbols' transforms applied to each `use`.
+/// `None` if nothing changes.
 ///
 /// # Errors
-/// Returns an error if a circle is within an entity, because the document then has no position for
-/// it, or if there are too many.
+/// Returns an error if a circular reference is inside an entity, because the document then has no
+/// position to edit, or if there are too many circular references.
 pub(crate) fn with_known_references(
     document: &Document,
     circles: &[Circle],
@@ -60,11 +61,11 @@ pub(crate) fn with_known_references(
     Ok(Some(written))
 }
 
-/// A range in the document, and its new content.
+/// A byte range in the document, and its new content.
 type Edit = (Range<usize>, String);
 
-/// Removes links, and sets attributes to `none`. `None` if the text does not contain the element as
-/// it was parsed.
+/// Returns the edits that remove a circular reference: they remove `href`, and set other attributes
+/// to `none`. `None` if the document's text does not contain the attribute as it was parsed.
 fn edits_of(text: &str, circle: &Circle) -> Option<Vec<Edit>> {
     let id = circle.to.attribute("id")?;
     let mut edits = Vec::new();
@@ -79,7 +80,8 @@ fn edits_of(text: &str, circle: &Circle) -> Option<Vec<Edit>> {
     Some(edits)
 }
 
-/// Returns an edit that sets an attribute. `None` if the text does not contain the element.
+/// Returns an edit that sets an attribute. `None` if the document's text does not contain the
+/// element as it was parsed.
 fn set(text: &str, node: Node, name: &str, value: &str) -> Option<Edit> {
     let written = format!("{name}=\"{value}\"");
     if let Some(attribute) = node.attributes().find(|attribute| attribute.name() == name) {
@@ -91,8 +93,8 @@ fn set(text: &str, node: Node, name: &str, value: &str) -> Option<Edit> {
     Some((end..end, format!(" {written}")))
 }
 
-/// Returns each `use` that refers to a symbol with a transform, and its transform combined with the
-/// symbol's, which starts at the symbol's position.
+/// Returns each `use` that refers to a symbol with a transform, with the combination of both
+/// transforms. The symbol's transform has its origin at the position of the `use`.
 fn moved_uses<'a, 'input>(document: &'a Document<'input>) -> Vec<(Node<'a, 'input>, String)> {
     let elements = || document.descendants().filter(Node::is_element);
     let mut transforms = HashMap::new();
@@ -122,8 +124,8 @@ fn moved_uses<'a, 'input>(document: &'a Document<'input>) -> Vec<(Node<'a, 'inpu
     uses.filter_map(|node| Some((node, moved(node)?))).collect()
 }
 
-/// Returns an attribute's range. `None` if the document contains something else there. This happens
-/// if an entity contains the attribute.
+/// Returns an attribute's byte range. `None` if the document's text contains something else there,
+/// which happens if the attribute comes from an entity.
 fn checked(text: &str, attribute: &Attribute) -> Option<Range<usize>> {
     let range = attribute.range();
     let (name, value) = text.get(range.clone())?.split_once('=')?;

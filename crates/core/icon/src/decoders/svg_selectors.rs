@@ -1,8 +1,9 @@
-//! Matches CSS selectors with an SVG's elements.
+//! Matches CSS selectors against an SVG's elements.
 //!
-//! The crate `selectors` provides the parser and the algorithm. This module gives it the document,
-//! and counts each call with which it examines an element: after too many calls, elements no longer
-//! have neighbours or names, so that matching ends soon. This does not depend on declarations.
+//! The crate `selectors` provides the parser and the matching algorithm. This module provides
+//! access to the document, and counts a step for each access to an element. After too many steps,
+//! elements appear to have no neighbours and no names, so that matching stops soon. This module
+//! does not depend on declarations.
 
 use std::{cell::Cell, collections::HashMap, fmt};
 
@@ -21,9 +22,9 @@ use selectors::{
     parser::{self, Selector, SelectorParseErrorKind},
 };
 
-/// Maximum questions about a document's elements.
+/// Maximum number of steps when matching selectors in a document.
 const MAX_STEPS: u64 = 2_000_000;
-/// Pseudo-classes for interaction, forms and languages. They never match in an icon.
+/// Pseudo-classes for interaction, forms and languages, which never match in an icon.
 const NEVER: [&str; 17] = [
     "active",
     "checked",
@@ -43,11 +44,11 @@ const NEVER: [&str; 17] = [
     "target-within",
     "visited",
 ];
-/// Pseudo-elements. They are not elements in the document.
+/// Pseudo-elements, which do not correspond to elements of the document.
 const PSEUDO_ELEMENTS: [&str; 7] =
     ["after", "backdrop", "before", "first-letter", "first-line", "marker", "selection"];
 
-/// Types for the crate `selectors`.
+/// The types that the crate `selectors` requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selectors;
 
@@ -75,14 +76,14 @@ impl ToCss for CssName {
 
 impl PrecomputedHash for CssName {
     fn precomputed_hash(&self) -> u32 {
-        // FNV-1a.
+        // This is FNV-1a.
         self.0
             .bytes()
             .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
     }
 }
 
-/// A pseudo-class that does not depend on the position in the document.
+/// A pseudo-class that does not depend on an element's position in the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Link,
@@ -129,7 +130,7 @@ impl SelectorImpl for Selectors {
     type PseudoElement = PseudoElement;
 }
 
-/// Parses the selectors that Chromium supports.
+/// Parser for the selectors that Chromium supports.
 pub(crate) struct SelectorParser;
 
 fn unsupported<T>() -> Result<T, ParseError<SelectorParseErrorKind>> {
@@ -196,7 +197,7 @@ impl<'i> parser::Parser<'i> for SelectorParser {
     }
 }
 
-/// A document's elements, in its order.
+/// A document's elements, in document order.
 #[derive(Debug)]
 pub(crate) struct Elements<'a, 'input> {
     all: Vec<Entry<'a, 'input>>,
@@ -269,13 +270,13 @@ impl<'a, 'input> Elements<'a, 'input> {
         matches_selector(selector, 0, None, &element, &mut context)
     }
 
-    /// Returns the calls so far, and whether there were too many.
+    /// Returns the number of steps so far, and whether it exceeds the limit.
     pub(crate) fn steps(&self) -> (u64, bool) {
         let steps = self.steps.get();
         (steps, steps > MAX_STEPS)
     }
 
-    /// Counts questions. Returns false if there were too many.
+    /// Adds to the number of steps. Returns false if it exceeds the limit.
     fn may(&self, steps: usize) -> bool {
         let sum = self.steps.get().saturating_add(steps as u64);
         self.steps.set(sum);
@@ -300,7 +301,7 @@ impl<'a, 'input> ElementAt<'_, 'a, 'input> {
         Some(Self { elements: self.elements, index })
     }
 
-    /// Returns the attributes. `None` if there were too many questions.
+    /// Returns the attributes. `None` if the number of steps exceeds the limit.
     fn attributes(&self) -> Option<Attributes<'a, 'input>> {
         let attributes = self.entry().node.attributes();
         self.elements.may(1 + attributes.len() / 8).then_some(attributes)

@@ -1,7 +1,7 @@
-//! Writes CSS basic shapes as SVG path data: `inset`, `rect`, `xywh`, `circle`, `ellipse`,
+//! Converts CSS basic shapes to SVG path data: `inset`, `rect`, `xywh`, `circle`, `ellipse`,
 //! `polygon` and `path`.
 //!
-//! This does not depend on elements; their boxes are given.
+//! This does not depend on elements. The caller passes the boxes to which the shapes refer.
 
 use std::fmt::Write;
 
@@ -12,7 +12,8 @@ use super::{
     svg_transforms::{ReferenceBox, position},
 };
 
-/// Control point of the cubic curve that approximates a quarter circle.
+/// Position of the control points, relative to the radius, in a cubic curve that approximates a
+/// quarter circle.
 const ARC: f64 = 0.552_284_75;
 /// The boxes that a shape may refer to.
 const BOXES: [&str; 7] = [
@@ -36,7 +37,7 @@ pub(crate) fn is_shape(value: &str) -> bool {
     box_of(value).is_some() && shape(value, ReferenceBox::default()).is_some()
 }
 
-/// Returns the name of the box that a shape refers to. `None` if the value is invalid.
+/// Returns the name of the box to which a shape refers. `None` if the value is invalid.
 pub(crate) fn box_of(value: &str) -> Option<&'static str> {
     let mut input = Parser::new(value);
     let mut found = None;
@@ -53,7 +54,8 @@ pub(crate) fn box_of(value: &str) -> Option<&'static str> {
     Some(found.unwrap_or(BOXES[0])).filter(|_| functions > 0 || found.is_some())
 }
 
-/// Returns a shape's outline in a box. `None` if it is invalid.
+/// Returns a shape's outline relative to a box, or the box itself if the value has no shape. `None`
+/// if the value is invalid.
 pub(crate) fn shape(value: &str, reference: ReferenceBox) -> Option<Shape> {
     let mut input = Parser::new(value);
     loop {
@@ -88,7 +90,8 @@ pub(crate) fn shape(value: &str, reference: ReferenceBox) -> Option<Shape> {
     }
 }
 
-/// Returns the data in `path("...")`. `None` if the value is another one.
+/// Returns the path data in `path("...")`, or an empty string for `none`. `None` for any other
+/// value.
 pub(crate) fn path_function(value: &str) -> Option<String> {
     let mut input = Parser::new(value);
     if input.expect_function_matching("path").is_err() {
@@ -97,7 +100,7 @@ pub(crate) fn path_function(value: &str) -> Option<String> {
     nested(&mut input, |input| Some(input.expect_string().ok()?.to_string()))
 }
 
-/// Reads an optional fill rule with its comma. Returns true for `evenodd`.
+/// Parses an optional fill rule and the comma after it. Returns true for `evenodd`.
 fn rule(input: &mut Parser) -> Option<bool> {
     let Ok(rule) = input.try_parse(|input| input.expect_ident_cloned()) else { return Some(false) };
     input.expect_comma().ok()?;
@@ -108,12 +111,12 @@ fn rule(input: &mut Parser) -> Option<bool> {
     }
 }
 
-/// Moves a path to a box's origin.
+/// Moves a path so that its origin is the box's upper left corner.
 fn moved(data: &str, reference: ReferenceBox) -> Option<String> {
     let mut written = String::new();
     for (index, segment) in svgtypes::SimplifyingPathParser::from(data).enumerate() {
         use svgtypes::SimplePathSegment as Segment;
-        // Everything before an error is drawn.
+        // As in browsers, the segments before an error are drawn.
         let Ok(segment) = segment else { return (index > 0).then_some(written) };
         let at = |x: f64, y: f64| format!("{} {} ", x + reference.x, y + reference.y);
         let _ = match segment {
@@ -142,7 +145,7 @@ fn polygon(input: &mut Parser, reference: ReferenceBox, data: &mut String) -> Op
     }
 }
 
-/// A circle's or an ellipse's radius.
+/// The radius of a circle or an ellipse.
 enum Radius {
     Length(f64),
     Closest,
@@ -212,7 +215,8 @@ fn rectangle(name: &str, input: &mut Parser, reference: ReferenceBox) -> Option<
             corners = radii(input, reference)?;
             break;
         }
-        // `xywh` has an x, a y and sides; the other shapes list sides clockwise from the top.
+        // `xywh` lists x, y, width and height. The other shapes list the top, right, bottom and
+        // left edge.
         let is_across = (lengths.len() % 2 == 1) != (name == "xywh");
         let whole = if is_across { width } else { height };
         let is_auto = input.try_parse(|input| input.expect_ident_matching("auto")).is_ok();
@@ -222,7 +226,7 @@ fn rectangle(name: &str, input: &mut Parser, reference: ReferenceBox) -> Option<
         ("inset", all) => {
             let all: Vec<f64> = all.iter().copied().collect::<Option<_>>()?;
             let [top, right, bottom, left] = four(&all)?;
-            // Where opposite insets meet, they are reduced in proportion.
+            // If opposite insets overlap, reduce both in proportion.
             let shrink = |one: f64, other: f64, whole: f64| {
                 let sum = one + other;
                 if sum > whole && sum > 0.0 { whole / sum } else { 1.0 }
@@ -244,7 +248,7 @@ fn rectangle(name: &str, input: &mut Parser, reference: ReferenceBox) -> Option<
     Some(rounded(sides, corners))
 }
 
-/// Repeats one to four values for the four sides or corners, as CSS does.
+/// Expands one to four values to the values of all four edges or corners, as CSS does.
 fn four(all: &[f64]) -> Option<[f64; 4]> {
     Some(match *all {
         [a] => [a; 4],
@@ -255,7 +259,7 @@ fn four(all: &[f64]) -> Option<[f64; 4]> {
     })
 }
 
-/// Reads corner radii: up to four across, and up to four down after a slash.
+/// Parses corner radii: up to four horizontal radii, and after a slash up to four vertical radii.
 fn radii(input: &mut Parser, reference: ReferenceBox) -> Option<[[f64; 2]; 4]> {
     let mut all = [Vec::new(), Vec::new()];
     let mut down = 0;
@@ -275,11 +279,12 @@ fn radii(input: &mut Parser, reference: ReferenceBox) -> Option<[[f64; 2]; 4]> {
     Some([0, 1, 2, 3].map(|corner| [across[corner], down[corner]]))
 }
 
-/// Writes a rectangle with round corners: left top, right top, right bottom, left bottom.
+/// Writes a rectangle with round corners. `radii` starts at the upper left corner and goes
+/// clockwise.
 fn rounded([left, top, right, bottom]: [f64; 4], mut radii: [[f64; 2]; 4]) -> String {
     let (width, height) = (right - left, bottom - top);
     let [a, b, c, d] = radii;
-    // Corners that overlap are reduced in proportion.
+    // If corners overlap, reduce all radii in proportion.
     let sums =
         [(a[0] + b[0], width), (d[0] + c[0], width), (a[1] + d[1], height), (b[1] + c[1], height)];
     let reduce = |factor: f64, (sum, side): (f64, f64)| {
@@ -295,7 +300,7 @@ fn rounded([left, top, right, bottom]: [f64; 4], mut radii: [[f64; 2]; 4]) -> St
     ];
     let mut data = String::new();
     for (index, ((x, y, right, down), [rx, ry])) in corners.into_iter().zip(radii).enumerate() {
-        // The point on the upright side, and that on the level one.
+        // The end points of the corner's arc on the vertical edge and on the horizontal edge.
         let upright = (x, y + down * ry);
         let level = (x + right * rx, y);
         let near = |(px, py): (f64, f64)| (px + (x - px) * ARC, py + (y - py) * ARC);

@@ -1,9 +1,10 @@
-//! Reads an SVG's style sheets and `style` attributes into rules and declarations.
+//! Parses an SVG's style sheets and `style` attributes to rules and declarations.
 //!
-//! The crate `cssparser` reads the syntax, so that a bad declaration or rule only drops itself.
-//! Rules in `@media` count if they match a light picture with a tab's size, those in `@supports` if
-//! the declarations are supported here; `@layer` sets the order, and nested rules get their
-//! parents' selectors. This does not depend on the elements to which a rule applies.
+//! The crate `cssparser` parses the syntax, so that an invalid declaration or rule does not affect
+//! the others. Rules in `@media` count if the query matches the light colour scheme and a tab
+//! icon's size. Rules in `@supports` count if this crate supports the declarations. `@layer`
+//! determines the order, and nested rules get their parents' selectors. This does not depend on the
+//! elements to which a rule applies.
 
 use cssparser::{
     AtRuleParser, CowRcStr, DeclarationParser, ParseError, Parser, ParserState,
@@ -22,31 +23,31 @@ use super::{
 };
 use crate::{error::IconError, limits::TAB_ICON_PIXELS};
 
-/// Maximum bytes in a media query list. A longer one does not match.
+/// Maximum bytes in a media query list. A longer list does not match.
 const MAX_QUERY_BYTES: usize = 256;
-/// Maximum nested blocks and functions.
+/// Maximum nesting of blocks and functions.
 const MAX_DEPTH: u8 = 24;
-/// Maximum parts in one selector. A longer one is dropped.
+/// Maximum parts in a selector. A longer selector is dropped.
 const MAX_PARTS: usize = 64;
-/// Maximum parts in a nested rule's selectors, including those of its parents.
+/// Maximum parts in a nested rule's selectors, including the selectors of its parents.
 const MAX_NESTED_PARTS: usize = 4096;
-/// Work for reading a declaration.
+/// Work for parsing a declaration.
 const DECLARATION_WORK: f64 = 300.0;
 /// The viewport for media queries, in CSS pixels.
 const VIEWPORT: [f64; 2] = [TAB_ICON_PIXELS as f64; 2];
 
 type Error = ParseError<SelectorParseErrorKind>;
 
-/// A selector with its declarations.
+/// A selector and its declarations.
 pub(crate) struct Rule {
     pub(crate) selector: Selector<Selectors>,
     /// The index of this rule's declarations in [`Sheets`].
     pub(crate) block: usize,
-    /// The position of this rule's layer. Rules without a layer have the highest one.
+    /// The position of this rule's layer. Rules without a layer have the highest position.
     pub(crate) layer: usize,
 }
 
-/// A document's rules, in order.
+/// The rules of a document, in order.
 #[derive(Default)]
 pub(crate) struct Sheets {
     pub(crate) rules: Vec<Rule>,
@@ -55,10 +56,10 @@ pub(crate) struct Sheets {
 }
 
 impl Sheets {
-    /// Reads a style sheet.
+    /// Parses a style sheet and adds its rules.
     ///
     /// # Errors
-    /// Returns an error if this is more work than an SVG may take.
+    /// Returns an error if the SVG's work exceeds the limit.
     pub(crate) fn read(&mut self, sheet: &str, work: &mut SvgWork) -> Result<(), IconError> {
         let mut input = Parser::new(sheet);
         input.set_nested_block_limit(MAX_DEPTH);
@@ -73,10 +74,10 @@ impl Sheets {
     }
 }
 
-/// Reads the declarations in a `style` attribute.
+/// Parses the declarations in a `style` attribute.
 ///
 /// # Errors
-/// Returns an error if this takes more work than an SVG may.
+/// Returns an error if the SVG's work exceeds the limit.
 pub(crate) fn declarations(style: &str, work: &mut SvgWork) -> Result<Vec<Declaration>, IconError> {
     let mut input = Parser::new(style);
     input.set_nested_block_limit(MAX_DEPTH);
@@ -89,17 +90,17 @@ pub(crate) fn declarations(style: &str, work: &mut SvgWork) -> Result<Vec<Declar
     }
 }
 
-/// Returns true if a media query list matches a light picture with a tab's size.
+/// Returns true if a media query list matches the light colour scheme and a tab icon's size.
 pub(crate) fn matches_tab(media: &str) -> bool {
     media.len() <= MAX_QUERY_BYTES && matches_light(media, VIEWPORT)
 }
 
-/// Reads one block.
+/// Parser for one block.
 struct Reader<'s> {
     sheets: &'s mut Sheets,
     work: &'s mut SvgWork,
     refusal: Option<IconError>,
-    /// The enclosing rule's selectors, and how many parts they have.
+    /// The enclosing rule's selectors and their number of parts.
     parent: Option<(SelectorList<Selectors>, usize)>,
     layer: usize,
     declares: bool,
@@ -122,7 +123,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Reads a block's content.
+    /// Parses the content of a block.
     fn body(&mut self, input: &mut Parser<'_>) {
         let mut body = RuleBodyParser::<_, (), SelectorParseErrorKind>::new(input, self);
         while let Some(item) = body.next() {
@@ -132,7 +133,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Pays for something that cannot be read. Returns true if reading must stop.
+    /// Counts the work for an invalid item. Returns true if parsing must stop because of an error.
     fn is_over(&mut self, is_invalid: bool) -> bool {
         if is_invalid {
             let _ = self.spend(DECLARATION_WORK);
@@ -140,7 +141,7 @@ impl<'s> Reader<'s> {
         self.refusal.is_some()
     }
 
-    /// Reads a block inside this one.
+    /// Parses a nested block.
     fn block(
         &mut self,
         input: &mut Parser<'_>,
@@ -159,7 +160,7 @@ impl<'s> Reader<'s> {
         self.refusal = self.refusal.take().or(inner.refusal);
     }
 
-    /// Turns the declarations so far into rules.
+    /// Creates a rule for each selector from the pending declarations.
     fn close(&mut self) {
         let Some((selectors, _)) = &self.parent else { return };
         if self.pending.is_empty() {
@@ -214,8 +215,8 @@ impl<'i> DeclarationParser<'i> for Reader<'_> {
     }
 }
 
-/// Returns a declaration's value, and whether it is important. If it contains a block, it may be a
-/// nested rule; only a variable may contain one.
+/// Returns a declaration's value, and whether it is important. A value that contains a block is an
+/// error, because it may be a nested rule, but a variable may contain blocks.
 fn value<'i>(input: &mut Parser<'i>, is_variable: bool) -> Result<(&'i str, bool), Error> {
     input.skip_whitespace();
     let start = input.position();
@@ -241,9 +242,9 @@ fn value<'i>(input: &mut Parser<'i>, is_variable: bool) -> Result<(&'i str, bool
     }
 }
 
-/// The head of an at-rule.
+/// The parsed prelude of an at-rule.
 enum At {
-    /// A block whose rules count.
+    /// A block with rules that count.
     Read,
     /// A block in a layer, or a statement with layer names.
     Layer(Vec<String>),
@@ -298,7 +299,7 @@ impl<'i> AtRuleParser<'i> for Reader<'_> {
     }
 }
 
-/// Reads an `@supports` condition. Returns true if it holds.
+/// Parses an `@supports` condition. Returns true if it is fulfilled.
 fn condition(input: &mut Parser) -> bool {
     if input.try_parse(|input| input.expect_ident_matching("not")).is_ok() {
         return term(input) == Some(false) && input.is_exhausted();
@@ -316,7 +317,7 @@ fn condition(input: &mut Parser) -> bool {
     holds
 }
 
-/// Reads one term in a condition. `None` if it is invalid.
+/// Parses one term of a condition. `None` if it is invalid.
 fn term(input: &mut Parser) -> Option<bool> {
     let is_selector = match input.next().ok()? {
         Token::ParenthesisBlock => false,
@@ -362,7 +363,7 @@ impl<'i> QualifiedRuleParser<'i> for Reader<'_> {
         let (selectors, parts) = match &self.parent {
             None => (selectors, parts),
             Some((parent, parent_parts)) => {
-                // Each part may stand for all of the parent's selectors.
+                // Each part may be `&`, which all of the parent's selectors then replace.
                 let parts = parts.saturating_mul(*parent_parts);
                 if parts > MAX_NESTED_PARTS {
                     self.refusal.get_or_insert(refused("too many nested selectors"));

@@ -1,11 +1,13 @@
-//! Bounds the work for outlining stroked shapes. usvg outlines them to find their bounds, before
-//! the resolved picture can be counted.
+//! Limits the work for outlining stroked shapes. usvg outlines them to find their bounds, before we
+//! can count the resolved picture.
 //!
-//! An outline has about 15 to 30 pieces for each curve, and each takes a tenth of a microsecond. If
-//! coordinates or a stroke's width are far larger, 32-bit floats no longer distinguish a curve's
-//! points, and tiny-skia divides the curve until it reaches its own limits: we measured a million
-//! pieces, half a second, for one curve. So this is a coarse bound: curves times the magnitude of
-//! numbers; `svg_walk` counts the pieces themselves. This does not depend on the drawing.
+//! An outline has about 15 to 30 pieces per curve, and each piece takes a tenth of a microsecond.
+//! If coordinates or a stroke's width are far larger than usual, 32-bit floats no longer
+//! distinguish the points of a curve, and tiny-skia divides the curve until it reaches its own
+//! limits. In a measurement, a single curve gave a million pieces and took half a second.
+//!
+//! So this module computes a coarse bound from the number of curves and the magnitude of their
+//! coordinates. `svg_walk` counts the actual pieces. This does not depend on the drawing.
 
 use std::str::FromStr;
 
@@ -14,31 +16,32 @@ use svgtypes::{PointsParser, SimplePathSegment, SimplifyingPathParser, Transform
 
 use super::svg_work::MAX_SIDE_BYTES;
 
-/// Work per line, and per curve by its largest coordinate and the stroke's width: the mean over
-/// random curves with the worst width. A larger curve is never stroked.
+/// Work per line.
 const LINE_WORK: f64 = 300.0;
+/// Upper bounds for an outline's largest coordinate or stroke width, with the work per curve: the
+/// mean over random curves with the worst width. Outlines with larger numbers are rejected.
 const CURVE_WORK: [(f64, f64); 3] =
     [(8_192.0, 4_000.0), (65_536.0, 50_000.0), (1_048_576.0, 270_000.0)];
-/// Side of a picture that does not specify its size.
+/// Width and height of a picture that does not specify its size.
 const DEFAULT_SIDE: f64 = 300.0;
-/// Upper bound for a viewport's or tile's side if its size is unknown.
+/// Upper bound for a viewport's or tile's width and height if they are unknown.
 const UNKNOWN_SIDE: f64 = 2_048.0;
-/// Maximum length of an absolute unit in pixels: an inch.
+/// The longest absolute unit, an inch, in pixels.
 const UNIT_PIXELS: f64 = 96.0;
-/// Maximum length in pixels for a unit that depends on a font.
+/// Upper bound for a unit that depends on a font, in pixels.
 const RELATIVE_UNIT_PIXELS: f64 = 8_000.0;
 
-/// Lines and curves in outlines that may be drawn.
+/// The number of lines and curves in some outlines.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Outlines {
     pub(crate) lines: f64,
     pub(crate) curves: f64,
-    /// The largest coordinate or width.
+    /// The largest coordinate, stroke width or font size.
     pub(crate) farthest: f64,
 }
 
 impl Outlines {
-    /// Returns an element's outline, if it is stroked.
+    /// Returns the outline of an element itself, without its descendants.
     pub(crate) fn of(node: Node) -> Self {
         let mut outlines = Self::default();
         match node.tag_name().name() {
@@ -90,19 +93,19 @@ impl Outlines {
         points.iter().for_each(|&number| self.reach(number));
     }
 
-    /// Extends the largest number.
+    /// Updates the largest number.
     pub(crate) fn reach(&mut self, number: f64) {
         self.farthest = self.farthest.max(number.abs());
     }
 
-    /// Adds `others` as often as they are drawn.
+    /// Adds `others`, which are drawn `times` times.
     pub(crate) fn add(&mut self, others: Self, times: f64) {
         self.lines += others.lines * times;
         self.curves += others.curves * times;
         self.reach(others.farthest);
     }
 
-    /// Returns the work for stroking. This is infinite if a curve is too large.
+    /// Returns the work for stroking, or infinity if a curve is too large.
     pub(crate) fn work(self) -> f64 {
         if self.curves == 0.0 {
             return self.lines * LINE_WORK;
@@ -112,16 +115,16 @@ impl Outlines {
     }
 }
 
-/// Returns an element's stroke width or font size, whichever is larger, or 0.
+/// Returns the larger of an element's stroke width and font size, or 0.
 pub(crate) fn widest(node: Node) -> f64 {
     let lengths = ["stroke-width", "font-size"].into_iter().filter_map(|it| node.attribute(it));
     lengths.map(|length| length_bound(node, length)).fold(0.0, f64::max)
 }
 
-/// Returns an upper bound for a value's first number in pixels, without its sign.
+/// Returns an upper bound for the absolute value of a length in pixels.
 fn length_bound(node: Node, text: &str) -> f64 {
     let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || "+-.".contains(c));
-    // An exponent starts like a unit.
+    // Skip an exponent, because it starts with a letter like a unit.
     let unit = unit.trim_start_matches(|c: char| c.is_ascii_digit() || "eE+-".contains(c));
     let is_relative = text.contains("em") || text.contains("ex");
     let pixels = match unit.get(..2).unwrap_or(unit) {
@@ -133,7 +136,7 @@ fn length_bound(node: Node, text: &str) -> f64 {
     numbers(text).next().unwrap_or(0.0) * pixels
 }
 
-/// Returns an upper bound for the sides of all viewports that contain an element.
+/// Returns an upper bound for the width and height of all viewports that contain an element.
 fn viewport_bound(node: Node) -> f64 {
     let sides = node.ancestors().flat_map(|it| {
         ["viewBox", "width", "height"].into_iter().filter_map(move |name| it.attribute(name))
@@ -145,8 +148,8 @@ fn viewport_bound(node: Node) -> f64 {
     sides.map(largest).fold(UNKNOWN_SIDE, f64::max)
 }
 
-/// Returns the factor by which an element enlarges its content, at least 1. For a symbol, this
-/// depends on where it is used.
+/// Returns the factor by which an element enlarges its content, which is at least 1. For a symbol,
+/// [`viewport_scale`] returns this factor instead, because it depends on the `use` element.
 pub(crate) fn enlargement(node: Node, largest: f64) -> f64 {
     let scale = |text: &str| {
         let Ok(t) = Transform::from_str(text) else { return 1.0 };
@@ -162,14 +165,15 @@ pub(crate) fn enlargement(node: Node, largest: f64) -> f64 {
     transforms.product::<f64>() * viewport
 }
 
-/// Returns the factor by which the content of `viewed` is enlarged to the sides of `sized`, at
-/// least 1. A missing side counts as `largest`.
+/// Returns the factor by which `viewed`'s content is enlarged to the width and height of `sized`.
+/// The factor is at least 1. A missing width or height counts as `largest`.
 pub(crate) fn viewport_scale(viewed: Node, sized: Node, largest: f64) -> f64 {
     let Some(view) = viewed.attribute("viewBox") else { return 1.0 };
     if view.len() > MAX_SIDE_BYTES {
         return f64::INFINITY;
     }
-    // A root with one side gets the other from its viewBox; without any, it gets both from there.
+    // The root computes a missing width or height from its viewBox, so this does not enlarge the
+    // content.
     let missing = if sized.parent_element().is_none() { 0.0 } else { largest };
     let view = view.split([' ', ',', '\n', '\t', '\r']).filter(|part| !part.is_empty()).skip(2);
     let scales = view.zip(["width", "height"]).map(|(side, name)| {
@@ -183,7 +187,8 @@ pub(crate) fn viewport_scale(viewed: Node, sized: Node, largest: f64) -> f64 {
     scales.fold(1.0, f64::max)
 }
 
-/// Returns an upper bound for all viewport sides in a document, in each viewport's units.
+/// Returns an upper bound for the width and height of all viewports in a document, in each
+/// viewport's units.
 pub(crate) fn largest_viewport(document: &Document) -> f64 {
     let (mut largest, mut growth) = (DEFAULT_SIDE, 1.0f64);
     for node in document.descendants() {
@@ -203,8 +208,8 @@ pub(crate) fn largest_viewport(document: &Document) -> f64 {
     largest * growth
 }
 
-/// Returns the factor by which a marker or a pattern enlarges its tile. The tile's sides may be
-/// relative to the stroke width or to a shape.
+/// Returns an upper bound for the factor by which a marker or a pattern enlarges its content. The
+/// tile's size may be relative to the stroke width or to a shape.
 fn tile_scale(node: Node) -> f64 {
     let Some(view) = node.attribute("viewBox") else { return 1.0 };
     let sides = view.split([' ', ',']).filter(|part| !part.is_empty()).skip(2).take(2);
@@ -218,8 +223,8 @@ fn tile_scale(node: Node) -> f64 {
     (largest / smallest).max(1.0)
 }
 
-/// Iterates over the numbers in a path or a list. If an arc's flags are not separated from the next
-/// number by a space, they are read as its digits.
+/// Iterates over the numbers in path data or a list, without their signs. An arc's flags without a
+/// space after them count as digits of the next number.
 pub(crate) fn numbers(text: &str) -> impl Iterator<Item = f64> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -234,7 +239,7 @@ pub(crate) fn numbers(text: &str) -> impl Iterator<Item = f64> {
             at += 1;
             digits(&mut at);
         }
-        // An `e` starts an exponent if digits follow; otherwise it starts a unit.
+        // An `e` starts an exponent if digits follow. Otherwise it starts a unit.
         let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
         if matches!(bytes.get(at), Some(b'e' | b'E'))
             && bytes.get(at + 1 + sign).is_some_and(u8::is_ascii_digit)
@@ -242,7 +247,7 @@ pub(crate) fn numbers(text: &str) -> impl Iterator<Item = f64> {
             at += 1 + sign;
             digits(&mut at);
         }
-        // A single point does not parse and counts as 0.
+        // A point without digits counts as 0.
         Some(text[start..at].parse().unwrap_or(0.0))
     })
 }

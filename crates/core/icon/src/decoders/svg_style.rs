@@ -1,6 +1,6 @@
-//! Finds the references between an SVG's elements, in its attributes.
+//! Finds references between an SVG's elements in their attributes.
 //!
-//! Style sheets are resolved before (`svg_css`), so that every reference is an attribute.
+//! `svg_css` has resolved the style sheets, so every reference is an attribute.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use resvg::usvg::roxmltree::{Document, Node};
 pub(crate) enum Reference {
     /// Drawn as a part of this element (`use`).
     Drawn,
-    /// Drawn once for the element (clip path, mask, filter).
+    /// Drawn or read once for the element (clip path, mask, filter).
     Once,
     /// Drawn for every descendant (fill, stroke).
     Inherited,
@@ -19,14 +19,13 @@ pub(crate) enum Reference {
     Marker,
 }
 
-/// A document's references.
+/// Finds a document's references.
 pub(crate) struct References<'a, 'input> {
     /// The first element with each id.
     by_id: HashMap<&'a str, Node<'a, 'input>>,
 }
 
 impl<'a, 'input> References<'a, 'input> {
-    /// Reads ids.
     pub(crate) fn read(document: &'a Document<'input>) -> Self {
         let mut by_id = HashMap::new();
         for node in document.descendants() {
@@ -37,7 +36,7 @@ impl<'a, 'input> References<'a, 'input> {
         Self { by_id }
     }
 
-    /// Returns the elements that `node` refers to.
+    /// Returns the elements to which `node` refers.
     pub(crate) fn of(&self, node: Node<'a, 'input>) -> Vec<(Reference, Node<'a, 'input>)> {
         let mut found = Vec::new();
         for attribute in node.attributes() {
@@ -59,8 +58,8 @@ impl<'a, 'input> References<'a, 'input> {
     }
 }
 
-/// Returns the kind and the id for each `url(#id)` in a property's value. A filter may have
-/// several.
+/// Returns the kind and the id of each `url(#id)` in a property's value. A filter may have several
+/// references.
 fn references<'a>(property: &str, value: &'a str) -> impl Iterator<Item = (Reference, &'a str)> {
     let kind = match property {
         "fill" | "stroke" => Reference::Inherited,

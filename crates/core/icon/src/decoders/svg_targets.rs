@@ -1,8 +1,8 @@
-//! Resolves an SVG's references and lengths as browsers do, wherever usvg differs.
+//! Resolves references and lengths of an SVG as browsers do, if usvg resolves them differently.
 //!
-//! Gradients and patterns whose transform has no inverse count as missing, and a gradient without
-//! stops paints nothing. In a clip path, a `use` that refers to another `use` clips nothing. This
-//! does not depend on how the document is written.
+//! Gradients and patterns count as missing if their transform has no inverse, and a gradient
+//! without stops paints nothing. In a clip path, a `use` that refers to another `use` has no
+//! effect. This does not depend on how the document is written.
 
 use std::{collections::HashMap, str::FromStr};
 
@@ -19,31 +19,31 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum references between gradients that count.
+/// Maximum number of references to follow from gradient to gradient.
 const MAX_LINKS: usize = 32;
-/// Maximum bytes in a symbol's side, which is read for each `use`.
+/// Maximum bytes in a symbol's width or height, because we parse them again for each `use`.
 const MAX_SYMBOL_SIDE_BYTES: usize = 64;
 
-/// How a reference to a paint is drawn.
+/// How to write a reference to a gradient or pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Paint {
-    /// usvg draws this paint.
+    /// usvg draws this paint correctly.
     Drawn,
-    /// This counts as a reference to nothing.
+    /// The paint counts as missing.
     Missing,
-    /// This paints nothing.
+    /// The paint draws nothing.
     Empty,
 }
 
-/// A gradient or a pattern by itself.
+/// The properties of a gradient or pattern, without those that it inherits from others.
 struct Own {
-    /// Whether its transform has no inverse. `None` if it has no transform.
+    /// Whether the transform has no inverse. `None` if there is no transform.
     is_flat: Option<bool>,
     has_content: bool,
     link: Option<usize>,
 }
 
-/// A document's gradients and patterns.
+/// How to write references to each of a document's gradients and patterns.
 pub(crate) struct Paints {
     by_element: HashMap<usize, Paint>,
 }
@@ -73,7 +73,7 @@ impl Paints {
         Ok(Self { by_element })
     }
 
-    /// Returns the `fill` or `stroke` value as usvg reads it.
+    /// Converts a `fill` or `stroke` value to the form that usvg reads.
     pub(crate) fn written(&self, styled: &Styled, value: &str) -> String {
         let Some((url, fallback)) = leading_url(value) else { return value.to_owned() };
         let target = url.strip_prefix('#').and_then(|id| styled.ids.get(id));
@@ -123,8 +123,8 @@ impl Styled<'_, '_> {
         Some(a * d - b * c == 0.0)
     }
 
-    /// Returns true for a `use` that draws nothing in browsers: it refers to another `use` in a
-    /// clip path, or to a viewport without a width or height.
+    /// Returns true for a `use` element that browsers do not draw, because it refers to another
+    /// `use` inside a clip path, or to a symbol or SVG whose width or height is not positive.
     pub(crate) fn is_unused(&self, index: usize) -> bool {
         if self.tag(index) != "use" {
             return false;
@@ -149,7 +149,8 @@ impl Styled<'_, '_> {
             return None;
         }
         let symbol = self.target(index).filter(|it| self.tag(*it) == "symbol")?;
-        // usvg takes percentages from the whole picture, even inside a symbol.
+        // Inside a symbol, usvg would resolve percentages with the whole picture's dimensions. So
+        // write a missing width or height as 100%, which `attribute_length` converts.
         let is_inside = self.elements.parent(index).is_some_and(|it| self.is_in_symbol(it));
         let all = is_inside.then_some("100%");
         let side = self.elements.node(symbol).attribute(name).or(all)?;
@@ -160,7 +161,8 @@ impl Styled<'_, '_> {
         self.elements.node(index).ancestors().any(|it| it.tag_name().name() == "symbol")
     }
 
-    /// Returns the sides that a `use` gets from its symbol. usvg ignores them.
+    /// Returns the width and height that a `use` element gets from its symbol, because usvg ignores
+    /// them.
     pub(crate) fn symbol_sides(&self, index: usize) -> Vec<(&'static str, String)> {
         let side = |name| {
             let side = self.symbol_side(index, name)?;
@@ -170,7 +172,8 @@ impl Styled<'_, '_> {
         ["width", "height"].into_iter().filter_map(side).collect()
     }
 
-    /// Returns a length as usvg reads it, if it is written in a way that only browsers read.
+    /// Converts a length to the form that usvg reads. `None` if usvg reads the length correctly, or
+    /// if the attribute is not a length.
     pub(crate) fn attribute_length(&self, index: usize, name: &str, value: &str) -> Option<String> {
         let whole: fn(ReferenceBox) -> f64 = match name {
             "x" | "x1" | "x2" | "cx" | "fx" | "rx" | "width" => |viewport| viewport.width,
@@ -178,7 +181,8 @@ impl Styled<'_, '_> {
             "r" | "fr" => diagonal,
             _ => return None,
         };
-        // usvg takes percentages from the picture's sides, not from its `viewBox`.
+        // For these attributes, usvg resolves percentages with the picture's dimensions instead of
+        // its `viewBox`.
         let is_part =
             matches!(name, "width" | "height") && self.tag(index) == "use" && value.ends_with('%');
         let whole = whole(self.viewport(index));
@@ -186,13 +190,14 @@ impl Styled<'_, '_> {
             return None;
         }
         let length = length(value, whole);
-        // usvg treats an unreadable radius like a missing one, which equals the other radius.
+        // usvg treats an invalid radius like a missing radius and uses the other radius for it. In
+        // browsers an invalid radius is 0.
         let invalid = matches!(name, "rx" | "ry").then_some(0.0);
         length.or(invalid).map(|length| (length as f32).to_string())
     }
 }
 
-/// Returns a CSS length or number.
+/// Parses a CSS length or number.
 fn length(text: &str, whole: f64) -> Option<f64> {
     let found = only_quantity(text)?;
     found.length(whole).or(found.number())

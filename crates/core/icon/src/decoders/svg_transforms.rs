@@ -1,9 +1,9 @@
-//! Computes the matrix for CSS transforms: `transform` with units, `transform-origin`, `translate`,
+//! Computes matrices for CSS transforms: `transform` with units, `transform-origin`, `translate`,
 //! `rotate` and `scale`.
 //!
-//! A 3D transform is drawn without perspective, by its matrix in the plane. We compute sines and
+//! A 3D transform is projected to the plane without perspective. We compute sines, cosines and
 //! tangents with the crate `libm`, so that they are equal on every machine. This does not depend on
-//! elements; their boxes are given.
+//! elements. The caller passes the boxes to which the values refer.
 
 use cssparser::{ParseError, Parser, Token};
 use resvg::tiny_skia::Transform;
@@ -13,7 +13,7 @@ use super::{
     svg_lengths::{Quantity, nested, quantity},
 };
 
-/// The box to which percentages and the origin refer.
+/// The box to which percentages and the transform origin refer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ReferenceBox {
     pub(crate) x: f64,
@@ -22,7 +22,7 @@ pub(crate) struct ReferenceBox {
     pub(crate) height: f64,
 }
 
-/// The values of an element's properties, if it has them.
+/// The transform properties that an element has in addition to `transform`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transforms<'a> {
     pub(crate) translate: Option<&'a str>,
@@ -31,14 +31,14 @@ pub(crate) struct Transforms<'a> {
     pub(crate) origin: Option<&'a str>,
 }
 
-/// Parses a `transform` attribute. Its numbers have no units. `None` if it is invalid.
+/// Parses a `transform` attribute, whose numbers have no units. `None` if it is invalid.
 pub(crate) fn attribute(value: &str) -> Option<Transform> {
     let it: svgtypes::Transform = value.parse().ok()?;
     let [a, b, c, d, e, f] = [it.a, it.b, it.c, it.d, it.e, it.f].map(|it| it as f32);
     Some(Transform::from_row(a, b, c, d, e, f))
 }
 
-/// Returns the matrix for an element whose `transform` is `own`.
+/// Combines an element's `transform`, passed as `own`, with its other transform properties.
 pub(crate) fn matrix(own: Transform, all: Transforms, reference: ReferenceBox) -> Transform {
     let value = |name, value: Option<&str>| {
         value.and_then(|value| single(name, value, reference)).unwrap_or_default()
@@ -53,7 +53,7 @@ pub(crate) fn matrix(own: Transform, all: Transforms, reference: ReferenceBox) -
         .pre_translate(-x, -y)
 }
 
-/// Returns true if a value for one of these properties is valid in CSS.
+/// Returns true if the value of a transform property is valid in CSS.
 pub(crate) fn is_valid(property: &str, value: &str) -> bool {
     let reference = ReferenceBox::default();
     match property {
@@ -63,7 +63,8 @@ pub(crate) fn is_valid(property: &str, value: &str) -> bool {
     }
 }
 
-/// Returns the matrix for a list of transform functions, or for `none`. `None` if it is invalid.
+/// Returns the matrix for a list of transform functions, or the identity for the keyword `none`.
+/// `None` if the value is invalid.
 pub(crate) fn functions(value: &str, reference: ReferenceBox) -> Option<Transform> {
     if value.eq_ignore_ascii_case("none") {
         return Some(Transform::identity());
@@ -135,7 +136,7 @@ fn rotated(degrees: f64) -> Transform {
     around([0.0, 0.0, 1.0], degrees)
 }
 
-/// Returns how a rotation around an axis acts in the plane.
+/// Returns a rotation around an axis, projected to the plane.
 fn around(axis: [f64; 3], degrees: f64) -> Transform {
     let length = axis.iter().map(|it| it * it).sum::<f64>().sqrt();
     if length == 0.0 || !length.is_finite() {
@@ -150,7 +151,8 @@ fn around(axis: [f64; 3], degrees: f64) -> Transform {
     Transform::from_row(a, b, c, d, 0.0, 0.0)
 }
 
-/// Returns the matrix for `translate`, `rotate` or `scale`. `None` if its value is invalid.
+/// Returns the matrix for the property `translate`, `rotate` or `scale`. `None` if its value is
+/// invalid.
 fn single(property: &str, value: &str, reference: ReferenceBox) -> Option<Transform> {
     if value.eq_ignore_ascii_case("none") {
         return Some(Transform::identity());
@@ -186,7 +188,7 @@ fn single(property: &str, value: &str, reference: ReferenceBox) -> Option<Transf
         ("rotate", &[angle], axis) => {
             Some(around(axis.unwrap_or([0.0, 0.0, 1.0]), angle.degrees()?))
         }
-        // The angle is first or last.
+        // The angle may precede or follow the axis.
         ("rotate", &[a, b, c, d], None) => match d.degrees().filter(|_| d.number().is_none()) {
             Some(_) => function("rotate3d", &[a, b, c, d], reference),
             None => function("rotate3d", &[b, c, d, a], reference),
@@ -195,19 +197,20 @@ fn single(property: &str, value: &str, reference: ReferenceBox) -> Option<Transf
     }
 }
 
-/// Returns a position's offset, for `transform-origin` or for `at` in a shape.
+/// Parses a `transform-origin`. Returns the position relative to the box. `None` if it is invalid.
 fn origin(value: &str, reference: ReferenceBox) -> Option<(f64, f64)> {
     let mut input = Parser::new(value);
-    // Sides have no offsets here.
+    // Here, a keyword such as `left` cannot have an offset, so there are at most three parts.
     let parts = split_outside(value, ' ').filter(|part| !part.is_empty()).count();
     position(&mut input, reference).filter(|_| {
-        // The third length is a depth.
+        // A third length is a depth, which we ignore.
         let is_end = input.is_exhausted() || quantity(&mut input).is_some() && input.is_exhausted();
         is_end && parts < 4
     })
 }
 
-/// Reads a position: one or two values, or two pairs with a side and an offset.
+/// Parses a position, which consists of one or two values, or of two pairs of an edge and an
+/// offset. Returns the offset from the box's upper left corner.
 pub(crate) fn position(input: &mut Parser, reference: ReferenceBox) -> Option<(f64, f64)> {
     let (mut x, mut y) = (None, None);
     let mut first_is_centre = false;
@@ -221,7 +224,7 @@ pub(crate) fn position(input: &mut Parser, reference: ReferenceBox) -> Option<(f
         let mut offset = |whole: f64, from_end: bool| {
             let state = input.state();
             let found = quantity(input).and_then(|it| it.length(whole)).filter(|_| count == 0);
-            // A side with an offset is followed by another side.
+            // A length after an edge is its offset only if another edge follows.
             let is_pair = found.is_some()
                 && input
                     .try_parse(|input| input.expect_ident().map(|_| ()).map_err(|_| ()))

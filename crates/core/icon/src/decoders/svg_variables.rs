@@ -1,7 +1,9 @@
-//! Replaces CSS variables with their values, and `light-dark()` with its first argument.
+//! Replaces CSS variables with their values, and `light-dark()` with its first argument (the light
+//! colour).
 //!
-//! Elements inherit variables from their parents. The bytes that replace variables are limited,
-//! because a few lines can stand for any number of bytes. This does not depend on properties.
+//! Elements inherit variables from their parents. The number of bytes that replace variables is
+//! limited, because a few lines of CSS can expand to any number of bytes. This does not depend on
+//! properties.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,17 +16,18 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum depth for nested variables.
+/// Maximum nesting of variables.
 const MAX_DEPTH: usize = 8;
-/// Maximum bytes that replace variables in a document. Each value counts one byte more.
+/// Maximum number of bytes that replace variables in a document. Each replacement counts as one
+/// additional byte.
 const MAX_VALUE_BYTES: usize = 256 * 1024;
-/// Work for storing a variable for an element.
+/// Work for storing a variable of an element.
 const VARIABLE_WORK: f64 = 60.0;
 
 /// An element's variables by name.
 pub(crate) type Variables = Rc<HashMap<Rc<str>, Rc<str>>>;
 
-/// How many more bytes may replace variables.
+/// Expands variables in a document, and counts the remaining bytes that may replace variables.
 pub(crate) struct Expansion {
     left: usize,
 }
@@ -35,18 +38,19 @@ impl Default for Expansion {
     }
 }
 
-/// The source of variable values.
+/// The variables that are visible while computing an element's variables.
 struct Scope<'a> {
-    /// Ordered by name, so that the same limit is reached first on every run.
+    /// The element's own variables, ordered by name, so that every run exceeds the same limit
+    /// first.
     own: &'a BTreeMap<Rc<str>, Value>,
     parent: &'a Variables,
 }
 
 impl Expansion {
-    /// Returns the variables for an element that declares `own`.
+    /// Returns the variables of an element that declares `own`.
     ///
     /// # Errors
-    /// Returns an error if this takes more work than an SVG may, or if variables expand to too many
+    /// Returns an error if the SVG's work exceeds the limit, or if variables expand to too many
     /// bytes.
     pub(crate) fn inherited(
         &mut self,
@@ -69,10 +73,10 @@ impl Expansion {
         Ok(Rc::new(all))
     }
 
-    /// Replaces the variables in a value. `None` if one has no value.
+    /// Replaces the variables in a value. `None` if a variable has no value.
     ///
     /// # Errors
-    /// Returns an error if this takes more work than an SVG may, or if variables expand to too many
+    /// Returns an error if the SVG's work exceeds the limit, or if variables expand to too many
     /// bytes.
     pub(crate) fn expanded(
         &mut self,
@@ -118,7 +122,7 @@ impl Expansion {
             let (name, arguments) = (function_before(rest, at), &rest[at + 1..]);
             seen = at + 1;
             let Some(name) = name else { continue };
-            // Parentheses that are still open at the end are closed there.
+            // A parenthesis that is open at the end of the value counts as closed there.
             let end = find_outside(arguments, b")").unwrap_or(arguments.len());
             let (arguments, after) = arguments.split_at(end);
             let comma = find_outside(arguments, b",").unwrap_or(arguments.len());
@@ -161,7 +165,8 @@ impl Expansion {
     }
 }
 
-/// Returns the function's name before a parenthesis if its arguments are replaced.
+/// Returns the function name before the parenthesis at `at`. `None` if this function is not
+/// replaced.
 fn function_before(text: &str, at: usize) -> Option<&'static str> {
     ["light-dark", "var", "env"].into_iter().find(|name| {
         let before = &text[..at];
@@ -172,7 +177,8 @@ fn function_before(text: &str, at: usize) -> Option<&'static str> {
     })
 }
 
-/// Returns the offset of the first character from `ends` outside strings, parentheses and blocks.
+/// Returns the offset of the first character in `ends` that is outside strings, parentheses and
+/// blocks.
 fn find_outside(text: &str, ends: &[u8]) -> Option<usize> {
     let (mut quote, mut open) = (None, 0_usize);
     let mut bytes = text.bytes().enumerate();

@@ -1,4 +1,4 @@
-//! An SVG's sides, and the boxes in it to which percentages refer.
+//! Computes an SVG's dimensions, and the boxes to which percentages in it refer.
 //!
 //! This does not depend on how the document is written.
 
@@ -7,18 +7,18 @@ use super::{
     svg_work::MAX_SIDE_BYTES,
 };
 
-/// Maximum ancestors that count; `svg_cost` rejects elements with more.
+/// Maximum number of ancestors to check. `svg_cost` rejects documents with deeper nesting.
 const MAX_DEPTH: usize = 128;
-/// A picture's sides if it specifies none.
+/// Width and height of a picture that does not specify them.
 pub(crate) const DEFAULT_SIDES: [f64; 2] = [300.0, 150.0];
 
 impl Styled<'_, '_> {
-    /// Returns an element's tag name without its prefix.
+    /// Returns an element's tag name without its namespace prefix.
     pub(crate) fn tag(&self, index: usize) -> &str {
         self.elements.node(index).tag_name().name()
     }
 
-    /// Returns a property's value from an element or its ancestors.
+    /// Returns a property's value from an element or from the nearest ancestor that sets it.
     pub(crate) fn inherited(&self, index: usize, name: &str) -> Option<&str> {
         let mut at = Some(index);
         for _ in 0..MAX_DEPTH {
@@ -31,7 +31,7 @@ impl Styled<'_, '_> {
         None
     }
 
-    /// Returns the picture's sides in CSS pixels.
+    /// Returns the picture's width and height in CSS pixels.
     pub(crate) fn root_sides(&self) -> [f64; 2] {
         let side = |name: &str| self.side(0, name);
         let (width, height) = (side("width"), side("height"));
@@ -44,14 +44,15 @@ impl Styled<'_, '_> {
         }
     }
 
-    /// Returns the picture's box in its own units.
+    /// Returns the picture's `viewBox`, or its width and height if there is no `viewBox`.
     pub(crate) fn root_box(&self) -> ReferenceBox {
         let [width, height] = self.root_sides();
         self.view_box(0).unwrap_or(ReferenceBox { width, height, ..ReferenceBox::default() })
     }
 
     pub(crate) fn side(&self, index: usize, name: &str) -> Option<f64> {
-        // The picture takes its sides from its attributes.
+        // Ignore the style of the root element, whose width and height are only read from
+        // attributes.
         let style = self.styles[index].get(name).filter(|_| index != 0);
         let value = style.or_else(|| self.elements.node(index).attribute(name))?;
         if value.len() > MAX_SIDE_BYTES {
@@ -71,7 +72,7 @@ impl Styled<'_, '_> {
         Some(ReferenceBox { x, y, width: w, height: h })
     }
 
-    /// Returns the enclosing box to which an element's percentages refer.
+    /// Returns the enclosing viewport's box, to which an element's percentages refer.
     pub(crate) fn viewport(&self, index: usize) -> ReferenceBox {
         let mut at = self.elements.parent(index);
         for _ in 0..MAX_DEPTH {
@@ -97,12 +98,12 @@ pub(crate) fn diagonal(reference: ReferenceBox) -> f64 {
     ((width * width + height * height) / 2.0).sqrt()
 }
 
-/// Returns true if a side is given in percent, or not at all.
+/// Returns true if a width or height is a percentage or not a valid length.
 pub(crate) fn is_relative(value: &str) -> bool {
     value.contains('%') || only_quantity(value).is_none()
 }
 
-/// Converts a sum with pixels and percent to pixels. Returns other lengths unchanged.
+/// Converts a length with a function, such as `calc()`, to pixels. Returns other lengths unchanged.
 pub(crate) fn resolved(value: &str, whole: f64) -> String {
     if !value.contains('(') {
         return value.to_owned();

@@ -1,9 +1,9 @@
-//! Counts the work for drawing an SVG by walking over the resolved picture before it is drawn.
+//! Counts the work for drawing an SVG, by walking over the resolved picture before drawing it.
 //!
-//! This module defines what each part of a drawing costs. The walk follows resvg 0.49: it counts
-//! each layer's pixels, and the outline with which each path is stroked. Every weight is an upper
-//! bound for measured nanoseconds (docs/decisions/0096). This does not depend on XML, or on where
-//! the SVG's pictures come from.
+//! This module defines how much each part of a drawing costs. The walk follows resvg 0.49: it
+//! counts each layer's pixels, and the pieces in each stroke's outline. Every weight is an upper
+//! bound for measured nanoseconds (docs/decisions/0096). This does not depend on XML, or on the
+//! source of embedded pictures.
 
 use resvg::{
     tiny_skia::{self, PathSegment, PathStroker, Rect, Transform},
@@ -22,20 +22,22 @@ use super::{
 };
 use crate::error::IconError;
 
-/// How far a shape that meets the picture may extend from it, in pixels. tiny-skia clips shapes
-/// before it converts them to fixed point. Its row bounds overflow from 2^29 on; a quarter of this
-/// was drawn without a fault.
+/// Maximum coordinate in pixels of a shape that overlaps the picture. tiny-skia clips shapes before
+/// it converts them to fixed point, and its row bounds overflow at 2^29. Tests with a quarter of
+/// this value showed no errors.
 const MAX_DISTANCE_PIXELS: f64 = 134_217_728.0;
-/// The same for a shape on a separate layer: resvg draws nothing if a side exceeds 2^31 pixels.
+/// Maximum coordinate in pixels of a separate layer's content. resvg draws nothing if the layer's
+/// width or height exceeds 2^31 pixels.
 const MAX_LAYER_DISTANCE: f64 = 900_000_000.0;
-/// The same for a shape with cubic curves. At 1.5 million pixels, clipping one in 50,000 such
-/// curves makes tiny-skia panic; beyond 2^22 pixels it draws lines instead.
+/// Maximum coordinate in pixels of a shape with cubic curves. At 1.5 million pixels, tiny-skia
+/// panics when clipping one in 50,000 such curves. Beyond 2^22 pixels, it draws lines instead of
+/// curves.
 const MAX_CUBIC_PIXELS: f64 = 1_048_576.0;
-/// Margin in pixels around a one-pixel line and its cap.
+/// Margin in pixels around a hairline and its cap.
 const HAIR_MARGIN: f32 = 4.0;
-/// Maximum pixels in a layer or a pattern tile. This bounds memory.
+/// Maximum number of pixels in a layer or a pattern tile, to limit memory use.
 const MAX_LAYER_PIXELS: f64 = 262_144.0;
-/// Maximum dashes per stroke. This bounds memory.
+/// Maximum number of dashes per stroke, to limit memory use.
 const MAX_DASHES: f64 = 20_000.0;
 
 const PATH_WORK: f64 = 600.0;
@@ -48,20 +50,22 @@ const ROW_EDGE_WORK: f64 = 12.0;
 const INVERSION_WORK: f64 = 2.5;
 /// Work for transforming and reading a segment.
 const SEGMENT_WORK: f64 = 10.0;
-/// Work per piece in a stroke's outline. It is created twice: here, and by usvg or for drawing.
+/// Work per piece of a stroke's outline. This includes creating the outline twice: in this module,
+/// and in usvg or when drawing.
 const OUTLINE_PIECE_WORK: f64 = 300.0;
 const DASH_WORK: f64 = 500.0;
 const HAIR_LINE_WORK: f64 = 100.0;
 const HAIR_PIXEL_WORK: f64 = 70.0;
-/// Work for decoding an embedded picture when it is drawn. The picture has a tab icon's size.
+/// Work for decoding an embedded picture when it is drawn. The picture is already scaled to a tab
+/// icon's size.
 const PICTURE_WORK: f64 = 60_000.0;
 const PICTURE_PIXEL_WORK: f64 = 60.0;
 
 /// Counts the work for drawing `tree` with `transform` on `canvas`.
 ///
 /// # Errors
-/// Returns an error if the work exceeds the budget, or if a part of the picture cannot be drawn
-/// identically everywhere.
+/// Returns an error if the work or another limit is exceeded, if text has no glyph, or if the
+/// result could differ between machines.
 pub(crate) fn count_tree(
     tree: &Tree,
     transform: Transform,
@@ -72,12 +76,13 @@ pub(crate) fn count_tree(
     Walk { work }.children(tree.root(), Place { transform, canvas, reach })
 }
 
-/// A drawing's position and surface.
+/// The transform and the canvas for drawing a part of the picture.
 #[derive(Clone, Copy)]
 struct Place {
     transform: Transform,
     canvas: Canvas,
-    /// The pixels that a layer may have: resvg clips layers to two canvases around its own.
+    /// The area to which resvg clips layers: the picture's canvas, extended in every direction by
+    /// twice its width or height.
     reach: Rect,
 }
 
@@ -120,7 +125,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Pays for a filter on the layer at `place`.
+    /// Counts the work for a filter on the layer at `place`.
     fn filter(&mut self, filter: &Filter, place: Place) -> Result<(), IconError> {
         let (sx, sy) = place.transform.get_scale();
         for primitive in filter.primitives() {
@@ -134,11 +139,12 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Pays for a group's layer. `None` if resvg does not draw this layer.
+    /// Counts the work for a group's layer, and returns it. `None` if resvg does not draw this
+    /// layer.
     fn layer(&mut self, group: &Group, place: Place) -> Result<Option<Place>, IconError> {
         let mut place = place;
         if !group.filters().is_empty() {
-            // resvg draws filters upright and rotates the result.
+            // resvg draws filters without rotation, and then rotates the result.
             let t = place.transform;
             let side = |a: f32, b: f32| (a * a + b * b).sqrt();
             let (sx, sy) = (side(t.sx, t.ky), side(t.kx, t.sy));
@@ -152,7 +158,8 @@ impl Walk<'_> {
         if exceeds(farthest(bounds), MAX_LAYER_DISTANCE) {
             return Err(refused("a shape too far outside"));
         }
-        // A filter's layer is its region; other layers get a margin for half-covered pixels.
+        // A filter's layer is exactly its region. Other layers get a margin for partly covered
+        // pixels.
         let margin = if group.filters().is_empty() { 2.0 } else { 0.0 };
         let layer = Canvas::layer(bounds, margin, place.reach);
         let Some((canvas, origin)) = layer else { return Ok(None) };
@@ -180,7 +187,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Pays for the shapes in a clip path. They are filled and never stroked.
+    /// Counts the work for the shapes in a clip path, which are filled and never stroked.
     fn clip(&mut self, group: &Group, place: Place) -> Result<(), IconError> {
         for child in group.children() {
             match child {
@@ -230,7 +237,7 @@ impl Walk<'_> {
         self.area(&drawn, paint, place)
     }
 
-    /// Pays for filling `drawn`, given in pixels.
+    /// Counts the work for filling `drawn`, whose units are pixels.
     fn area(
         &mut self,
         drawn: &tiny_skia::Path,
@@ -291,8 +298,8 @@ impl Walk<'_> {
         self.area(&drawn, paint, place)
     }
 
-    /// Pays for the outlines that usvg creates to find a stroke's bounds: without dashes, and a
-    /// second time if the path is rotated or skewed.
+    /// Counts the work for the outlines that usvg creates to find a stroke's bounds. usvg ignores
+    /// dashes for this, and creates a second outline if the path is rotated or skewed.
     fn bounds_of_stroke(&mut self, path: &Path, stroke: &Stroke) -> Result<(), IconError> {
         let style = tiny_skia::Stroke { dash: None, ..stroke.to_tiny_skia() };
         self.outline(path.data(), &style, 1.0, farthest(path.data().bounds()))?;
@@ -304,7 +311,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Creates a stroke's outline, and pays for its pieces and for creating it here and elsewhere.
+    /// Creates a stroke's outline and counts the work for its pieces.
     fn outline(
         &mut self,
         data: &tiny_skia::Path,
@@ -325,7 +332,8 @@ impl Walk<'_> {
         Ok(outline)
     }
 
-    /// Returns the work per pixel with a paint, after paying for a pattern's drawing.
+    /// Returns the work for the pixels of a paint. If it is a pattern, this also counts the work
+    /// for drawing its tile.
     fn paint(&mut self, paint: &Paint, place: Place) -> Result<PaintWork, IconError> {
         let gradient =
             |stops: usize| PaintWork { pixel: 8.0 + stops as f64, run: 60.0 + 6.0 * stops as f64 };
@@ -370,14 +378,14 @@ impl Walk<'_> {
     }
 }
 
-/// Work per pixel in a long pixel run, and per run.
+/// Work per pixel and per run of pixels.
 #[derive(Clone, Copy)]
 struct PaintWork {
     pixel: f64,
     run: f64,
 }
 
-/// Returns true if tiny-skia draws the stroke as one-pixel lines, without an outline.
+/// Returns true if tiny-skia draws the stroke as hairlines, which have no outline.
 fn is_hairline(path: &Path, stroke: &Stroke, transform: Transform) -> bool {
     let length = |x: f32, y: f32| {
         let (x, y) = (x.abs(), y.abs());
@@ -389,14 +397,14 @@ fn is_hairline(path: &Path, stroke: &Stroke, transform: Transform) -> bool {
         && length(transform.kx * width, transform.sy * width) <= 1.0
 }
 
-/// Returns the largest coordinate.
+/// Returns the largest absolute coordinate.
 fn farthest(bounds: Rect) -> f64 {
     let sides = [bounds.left(), bounds.top(), bounds.right(), bounds.bottom()];
     sides.into_iter().fold(0.0, |most: f64, side| most.max(f64::from(side.abs())))
 }
 
 /// Returns true if a shape with these bounds may have pixels on the canvas. tiny-skia skips all
-/// others.
+/// other shapes.
 fn meets(bounds: Rect, canvas: Canvas) -> bool {
     bounds.right() >= -HAIR_MARGIN
         && bounds.bottom() >= -HAIR_MARGIN
@@ -404,7 +412,7 @@ fn meets(bounds: Rect, canvas: Canvas) -> bool {
         && bounds.top() <= canvas.height + HAIR_MARGIN
 }
 
-/// Rejects shapes that reach so far that tiny-skia's numbers overflow when it clips them.
+/// Rejects shapes with such large coordinates that clipping them could overflow in tiny-skia.
 fn near(path: &tiny_skia::Path) -> Result<(), IconError> {
     let is_cubic = |segment: PathSegment| matches!(segment, PathSegment::CubicTo(..));
     let farthest = farthest(path.bounds());
@@ -416,14 +424,14 @@ fn near(path: &tiny_skia::Path) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Rejects text for which the bundled font has no glyph, because empty boxes are not an icon.
+/// Rejects text for which the bundled font has no glyph, because an icon must not show empty boxes.
 fn check_glyphs(text: &Text) -> Result<(), IconError> {
     let glyphs = text.layouted().iter().flat_map(|span| &span.positioned_glyphs);
     let mut missing = glyphs.skip_while(|glyph| glyph.id.0 != 0).peekable();
     if missing.peek().is_none() {
         return Ok(());
     }
-    // If a character has several glyphs, only the last one has its text.
+    // If a character has several glyphs, only the last of them has its text.
     let character = missing.map(|glyph| glyph.text.as_str()).find(|text| !text.is_empty());
     Err(refused(svg_font::missing_glyph(character.unwrap_or_default())))
 }

@@ -1,36 +1,37 @@
-//! An SVG's budget: how many work units it may take, and which features are rejected.
+//! Limits the work that an SVG may take.
 //!
-//! Invariants: no clock is read, so that either every machine rejects an SVG or none does; anything
-//! that could be expensive is paid for before it is done. One unit is at most a nanosecond in a
-//! release build on one core in a 2026 server: each weight was measured there
+//! Invariants: we do not read a clock, so that all machines reject the same SVGs. Work that could
+//! be expensive is counted before it is done. A unit takes at most about a nanosecond, because each
+//! weight is an upper bound that was measured in a release build on one core of a 2026 server
 //! (docs/decisions/0096). This does not depend on the drawing.
 
 use resvg::usvg::BlendMode;
 
 use crate::error::IconError;
 
-/// Maximum work units for one SVG. Among 65,000 real icons, 99 in 100 take less than a million, and
+/// Maximum work units for an SVG. Of 65,000 real icons, 99 % take less than a million units, and
 /// the most expensive takes 18 million.
 pub const MAX_WORK: u64 = 40_000_000;
-/// Work for reading or writing a byte in XML.
+/// Work for parsing or writing a byte of XML.
 pub(crate) const XML_BYTE_WORK: f64 = 4.0;
-/// Work per byte in CSS or in an attribute's value, which is read several times.
+/// Work per byte in CSS or in an attribute's value, because these bytes are parsed several times.
 pub(crate) const CSS_BYTE_WORK: f64 = 12.0;
-/// Maximum bytes in a side or a `viewBox`, because each element reads those around it.
+/// Maximum bytes in a width, height or `viewBox`, because they are parsed again for each element
+/// inside.
 pub(crate) const MAX_SIDE_BYTES: usize = 256;
 
 pub(crate) fn refused(reason: &'static str) -> IconError {
     IconError::SvgRefused { reason }
 }
 
-/// The work units that an SVG has taken so far.
+/// The work units that were counted for an SVG.
 #[derive(Debug, Default)]
 pub(crate) struct SvgWork {
     units: f64,
 }
 
 impl SvgWork {
-    /// Adds `units`.
+    /// Adds `units` to the count.
     ///
     /// # Errors
     /// Returns an error if the sum exceeds [`MAX_WORK`] or is not a number.
@@ -42,7 +43,7 @@ impl SvgWork {
         Ok(())
     }
 
-    /// Checks that `units` could be added.
+    /// Checks whether `units` could be added, without adding them.
     ///
     /// # Errors
     /// Returns an error if the sum would exceed [`MAX_WORK`] or is not a number.
@@ -50,7 +51,7 @@ impl SvgWork {
         Self { units: self.units }.spend(units)
     }
 
-    /// Returns how many units there are, at most [`MAX_WORK`] if no error was returned.
+    /// Returns the number of units. It is at most [`MAX_WORK`] unless a method returned an error.
     pub(crate) fn units(&self) -> u64 {
         self.units as u64
     }
@@ -61,8 +62,8 @@ pub(crate) fn exceeds(value: f64, most: f64) -> bool {
     value.is_nan() || value > most
 }
 
-/// Rejects two blend modes, because tiny-skia divides by the processor's approximate reciprocal
-/// (`rcpps`, `frecpe`), whose bits differ between vendors.
+/// Rejects two blend modes for which tiny-skia uses the processor's approximate reciprocal
+/// (`rcpps`, `frecpe`), because its bits differ between vendors.
 pub(crate) fn refuse_approximate(mode: BlendMode) -> Result<(), IconError> {
     match mode {
         BlendMode::ColorBurn => Err(refused("blend mode color-burn")),

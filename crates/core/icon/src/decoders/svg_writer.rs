@@ -1,9 +1,10 @@
-//! Rewrites an SVG with its resolved style as attributes that usvg reads.
+//! Rewrites an SVG so that its resolved style is in attributes that usvg reads.
 //!
-//! The new document has no style sheets, no `style` except for a few properties that usvg reads
-//! only there, and no elements that are not drawn. References to a missing element or to the wrong
-//! kind are omitted, and only the first element keeps an id that occurs several times. Transforms
-//! become matrices, basic shapes become clip paths. This does not depend on the cascade.
+//! The new document has no style sheets and no elements that are not drawn. It has `style`
+//! attributes only for a few properties that usvg does not read from other attributes. References
+//! to missing elements or to the wrong kind of element are omitted. If several elements have the
+//! same id, only the first keeps it. Transforms become matrices, and basic shapes become clip
+//! paths. This does not depend on the cascade.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -31,13 +32,13 @@ use crate::{error::IconError, sniff::svg_root::SVG_NAMESPACE};
 
 const XLINK: &str = "http://www.w3.org/1999/xlink";
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
-/// Maximum nesting; `svg_cost` rejects less.
+/// Maximum nesting of elements, to limit the recursion. `svg_cost` later applies a lower limit.
 const MAX_DEPTH: usize = 128;
-/// Maximum bytes in a dash list that is scaled. A longer list remains unchanged.
+/// Maximum bytes in a dash list to scale. A longer list remains unchanged.
 const MAX_DASH_BYTES: usize = 1024;
-/// Work for measuring an element, and for writing everything that depends on this.
+/// Work for measuring an element, and for writing the parts that depend on its measures.
 const MEASURED_WORK: f64 = 4_000.0;
-/// Elements that are not drawn, including their content.
+/// Elements that are not drawn. Their content is not drawn either.
 const SKIPPED: [&str; 11] = [
     "style",
     "title",
@@ -51,25 +52,25 @@ const SKIPPED: [&str; 11] = [
     "animateMotion",
     "animateColor",
 ];
-/// Properties that usvg reads in `style` only.
+/// Properties that usvg reads only from `style`.
 const IN_STYLE: [&str; 4] = ["mix-blend-mode", "isolation", "font-kerning", "image-rendering"];
 
-/// A document as usvg reads it.
+/// A document in the form that usvg reads.
 pub(crate) struct Written {
-    /// `None` if usvg can read the original.
+    /// The new document. `None` if usvg can read the original document.
     pub(crate) text: Option<String>,
     /// The colour behind the picture.
     pub(crate) background: Option<svgtypes::Color>,
 }
 
-/// Reads a document without pictures, to measure it.
+/// A function that parses a document without its embedded pictures, to measure its elements.
 pub(crate) type ReadTree = fn(&str, &mut SvgWork) -> Result<Tree, IconError>;
 
-/// Resolves a document's styles.
+/// Resolves a document's styles and writes a new document.
 ///
 /// # Errors
-/// Returns an error if this takes more work than an SVG may, or if variables expand to too many
-/// bytes.
+/// Returns an error if the SVG's work exceeds the limit, if variables expand to too many bytes, or
+/// if elements are nested too deeply.
 pub(crate) fn written(
     document: &Document,
     read: ReadTree,
@@ -94,7 +95,7 @@ pub(crate) fn written(
         let marks = writer.marks.iter();
         let ids: HashMap<_, _> = marks.map(|index| (styled.mark(*index), *index)).collect();
         let mut measured = HashMap::new();
-        // If this cannot be read, it cannot be read without measures either.
+        // If this cannot be parsed, the final document cannot be parsed either.
         if let Ok(tree) = read(&text, writer.work) {
             measure(tree.root(), writer.work, &mut |id, found| {
                 if let Some(index) = ids.get(id) {
@@ -114,10 +115,10 @@ struct Writer<'s, 'a, 'input> {
     styled: &'s Styled<'a, 'input>,
     measured: HashMap<usize, Measures>,
     paints: Paints,
-    /// Elements to be measured; empty if the result is written.
+    /// Indices of the elements to measure. Empty while writing the final document.
     marks: BTreeSet<usize>,
     text: String,
-    /// Clip paths. They are written at the end.
+    /// Clip paths, which are written at the end of the document.
     definitions: String,
     clip_count: usize,
     is_changed: bool,
@@ -125,13 +126,13 @@ struct Writer<'s, 'a, 'input> {
 }
 
 impl Writer<'_, '_, '_> {
-    /// Writes an element with everything below it.
     fn element(&mut self, index: usize, depth: usize, in_text: bool) -> Result<(), IconError> {
         let node = self.styled.elements.node(index);
         let tag = node.tag_name().name();
         let is_drawn = node.tag_name().namespace() == Some(SVG_NAMESPACE);
         if !is_drawn || SKIPPED.contains(&tag) || self.styled.is_unused(index) {
-            // usvg also reads style sheets in other namespaces, and nested ones.
+            // The original cannot be used, because usvg also reads style sheets in other
+            // namespaces, and nested style sheets.
             self.is_changed |=
                 tag == "use" || node.descendants().any(|it| it.tag_name().name() == "style");
             return Ok(());
@@ -172,7 +173,7 @@ impl Writer<'_, '_, '_> {
         self.text.push('"');
     }
 
-    /// Writes the attributes that do not correspond to properties.
+    /// Writes the attributes that are not CSS properties.
     fn attributes(&mut self, index: usize) {
         let styled = self.styled;
         let node = styled.elements.node(index);
@@ -197,7 +198,7 @@ impl Writer<'_, '_, '_> {
                 "id" if styled.ids.get(value) != Some(&index) => self.is_changed = true,
                 "style" => self.is_changed = true,
                 "class" => {}
-                // These are sizes for the root, which may lack them.
+                // `sides` writes these attributes of the root element.
                 "width" | "height" if index == 0 => {}
                 name if is_property || self.geometry(index, name).is_some() => {}
                 name => {
@@ -257,7 +258,6 @@ impl Writer<'_, '_, '_> {
         Some(resolved(value, whole))
     }
 
-    /// Writes geometry properties, and the style.
     fn properties(&mut self, index: usize) {
         let styled = self.styled;
         let (node, style) = (styled.elements.node(index), &styled.styles[index]);
@@ -281,7 +281,7 @@ impl Writer<'_, '_, '_> {
             let text = match value {
                 Value::Known(value) => self.finished(index, property.kind, value),
                 Value::Wide("initial") if property.inherited => Some(property.initial.to_owned()),
-                // Properties that are not written are inherited.
+                // An inherited property is omitted instead, because its value is then inherited.
                 Value::Wide("inherit") if !property.inherited => Some("inherit".to_owned()),
                 _ => None,
             };
@@ -295,7 +295,8 @@ impl Writer<'_, '_, '_> {
                 None => {}
             }
         }
-        // Attributes with an invalid value have no style.
+        // An attribute with an invalid value has no computed style and is omitted, so the document
+        // changes.
         self.is_changed |= node.attributes().filter(|it| it.namespace().is_none()).any(|it| {
             let property = property(it.name()).filter(|it| it.is_attribute);
             property.is_some() && style.computed(it.name()).is_none()
@@ -314,7 +315,8 @@ impl Writer<'_, '_, '_> {
         self.transform(index);
     }
 
-    /// Checks a value's references, and writes shapes and lengths. `None` if this value is omitted.
+    /// Checks the references in a value, and converts shapes and lengths. `None` if the attribute
+    /// must be omitted.
     fn finished(&mut self, index: usize, kind: Kind, value: &str) -> Option<String> {
         let target = |url: &str| -> Option<&str> {
             Some(self.styled.tag(*self.styled.ids.get(url.strip_prefix('#')?)?))
@@ -348,7 +350,8 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Writes a shape as a clip path. `None` if the element is not measured.
+    /// Writes a shape as a clip path, and returns a reference to it. `None` if the element is not
+    /// measured or the shape is invalid.
     fn clip(&mut self, index: usize, value: &str) -> Option<String> {
         let reference = match svg_shapes::box_of(value)? {
             _ if index == 0 => self.styled.root_box(),
@@ -366,8 +369,9 @@ impl Writer<'_, '_, '_> {
         Some(format!("url(#{id})"))
     }
 
-    /// Returns the value of a stroke property that does not scale, or whose dashes are relative to
-    /// `pathLength`. `None` if it remains unchanged. `own` is empty if the value is inherited.
+    /// Scales the value of a stroke property, for strokes with a fixed width and for dashes that
+    /// are relative to `pathLength`. `None` if the value does not change. `own` is empty if the
+    /// value is inherited.
     fn measured_stroke(&self, index: usize, name: &str, own: &str) -> Option<String> {
         let is_width = name == "stroke-width";
         if !is_width && !matches!(name, "stroke-dasharray" | "stroke-dashoffset") {
@@ -399,7 +403,6 @@ impl Writer<'_, '_, '_> {
         all.map(|all| all.join(" "))
     }
 
-    /// Writes an element's transform.
     fn transform(&mut self, index: usize) {
         let styled = self.styled;
         let (node, style) = (styled.elements.node(index), &styled.styles[index]);
@@ -444,7 +447,7 @@ impl Writer<'_, '_, '_> {
         };
         self.is_changed = true;
         if index == 0 {
-            // usvg would add one.
+            // Otherwise usvg would apply the transform origin again.
             self.attribute("transform-origin", "0 0");
         }
         if name == "transform" || node.attribute(name).is_none() {
@@ -452,7 +455,8 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Writes the root's sides, which no style changes. Without a `viewBox`, both are needed.
+    /// Writes the root element's width and height, which styles do not affect. If there is no
+    /// `viewBox`, usvg needs both.
     fn sides(&mut self) {
         let node = self.styled.elements.node(0);
         let has_box = self.styled.view_box(0).is_some();
@@ -471,7 +475,7 @@ impl Writer<'_, '_, '_> {
     }
 }
 
-/// Returns true if an animated attribute can be written unchanged.
+/// Returns true if an attribute that only an animation sets can be written with its name.
 fn is_plain(name: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
     name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -480,7 +484,7 @@ fn is_plain(name: &str) -> bool {
         && property(name).is_none_or(|it| !it.is_attribute)
 }
 
-/// Escapes a text for XML, also inside double quotes.
+/// Escapes a string for XML text and for attribute values in double quotes.
 fn escape(text: &str, to: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find(['&', '<', '>', '"', '\n', '\t', '\r']) {

@@ -1,12 +1,14 @@
-//! Decodes WebP with the `image-webp` crate: a still picture, or an animation's first frame on its
-//! canvas.
+//! Decodes WebP with the `image-webp` crate: a still picture, or the first frame of an animation on
+//! its canvas.
 //!
-//! The flags in the extended header (VP8X) often promise chunks that are missing, and then
-//! `image-webp` rejects the file. So we give it a new file with only the chunks that the picture
-//! needs. As in Chromium, lossless pixels and frames use their alpha whatever the flags specify,
-//! and a lossy picture only with the alpha flag. Invariant: no bitstream in the file, at any
-//! nesting, is larger than the canvas. We check this before the decoder allocates memory. The
-//! background colour and EXIF orientation are ignored, as in browsers.
+//! The flags in the extended header (VP8X) often announce chunks that are missing, and `image-webp`
+//! rejects such files. So we pass it a new file with only the chunks that the picture needs. As in
+//! Chromium, lossless pictures and animation frames use their alpha even if the flags do not
+//! declare it, but lossy still pictures use alpha only with the alpha flag. The background colour
+//! and the EXIF orientation are ignored, as in browsers.
+//!
+//! Invariant: no picture in the file, at any nesting level, is larger than the canvas. We check
+//! this before the decoder allocates memory.
 
 use std::io::Cursor;
 
@@ -21,15 +23,15 @@ use crate::{
 
 /// Byte offset of the first chunk.
 const CHUNKS_AT: usize = 12;
-/// Bytes in an animation frame (ANMF) before its picture's chunks.
+/// Bytes in an animation frame (ANMF) before the chunks of its picture.
 const FRAME_BYTES: usize = 16;
-/// Flags in the extended header.
+/// Flags in the extended header (VP8X).
 const ALPHA: u8 = 0x10;
 const ANIMATION: u8 = 0x02;
-/// The bit in a lossless bitstream's fifth byte that declares its alpha as used.
+/// Flag in the fifth byte of a lossless bitstream. It declares that the picture uses alpha.
 const ALPHA_IS_USED: u8 = 0x10;
 
-/// Reads the canvas's sides. `None` if a bitstream in the file is larger than the canvas.
+/// Reads the canvas's width and height. `None` if a picture in the file is larger than the canvas.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut canvas = None;
     // Chunks nest one level deep: in an animation frame, the bitstream starts 16 bytes after the
@@ -60,8 +62,8 @@ fn side(body: &[u8], at: usize) -> Option<u32> {
     read_u16(body, at).map(|side| u32::from(side & 0x3FFF))
 }
 
-/// Splits off the chunk at `at`: returns its name, its body (truncated at the file's end) and the
-/// next chunk's offset.
+/// Reads the chunk at offset `at`. Returns its name, its body (truncated if the file ends early)
+/// and the next chunk's offset.
 fn chunk(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     let name = bytes.get(at..at + 4)?;
     let length = read_u32(bytes, at + 4)? as usize;
@@ -70,7 +72,7 @@ fn chunk(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     Some((name, &body[..length.min(body.len())], next))
 }
 
-/// Iterates over the chunks from `at` on, as name and body.
+/// Iterates over the names and bodies of the chunks, starting at offset `at`.
 fn chunks(bytes: &[u8], mut at: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || {
         let (name, body, next) = chunk(bytes, at)?;
@@ -79,7 +81,7 @@ fn chunks(bytes: &[u8], mut at: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// Decodes the first frame.
+/// Decodes a still picture, or the first frame of an animation.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let canvas = sides(bytes).ok_or("unreadable header")?;
     work.spend(canvas, bytes.len())?;
@@ -94,7 +96,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let says_alpha = flags & ALPHA != 0;
     if flags & ANIMATION == 0 {
         let parts = chunks(bytes, CHUNKS_AT);
-        // Only with its flag, an alpha chunk counts.
+        // Ignore an alpha chunk without the alpha flag.
         let parts = parts.filter(|(name, _)| says_alpha || name != b"ALPH");
         return decode_picture(parts, canvas, says_alpha);
     }
@@ -102,7 +104,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let (_, frame) =
         parts.find(|(name, _)| name == b"ANMF").ok_or("an animation without frames")?;
     let field = |at| read_u24(frame, at).ok_or("an unreadable frame");
-    // Offsets are stored in units of two pixels, sides minus one.
+    // Offsets are stored in units of two pixels. Width and height are stored minus one.
     let (left, top) = (field(0)? * 2, field(3)? * 2);
     let sides = (field(6)? + 1, field(9)? + 1);
     let pixels = decode_picture(chunks(frame, FRAME_BYTES), sides, says_alpha)?;
@@ -110,8 +112,8 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     pixels.ok_or_else(|| "frame outside its canvas".to_owned())
 }
 
-/// Decodes the first picture among some chunks. If the file does not declare alpha, the colours
-/// count as premultiplied, as in Chromium.
+/// Decodes the first picture in `chunks`. If the file does not declare alpha, the colours count as
+/// premultiplied, as in Chromium.
 fn decode_picture<'a>(
     chunks: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     (width, height): (u32, u32),
@@ -145,16 +147,15 @@ fn decode_picture<'a>(
     Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-/// Appends a chunk.
 fn push_chunk(file: &mut Vec<u8>, name: &[u8], body: &[u8]) {
     file.extend_from_slice(name);
-    // The body belongs to a file with at most a few hundred kilobytes.
+    // The body is a part of a file with at most a few hundred kilobytes.
     file.extend((body.len() as u32).to_le_bytes());
     file.extend_from_slice(body);
     file.resize(file.len().next_multiple_of(2), 0);
 }
 
-/// Decodes a file with one picture, which must have the given sides, to RGBA.
+/// Decodes a file with one picture to RGBA. The picture must have the given width and height.
 fn decode_file(bytes: &[u8], sides: (u32, u32)) -> Result<Vec<u8>, String> {
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
     decoder.set_memory_limit(MAX_DECODER_BYTES);

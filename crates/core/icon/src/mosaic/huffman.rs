@@ -1,22 +1,22 @@
-//! Huffman codes of JPEG: the shortest codes of at most 16 bits for counted symbols, and the bits
-//! of a scan as they are written.
+//! Huffman codes of a JPEG file. This computes the shortest codes of at most 16 bits for counted
+//! symbols, and writes a scan's bits.
 //!
-//! Source: ITU-T T.81, annexes C, F and K.2.
+//! This follows ITU-T T.81, annexes C, F and K.2.
 
 /// Maximum length of a code in bits.
 const MAX_CODE_BITS: usize = 16;
 /// Maximum number of symbols in a table.
 const SYMBOLS: usize = 256;
 
-/// A Huffman table as in a DHT segment: the number of codes of each length (BITS), and the symbols
-/// in the order of their codes (HUFFVAL).
+/// A Huffman table as in a DHT segment: the number of codes with each length (BITS), and the
+/// symbols in code order (HUFFVAL).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     pub(super) lengths: [u8; MAX_CODE_BITS],
     pub(super) symbols: Vec<u8>,
 }
 
-/// Counts symbols.
+/// Counts how often each symbol occurs.
 #[derive(Debug, Clone)]
 pub(super) struct Counts([u32; SYMBOLS]);
 
@@ -31,8 +31,8 @@ impl Counts {
         self.0[usize::from(symbol)] += 1;
     }
 
-    /// Returns the table with the shortest codes, by annex K.2. The code that is all ones stays
-    /// unused, as the standard requires.
+    /// Returns the table with the shortest codes, computed as in annex K.2. The code with only
+    /// 1-bits remains unused, because the standard reserves it.
     pub(super) fn table(&self) -> Table {
         let mut counts = [0u64; SYMBOLS + 1];
         for (count, counted) in counts.iter_mut().zip(self.0) {
@@ -47,13 +47,14 @@ impl Counts {
         shorten(&mut bits);
         let mut symbols: Vec<u8> = (0..=u8::MAX).filter(|s| sizes[usize::from(*s)] > 0).collect();
         symbols.sort_by_key(|symbol| sizes[usize::from(*symbol)]);
-        // After `shorten` no length exceeds 16, and at most 256 codes have the same length.
+        // After `shorten`, codes have at most 16 bits, and at most 255 codes have the same length.
         let lengths = std::array::from_fn(|i| bits[i + 1] as u8);
         Table { lengths, symbols }
     }
 }
 
-/// Returns the length of each symbol's code, by joining the two rarest until one is left.
+/// Returns the code length of each symbol, or 0 for unused symbols. This merges the two rarest
+/// nodes until one node is left (figure K.1).
 fn code_sizes(mut counts: [u64; SYMBOLS + 1]) -> [usize; SYMBOLS + 1] {
     let mut sizes = [0; SYMBOLS + 1];
     let mut next: [Option<usize>; SYMBOLS + 1] = [None; SYMBOLS + 1];
@@ -82,7 +83,8 @@ fn code_sizes(mut counts: [u64; SYMBOLS + 1]) -> [usize; SYMBOLS + 1] {
     }
 }
 
-/// Limits every code to 16 bits, and removes the code that no symbol has.
+/// Limits every code to 16 bits, then removes the longest code, which is reserved and has no symbol
+/// (figure K.3).
 fn shorten(bits: &mut [usize; SYMBOLS + 1]) {
     for length in (MAX_CODE_BITS + 1..=SYMBOLS).rev() {
         while bits[length] > 0 {
@@ -108,7 +110,7 @@ impl Codes {
         let (mut code, mut symbols) = (0u32, table.symbols.iter());
         for (length, &count) in (1..).zip(&table.lengths) {
             for &symbol in symbols.by_ref().take(usize::from(count)) {
-                // Our tables have no code of more than 16 bits.
+                // Our tables have no code with more than 16 bits.
                 codes[usize::from(symbol)] = (code as u16, length);
                 code += 1;
             }
@@ -118,7 +120,7 @@ impl Codes {
     }
 }
 
-/// Writes the entropy-coded data of a scan, the highest bit first.
+/// Writes the entropy-coded data of a scan, highest bit first.
 #[derive(Debug, Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
@@ -132,7 +134,7 @@ impl BitWriter {
         self.write(u32::from(code), u32::from(length));
     }
 
-    /// Writes the lowest `length` bits, at most 16.
+    /// Writes the lowest `length` bits of `value`. `length` is at most 16.
     pub(super) fn write(&mut self, value: u32, length: u32) {
         self.bits = self.bits << length | (value & ((1 << length) - 1));
         self.count += length;
@@ -140,7 +142,7 @@ impl BitWriter {
             self.count -= 8;
             let byte = (self.bits >> self.count) as u8;
             self.bytes.push(byte);
-            // 0xff starts a marker, so a stuffed zero byte marks it as data.
+            // 0xff starts a marker, so a zero byte must follow if 0xff is data.
             if byte == 0xff {
                 self.bytes.push(0);
             }
@@ -148,7 +150,7 @@ impl BitWriter {
         self.bits &= (1 << self.count) - 1;
     }
 
-    /// Returns the bytes, the last one padded with ones.
+    /// Pads the last byte with 1-bits and returns all bytes.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.count > 0 {
             self.write(0xff, 8 - self.count);

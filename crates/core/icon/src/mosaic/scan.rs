@@ -8,7 +8,7 @@ use crate::decoders::jpeg::ZIGZAG;
 
 /// Y (luma), Cb and Cr (chroma).
 pub(super) const COMPONENTS: usize = 3;
-/// The quantized coefficients of a block for each component.
+/// The quantized coefficients of a block, one array per component.
 pub(super) type Blocks = [Block<i16>; COMPONENTS];
 
 /// ZRL, zero run length: a run of sixteen AC coefficients that are zero.
@@ -27,17 +27,17 @@ fn tables_of<T>(tables: &Tables<T>, component: usize) -> &[T; 2] {
     &tables[component.min(1)]
 }
 
-/// Returns a value's category (SSSS), which is how many additional bits it has, and these bits,
-/// which are the number's lowest: T.81, F.1.2.1.
+/// Returns a value's category (SSSS) and its additional bits (T.81, F.1.2.1). The category says how
+/// many additional bits there are. These bits are the lowest bits of the returned number.
 fn additional_bits(value: i32) -> (u8, u32) {
-    // At most 16.
+    // A category is at most 16.
     let category = (u32::BITS - value.unsigned_abs().leading_zeros()) as u8;
     let bits = if value < 0 { value - 1 } else { value };
     (category, bits.cast_unsigned())
 }
 
-/// Calls `put` for every symbol with the component, the table ([`DC`] or [`AC`]), the symbol, and
-/// its additional bits: how many there are, and their value.
+/// Calls `put` for every symbol with its component, its table ([`DC`] or [`AC`]), the symbol
+/// itself, and the number and value of its additional bits.
 fn symbols(blocks: &[Blocks], mut put: impl FnMut(usize, usize, u8, (u8, u32))) {
     let mut predictions = [0; COMPONENTS];
     for block in blocks.iter() {
@@ -68,7 +68,7 @@ fn symbols(blocks: &[Blocks], mut put: impl FnMut(usize, usize, u8, (u8, u32))) 
     }
 }
 
-/// Returns the Huffman tables with which the blocks' scan is shortest, and the scan.
+/// Returns the Huffman tables that make the blocks' scan shortest, and the scan.
 pub(super) fn write(blocks: &[Blocks]) -> (Tables<Table>, Vec<u8>) {
     let mut counts = Tables::<Counts>::default();
     symbols(blocks, |component, class, symbol, _| counts[component.min(1)][class].add(symbol));

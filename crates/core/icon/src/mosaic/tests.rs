@@ -1,4 +1,4 @@
-//! Compares pictures with an independent decoder's output.
+//! Compares pictures with the output of an independent decoder.
 
 use proptest::prelude::*;
 use zune_jpeg::JpegDecoder;
@@ -48,7 +48,7 @@ fn another_decoder_shows_the_same_picture() {
 }
 
 #[test]
-fn what_was_written_is_read_again_and_keeps_its_bytes() {
+fn reading_and_writing_a_file_keeps_its_bytes() {
     for (seed, (across, down)) in [(1, 1), (3, 2), (16, 16)].into_iter().enumerate() {
         let rgb = picture(across, down, seed as u32 + 1);
         let mosaic = Mosaic::from_rgb(across * SIDE, down * SIDE, &rgb).unwrap();
@@ -59,7 +59,7 @@ fn what_was_written_is_read_again_and_keeps_its_bytes() {
 }
 
 #[test]
-fn painting_a_whole_block_gives_the_bytes_of_a_picture_that_had_it_from_the_start() {
+fn painting_a_whole_block_equals_encoding_the_painted_picture() {
     let before = picture(4, 4, 3);
     let mut after = before.clone();
     let colour = [219, 219, 219];
@@ -73,7 +73,7 @@ fn painting_a_whole_block_gives_the_bytes_of_a_picture_that_had_it_from_the_star
 }
 
 #[test]
-fn painting_part_of_a_block_leaves_all_other_blocks_as_they_are() {
+fn painting_part_of_a_block_does_not_change_other_blocks() {
     let before = Mosaic::from_rgb(32, 32, &picture(4, 4, 5)).unwrap();
     let mut painted = before.clone();
     let rect = Rect { left: 6, top: 10, width: 4, height: 3 };
@@ -88,18 +88,19 @@ fn painting_part_of_a_block_leaves_all_other_blocks_as_they_are() {
 }
 
 #[test]
-fn sides_that_are_no_blocks_and_too_few_pixels_are_refused() {
+fn sides_that_are_not_multiples_of_8_and_too_few_pixels_are_rejected() {
     for (width, height, pixels) in [(8, 8, 63), (7, 8, 56), (0, 8, 0), (8, 4104, 8 * 4104)] {
         assert_eq!(Mosaic::from_rgb(width, height, &vec![0; pixels * 3]), None);
     }
 }
 
 #[test]
-fn a_file_that_is_cut_or_of_another_kind_is_refused() {
+fn truncated_files_and_other_jpegs_are_rejected() {
     let file = Mosaic::from_rgb(24, 16, &picture(3, 2, 11)).unwrap().write();
     assert!((0..file.len()).all(|length| Mosaic::read(&file[..length]).is_err()));
     let frame = file.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
-    // Progressive, sides that are not whole blocks, other sampling, and a quantization by zero.
+    // These bytes make the file progressive, set its width to 23 pixels, change the sampling of
+    // luma, and set a quantization divisor to zero.
     for (at, byte) in [(frame + 1, 0xc2), (frame + 8, 23), (frame + 11, 0x21), (7, 0)] {
         let mut other = file.clone();
         other[at] = byte;
@@ -118,12 +119,12 @@ fn one_rare_symbol_among_many_gets_a_code_of_at_most_16_bits() {
     let table = counts.table();
     assert_eq!(table.symbols.len(), 30);
     let used: f64 = (1..).zip(table.lengths).map(|(l, n)| f64::from(n) * 0.5f64.powi(l)).sum();
-    assert!(used < 1.0, "a code of ones is free");
+    assert!(used < 1.0, "the code with only 1-bits is unused");
 }
 
 proptest! {
     #[test]
-    fn bytes_that_are_no_picture_never_panic(
+    fn malformed_files_never_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..400),
         at in 0usize..2_000,
         seed in 1u32..50,

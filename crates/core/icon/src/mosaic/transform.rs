@@ -1,9 +1,10 @@
-//! JPEG arithmetic in integers: colours, and the discrete cosine transform for a block.
+//! JPEG arithmetic in integers: the colour conversion, and a block's discrete cosine transform.
 //!
-//! Source: ITU-T T.81 and T.871; the factorisation by Loeffler, Ligtenberg and Moschytz (1989) with
-//! 13-bit constants. We use neither floats nor SIMD, so that results are the same on every machine.
+//! This follows ITU-T T.81 and T.871, and uses the factorisation by Loeffler, Ligtenberg and
+//! Moschytz (1989) with 13-bit constants. We use neither floats nor SIMD, so that results are the
+//! same on every machine.
 
-/// Side of a block in pixels.
+/// Width and height of a block in pixels.
 pub(super) const SIDE: usize = 8;
 /// A block's samples or coefficients, row by row.
 pub(super) type Block<T> = [T; SIDE * SIDE];
@@ -23,7 +24,7 @@ const F_2_053: i64 = 16819;
 const F_2_562: i64 = 20995;
 const F_3_072: i64 = 25172;
 
-/// Returns `value` divided by 2 to the power of `bits`, rounded to nearest.
+/// Returns `value` divided by 2^`bits`, rounded to nearest.
 fn descale(value: i64, bits: u32) -> i64 {
     (value + (1 << (bits - 1))) >> bits
 }
@@ -32,7 +33,7 @@ fn descale(value: i64, bits: u32) -> i64 {
 pub(super) fn to_ycc([red, green, blue]: [u8; 3]) -> [u8; 3] {
     let [red, green, blue] = [red, green, blue].map(i32::from);
     let centre = (128 << 16) + 32_767;
-    // Each row's weights add up to 1 or 0 in 16 bits, so the results fit.
+    // Each row's weights add up to 2^16 or 0, so each result fits into a byte.
     [
         ((19_595 * red + 38_470 * green + 7_471 * blue + 32_768) >> 16) as u8,
         ((-11_059 * red - 21_709 * green + 32_768 * blue + centre) >> 16) as u8,
@@ -40,7 +41,7 @@ pub(super) fn to_ycc([red, green, blue]: [u8; 3]) -> [u8; 3] {
     ]
 }
 
-/// Returns the coefficients of a block of samples, times 8.
+/// Returns a block's coefficients, multiplied by 8.
 pub(super) fn forward(samples: &Block<u8>) -> Block<i64> {
     let mut block = samples.map(|sample| i64::from(sample) - 128);
     for row in 0..SIDE {
@@ -74,7 +75,7 @@ fn forward_line(block: &mut Block<i64>, start: usize, step: usize, is_first_pass
     }
 }
 
-/// Computes the odd part of the transform.
+/// Computes the transform's odd part.
 fn odd_part(t: [i64; 4]) -> [i64; 4] {
     let z5 = (t[0] + t[2] + t[1] + t[3]) * F_1_175;
     let (z1, z2) = (-(t[0] + t[3]) * F_0_899, -(t[1] + t[2]) * F_2_562);

@@ -1,4 +1,5 @@
-//! Counts a picture's colours, and determines whether all are grey and how transparent they are.
+//! Counts a picture's distinct colours, and determines whether all pixels are grey and which alpha
+//! values occur.
 
 use crate::pixels::Pixels;
 
@@ -11,7 +12,7 @@ pub(super) enum Alpha {
     Opaque,
     /// Every pixel is opaque or fully transparent.
     OnOff,
-    /// Some pixel is partly transparent.
+    /// At least one pixel is partly transparent.
     Any,
 }
 
@@ -23,16 +24,17 @@ pub(super) struct Census {
     pub(super) of_pixel: Vec<u32>,
     /// True if red, green and blue are equal in every pixel.
     pub(super) grey: bool,
-    /// The pixels' transparency.
     pub(super) alpha: Alpha,
 }
 
 impl Census {
-    /// Counts the colours in `pixels`. Pixels with alpha 0 must have the colour 0.
+    /// Counts the colours in `pixels`. If a pixel's alpha is 0, its red, green and blue must also
+    /// be 0.
     pub(super) fn of(pixels: &Pixels) -> Self {
         let (grey, alpha) = flags(pixels);
         let count = pixels.rgba().len() / 4;
-        // A hash table that is at most half full. A slot contains an index into `colours` plus 1.
+        // A hash table that is at most half full. A slot contains an index into `colours` plus 1,
+        // or 0 if the slot is empty.
         let bits = (2 * count).next_power_of_two().trailing_zeros();
         let mut slots = vec![0u32; 1 << bits];
         let mut colours: Vec<[u8; 4]> = Vec::new();

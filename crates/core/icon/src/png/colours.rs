@@ -1,31 +1,33 @@
-//! The choice between exact colours and a palette.
+//! Setting for whether a PNG keeps all colours or gets a palette.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Colours that a PNG keeps.
+/// How many colours a PNG keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Colours {
     /// At most 64 colours if the change is invisible ([`Difference::is_unseen`]), otherwise all
-    /// colours. A picture with more than 32,768 pixels keeps all colours; no tab icon is this
-    /// large.
+    /// colours. A picture with more than 32,768 pixels always keeps all colours, but no tab icon is
+    /// this large.
     ///
     /// [`Difference::is_unseen`]: crate::png::Difference::is_unseen
     #[default]
     Auto,
-    /// At most 64 colours, even if the change is visible; with more than 32,768 pixels all colours.
+    /// At most 64 colours, even if the change is visible. A picture with more than 32,768 pixels
+    /// keeps all colours.
     Palette,
-    /// All colours: the PNG decodes to exactly the given pixels.
+    /// All colours. The PNG decodes to exactly the given pixels, except for the colours of pixels
+    /// with alpha 0.
     Lossless,
 }
 
 impl Colours {
-    /// All choices.
+    /// All settings.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Palette, Self::Lossless];
 
-    /// Returns the name that users write, such as `auto`.
+    /// Returns the setting's name in options and configuration, such as `auto`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

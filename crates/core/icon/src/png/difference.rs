@@ -1,14 +1,15 @@
 //! Measures how different two pictures look.
 //!
-//! The difference between two colours is their squared distance over a black background plus their
-//! squared distance over a white one, with green weighted most. Invariant: integer arithmetic, so
-//! that the result is the same on every machine.
+//! The difference between two colours is their squared distance on a black background plus their
+//! squared distance on a white background. Green has the largest weight. Invariant: the arithmetic
+//! uses only integers, so that the result is the same on every machine.
 
 use crate::pixels::Pixels;
 
-/// How much squared differences in red, green and blue weigh: the eye sees green best.
+/// Weights of squared differences in red, green and blue. Green has the largest weight, because the
+/// eye is most sensitive to it.
 pub(super) const WEIGHTS: [i32; 3] = [4, 8, 3];
-/// Total of the [`WEIGHTS`].
+/// Sum of the [`WEIGHTS`].
 pub(super) const WEIGHT_SUM: i32 = 4 + 8 + 3;
 /// Maximum mean difference, in hundredths, that counts as invisible. To find it, we viewed 2,165
 /// icons (`make icons-sheet`) at twofold magnification: pictures with a mean difference of 2,000
@@ -17,7 +18,7 @@ const MAX_UNSEEN_MEAN: i64 = 1_000;
 /// Maximum mean difference in one square, in hundredths, that counts as invisible. We found this in
 /// the same way as [`MAX_UNSEEN_MEAN`].
 const MAX_UNSEEN_WORST: i64 = 6_000;
-/// Side in pixels of the squares that `Difference::worst` compares.
+/// Width and height in pixels of the squares that `Difference::worst` compares.
 const SQUARE_PIXELS: usize = 4;
 
 /// The difference between a picture and its approximation, in hundredths of a squared level
@@ -37,7 +38,7 @@ impl Difference {
         self.mean <= MAX_UNSEEN_MEAN && self.worst <= MAX_UNSEEN_WORST
     }
 
-    /// Measures the difference between two pictures, which must have equal sides.
+    /// Measures the difference between two pictures, which must have equal dimensions.
     #[must_use]
     pub fn between(one: &Pixels, other: &Pixels) -> Self {
         let each = one.iter().zip(other.iter());
@@ -45,7 +46,7 @@ impl Difference {
         Self::of(one.width() as usize, one.height() as usize, distances)
     }
 
-    /// Adds up the [`distance`] at each pixel, row by row.
+    /// Computes the mean and the worst square from the [`distance`] of each pixel, row by row.
     pub(super) fn of(
         width: usize,
         height: usize,
@@ -68,10 +69,10 @@ impl Difference {
     }
 }
 
-/// A colour: red, green and blue times alpha, and alpha, each 0..=255.
+/// A colour: premultiplied red, green and blue, and then alpha. Each is 0..=255.
 pub(super) type Coordinates = [i32; 4];
 
-/// Multiplies red, green and blue with alpha.
+/// Converts a colour with straight alpha to premultiplied alpha.
 #[inline(always)]
 pub(super) fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> Coordinates {
     // The sum is at most 65,152.
@@ -80,7 +81,7 @@ pub(super) fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> Coordinates {
     [channel(red), channel(green), channel(blue), i32::from(alpha)]
 }
 
-/// Returns the weighted squared distance over black plus the one over white.
+/// Returns the weighted squared distance on black plus the weighted squared distance on white.
 pub(super) fn distance(one: Coordinates, other: Coordinates) -> i32 {
     let alpha = one[3] - other[3];
     let channel = |index: usize| {
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!(same, Difference { mean: 0, worst: 0 });
         let tenth = Difference::between(&plain([90, 90, 90, 255]), &plain([100, 100, 100, 255]));
         assert_eq!(tenth, Difference { mean: 10_000, worst: 10_000 });
-        // Black over black can't be seen, black over white can.
+        // Transparent black is visible on white, but not on black.
         let faint = Difference::between(&plain([0; 4]), &plain([0, 0, 0, 10]));
         assert_eq!(faint.mean, 5_000);
         let mut one = plain([0, 0, 0, 255]).rgba().to_vec();

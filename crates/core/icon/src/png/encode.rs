@@ -1,9 +1,11 @@
-//! Encodes pixels as the smallest PNG found, without metadata.
+//! Encodes pixels as the smallest PNG that we find, without metadata. This follows PNG (Third
+//! Edition) 9, 11 and 12.
 //!
-//! Invariants: [`Colours::Lossless`] keeps every visible pixel exactly; pixels with alpha 0 lose
-//! their colour first; the same pixels give the same bytes on every machine, because the code uses
-//! integers (see `quantize` for the exception) and libdeflate's output does not depend on SIMD.
-//! Source: PNG (Third Edition) 9, 11, 12.
+//! Invariants:
+//! - [`Colours::Lossless`] keeps every visible pixel exactly.
+//! - Pixels with alpha 0 lose their colour before anything else is computed.
+//! - Equal pixels give equal bytes on every machine, because the code uses integers (`quantize`
+//!   documents an exception) and libdeflate's output does not depend on SIMD.
 
 use std::cell::RefCell;
 
@@ -24,8 +26,8 @@ use crate::pixels::Pixels;
 const DEFLATE_LEVEL: i32 = 7;
 
 thread_local! {
-    /// One compressor per thread, because creating one takes longer than compressing an icon. This
-    /// keeps no state between files.
+    /// One compressor per thread, because creating a compressor takes longer than compressing an
+    /// icon. A compressor keeps no state between files.
     static COMPRESSOR: RefCell<Compressor> =
         RefCell::new(Compressor::new(CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default()));
 }
@@ -36,14 +38,14 @@ pub fn encode(pixels: &Pixels) -> Vec<u8> {
     encode_with(pixels, Colours::Lossless)
 }
 
-/// Encodes `pixels` with the given `colours`. It tries one to three ways to store them and returns
-/// the smallest file.
+/// Encodes `pixels` with the given `colours`. This tries one to three ways to store the pixels, and
+/// returns the smallest file.
 #[must_use]
 pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
     COMPRESSOR.with_borrow_mut(|compressor| encode_by(compressor, pixels, colours))
 }
 
-/// Encodes `pixels` like [`encode_with`], with a given compressor. Measurements use this to compare
+/// Like [`encode_with`], but uses the given compressor. The benchmarks use this to compare
 /// compression levels.
 #[must_use]
 pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours) -> Vec<u8> {
@@ -65,7 +67,7 @@ pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours)
     let files = reduce::candidates(&pixels, &census)
         .into_iter()
         .map(|(packed, rows)| write(&pixels, &packed, &rows, compressor));
-    // If files have equal length, this is always the first. There is at least one candidate.
+    // Among files of equal length, this always returns the first. There is at least one candidate.
     files.min_by_key(Vec::len).unwrap_or_default()
 }
 
@@ -95,7 +97,7 @@ fn write(
     file.extend([0; 4]);
     file.extend(b"IDAT");
     file.resize(start + 8 + most, 0);
-    // libdeflate guarantees that its bound suffices for any input, so this cannot fail.
+    // This cannot fail, because libdeflate guarantees that its bound suffices for any input.
     let length = compressor.zlib_compress(rows, &mut file[start + 8..]).unwrap_or(0);
     file.truncate(start + 8 + length);
     close_chunk(&mut file, start);

@@ -1,8 +1,8 @@
-//! Applies row filters (PNG 9): no filter at all, or for each row the filter with the lowest sum.
+//! Applies PNG's row filters (PNG 9): no filter for all rows, or the best filter for each row.
 
 use super::{format::paeth, packed::PackedPixels};
 
-/// Returns the rows, each after a filter byte 0.
+/// Returns the unfiltered rows, each preceded by filter byte 0.
 pub(super) fn unfiltered(packed: &PackedPixels) -> Vec<u8> {
     let stride = packed.row_bytes.max(1);
     let rows = packed.rows.chunks_exact(stride);
@@ -14,15 +14,16 @@ pub(super) fn unfiltered(packed: &PackedPixels) -> Vec<u8> {
     raw
 }
 
-/// Returns the rows, each after its filter byte, and the total over the chosen sums. Each row gets
-/// the filter whose output, read as signed bytes, has the lowest total magnitude (PNG 12.7). If
-/// sums are equal, the filter with the lowest number is chosen.
+/// Returns the filtered rows, each preceded by its filter byte, and the total of their sums. A
+/// row's sum adds the absolute values of its filtered bytes, read as signed numbers. Each row gets
+/// the filter with the lowest sum (PNG 12.7), or the first of these filters if several sums are
+/// equal.
 pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
     let (step, stride) = (packed.pixel_bytes, packed.row_bytes.max(1));
     let rows = packed.rows.chunks_exact(stride);
     let mut raw = Vec::with_capacity(packed.rows.len() + rows.len());
     let mut total = 0;
-    // A zero pixel before each row replaces the missing pixel to the left.
+    // A zero pixel before each row serves as the first pixel's left neighbour.
     let mut row_padded = vec![0; step + stride];
     let mut above_padded = vec![0; step + stride];
     let mut filtered = vec![0; stride];
@@ -57,13 +58,14 @@ pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
 }
 
 fn sum(filtered: &[u8]) -> u32 {
-    // A row with 2048 pixels sums to at most 2^20, and all rows in a picture to at most 2^31.
+    // The sum of a row with 2048 pixels is at most 2^20, and the sum of all rows is at most 2^31.
     // Without overflow checks, the compiler vectorises this loop.
     let each = filtered.iter().map(|&byte| u32::from(byte.cast_signed().unsigned_abs()));
     each.fold(0, u32::wrapping_add)
 }
 
-/// Subtracts from each byte of `row` the prediction from its left, upper and upper left byte.
+/// Subtracts from each byte in `row` the value predicted from its left, upper and upper left
+/// neighbours.
 #[inline(always)]
 fn difference(
     filtered: &mut [u8],

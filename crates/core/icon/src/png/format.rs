@@ -1,11 +1,11 @@
-//! The parts of the PNG file format that readers and writers share: signature, chunks, colour
-//! types, header and the Paeth predictor. Source: PNG (Third Edition) 5, 9.4, 11.2.
+//! The parts of the PNG file format that the decoders and the encoder share: signature, chunks,
+//! colour types, header and the Paeth predictor (PNG, Third Edition, 5, 9.4 and 11.2).
 
 use libdeflater::crc32;
 
-/// First bytes in every PNG file.
+/// First bytes of every PNG file.
 pub(crate) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
-/// Data bytes in the header chunk (IHDR).
+/// Number of data bytes in the header chunk (IHDR).
 pub(crate) const HEADER_BYTES: usize = 13;
 /// Bytes in a chunk in addition to its data: length, name and CRC, 4 bytes each.
 pub(crate) const CHUNK_BYTES: usize = 12;
@@ -21,8 +21,7 @@ pub(crate) const GREY_ALPHA: u8 = 4;
 /// Colour type for red, green, blue and alpha samples.
 pub(crate) const RGBA: u8 = 6;
 
-/// Reads width and height in pixels from the header. Returns `None` if the header is not the first
-/// chunk.
+/// Reads width and height in pixels from the header. `None` if the header is not the first chunk.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     if bytes.get(12..16)? != b"IHDR" {
         return None;
@@ -40,20 +39,21 @@ pub(crate) fn push_chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
     close_chunk(file, start);
 }
 
-/// Writes the length of the chunk from `start` to the file's end, and appends its CRC.
+/// Completes the chunk that starts at `start` and extends to the file's end: writes its length and
+/// appends its CRC.
 pub(crate) fn close_chunk(file: &mut Vec<u8>, start: usize) {
-    // A picture takes at most 16 MiB, so its chunk never reaches 4 GiB.
+    // A picture has at most 16 MiB, so a chunk never reaches 4 GiB.
     let length = (file.len() - start - 8) as u32;
     file[start..start + 4].copy_from_slice(&length.to_be_bytes());
     let sum = crc32(&file[start + 4..]);
     file.extend(sum.to_be_bytes());
 }
 
-/// Returns the neighbour that is nearest to left + above - corner (PNG 9.4).
+/// Returns the neighbour whose value is nearest to `left + above - corner` (PNG 9.4).
 #[inline(always)]
 pub(crate) fn paeth(left: u8, above: u8, corner: u8) -> u8 {
     let [a, b, c] = [left, above, corner].map(i16::from);
-    // Distances from a + b - c to each neighbour, without computing this estimate itself.
+    // Distances from `a + b - c` to each neighbour, simplified algebraically.
     let (to_a, to_b, to_c) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());
     let nearer = if to_b <= to_c { above } else { corner };
     if to_a <= to_b && to_a <= to_c { left } else { nearer }

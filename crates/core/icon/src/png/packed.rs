@@ -12,7 +12,7 @@ pub(super) struct PackedPixels {
     /// Data in the PLTE chunk, 3 bytes per entry. Empty if there is no palette.
     pub(super) palette: Vec<u8>,
     /// Data in the tRNS chunk: alpha for the first palette entries, or the transparent colour.
-    /// Empty if there is none.
+    /// Empty if there is no transparency.
     pub(super) transparency: Vec<u8>,
     /// Packed rows, each with `row_bytes` bytes.
     pub(super) rows: Vec<u8>,
@@ -45,7 +45,7 @@ impl PackedPixels {
         }
     }
 
-    /// Packs one sample with `depth` bits per pixel.
+    /// Packs pixels that each consist of one sample with `depth` bits.
     pub(super) fn of_bits(width: usize, colour_type: u8, depth: u8, samples: Vec<u8>) -> Self {
         let per_byte = usize::from(8 / depth);
         let pack = |part: &[u8]| {

@@ -1,10 +1,14 @@
 //! Merges similar colours: repeatedly splits the box with the largest error until there are enough
-//! boxes (as in median cut), then runs two rounds of k-means.
+//! boxes (as in median cut), then runs two rounds of k-means. `difference` defines a colour's
+//! error.
 //!
-//! `difference` defines a colour's error. Invariants: the result is the same on every machine,
-//! because sums are integers, and float computations, which we use for speed, are exact or rounded
-//! by IEEE 754; fully transparent pixels stay fully transparent; a colour that is alone in its box
-//! does not change. We do not dither: at 32 pixels this looks like dirt.
+//! Invariants:
+//! - The result is the same on every machine. Sums are integers, and the float computations, which
+//!   we use for speed, are exact or rounded as IEEE 754 prescribes.
+//! - Fully transparent pixels remain fully transparent.
+//! - A colour that is alone in its box does not change.
+//!
+//! We do not dither, because at 32 pixels this looks like dirt.
 
 use multiversion::multiversion;
 
@@ -14,28 +18,28 @@ use super::{
 };
 use crate::pixels::Pixels;
 
-/// Maximum remaining colours without the fully transparent one. With this one there are 64, so that
-/// an index has 6 bits.
+/// Maximum number of visible colours after merging. With the fully transparent colour there are at
+/// most 64.
 const MAX_COLOURS: usize = 63;
-/// Colours are merged only in pictures with at most this many pixels, so that sums fit into 32
-/// bits. A tab icon has at most 1,024.
+/// Maximum pixels in a picture whose colours are merged, so that sums fit into 32 bits. A tab icon
+/// has at most 1,024 pixels.
 const MAX_PIXELS: usize = 1 << 15;
-/// Rounds of k-means. More rounds change few pixels.
+/// Number of k-means rounds. Further rounds would change few pixels.
 const ROUNDS: usize = 2;
-/// Mean difference, in hundredths, below which boxes are no longer split. This is a fifth of the
-/// maximum invisible difference.
+/// Boxes are not split further if the mean difference, in hundredths, is at most this. This is a
+/// fifth of the maximum invisible difference.
 pub(super) const ENOUGH_MEAN: i64 = 200;
 
-/// A picture whose similar colours were merged.
+/// A picture after merging similar colours.
 pub(super) struct Merged {
     pub(super) pixels: Pixels,
-    /// Its difference from the original.
+    /// Difference from the original picture.
     pub(super) difference: Difference,
 }
 
-/// Returns `pixels` with at most 64 colours, or fewer if these give a mean difference up to
-/// `enough` (in hundredths). `None` if there already are at most 63 visible colours, or if the
-/// picture is too large.
+/// Reduces `pixels` to at most 64 colours. Uses fewer colours if the mean difference then is at
+/// most `enough`, in hundredths. `None` if the picture has at most 63 visible colours already, or
+/// if it is too large.
 pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Merged> {
     if census.of_pixel.len() > MAX_PIXELS {
         return None;
@@ -54,8 +58,8 @@ pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Me
         palette = Palette::of(&gathered(&colours, &nearest, palette.rgba.len()));
     }
     find_nearest(&palette.entries, &blocks, &mut nearest);
-    // The replacement for each colour in the census, and its distance. The fully transparent colour
-    // is kept.
+    // Each colour of the census, its replacement and the distance between them. The fully
+    // transparent colour does not change.
     let mut replacements: Vec<_> = census.colours.iter().map(|&colour| (colour, 0)).collect();
     for (colour, &entry) in colours.iter().zip(&nearest) {
         let rgba = palette.rgba[entry as usize];
@@ -69,15 +73,15 @@ pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Me
 
 /// A visible colour in the picture.
 struct Colour {
-    /// Its index in the census.
+    /// Index in the census.
     index: usize,
     rgba: [u8; 4],
     at: Coordinates,
-    /// Sums over its pixels.
+    /// Sums over the pixels with this colour.
     sums: Sums,
 }
 
-/// Returns a picture's visible colours.
+/// Returns the colours whose alpha is not 0.
 fn visible(census: &Census) -> Vec<Colour> {
     let mut counts = vec![0; census.colours.len()];
     for &index in &census.of_pixel {
@@ -93,17 +97,21 @@ fn visible(census: &Census) -> Vec<Colour> {
     colours
 }
 
-/// Sums over the pixels in some colours. They are in one array, so that vector instructions add
-/// them: the pixel count; red, green, blue and alpha; the squares of red, green and blue over
-/// black, of red, green and blue over white, and of alpha.
+/// Sums over all pixels in a set of colours. The sums are in one array, so that vector instructions
+/// can add them:
+/// - 0: number of pixels
+/// - 1 to 4: red, green, blue, alpha
+/// - 5 to 7: squares of red, green and blue on black
+/// - 8 to 10: squares of red, green and blue on white
+/// - 11: squares of alpha
 #[derive(Clone, Copy, Default)]
 struct Sums([i32; 12]);
 
-// The largest sum over squares in a picture fits.
+// The largest possible sum of squares fits into an `i32`.
 const _: () = assert!(MAX_PIXELS as u64 * 255 * 255 <= i32::MAX as u64);
 
 impl Sums {
-    /// Returns the sums for `count` pixels in one colour.
+    /// Returns the sums for `count` pixels with one colour.
     fn of(at: Coordinates, count: i32) -> Self {
         let [red, green, blue, alpha] = at;
         let [white_red, white_green, white_blue] = [red, green, blue].map(|value| value - alpha);
@@ -118,7 +126,7 @@ impl Sums {
         Self(sums)
     }
 
-    /// Adds other pixels if `mask` is -1, and nothing if it is 0. Overflows are not checked,
+    /// Adds `other` if `mask` is -1, and nothing if `mask` is 0. This does not check for overflows,
     /// because [`MAX_PIXELS`] excludes them.
     fn add(&mut self, other: &Self, mask: i32) {
         for (sum, other) in self.0.iter_mut().zip(other.0) {
@@ -126,7 +134,7 @@ impl Sums {
         }
     }
 
-    /// Returns the sums without a part.
+    /// Subtracts `part` from these sums.
     fn without(mut self, part: &Self) -> Self {
         for (sum, part) in self.0.iter_mut().zip(part.0) {
             *sum = sum.wrapping_sub(part);
@@ -134,7 +142,7 @@ impl Sums {
         self
     }
 
-    /// Returns how many pixels there are.
+    /// Returns the number of pixels.
     fn count(&self) -> i64 {
         i64::from(self.0[0])
     }
@@ -144,7 +152,8 @@ impl Sums {
         [self.0[1], self.0[2], self.0[3], self.0[4]].map(i64::from)
     }
 
-    /// Returns the total squared difference from the mean, for each value whose squares are summed.
+    /// Returns the sum of squared differences from the mean, for each value whose squares are
+    /// summed.
     fn spreads(&self) -> [i64; 7] {
         let [red, green, blue, alpha] = self.channels();
         let sums = [red, green, blue, red - alpha, green - alpha, blue - alpha, alpha];
@@ -159,8 +168,8 @@ impl Sums {
     fn rgba(&self) -> [u8; 4] {
         let channels = self.channels();
         let alpha = channels[3].max(1);
-        // Rounding may make a premultiplied sum slightly greater than the alpha sum, hence the
-        // clamp.
+        // Clamp the result, because rounding may make a premultiplied sum slightly greater than the
+        // alpha sum.
         let straight = |sum: i64| quotient(sum * 255 + alpha / 2, alpha).clamp(0, 255) as u8;
         let [red, green, blue, _] = channels.map(straight);
         let mean = quotient(channels[3] + self.count() / 2, self.count());
@@ -168,23 +177,23 @@ impl Sums {
     }
 }
 
-/// Returns the integer part of a quotient. Both numbers must be non-negative. Float division takes
-/// a third of the time, and is exact below 2^53, which a squared sum does not reach.
+/// Divides two non-negative integers and rounds down. Float division takes a third of the time that
+/// integer division takes, and it is exact here because squared sums are below 2^53.
 fn quotient(number: i64, divisor: i64) -> i64 {
     (number as f64 / divisor.max(1) as f64) as i64
 }
 
-/// The sums for some colours, and the colour itself if there is only one.
+/// Sums over some colours. `only` is the colour if there is exactly one.
 struct Group {
     sums: Sums,
     only: Option<[u8; 4]>,
 }
 
-/// A box with colours: a range in the order in which colours are split.
+/// A box of similar colours: a range of the list that `split` reorders.
 struct ColourBox {
     range: std::ops::Range<usize>,
     sums: Sums,
-    /// The error if their mean replaces all colours.
+    /// The error if the box's mean colour replaces all its colours.
     error: i64,
     /// The coordinate with the largest error.
     widest: usize,
@@ -204,8 +213,8 @@ impl ColourBox {
     }
 }
 
-/// Splits the colours into boxes, the box with the largest error first, until the total error is at
-/// most `enough` or there are [`MAX_COLOURS`] boxes.
+/// Splits the colours into boxes until the total error is at most `enough` or there are
+/// [`MAX_COLOURS`] boxes. It always splits the box with the largest error.
 fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     let mut order: Vec<u32> = (0..colours.len() as u32).collect();
     let mut whole = Sums::default();
@@ -213,12 +222,12 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     let mut boxes = vec![ColourBox::of(0..colours.len(), whole)];
     let mut total = boxes[0].error;
     while boxes.len() < MAX_COLOURS && total > enough {
-        // If boxes have equal errors, this is the first.
+        // Among boxes with equal errors, this chooses the first.
         let worst = (0..boxes.len()).rev().max_by_key(|&index| boxes[index].error).unwrap_or(0);
         let ColourBox { ref range, sums, error, widest } = boxes[worst];
         let mean = quotient(sums.channels()[widest], sums.count()) as i32;
-        // Moves colours up to the mean to the front. We use a mask, because a processor would
-        // mispredict half the branches.
+        // Move colours up to the mean to the front. We use a mask instead of a branch, because the
+        // processor would mispredict half the branches.
         let (mut low, mut cut) = (Sums::default(), 0);
         let part = &mut order[range.clone()];
         for place in 0..part.len() {
@@ -234,7 +243,7 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
         let cut = range.start + cut;
         total -= error;
         if cut == range.start || cut == range.end {
-            // All coordinates are equal, so a further split gains nothing.
+            // All colours have the same coordinate, so this box cannot be split.
             boxes[worst].error = 0;
             continue;
         }
@@ -264,13 +273,14 @@ fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
     groups
 }
 
-/// Colours in a block. We search the nearest entry for all of them together, so that the compiler
-/// vectorises this search.
+/// Number of colours in a block. We search the nearest entries for a whole block together, so that
+/// the compiler vectorises the search.
 const BLOCK: usize = 64;
 
-/// Colours in the form that the search uses. The distance between a colour x and an entry e is
-/// |x|² - 2<x,e> + |e|², where products are weighted over black and white; |x|² is equal for all
-/// entries. The factors here belong to the coordinates of e in -2<x,e>, one row per coordinate.
+/// A block of colours, prepared for the search. The distance between a colour x and an entry e is
+/// |x|² - 2<x,e> + |e|², where the products are weighted sums over black and white. We omit |x|²,
+/// because it is equal for all entries. The factors are the coefficients of e's coordinates in
+/// -2<x,e>, one row per coordinate.
 struct SearchBlock([[f32; BLOCK]; 4]);
 
 impl SearchBlock {
@@ -289,14 +299,14 @@ impl SearchBlock {
     }
 }
 
-/// A palette entry in the form for the search.
+/// A palette entry, prepared for the search.
 struct Entry {
     at: [f32; 4],
-    /// Its weighted square.
+    /// The weighted square |e|².
     square: f32,
 }
 
-/// Colours that replace others.
+/// The colours that replace the picture's colours.
 struct Palette {
     rgba: Vec<[u8; 4]>,
     entries: Vec<Entry>,
@@ -308,7 +318,7 @@ impl Palette {
             groups.iter().map(|group| group.only.unwrap_or_else(|| group.sums.rgba())).collect();
         let entry = |&rgba: &[u8; 4]| {
             let at = premultiplied(rgba);
-            // All are integers below 2^24, which floats represent, add and multiply exactly.
+            // These are integers below 2^24, so `f32` represents, adds and multiplies them exactly.
             Entry { at: at.map(|value| value as f32), square: distance(at, [0; 4]) as f32 }
         };
         let entries = rgba.iter().map(entry).collect();
@@ -316,13 +326,13 @@ impl Palette {
     }
 }
 
-// A distance's partial sums are |e|² and four products, each at most the maximum distance between
-// two colours: `f32` represents these integers exactly.
+// A distance is the sum of |e|² and four products. `f32` represents all partial sums exactly,
+// because they are integers below this bound.
 const _: () = assert!(3 * 2 * WEIGHT_SUM * 255 * 255 < 1 << 24);
 
-/// Writes the index of the nearest entry for each colour into `nearest`. If several are at the same
-/// distance, this is the first one. AVX2 is used if the processor has it. It is faster, but changes
-/// no result, because floats represent all these integers exactly.
+/// Writes the index of each colour's nearest entry to `nearest`. If several entries are equally
+/// near, this is the first of them. This uses AVX2 if the processor supports it. AVX2 is faster and
+/// does not change the result, because `f32` represents all these integers exactly.
 #[multiversion(targets("x86_64+avx2"))]
 fn find_nearest(entries: &[Entry], colours: &[SearchBlock], nearest: &mut [u32]) {
     for (SearchBlock(factors), nearest) in colours.iter().zip(nearest.as_chunks_mut::<BLOCK>().0) {
@@ -350,7 +360,7 @@ mod tests {
 
     #[test]
     fn colours_of_the_largest_picture_are_merged_and_those_of_a_larger_one_kept() {
-        // White in all but some pixels, so that a sum over squares is as large as possible.
+        // Most pixels are white, so that the sums of squares are as large as possible.
         let colour = |i: u32| if i < 300 { [255, 255, (i % 200) as u8, 255] } else { [255; 4] };
         let picture = |width: u32| {
             let pixels = Pixels::new(width, 128, (0..width * 128).flat_map(colour).collect());
@@ -394,7 +404,7 @@ mod tests {
         #[test]
         fn a_quotient_is_rounded_down(number in 0..1i64 << 46, divisor in 1..1i64 << 11) {
             prop_assert_eq!(quotient(number, divisor), number / divisor);
-            // Rounding would show just below a whole number.
+            // A rounding error would appear just below a whole number.
             let below = number / divisor * divisor - 1;
             prop_assume!(below >= 0);
             prop_assert_eq!(quotient(below, divisor), below / divisor);

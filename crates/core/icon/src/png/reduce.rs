@@ -1,7 +1,7 @@
-//! Chooses how to store pixels: as palette, grey, RGB or RGBA, at the lowest bit depth.
+//! Chooses how to store pixels: as palette indices, grey, RGB or RGBA, at the lowest bit depth.
 //!
-//! Invariants: every candidate decodes to exactly the given pixels (pixels with alpha 0 may get any
-//! colour); all orders are total, so that the same pixels always give the same candidates.
+//! Invariants: every candidate decodes to exactly the given pixels, except that pixels with alpha 0
+//! may get any colour. Equal pixels always give equal candidates in the same order.
 
 use super::{
     census::{Alpha, Census, MAX_PALETTE_COLOURS},
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::pixels::Pixels;
 
-/// Returns the packed pixels and filtered rows that should be compressed: the variant that is
-/// expected to be smallest, and a second or third one if the expected sizes are close. The
-/// constants are fitted to 3,590 icons, each stored in every way (docs/decisions/0020). Trying all
-/// ways would save another half percent.
+/// Returns the variants that should be compressed, as packed pixels and filtered rows. This is the
+/// variant with the smallest expected size, and one or two others if their expected sizes are
+/// close. The constants are fitted to 3,590 icons, each stored in every way (docs/decisions/0020).
+/// Trying every way would save another half percent.
 pub(super) fn candidates(pixels: &Pixels, census: &Census) -> Vec<(PackedPixels, Vec<u8>)> {
     let mut found = Vec::with_capacity(2);
     let gain = palette_gain(pixels, census);
@@ -27,7 +27,7 @@ pub(super) fn candidates(pixels: &Pixels, census: &Census) -> Vec<(PackedPixels,
         let coloured = coloured(pixels, census);
         let colours = census.colours.len() as i64;
         let filtered = (colours > FEW && coloured.bit_depth == 8).then(|| least_sums(&coloured));
-        // Filters help if neighbours are similar and few colours repeat.
+        // Filters help if neighbouring pixels are similar and few colours repeat.
         let gain = filtered.as_ref().map_or(-FILTER_MARGIN, |(_, sum)| {
             (1_305 * colours - 46_000 - 13 * i64::from(*sum)) / 1_000
         });
@@ -42,30 +42,30 @@ pub(super) fn candidates(pixels: &Pixels, census: &Census) -> Vec<(PackedPixels,
     found
 }
 
-/// Palette and direct colours are both tried if their expected sizes differ by less than this many
-/// bytes.
+/// If the expected sizes with a palette and with direct colours differ by less than this many
+/// bytes, try both.
 const MARGIN: i64 = 20;
-/// Filtered and unfiltered rows are both tried if their expected sizes differ by less than this
-/// many bytes.
+/// If the expected sizes of filtered and unfiltered rows differ by less than this many bytes, try
+/// both.
 const FILTER_MARGIN: i64 = 80;
-/// Up to this many colours, filters never made a file smaller.
+/// With at most this many colours, filters never made a measured file smaller.
 const FEW: i64 = 64;
 
-/// Returns how many bytes a palette is expected to save compared with direct colours. Palette
-/// entries are not compressed, so a palette helps if colours repeat at a distance.
+/// Returns how many bytes a palette should save compared with direct colours. Palette entries are
+/// not compressed, so a palette helps if colours occur again far from each other.
 fn palette_gain(pixels: &Pixels, census: &Census) -> i64 {
     let colours = census.colours.len() as i64;
     match (census.grey, colours) {
         _ if !census.fits_palette() => -MARGIN,
         (_, 0..=2) => MARGIN,
-        // A grey sample is as short as an index.
+        // A grey sample has as few bits as an index.
         (true, 3..=16) => 0,
         (true, _) => -MARGIN,
         (false, _) => (46 * new_pixels(pixels) - 164 * colours - 376) / 100,
     }
 }
 
-/// Counts the pixels that equal neither the previous pixel nor the one above.
+/// Counts the pixels that differ from both the previous pixel and the pixel above.
 fn new_pixels(pixels: &Pixels) -> i64 {
     let all = pixels.rgba().as_chunks::<4>().0;
     let width = pixels.width() as usize;
@@ -79,7 +79,7 @@ fn new_pixels(pixels: &Pixels) -> i64 {
     count
 }
 
-/// Returns the lowest bit depth for indices below `count`.
+/// Returns the lowest bit depth for `count` palette entries.
 fn depth_for(count: usize) -> u8 {
     match count {
         0..=2 => 1,
@@ -91,7 +91,7 @@ fn depth_for(count: usize) -> u8 {
 
 /// Packs palette indices.
 fn indexed(pixels: &Pixels, census: &Census) -> PackedPixels {
-    // Translucent entries come first, so that the tRNS chunk is short.
+    // Place entries that are not opaque first, so that the tRNS chunk is short.
     let opaque = |colour: &[u8; 4]| colour[3] == 255;
     let see_through = census.colours.iter().filter(|colour| !opaque(colour));
     let entries = see_through.clone().chain(census.colours.iter().filter(|colour| opaque(colour)));
@@ -100,7 +100,7 @@ fn indexed(pixels: &Pixels, census: &Census) -> PackedPixels {
     for (colour, entry) in census.colours.iter().zip(&mut entry_of) {
         let next = if opaque(colour) { &mut back } else { &mut front };
         *entry = *next;
-        // Wraps only after entry 255, which is the last possible one.
+        // This wraps only after entry 255, which is the last possible entry.
         *next = next.wrapping_add(1);
     }
     let samples = census.of_pixel.iter().map(|&index| entry_of[index as usize]).collect();
@@ -116,7 +116,7 @@ fn coloured(pixels: &Pixels, census: &Census) -> PackedPixels {
     if census.grey { greyscale(pixels, census) } else { true_colour(pixels, census.alpha) }
 }
 
-/// Returns a grey that no opaque pixel has. `None` if the picture uses all 256.
+/// Returns a grey level that no opaque pixel has. `None` if the picture uses all 256 levels.
 fn unused_grey(pixels: &Pixels) -> Option<u8> {
     let mut used = [false; 256];
     for [red, green, blue, alpha] in pixels.iter() {

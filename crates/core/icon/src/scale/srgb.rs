@@ -1,8 +1,8 @@
-//! The sRGB curve as constants, so that machines with different `powf` functions compute the same
+//! The sRGB curve as tables, so that machines with different `powf` functions compute the same
 //! pixels.
 //!
-//! Source: IEC 61966-2-1, evaluated in exact rational arithmetic and rounded to nearest. The tests
-//! compare every entry with the formula.
+//! The tables follow IEC 61966-2-1, evaluated in exact rational arithmetic and rounded to nearest.
+//! The tests compare every entry with the formula.
 
 /// Linear light (0..=65535) for each sRGB byte.
 #[rustfmt::skip]
@@ -31,7 +31,7 @@ pub(crate) const LINEAR: [u16; 256] = [
     63795, 64372, 64952, 65535,
 ];
 
-/// Entry `i` is the lowest linear light whose sRGB byte is greater than `i`.
+/// Entry `i` is the lowest linear light that becomes an sRGB byte above `i`.
 #[rustfmt::skip]
 pub(crate) const TO_SRGB_FROM: [u16; 255] = [
     10, 30, 50, 70, 90, 109, 129, 149, 169, 189, 209, 230,
@@ -74,7 +74,7 @@ static COARSE: [u8; 4096] = {
 /// Returns the sRGB byte for linear light 0..=65535, rounded to nearest on the sRGB scale.
 pub(crate) fn to_srgb(linear: u16) -> u8 {
     let byte = COARSE[usize::from(linear >> 4)];
-    // Thresholds are at least 18 apart, so sixteen values cross at most one.
+    // Thresholds are at least 18 apart, so the 16 values of a `COARSE` entry cross at most one.
     let passed = TO_SRGB_FROM.get(usize::from(byte)).is_some_and(|&from| from <= linear);
     byte + u8::from(passed)
 }

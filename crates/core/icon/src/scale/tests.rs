@@ -1,4 +1,4 @@
-//! Tests sides, colours at every size, and the weights' sums.
+//! Tests the dimensions, the colours at many sizes, and the weights' sums.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn plain(width: u32, height: u32, pixel: [u8; 4]) -> Pixels {
 }
 
 #[test]
-fn sides_keep_their_aspect_and_never_grow() {
+fn scaling_keeps_the_aspect_ratio_and_never_enlarges() {
     assert_eq!(fit(16, 16, 32, false), (16, 16));
     assert_eq!(fit(16, 8, 32, true), (32, 16));
     assert_eq!(fit(64, 48, 32, false), (32, 24));
@@ -22,7 +22,7 @@ fn a_plain_picture_keeps_its_colour_at_every_size() {
     for (width, height) in [(33, 33), (64, 40), (257, 1000), (2048, 2)] {
         for pixel in [[255, 255, 255, 255], [1, 128, 254, 255], [200, 9, 77, 3], [0; 4]] {
             let small = scale_down(plain(width, height, pixel), 32);
-            // A nearly transparent colour may change by an invisible amount.
+            // With low alpha a colour may change by an invisible amount.
             let shown = |byte: u8| u32::from(byte) * u32::from(pixel[3]) / 255;
             let near = |a: u8, b: u8| a == b || pixel[3] < 255 && shown(a).abs_diff(shown(b)) <= 1;
             let same =
@@ -37,7 +37,7 @@ fn black_and_white_mix_in_linear_light() {
     let columns: Vec<u8> =
         (0..64 * 64).flat_map(|i| if i % 2 == 0 { [0, 0, 0, 255] } else { [255; 4] }).collect();
     let small = scale_down(Pixels::new(64, 64, columns).unwrap(), 32);
-    // Half the light in white is 188 in sRGB, not 128.
+    // Half of white's linear light is 188 in sRGB, not 128.
     let middle = small.rgba()[(16 * 32 + 16) * 4];
     assert!(middle.abs_diff(188) <= 1, "{middle}");
 }
@@ -58,7 +58,7 @@ fn a_mean_by_the_reciprocal_equals_division() {
         let mean = Mean::of(count);
         let count = count as i32;
         for quotient in (0..=i32::from(i16::MAX)).step_by(89).chain([i32::from(i16::MAX)]) {
-            // Sums around each value at which the quotient changes.
+            // Test the sums around each value at which the quotient changes.
             for sum in [-1, 0, 1].map(|by| quotient * count - count / 2 + by) {
                 if (0..=count * i32::from(i16::MAX)).contains(&sum) {
                     let rounded = (sum + count / 2) / count;

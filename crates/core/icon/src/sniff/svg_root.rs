@@ -1,20 +1,20 @@
 //! Reads an SVG's root element without parsing the whole document.
 //!
 //! This parses the XML prolog: byte order mark, declaration, comments, processing instructions, and
-//! the doctype with its entities (Adobe Illustrator writes the namespace as an entity). It reads in
-//! one pass without recursion, and never expands an entity's content a second time. This does not
-//! depend on how SVG is drawn.
+//! the doctype with its entities, because Adobe Illustrator writes the namespace as an entity.
+//! Parsing takes one pass without recursion, and entities inside an entity's value are not
+//! expanded. This does not depend on how an SVG is drawn.
 
 use std::borrow::Cow;
 
 /// The SVG namespace.
 pub const SVG_NAMESPACE: &str = "http://www.w3.org/2000/svg";
-/// Maximum SVG size in bytes; larger documents are rejected. This is also the limit for an icon's
-/// body: real SVG icons have a few kilobytes, and a few hundred if they embed a picture.
+/// Maximum size of an SVG in bytes. This is also the limit for an icon's HTTP body. A typical SVG
+/// icon has a few kilobytes, or a few hundred if it embeds a picture.
 pub const MAX_SVG_BYTES: usize = 512 * 1024;
-/// Maximum entities that are read from a doctype; drawing programs write about ten.
+/// Maximum number of entities to read from a doctype. Drawing programs write about ten.
 const MAX_ENTITIES: usize = 64;
-/// Maximum bytes in an expanded attribute: namespaces and sizes are far shorter.
+/// Maximum bytes in an attribute after expanding entities. Namespaces and sizes are far shorter.
 const MAX_ATTRIBUTE_BYTES: usize = 4096;
 
 /// The root element's attributes that give the picture's size.
@@ -28,8 +28,8 @@ pub struct SvgRoot {
     pub view_box: Option<String>,
 }
 
-/// Decodes an XML document: as UTF-16 if it has a byte order mark, as UTF-8 if it is valid,
-/// otherwise as ISO 8859-1. A wrong encoding only damages characters that are never drawn.
+/// Decodes an XML document to a string: as UTF-16 if it has that byte order mark, else as UTF-8 if
+/// it is valid, else as ISO 8859-1. A wrong guess damages only characters outside ASCII.
 #[must_use]
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     let utf_16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
@@ -49,7 +49,7 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
 /// Returns an SVG document's root element. `None` for anything else.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
-    // Nearly every body that is not an SVG is rejected here, before anything is copied.
+    // This rejects nearly every body that is not an SVG before anything is copied.
     let first = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start().first();
     if !matches!(first, Some(b'<' | 0xFE | 0xFF)) {
         return None;
@@ -60,8 +60,9 @@ pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
     scanner.root()
 }
 
-/// Returns an upper bound for the bytes that expanded entities add to a document. `None` if there
-/// is no bound: for 64 entities or more, or if an entity contains another.
+/// Returns an upper bound for the bytes that expanding entities adds to a document. `None` if there
+/// are 64 or more entities, if an entity contains another entity, or if the prolog is malformed,
+/// because then no bound is known.
 #[must_use]
 pub fn entity_growth(text: &str) -> Option<usize> {
     let mut scanner = Scanner { rest: text, entities: Vec::new() };
@@ -87,14 +88,14 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Returns true and skips `prefix` if the text starts with it.
+    /// Skips `prefix` and returns true if the remaining text starts with `prefix`.
     fn eat(&mut self, prefix: &str) -> bool {
         let rest = self.rest.strip_prefix(prefix);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 
-    /// Returns the text before `end` and skips both.
+    /// Returns the text before `end`, and skips that text and `end`.
     fn until(&mut self, end: &str) -> Option<&'a str> {
         let (before, after) = self.rest.split_once(end)?;
         self.rest = after;
@@ -105,7 +106,7 @@ impl<'a> Scanner<'a> {
         self.rest = self.rest.trim_ascii_start();
     }
 
-    /// Reads a name, up to whitespace or a delimiter.
+    /// Reads a name, which ends at whitespace or a delimiter.
     fn name(&mut self) -> Option<&'a str> {
         let ends = |c: char| c.is_ascii_whitespace() || "<>/='\"[]&;".contains(c);
         let (name, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
@@ -186,7 +187,7 @@ impl<'a> Scanner<'a> {
         self.declaration_end()
     }
 
-    /// Skips everything up to the `>` that ends a declaration, except a `>` in quotes.
+    /// Skips a declaration up to its closing `>`. A `>` in quotes does not close it.
     fn declaration_end(&mut self) -> Option<()> {
         loop {
             let at = self.rest.find(['>', '"', '\''])?;
@@ -232,7 +233,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Expands the doctype's entities in an attribute, without expanding the result again.
+    /// Replaces entity references in an attribute with the values from the doctype. The values are
+    /// not expanded again.
     fn expand(&self, value: &str) -> String {
         let mut text = String::new();
         let mut rest = value;

@@ -1,12 +1,14 @@
-//! Rasters whose headers promise missing data, or declare too little, are shown as in Chromium. The
-//! tests generate each file; Chromium 156 shows these files in this way.
+//! Tests raster files whose headers announce missing data or omit data that the file contains. Such
+//! files must look as in Chromium. The tests generate each file, and the expected results are those
+//! of Chromium 156.
 
 use everytab_icon::{Pixels, decode::decode, measure::measure};
 use image_webp::{ColorType, WebPEncoder};
 
 const SIDES: (u32, u32) = (5, 3);
 
-/// A pixel's colour: all differ, and so do most alphas.
+/// Returns a pixel's colour. All pixels have different colours, and most have different alpha
+/// values.
 fn colour(x: u32, y: u32) -> [u8; 4] {
     [x as u8 * 40, y as u8 * 70, 200, 255 - (x * 3 + y) as u8 * 15]
 }
@@ -27,8 +29,8 @@ fn alphas(pixels: &Pixels) -> Vec<u8> {
     pixels.iter().map(|pixel| pixel[3]).collect()
 }
 
-/// Returns the pixels that Chromium shows if a WebP does not declare its alpha: their colours count
-/// as premultiplied.
+/// Returns the pixels that Chromium shows if a WebP does not declare its alpha. Chromium then
+/// treats the colours as premultiplied.
 fn divided() -> Vec<u8> {
     let pixels = rgba();
     let divided = |pixel: &[u8]| {
@@ -52,7 +54,7 @@ fn riff(chunks: &[Chunk]) -> Vec<u8> {
     [b"RIFF".as_slice(), &(body.len() as u32).to_le_bytes(), &body].concat()
 }
 
-/// Returns the only chunk in a simple WebP.
+/// Returns the body of the only chunk in a simple WebP.
 fn bitstream(file: &[u8]) -> Vec<u8> {
     let length = u32::from_le_bytes(*file[16..].first_chunk().unwrap()) as usize;
     file[20..20 + length].to_vec()
@@ -63,7 +65,7 @@ fn extended(flags: u8, (width, height): (u32, u32)) -> Chunk {
     (b"VP8X", [&[flags, 0, 0, 0], &sides[0][..3], &sides[1][..3]].concat())
 }
 
-/// Returns a lossless bitstream. It declares its alpha as used only if `is_used`.
+/// Returns a lossless bitstream, which declares that it uses alpha only if `is_used` is true.
 fn lossless(is_used: bool) -> Chunk {
     let mut file = Vec::new();
     WebPEncoder::new(&mut file).encode(&rgba(), SIDES.0, SIDES.1, ColorType::Rgba8).unwrap();
@@ -80,7 +82,8 @@ fn flags_of_a_webp_need_no_chunks_and_lossless_pixels_keep_their_alpha() {
     for is_used in [true, false] {
         let expected = if is_used { rgba() } else { divided() };
         assert_eq!(shown(&riff(&[lossless(is_used)])).unwrap().rgba(), expected, "{is_used}");
-        // Profile, alpha, EXIF and XMP, all of them missing.
+        // These flags announce a colour profile, alpha, EXIF and XMP, but the file has no such
+        // chunks.
         for flags in [0, 0x04, 0x08, 0x10, 0x20, 0x3C] {
             let file = riff(&[extended(flags, SIDES), lossless(is_used)]);
             let expected = if flags & 0x10 == 0 { divided() } else { rgba() };
@@ -95,7 +98,7 @@ fn a_lossy_webp_uses_its_alpha_chunk_if_the_flag_is_set() {
     let plain = shown(file).unwrap();
     let sides = (plain.width(), plain.height());
     let colours: Chunk = (b"VP8 ", bitstream(file));
-    // Neither filtered nor compressed.
+    // The alpha chunk is neither filtered nor compressed.
     let opacity: Vec<u8> = (0..sides.0 * sides.1).map(|index| index as u8).collect();
     let alpha: Chunk = (b"ALPH", [&[0], opacity.as_slice()].concat());
     for flags in [0, 0x04, 0x08, 0x10, 0x3C] {
@@ -106,7 +109,7 @@ fn a_lossy_webp_uses_its_alpha_chunk_if_the_flag_is_set() {
         assert_eq!(alphas(&shown(&with).unwrap()), expected, "{flags}");
     }
     let other = riff(&[extended(0x10, sides), alpha, lossless(true)]);
-    assert_eq!(shown(&other), None, "opacity without lossy colours");
+    assert_eq!(shown(&other), None, "alpha chunk without lossy colours");
 }
 
 #[test]
@@ -119,7 +122,7 @@ fn the_first_webp_frame_keeps_its_alpha_and_position() {
     };
     let start: Chunk = (b"ANIM", vec![255, 255, 255, 255, 0, 0]);
     let canvas = (12, 9);
-    // With and without the flags for alpha, EXIF and XMP.
+    // Test with and without the flags for alpha, EXIF and XMP.
     for flags in [0x02, 0x12, 0x0E] {
         let chunks = [extended(flags, canvas), start.clone(), frame(2, 1), frame(0, 0)];
         let pixels = shown(&riff(&chunks)).unwrap();
@@ -137,7 +140,7 @@ fn the_first_webp_frame_keeps_its_alpha_and_position() {
         }
     }
     let outside = [extended(0x12, canvas), start, frame(4, 0)];
-    assert_eq!(shown(&riff(&outside)), None, "a frame outside of the canvas");
+    assert_eq!(shown(&riff(&outside)), None, "a frame outside the canvas");
     assert_eq!(shown(&riff(&[extended(0x12, canvas)])), None, "no frame");
 }
 
@@ -147,7 +150,7 @@ fn png_chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&(data.len() as u32).to_be_bytes(), named.as_slice(), &sum.to_be_bytes()].concat()
 }
 
-/// Returns a picture's compressed rows, with its red changed.
+/// Returns the picture's compressed rows. The red values are XORed with `red`.
 fn rows(red: u8) -> Vec<u8> {
     let mut rows = Vec::new();
     for row in rgba().chunks(SIDES.0 as usize * 4) {
@@ -160,7 +163,7 @@ fn rows(red: u8) -> Vec<u8> {
     data[..length].to_vec()
 }
 
-/// Returns a PNG with these chunks between header and end.
+/// Returns a PNG with these chunks between its header and its end.
 fn png(chunks: &[Vec<u8>]) -> Vec<u8> {
     let sides = [SIDES.0.to_be_bytes(), SIDES.1.to_be_bytes()].concat();
     let header = png_chunk(b"IHDR", &[sides.as_slice(), &[8, 6, 0, 0, 0]].concat());
@@ -178,7 +181,7 @@ fn damaged(mut chunk: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn a_png_is_turned_by_the_first_valid_exif_before_its_data() {
+fn a_png_is_rotated_by_the_first_valid_exif_before_its_data() {
     let data = png_chunk(b"IDAT", &rows(0));
     let plain = shown(&png(std::slice::from_ref(&data))).unwrap();
     let turned = |chunks: &[Vec<u8>]| {
@@ -215,7 +218,7 @@ fn a_png_is_turned_by_the_first_valid_exif_before_its_data() {
 }
 
 #[test]
-fn a_png_in_an_ico_is_not_turned() {
+fn a_png_in_an_ico_is_not_rotated() {
     let file = png(&[exif(6), png_chunk(b"IDAT", &rows(0))]);
     let length = (file.len() as u32).to_le_bytes();
     let entry = [&[5, 3, 0, 0, 1, 0, 32, 0], length.as_slice(), &[22, 0, 0, 0]].concat();
@@ -241,12 +244,12 @@ fn broken_chunks_of_an_animated_png_are_ignored_or_end_it_as_in_chromium() {
     let count = |numbers: &[u32]| png_chunk(b"acTL", &words(numbers));
     let still = png_chunk(b"IDAT", &rows(0));
     let (start, frame) = (control(0, 0, 0), frame_data(1, &rows(1)));
-    // Red in the first pixel: 0 for the default image, 1 for the frame.
+    // The first pixel's red is 0 in the default image and 1 in the frame.
     let red = |chunks: &[Vec<u8>]| shown(&png(chunks)).map(|pixels| pixels.rgba()[0]);
     let after = |first: Vec<u8>| red(&[first, still.clone(), start.clone(), frame.clone()]);
     assert_eq!(after(count(&[2, 0])), Some(1));
     assert_eq!(after(count(&[(1 << 31) - 1, 0])), Some(1));
-    // If these chunks are not an animation, the default image is shown.
+    // These chunks do not declare a valid animation, so the default image is shown.
     for first in [
         count(&[0, 0]),
         count(&[1 << 31, 0]),
@@ -280,13 +283,13 @@ fn broken_chunks_of_an_animated_png_are_ignored_or_end_it_as_in_chromium() {
     for (number, chunks) in broken.iter().enumerate() {
         assert_eq!(ends(chunks), None, "{number}");
     }
-    // A default image with a wrong checksum, and frame data before it.
+    // Test a default image with a wrong CRC, and frame data before the default image.
     assert_eq!(red(&[animated, damaged(still.clone()), start, frame.clone()]), None);
     assert_eq!(red(&[frame, still]), None);
 }
 
 #[test]
-fn rows_of_a_first_frame_before_the_files_end_are_shown() {
+fn a_truncated_apng_shows_the_received_rows_of_its_first_frame() {
     let chunks = [
         png_chunk(b"acTL", &words(&[1, 0])),
         png_chunk(b"IDAT", &rows(0)),
@@ -295,13 +298,13 @@ fn rows_of_a_first_frame_before_the_files_end_are_shown() {
     ];
     let file = png(&chunks);
     let whole = shown(&file).unwrap();
-    // Without the end, and without the data's checksum.
+    // Test without the end chunk, and also without the CRC of the frame data.
     for less in [12, 16] {
         assert_eq!(shown(&file[..file.len() - less]), Some(whole.clone()), "{less}");
     }
 }
 
-/// Returns a Windows bitmap header. It declares 32 bits per pixel unless `bits` differs.
+/// Returns the header of a Windows bitmap.
 fn bitmap_header(bytes: u32, rows: u32, bits: u8, compression: u8, masks: [u32; 4]) -> Vec<u8> {
     let mut header = [bytes, SIDES.0, rows].map(u32::to_le_bytes).concat();
     header.extend([1, 0, bits, 0, compression, 0, 0, 0]);
@@ -311,7 +314,7 @@ fn bitmap_header(bytes: u32, rows: u32, bits: u8, compression: u8, masks: [u32; 
     header
 }
 
-/// Returns BGRA rows from the bottom up.
+/// Returns the picture's rows as BGRA, bottom row first.
 fn bitmap_rows() -> Vec<u8> {
     let rows = rgba();
     let rows = rows.rchunks(SIDES.0 as usize * 4);
@@ -332,7 +335,8 @@ fn the_alpha_mask_of_a_bitmap_counts_as_in_chromium() {
     let own: Vec<u8> = rgba().chunks(4).map(|pixel| pixel[3]).collect();
     let opaque = vec![255; own.len()];
     let top = 0xFF00_0000;
-    // Without compression, any mask stands for the fourth byte, from the fourth version on.
+    // If compression is 0 and the header has at least version 4, any mask except 0 means that the
+    // fourth byte is alpha.
     for (bytes, alpha, expected) in [
         (40, top, &opaque),
         (56, top, &opaque),
@@ -346,15 +350,16 @@ fn the_alpha_mask_of_a_bitmap_counts_as_in_chromium() {
     for (bytes, alpha, expected) in [(56, top, &own), (124, top, &own), (124, 0, &opaque)] {
         assert_eq!(&bmp(bytes, 3, alpha), expected, "{bytes} {alpha:x}");
     }
-    // In OS/2's 64-byte header, the number for masks stands for Huffman coding.
+    // In a 64-byte OS/2 header, compression 3 means Huffman coding instead of colour masks.
     let header = bitmap_header(64, SIDES.1, 32, 3, [red, green, blue, 0]);
     let file = [b"BM\0\0\0\0\0\0\0\0\x4e\0\0\0".as_slice(), &header, &bitmap_rows()].concat();
     assert_eq!(shown(&file), None);
 }
 
 #[test]
-fn the_pixels_of_a_bitmap_begin_wherever_its_header_says() {
-    // A row with 4 pixels of 8 bits, and 16 colours, whose bytes are also pixels.
+fn bmp_pixels_start_at_the_offset_in_the_header() {
+    // The file has a row with four 8-bit pixels. If the offset is smaller, bytes in the headers or
+    // in the palette are the pixels.
     let file = |at: u32| {
         let mut header = [40, 4, 1].map(u32::to_le_bytes).concat();
         header.extend([1, 0, 8, 0]);
@@ -375,14 +380,14 @@ fn the_pixels_of_a_bitmap_begin_wherever_its_header_says() {
         let shown = shown(&file).unwrap();
         assert_eq!(&shown.rgba()[..expected.len()], expected, "{at}");
     }
-    // An offset beyond the end has no meaning.
+    // An offset beyond the end of the file is ignored.
     assert_eq!(shown(&file(1_000)), shown(&whole));
 }
 
 #[test]
 fn the_alpha_mask_of_an_ico_entry_counts_as_in_chromium() {
     let [red, green, blue] = COLOUR_MASKS;
-    // This mask makes the first column transparent.
+    // The AND mask makes the first column transparent.
     let masked: Vec<u8> = (0..15).map(|index| if index % 5 == 0 { 0 } else { 255 }).collect();
     let own: Vec<u8> = rgba().chunks(4).map(|pixel| pixel[3]).collect();
     let ico = |bytes, compression, alpha| {
@@ -408,7 +413,7 @@ fn the_alpha_mask_of_an_ico_entry_counts_as_in_chromium() {
     }
     // Without an alpha mask, the AND mask sets alpha.
     assert_eq!(ico(40, 3, 0), Some(masked.clone()));
-    // One alpha bit.
+    // The alpha mask has only one bit.
     let halves = |alpha: &u8| if *alpha > 127 { 255 } else { 0 };
     assert_eq!(ico(124, 0, 1 << 31), Some(own.iter().map(halves).collect()));
 }

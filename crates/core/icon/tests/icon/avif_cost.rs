@@ -1,4 +1,5 @@
-//! The cost of an AVIF, as counted before it is decoded: by pixels, chroma, bytes and frames.
+//! Tests the cost of an AVIF, which is counted before decoding: by pixels, chroma, bytes and
+//! frames.
 
 use everytab_icon::{
     decode::{decode, decode_counted},
@@ -10,18 +11,18 @@ use everytab_icon::{
 use super::avif::{Container, GRID, PLAIN, SIDES, at, clap, ispe, kind, stream};
 
 #[test]
-fn sides_are_checked_before_pixels_are_decoded() {
+fn dimensions_are_checked_before_pixels_are_decoded() {
     let with_sides = |width, height| {
         let file = Container { ispe: ispe(width, height), ..Container::default() }.file();
         decode_counted(&file)
     };
     assert_eq!(with_sides(2049, 9).0.unwrap_err().kind(), "image_too_big");
-    // Cropping never makes a picture small enough.
+    // Cropping does not make a picture small enough, because the whole picture must be decoded.
     let corner = clap([20, 1, 10, 1, -2029_i32 as u32, 2, 11_u32.wrapping_neg(), 2]);
     let large =
         Container { ispe: ispe(2049, 21), properties: vec![corner], ..Container::default() };
     assert_eq!(kind(&large.file()), "image_too_big");
-    // More than a file's work: nothing is decoded.
+    // This exceeds the work limit of a file, so nothing is decoded.
     let (result, work) = with_sides(1455, 1455);
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
     for (width, height) in [(27, 20), (26, 21), (28, 21), (21, 27), (1430, 1430)] {
@@ -32,18 +33,18 @@ fn sides_are_checked_before_pixels_are_decoded() {
     }
 }
 
-/// Pixels in the 8x8 blocks that cover a picture.
+/// Returns the number of pixels in the 8x8 blocks that cover a picture.
 fn in_blocks(width: u32, height: u32) -> u64 {
     u64::from(width.next_multiple_of(8)) * u64::from(height.next_multiple_of(8))
 }
 
-/// A bitstream's cost if its pixels cost this much.
+/// Returns the cost of a bitstream whose pixels have the given cost.
 fn priced(pixels: u64, bytes: u64) -> u64 {
     30_000 + pixels + 16 * bytes
 }
 
 #[test]
-fn each_frame_each_byte_and_the_opacity_are_counted() {
+fn frames_bytes_and_the_alpha_plane_are_counted() {
     let pixels = in_blocks(SIDES.0, SIDES.1);
     let work_of = |frames: usize| {
         let file = Container { stream: stream().repeat(frames), ..Container::default() }.file();
@@ -53,8 +54,8 @@ fn each_frame_each_byte_and_the_opacity_are_counted() {
         let (result, work) = work_of(frames);
         assert!(result.is_ok());
         let bytes = (stream().len() * frames) as u64;
-        // If there are several frames, they may be thinner than a block, and are not filtered. The
-        // vector declares its sides with 5 bits.
+        // If there are several frames, they may be smaller than a block in one direction, and they
+        // are not filtered. The vector encodes width and height with 5 bits.
         let several = frames as u64 * 6 * (pixels + 7 * (32 + 32));
         let cost = if frames > 1 { several } else { 40 * pixels };
         assert_eq!(work, Work { pixels: priced(cost, bytes), bytes });
@@ -64,7 +65,7 @@ fn each_frame_each_byte_and_the_opacity_are_counted() {
     let opacity = include_bytes!("../../vectors/avif/opacity-420.avif");
     let (_, work) = decode_counted(opacity);
     assert_eq!(work.pixels, 30_000 + priced((40 + 40) * pixels, work.bytes));
-    // Bytes that follow the frames are counted too: they might be symbols.
+    // Bytes after the frames are counted, too, because they could belong to a frame.
     let padding = [&[0x7A, 0x80, 0x80, 0x80, 0x01][..], &vec![0; 2 << 20]].concat();
     let longer = [stream(), padding].concat();
     let (result, work) =
@@ -73,9 +74,9 @@ fn each_frame_each_byte_and_the_opacity_are_counted() {
 }
 
 #[test]
-fn frames_behind_copies_of_a_header_are_counted() {
-    // Frames that are not shown precede the one that is. Each header is also present as a redundant
-    // copy, without an original to be copied. Decoders still accept it.
+fn frames_with_only_redundant_headers_are_counted() {
+    // Some hidden frames precede the visible frame. Their headers are redundant frame headers
+    // without an original header, which decoders accept.
     let two = include_bytes!("../../vectors/avif_hidden/two.avif");
     let (result, work) = decode_counted(two);
     assert_eq!(result.unwrap().1.width(), 64);
@@ -86,7 +87,7 @@ fn frames_behind_copies_of_a_header_are_counted() {
 }
 
 #[test]
-fn a_large_picture_costs_by_its_chroma_without_filters() {
+fn the_cost_of_a_large_picture_depends_on_its_chroma() {
     let flat: &[u8] = include_bytes!("../../vectors/avif_large/flat.avif");
     let (result, work) = decode_counted(flat);
     assert_eq!(at(&result.unwrap().1, 799, 799), [201, 29, 59, 255]);
@@ -94,7 +95,7 @@ fn a_large_picture_costs_by_its_chroma_without_filters() {
     let unfiltered = include_bytes!("../../vectors/avif_large/filtered.avif");
     let (result, work) = decode_counted(unfiltered);
     assert_eq!(work.pixels, priced(10 * 264 * 264, work.bytes));
-    // libavif's result with all filters, scaled down.
+    // The reference is libavif's result with all filters, scaled down.
     let reference = include_bytes!("../../vectors/avif_large/filtered-32.png");
     let reference = decode(reference).unwrap().1;
     let ours = scale_down(result.unwrap().1, TAB_ICON_PIXELS);

@@ -1,5 +1,5 @@
-//! Decodes every icon in the recorded corpus, or checks the reason for rejecting it, and compares
-//! the pixels with other decoders' pixels. Prints a table by format (`--nocapture`).
+//! Decodes every icon in the recorded corpus, and compares the pixels with those of other decoders.
+//! Prints a table by format (`--nocapture`).
 
 mod suites;
 
@@ -14,7 +14,7 @@ use everytab_icon::{
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Returns the corpus's directory. If it is missing, prints a line and returns `None`.
+/// Returns the corpus's directory. If it does not exist, prints a line and returns `None`.
 #[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
@@ -29,7 +29,7 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Returns name (`icons/png/x.png`) and content for every icon, sorted.
+/// Returns the name (`icons/png/x.png`) and the content of every icon, sorted by name.
 #[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
@@ -59,7 +59,8 @@ struct Row {
     files: usize,
     decoded: usize,
     refused: usize,
-    /// Icons compared with the reference, icons with equal sides, and icons with equal pixels.
+    /// Icons compared with the reference, and how many of them have equal dimensions or equal
+    /// pixels.
     sides: Share,
     pixels: Share,
     source_bytes: usize,
@@ -85,7 +86,7 @@ fn rgba_sha256(pixels: &Pixels) -> String {
     Sha256::digest(pixels.rgba()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the mean premultiplied RGBA, each 0..=255.
+/// Returns the mean values of premultiplied red, green and blue, and alpha. Each is 0..=255.
 fn mean_premultiplied(pixels: &Pixels) -> [f64; 4] {
     let mut sums = [0.0; 4];
     let mut count = 0.0;
@@ -107,43 +108,45 @@ fn means_near(expected: &Value, pixels: &Pixels, tolerance: f64) -> bool {
     ours.iter().zip(expected).all(|(ours, expected)| (ours - expected).abs() <= tolerance)
 }
 
-/// Returns why pixels may differ from the reference decoder's, by file name or by its message.
+/// Returns the reason why pixels may differ from those of Pillow, by file name or picture mode.
+/// `None` if they must be equal.
 fn known_difference(name: &str, reference: &Value, pixels: &Pixels) -> Option<&'static str> {
     let mode = reference["mode"].as_str().unwrap_or("");
     let means = &reference["mean_premul"];
     if mode == "I;16" {
-        return Some("it clips 16-bit grey");
+        return Some("Pillow clips 16-bit grey");
     }
     if mode == "CMYK" && means_near(means, pixels, 4.0) {
-        return Some("it mixes inks in another way");
+        return Some("Pillow converts CMYK differently");
     }
     if name.contains("/bmp/") && name.contains("rle") {
-        return Some("pixels that no run touches are black here, as in Chromium");
+        return Some("pixels that no run sets are black here, as in Chromium");
     }
     if name.contains("/bmp/") && means_near(means, pixels, 1.0) {
-        return Some("it cuts 5 bits to 8, we round");
+        return Some("Pillow truncates when it converts 5 bits to 8, we round");
     }
     if name.contains("/gif/") && means_near(means, pixels, 1.0) {
         return Some("colour under alpha 0");
     }
     let listed = [
-        ("rgba16-5551.bmp", "it ignores the alpha bit"),
-        ("invalid-data-offset.bmp", "offset 0 is one like others, as in Chromium"),
+        ("rgba16-5551.bmp", "Pillow ignores the alpha bit"),
+        ("invalid-data-offset.bmp", "we accept offset 0, as in Chromium"),
         ("ff-0RGB.ico", "alpha all zero: browsers use the mask"),
         ("1404366-1.ico", "alpha all zero: browsers use the mask"),
-        ("nike.ico", "depth 0 in the directory: it takes the mask, we the alpha"),
-        ("96327a73", "depth 0 in the directory: it takes the mask, we the alpha"),
+        ("nike.ico", "depth 0 in the directory: Pillow uses the mask, we use alpha"),
+        ("96327a73", "depth 0 in the directory: Pillow uses the mask, we use alpha"),
         ("1509998.gif", "background outside the first frame is transparent, as in browsers"),
         ("first-frame-padding", "background outside the first frame is transparent"),
         ("tiletest.gif", "background outside the first frame is transparent"),
-        ("transparent.png", "it ignores tRNS of grey"),
-        ("infinite-apng.png", "it takes the default image, which is no part of the animation"),
-        ("blend.webp", "first frame: the decoder composes on its canvas"),
+        ("transparent.png", "Pillow ignores tRNS in grey pictures"),
+        ("infinite-apng.png", "Pillow shows the default image, which is not a frame"),
+        ("blend.webp", "Pillow composes the first frame on its canvas differently"),
     ];
     listed.iter().find(|(part, _)| name.contains(part)).map(|(_, why)| *why)
 }
 
-/// Compares with Pillow: for an ICO, each frame with the same sides; for others, the first frame.
+/// Compares a picture with Pillow's result: for an ICO with each frame of equal dimensions, for
+/// other formats with the first frame. Returns a description of an unexpected difference.
 fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<String> {
     let pillow = &known["pillow"];
     if pillow["ok"] != true {
@@ -157,7 +160,7 @@ fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<
     let frames = pillow["frames"].as_array().map_or(first, Vec::as_slice);
     let candidates: Vec<&Value> = frames.iter().filter(same_sides).collect();
     if candidates.is_empty() && in_directory(known, pixels) {
-        // The reference decoded another entry.
+        // Pillow decoded another entry.
         return None;
     }
     row.sides.count(!candidates.is_empty());
@@ -171,7 +174,7 @@ fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<
     (!excused).then(|| format!("{name}: pixels differ"))
 }
 
-/// Returns true if a cursor has an entry with these sides.
+/// Returns true if a cursor has an entry with the picture's dimensions.
 fn in_directory(known: &Value, pixels: &Pixels) -> bool {
     let entries = known["entries"].as_array().map_or(&[][..], Vec::as_slice);
     entries.iter().any(|entry| {
@@ -236,7 +239,7 @@ fn every_corpus_icon_decodes_or_is_rejected_with_a_reason() {
     assert_minimum_counts(&table);
 }
 
-/// Decoded files per format. These numbers must never decrease.
+/// Checks the number of decoded files per format, which must never decrease.
 fn assert_minimum_counts(table: &BTreeMap<String, Row>) {
     let floors = [
         ("bmp", 131),
@@ -249,12 +252,12 @@ fn assert_minimum_counts(table: &BTreeMap<String, Row>) {
     ];
     for (group, floor) in floors {
         let decoded = table.get(group).map_or(0, |row| row.decoded);
-        assert!(decoded >= floor, "{group}: {decoded} decoded, once {floor}");
+        assert!(decoded >= floor, "{group}: {decoded} decoded, expected at least {floor}");
     }
 }
 
 #[test]
-fn scaled_icons_have_the_sides_and_the_mean_colour_of_another_scaler() {
+fn scaled_icons_have_the_dimensions_and_mean_colour_of_another_scaler() {
     let Some(folder) = corpus() else { return };
     let expected = expected(&folder);
     let (mut sides, mut means) = (Share::default(), Share::default());

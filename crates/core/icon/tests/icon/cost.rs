@@ -1,5 +1,5 @@
-//! The counted work for files that are constructed to be expensive. The tests generate each of
-//! them.
+//! Tests the counted work for files that are constructed to be expensive. The tests generate these
+//! files.
 
 use everytab_icon::{
     decode::decode_counted,
@@ -14,7 +14,8 @@ fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&(data.len() as u32).to_be_bytes(), named.as_slice(), &sum.to_be_bytes()].concat()
 }
 
-/// Returns a PNG with 2048x2048 pixels and `rows` zero rows, each `row_bytes` bytes long.
+/// Returns a PNG that declares 2048x2048 pixels and contains `rows` rows of `row_bytes` zeros.
+/// `filter` is the filter byte of the last row.
 fn png(depth: u8, colour_type: u8, row_bytes: usize, rows: usize, filter: u8) -> Vec<u8> {
     let sides = [SIDE.to_be_bytes(), SIDE.to_be_bytes()].concat();
     let header = [sides.as_slice(), &[depth, colour_type, 0, 0, 0]].concat();
@@ -29,8 +30,8 @@ fn png(depth: u8, colour_type: u8, row_bytes: usize, rows: usize, filter: u8) ->
     [b"\x89PNG\r\n\x1a\n", chunks.concat().as_slice()].concat()
 }
 
-/// Returns an ICO with `count` entries that show `payload`: all share the same bytes, or with
-/// `apart` each has a copy.
+/// Returns an ICO with `count` entries that show `payload`. If `apart` is true, each entry has its
+/// own copy of the bytes, otherwise all share them.
 fn ico(payload: &[u8], count: u16, apart: bool) -> Vec<u8> {
     let mut file = vec![0, 0, 1, 0];
     file.extend(count.to_le_bytes());
@@ -58,13 +59,13 @@ fn the_largest_plain_png_costs_its_pixels_once() {
 }
 
 #[test]
-fn entries_that_share_a_broken_picture_pay_for_it_once() {
-    // Not a single row: the decoder processes this picture for nothing.
+fn a_broken_picture_shared_by_entries_counts_once() {
+    // No row can be decoded, so the decoder's work is wasted.
     let broken = png(16, 6, 8 * SIDE as usize, 1, 9);
     let (result, once) = decode_counted(&ico(&broken, 64, false));
     assert_eq!(result.unwrap_err().kind(), "image_corrupt");
     assert_eq!(once.pixels, MAX_PICTURE_PIXELS);
-    // All rows except one were received, and are shown.
+    // All rows except one are in the file and are shown.
     let short = png(16, 6, 8 * SIDE as usize, SIDE as usize - 1, 0);
     let (result, once) = decode_counted(&ico(&short, 64, false));
     assert_eq!((result.unwrap().1.width(), once.pixels), (SIDE, MAX_PICTURE_PIXELS));
@@ -72,7 +73,8 @@ fn entries_that_share_a_broken_picture_pay_for_it_once() {
 
 #[test]
 fn no_file_costs_more_than_three_times_the_largest_plain_png() {
-    // Both PNG decoders fail, at the first row and before it.
+    // For the first file only the `png` crate runs and fails. For the second, both PNG decoders run
+    // and fail.
     let once = png(16, 6, 8 * SIDE as usize, 1, 9);
     let twice = png(8, 6, 4 * SIDE as usize, 1, 9);
     for payload in [once, twice] {
@@ -86,7 +88,7 @@ fn no_file_costs_more_than_three_times_the_largest_plain_png() {
 }
 
 #[test]
-fn data_behind_the_last_row_of_a_png_are_not_decompressed() {
+fn data_after_the_last_row_of_a_png_are_not_decompressed() {
     let rows = png(8, 6, 4 * SIDE as usize, 2 * SIDE as usize, 0);
     let (result, work) = decode_counted(&rows);
     assert!(result.is_ok());

@@ -1,6 +1,6 @@
-//! SVGs that are constructed to take too much time or memory, or to read files or URLs: each is
-//! rejected or drawn quickly, on a thread whose stack is as large as an ordinary worker thread's.
-//! `svg_cost` has those that take long to draw.
+//! Tests SVGs that are constructed to take too much time or memory, or to read files or URLs. Each
+//! must be rejected or drawn quickly, on a thread with the stack size of a normal worker thread.
+//! `svg_cost` tests SVGs that take long to draw.
 
 use everytab_icon::convert::to_tab_icon;
 
@@ -18,7 +18,7 @@ fn outcome(text: String) -> &'static str {
 const RECT: &str = r#"<rect width="9" height="9"/>"#;
 
 #[test]
-fn nesting_deeper_than_the_stack_is_refused() {
+fn nesting_that_could_overflow_the_stack_is_rejected() {
     assert_eq!(
         outcome(svg(&format!("{}{}", "<g>".repeat(150), "</g>".repeat(150)))),
         "svg_rejected"
@@ -30,7 +30,7 @@ fn nesting_deeper_than_the_stack_is_refused() {
 }
 
 #[test]
-fn references_that_multiply_are_refused() {
+fn references_that_multiply_are_rejected() {
     let uses: String = (1..7)
         .map(|level| {
             let uses = format!(r##"<use href="#a{}"/>"##, level - 1).repeat(10);
@@ -76,7 +76,7 @@ fn references_that_multiply_are_refused() {
     let bomb = format!(r#"<marker id="m">{}</marker>{path}"#, RECT.repeat(200));
     assert_eq!(outcome(svg(&bomb)), "svg_rejected");
 
-    // If references form a circle, the last one is ignored, so that nothing is drawn.
+    // If references form a circle, the last of them is ignored, so that nothing is drawn.
     let loops = r##"<g id="a"><use href="#b"/></g><g id="b"><use href="#a"/></g>"##;
     assert_eq!(outcome(svg(loops)), "image_blank");
     let all: String = (0..40)
@@ -89,7 +89,7 @@ fn references_that_multiply_are_refused() {
 }
 
 #[test]
-fn entities_that_multiply_are_refused() {
+fn entities_that_multiply_are_rejected() {
     let laughs = r#"<!DOCTYPE svg [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;">]>"#;
     assert_eq!(outcome(format!("{laughs}{}", svg("<g>&b;</g>"))), "svg_rejected");
     let long = format!(r#"<!DOCTYPE svg [<!ENTITY a "{}">]>"#, "x".repeat(100_000));
@@ -101,7 +101,7 @@ fn entities_that_multiply_are_refused() {
 }
 
 #[test]
-fn drawing_without_end_is_refused() {
+fn endless_drawing_is_rejected() {
     let tile = r#"<pattern id="p" width="90000" height="90000" patternUnits="userSpaceOnUse">"#;
     let bomb = format!(r#"{tile}{RECT}</pattern><g fill="url(#p)">{RECT}</g>"#);
     assert_eq!(outcome(svg(&bomb)), "svg_rejected");
@@ -121,13 +121,13 @@ fn documents_that_make_parsers_quadratic_are_rejected() {
     let style = format!("<style>{}</style>", "a{fill:red}".repeat(20_000));
     assert_eq!(outcome(svg(&format!("{style}{}", "<a/>".repeat(15_000)))), "svg_rejected");
     let twins = r#"<g id="a"/>"#.repeat(9_000) + &r##"<use href="#a"/>"##.repeat(5_000);
-    // If ids are equal, only the first counts.
+    // If several elements have the same id, only the first counts.
     assert_eq!(outcome(svg(&twins)), "image_blank");
     assert_eq!(outcome(svg(&" ".repeat(600_000))), "svg_rejected");
 }
 
 #[test]
-fn files_and_addresses_are_never_read() {
+fn files_and_urls_are_never_read() {
     let own_source = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/gradient.jpg");
     for address in [own_source, "file:///etc/hostname", "http://127.0.0.1:1/x.png"] {
         let image = format!(r#"<image href="{address}" width="9" height="9"/>"#);
@@ -136,7 +136,7 @@ fn files_and_addresses_are_never_read() {
 }
 
 #[test]
-fn an_arc_of_a_radius_beyond_all_pictures_is_refused_not_drawn_in_a_billion_pieces() {
+fn arcs_with_huge_radii_are_rejected() {
     for huge in ["99999999999999999999", "1e75", "1E+30", "0011000000001", "1000000000.5e3"] {
         let arc = svg(&format!(r#"<path d="M1 1h6a{huge} 7.66 0 006.2-4.24L3 3z"/>"#));
         assert_eq!(outcome(arc), "svg_rejected", "{huge}");
@@ -160,7 +160,7 @@ fn an_arc_of_a_radius_beyond_all_pictures_is_refused_not_drawn_in_a_billion_piec
 }
 
 #[test]
-fn a_long_value_that_a_rule_gives_many_elements_is_refused() {
+fn a_long_value_on_many_elements_is_rejected() {
     let elements = "<g/>".repeat(3_000);
     let points = vec!["0 0"; 600].join(",");
     let values =
@@ -177,7 +177,7 @@ fn a_long_value_that_a_rule_gives_many_elements_is_refused() {
 }
 
 #[test]
-fn animations_that_add_up_are_refused() {
+fn animations_that_add_up_are_rejected() {
     let added = r#"<animateTransform attributeName="transform" additive="sum" from="1"/>"#;
     let animated = |count| outcome(svg(&format!("<g>{RECT}{}</g>", added.repeat(count))));
     assert_eq!(animated(5), "ok");
@@ -185,7 +185,7 @@ fn animations_that_add_up_are_refused() {
 }
 
 #[test]
-fn selectors_pay_for_the_attributes_that_they_check() {
+fn work_counts_the_attributes_that_selectors_check() {
     let nested = |attributes: usize| {
         let attributes: String = (0..attributes).map(|at| format!(" a{at}=''")).collect();
         let (start, end) = (format!("<g{attributes}>").repeat(80), "</g>".repeat(80));
@@ -197,7 +197,7 @@ fn selectors_pay_for_the_attributes_that_they_check() {
 }
 
 #[test]
-fn every_filter_of_a_list_counts() {
+fn work_counts_every_filter_in_a_list() {
     let levels: String = (1..16)
         .map(|level| {
             let image = format!(r##"<feImage href="#g{}"/>"##, level - 1).repeat(2);

@@ -1,14 +1,14 @@
-//! Generated ICO files: every depth, masks, wrong directories.
+//! Tests generated ICO files: every bit depth, masks and wrong directories.
 
 use everytab_icon::{IconError, Pixels, decode::decode, png::encode};
 
-/// One picture in a generated ICO.
+/// A picture in a generated ICO.
 #[derive(Clone)]
 struct Picture {
     payload: Vec<u8>,
-    /// Width, height and depth in the directory.
+    /// Width, height and bit depth in the directory.
     claims: (u8, u8, u16),
-    /// Length in the directory, `None` for the true one.
+    /// Length in the directory. `None` for the correct length.
     claimed_length: Option<u32>,
 }
 
@@ -29,8 +29,8 @@ fn ico(pictures: &[Picture]) -> Vec<u8> {
     file
 }
 
-/// Returns the colour at (x, y) in a picture with `bits` per pixel, as index or BGRA, and the
-/// visible RGB.
+/// Returns the stored value of the pixel at (x, y) in a picture with `bits` per pixel, and the RGB
+/// values that it should show.
 fn sample(bits: u16, x: u32, y: u32) -> (u32, [u8; 3]) {
     let value = x * 7 + y * 3;
     match bits {
@@ -55,7 +55,7 @@ fn palette_colour(index: u32) -> [u8; 3] {
     [(index * 13) as u8, (255 - index) as u8, (index * 31) as u8]
 }
 
-/// Creates a DIB for an ICO, with its mask. `alpha` is the fourth byte in 32-bit pixels.
+/// Creates a DIB for an ICO, including its mask. `alpha` is the fourth byte of 32-bit pixels.
 fn dib(
     width: u32,
     height: u32,
@@ -129,7 +129,7 @@ fn decoded(file: &[u8]) -> Pixels {
 const DEPTHS: [u16; 6] = [1, 4, 8, 16, 24, 32];
 
 #[test]
-fn every_depth_decodes_with_its_mask_at_even_and_odd_sides() {
+fn every_depth_decodes_with_its_mask_at_even_and_odd_dimensions() {
     let corner = |x: u32, y: u32| x < 3 && y < 2;
     for bits in DEPTHS {
         for (width, height) in [(16, 16), (17, 5), (33, 31), (1, 7), (32, 32)] {
@@ -153,7 +153,8 @@ fn alpha_of_32_bits_wins_over_the_mask_unless_it_is_all_zero() {
 fn a_truncated_mask_is_opaque_beyond_its_end() {
     for bits in DEPTHS {
         let whole = dib(16, 16, bits, 0, |_, _| true);
-        // Half the mask's 64 bytes: only the picture's lower half is masked.
+        // The file contains half of the mask's 64 bytes, so only the picture's lower half is
+        // masked.
         let file = ico(&[picture(whole[..whole.len() - 32].to_vec(), 16, bits)]);
         let wanted = expected(16, 16, bits, |_, y| if y >= 8 { 0 } else { 255 });
         assert_eq!(decoded(&file), wanted, "{bits} bits");
@@ -163,7 +164,7 @@ fn a_truncated_mask_is_opaque_beyond_its_end() {
 }
 
 #[test]
-fn a_picture_without_mask_does_not_take_the_next_picture_for_one() {
+fn a_missing_mask_is_not_read_from_the_next_picture() {
     let whole = dib(16, 16, 24, 0, |_, _| false);
     let bare = picture(whole[..whole.len() - 64].to_vec(), 16, 24);
     let white = Picture { payload: vec![0xFF; 4096], ..bare.clone() };
@@ -202,7 +203,7 @@ fn the_entry_nearest_to_32_from_above_is_chosen_then_the_deepest() {
 }
 
 #[test]
-fn a_broken_entry_falls_through_to_the_next_best() {
+fn the_next_best_entry_replaces_a_broken_one() {
     let entry = |side: u32, bits| picture(dib(side, side, bits, 255, |_, _| false), 1, 1);
     let mut cut_png = encode(&expected(32, 32, 24, |_, _| 255));
     cut_png.truncate(cut_png.len() / 2);

@@ -1,9 +1,11 @@
 //! Compares JPEG decoding with libjpeg-turbo. For the vectors in `vectors/jpeg`, samples must equal
-//! those of djpeg 2.1.5: for complete files (`samples.txt`), for damaged ones (`damaged.txt`) and
-//! for those with missing coefficients (`smoothed.txt`). Also tests which parts of a file matter.
+//! those of djpeg 2.1.5. `samples.txt` lists the digests for complete files, `damaged.txt` for
+//! damaged files, and `smoothed.txt` for files with missing coefficients. These tests also check
+//! which segments have an effect.
 //!
-//! The vectors are a synthetic picture with 21x35 pixels, written by cjpeg 2.1.5. A name gives the
-//! scans, the sampling factors and the restart interval in units. `make jpeg-oracle` compares more.
+//! The vectors are a synthetic picture with 21x35 pixels, written by cjpeg 2.1.5. A vector's name
+//! contains the kind of scans, the sampling factors and the restart interval in units. `make
+//! jpeg-oracle` compares more files.
 
 use std::path::PathBuf;
 
@@ -21,7 +23,7 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/jpeg"))
 }
 
-/// Returns a list's lines: the words before the digest, and the digest.
+/// Returns the lines of a list, each split before the digest.
 fn listed(name: &str) -> Vec<(String, String)> {
     let list = std::fs::read_to_string(folder().join(name)).unwrap();
     let lines = list.lines().map(|line| line.rsplit_once(' ').unwrap());
@@ -38,19 +40,19 @@ fn digest(pixels: &Pixels) -> String {
     hex::encode(Sha256::digest(rgb))[..16].to_owned()
 }
 
-/// Returns a marker's position.
+/// Returns the position of the first such marker.
 fn position(bytes: &[u8], marker: u8) -> usize {
     bytes.windows(2).position(|pair| pair == [0xFF, marker]).unwrap()
 }
 
-/// Returns `bytes` with `inserted` before the first such marker.
+/// Inserts `inserted` before the first such marker.
 fn before(bytes: &[u8], marker: u8, inserted: &[u8]) -> Vec<u8> {
     let at = position(bytes, marker);
     [&bytes[..at], inserted, &bytes[at..]].concat()
 }
 
 #[test]
-fn scans_in_any_order_with_any_sampling_have_the_samples_of_libjpeg() {
+fn samples_of_any_scans_and_sampling_equal_those_of_libjpeg() {
     let listed = listed("samples.txt");
     assert!(listed.len() >= 30);
     for (name, expected) in listed {
@@ -59,7 +61,7 @@ fn scans_in_any_order_with_any_sampling_have_the_samples_of_libjpeg() {
 }
 
 #[test]
-fn coefficients_that_no_scan_gives_are_estimated_as_by_libjpeg() {
+fn missing_coefficients_are_estimated_as_in_libjpeg() {
     let listed = listed("smoothed.txt");
     assert_eq!(listed.len(), 3);
     for (name, expected) in listed {
@@ -102,7 +104,7 @@ fn segments_that_browsers_skip_change_nothing() {
     let whole = vector("one_2x2_3b");
     let shown = pixels(&whole);
     let heads: [&[u8]; 9] = [
-        // Adobe segments that are too short, application data without a length, a comment.
+        // Adobe segments that are too short, application data with an invalid length, and comments.
         b"\xff\xee\0\x02",
         b"\xff\xee\0\x07Adobe",
         b"\xff\xee\0\x0dAdobe\0\x64\0\0\0\0",
@@ -110,7 +112,7 @@ fn segments_that_browsers_skip_change_nothing() {
         b"\xff\xe5\0\x01",
         b"\xff\xfe\0\0",
         b"\xff\xfe\0\x04hi",
-        // The line count, fill bytes.
+        // A segment with the number of lines, and fill bytes before a marker.
         b"\xff\xdc\0\x04\0\x07",
         b"\xff\xfe\0\x02ab\xff\xff\xff",
     ];
@@ -140,7 +142,7 @@ fn an_adobe_segment_decides_the_colours_only_without_jfif() {
 }
 
 #[test]
-fn components_may_share_a_name() {
+fn components_may_have_equal_ids() {
     for name in ["one_2x2_3b", "one_1x1_2x2_2x1"] {
         let whole = vector(name);
         let (frame, scan) = (position(&whole, 0xC0), position(&whole, 0xDA));
@@ -200,11 +202,12 @@ fn faults_that_browsers_reject_are_named_errors() {
     let last = bad.windows(2).rposition(|pair| pair == [0xFF, 0xDA]).unwrap();
     bad[last + 8] = 64;
     assert_eq!(reason(&bad), "bad progression");
-    // All data in the first scan were read, so the file does not end early here.
+    // All data of the scans were read, so this fault is not treated as the end of the file.
     assert_eq!(reason(&before(&progressive, 0xD9, b"\xff\x02")), "unknown marker");
 }
 
-/// Returns how many rows are shown. They must be as in `whole` if they are `exact`.
+/// Returns the number of rows that are shown. If `exact` is true, they must equal the rows in
+/// `whole`.
 fn shown_rows(cut: &[u8], whole: &Pixels, exact: bool) -> usize {
     let Ok((_, cut)) = decode(cut) else { return 0 };
     let row_bytes = WIDTH * 4;
@@ -220,11 +223,11 @@ fn received_unit_rows_are_shown() {
     for (name, expected) in [
         ("one_1x1", vec![0, 8, 16, 24, 32, 35]),
         ("one_2x1_1b", vec![0, 8, 16, 24, 32, 35]),
-        // A unit row has 16 pixel rows, and lacks two of them until the next unit row is read.
+        // A unit row has 16 rows of pixels, but the last two depend on the next unit row.
         ("one_1x2", vec![0, 14, 30, 35]),
         ("one_2x2_3b", vec![0, 14, 30, 35]),
         ("grey_2x2", vec![0, 16, 32, 35]),
-        // Sequential scans with one component each: all or nothing.
+        // If a sequential file has several scans, it is shown only if all are complete.
         ("each_2x2", vec![0, 35]),
         ("two_one_2x2", vec![0, 35]),
     ] {
@@ -245,19 +248,19 @@ fn a_progressive_file_is_shown_from_its_second_scan_on_or_its_received_rows() {
     let scans: Vec<usize> =
         (0..file.len()).filter(|&at| file[at..].starts_with(b"\xff\xda")).collect();
     let rows = |cut: usize| shown_rows(&file[..cut], &whole, false);
-    // A scan's header has 8 bytes or more.
+    // A scan header has at least 8 bytes.
     assert_eq!(rows(scans[0] + 20), 0);
     assert_eq!(rows(scans[1]), 14, "libjpeg is two unit rows ahead");
     for &scan in &scans[1..] {
         assert_eq!(rows(scan + 10), HEIGHT);
     }
-    // A fault after missing data is the file's end, too.
+    // A fault after missing data is treated as the end of the file.
     let gap = [&file[..scans[2] + 11], b"\xff\x02"].concat();
     assert_eq!(shown_rows(&gap, &whole, false), HEIGHT);
 }
 
 #[test]
-fn the_usual_codes_stand_in_for_missing_ones() {
+fn typical_codes_replace_missing_ones() {
     let film = vector("film");
     let whole = vector("film_codes");
     assert!(!film.windows(2).any(|pair| pair == [0xFF, 0xC4]));

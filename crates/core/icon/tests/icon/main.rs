@@ -1,4 +1,5 @@
-//! Icons, generated and recorded. All tests are in one program, because linking takes long.
+//! Tests with generated and recorded icons. All tests are in one program, because linking takes
+//! long.
 
 #![allow(
     clippy::disallowed_methods,

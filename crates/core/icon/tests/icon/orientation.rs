@@ -1,10 +1,10 @@
-//! A photograph that was taken with the camera on its side is upright in its tab.
+//! Tests that the EXIF orientation of a JPEG is applied.
 
 use everytab_icon::{Pixels, decode::decode};
 
 const UPRIGHT: &[u8] = include_bytes!("../../vectors/gradient.jpg");
 
-/// Returns `UPRIGHT` with an EXIF segment that declares an orientation.
+/// Returns `UPRIGHT` with an EXIF segment that declares this orientation.
 fn turned(orientation: u8) -> Vec<u8> {
     let exif = [
         b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0".as_slice(),
@@ -39,7 +39,7 @@ fn pixels(bytes: &[u8]) -> Pixels {
 }
 
 #[test]
-fn a_jpeg_is_turned_as_its_exif_says() {
+fn a_jpeg_is_rotated_by_its_exif_orientation() {
     let plain = pixels(UPRIGHT);
     let (width, height) = (plain.width(), plain.height());
     let at = |pixels: &Pixels, x: u32, y: u32| {
@@ -50,7 +50,7 @@ fn a_jpeg_is_turned_as_its_exif_says() {
     assert_eq!(at(&over, 0, 0), at(&plain, width - 1, height - 1));
     let right = pixels(&turned(6));
     assert_eq!((right.width(), right.height()), (height, width));
-    // The first stored column is the top row, from right to left.
+    // The first stored column becomes the top row, from right to left.
     assert_eq!(at(&right, 0, 0), at(&plain, 0, height - 1));
     assert_eq!(at(&right, height - 1, 0), at(&plain, 0, 0));
     assert_eq!(pixels(&turned(9)), plain);

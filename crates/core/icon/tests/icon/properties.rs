@@ -1,4 +1,4 @@
-//! Properties that hold for any bytes and any pixels.
+//! Tests properties that must hold for any bytes and any pixels.
 
 use everytab_icon::{
     IconError, Pixels,
@@ -10,7 +10,7 @@ use everytab_icon::{
 };
 use proptest::prelude::*;
 
-/// First bytes that pass each format's first check.
+/// The first bytes of files that pass each format's first check.
 const BEGINNINGS: [&[u8]; 14] = [
     b"",
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x06\0\0\0",
@@ -58,7 +58,7 @@ fn picture() -> impl Strategy<Value = Pixels> {
     )
 }
 
-/// Decodes with the `png` crate alone, to RGBA with straight alpha.
+/// Decodes a PNG with the `png` crate alone, to RGBA with straight alpha.
 fn read_back(file: &[u8]) -> Pixels {
     let mut decoder = png::Decoder::new(std::io::Cursor::new(file));
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn merged_colours_are_unseen_and_transparency_stays(pixels in picture()) {
+    fn merging_colours_is_invisible_and_keeps_transparency(pixels in picture()) {
         let clean = pixels.clone().with_clean_transparency();
         let shown = read_back(&encode_with(&pixels, Colours::Auto)).with_clean_transparency();
         let same_colours = shown == clean;
@@ -170,7 +170,7 @@ fn a_blend_of_a_thousand_colours_becomes_a_palette_invisibly() {
 }
 
 #[test]
-fn tracking_pixels_and_transparent_pictures_are_refused() {
+fn tracking_pixels_and_transparent_pictures_are_rejected() {
     let plain = |width: u32, height: u32, pixel: [u8; 4]| {
         encode(&Pixels::new(width, height, pixel.repeat((width * height) as usize)).unwrap())
     };

@@ -1,4 +1,4 @@
-//! CSS cascade and selectors in an SVG. Each picture is drawn as in Chromium 156.
+//! Tests the CSS cascade and selectors in SVGs. The expected pixels are those of Chromium 156.
 
 use super::svg_features::{at, drawn, refusal};
 
@@ -100,7 +100,7 @@ fn declarations_are_ordered_as_in_a_browser() {
 }
 
 #[test]
-fn a_bad_declaration_drops_itself_only() {
+fn an_invalid_declaration_does_not_affect_others() {
     let styles = [
         "fill:red;stroke:;fill:#0f0",
         "fill:red;foo;fill:#0f0",
@@ -181,7 +181,7 @@ fn variables_belong_to_elements() {
 }
 
 #[test]
-fn geometry_comes_from_style_sheets() {
+fn style_sheets_can_set_geometry() {
     let bodies = [
         "<style>.a{width:32px;height:32px;fill:#0f0}</style><rect class='a'/>",
         "<style>circle{cx:50%;cy:50%;r:50%;fill:#0f0}</style><circle/>",
@@ -201,7 +201,7 @@ fn geometry_comes_from_style_sheets() {
 }
 
 #[test]
-fn references_to_nothing_or_to_another_kind_are_ignored() {
+fn references_to_missing_or_wrong_elements_are_ignored() {
     let bodies = [
         "<g filter='url(#n)'>%</g>",
         "<g style='filter:url(#n) blur(2px)'>%</g>",
@@ -212,7 +212,7 @@ fn references_to_nothing_or_to_another_kind_are_ignored() {
         "<g id='m'/><g filter='url(#m)'>%</g>",
         "<g clip-path='foo(3px)'>%</g>",
         "<path d='M0 0h3' marker-end='url(#n)'/>%",
-        // If ids are equal, the first counts.
+        // If several elements have the same id, the first counts.
         "<clipPath id='i'><rect width='32' height='32'/></clipPath><clipPath id='i'/>\
          <g clip-path='url(#i)'>%</g>",
         "<g id='i'/><clipPath id='i'/><g clip-path='url(#i)'>%</g>",
@@ -229,13 +229,13 @@ fn references_to_nothing_or_to_another_kind_are_ignored() {
     let rect = r#"<rect width="32" height="32" fill="url(#g)"/>"#;
     let two = format!("{}{}{rect}", gradient("lime"), gradient("red"));
     assert_eq!(painted(&two), GREEN);
-    // The gradient is its id's second, and a group paints nothing.
+    // The gradient's id belongs to the group before it, and a group is not a paint.
     let covered = format!("<g id='g'/>{}{rect}<rect width='1' height='1'/>", gradient("red"));
     assert_eq!(painted(&covered), [0; 4]);
 }
 
 #[test]
-fn animations_have_their_first_value() {
+fn animations_show_their_value_at_time_0() {
     let animations = [
         r#"<set attributeName="fill" to="lime" begin="0s"/>"#,
         r#"<set attributeName="fill" to="lime"/>"#,
@@ -271,7 +271,7 @@ fn animations_have_their_first_value() {
 }
 
 #[test]
-fn selectors_and_nesting_are_paid_for() {
+fn work_counts_selectors_and_nesting() {
     let many = "<g class='a'/>".repeat(4_000);
     let bodies = [
         format!("<style>{}</style>{many}", ".a~.a{fill:red}".repeat(50)),

@@ -1,4 +1,5 @@
-//! The counted work for SVGs: expensive ones are rejected, and accepted ones are within the budget.
+//! Tests the counted work for SVGs. Expensive SVGs must be rejected, and accepted SVGs must be
+//! within the limit.
 
 use everytab_icon::{IconError, MAX_SVG_WORK, convert::to_tab_icon, svg_work};
 
@@ -9,7 +10,7 @@ fn svg(body: &str) -> Vec<u8> {
 
 const SQUARE: &str = r#"<rect width="32" height="32" fill="red"/>"#;
 
-/// Numbers from 0 to `below`, the same each time (xorshift32, Marsaglia 2003).
+/// Deterministic pseudo-random numbers (xorshift32, Marsaglia 2003).
 struct Noise(u32);
 
 impl Noise {
@@ -26,13 +27,14 @@ impl Noise {
     }
 }
 
-/// Checks that `make(count)` returns an SVG that is accepted for `few` and rejected for `many`, and
-/// that its work grows at least as fast as `count`.
+/// Checks that the SVG `make(few)` is accepted and `make(many)` is rejected, and that the work for
+/// `make(count)` grows nearly in proportion to `count`.
 fn grows(name: &str, few: usize, many: usize, make: impl Fn(usize) -> String) {
     let work = |count| svg_work(&svg(&make(count)));
     let (one, two) = (work(few).unwrap_or_else(|e| panic!("{name}: {e}")), work(few * 2));
     if let Ok(two) = two {
-        // A tenth of the work may be independent of the count.
+        // A part of the work may be independent of the count, so doubling the count need only give
+        // 1.8 times the work.
         assert!(two * 10 >= one * 18, "{name}: {one} and {two} units");
         assert!(two <= MAX_SVG_WORK);
     }
@@ -128,10 +130,10 @@ fn work_grows_with_each_primitive_of_a_filter() {
     assert_eq!(error, Err(IconError::SvgRefused { reason: "too many octaves in feTurbulence" }));
 }
 
-/// 258 KB with random lines and a thick stroke took 8 seconds: the scan converter compares the
-/// edges in a row with each other.
+/// A file of 258 KB with random lines and a thick stroke took 8 seconds, because the scan converter
+/// compares all edges in a row with each other.
 #[test]
-fn a_path_of_many_crossing_lines_is_refused() {
+fn a_path_with_many_crossing_lines_is_rejected() {
     let mut noise = Noise(7);
     let lines: String = (0..48_000).map(|_| noise.numbers('L', 2, 32)).collect();
     let style = r#"fill="none" stroke="red" stroke-width="30" stroke-linejoin="round""#;
@@ -139,10 +141,10 @@ fn a_path_of_many_crossing_lines_is_refused() {
     assert_eq!(svg_work(&path), Err(IconError::SvgRefused { reason: "too much to draw" }));
 }
 
-/// For a style sheet with 20,000 rules, in 220 KB, usvg took 0.8 seconds, and again for each copy
-/// of an element: where each declaration ends, its parser counts the lines before it.
+/// For a style sheet of 220 KB with 20,000 rules, usvg took 0.8 seconds, and again for each copy of
+/// an element. At the end of each declaration, its parser counts all lines before it.
 #[test]
-fn declarations_are_read_once() {
+fn work_for_declarations_is_linear() {
     let units = |text: &str| svg_work(text.as_bytes()).unwrap();
     let svg = |body: &str| String::from_utf8(svg(body)).unwrap();
     let own = |count| svg(&format!(r#"<g style="{}">{SQUARE}</g>"#, "fill:red;".repeat(count)));
@@ -155,10 +157,10 @@ fn declarations_are_read_once() {
     assert!(units(&sheet(5_000)) < 6 * units(&sheet(1_000)));
 }
 
-/// Arcs with radius 10^9 violated an invariant in tiny-skia, which then panicked twice. This ends
-/// the process.
+/// Arcs with a radius of 10^9 violated an invariant in tiny-skia, which then panicked twice. A
+/// second panic ends the process.
 #[test]
-fn curves_far_outside_the_picture_are_refused() {
+fn curves_far_outside_the_picture_are_rejected() {
     let mut noise = Noise(3);
     let arcs: String = (0..2_000)
         .map(|_| {
@@ -175,8 +177,8 @@ fn curves_far_outside_the_picture_are_refused() {
     ] {
         assert_eq!(svg_work(&svg(far_shape)), reason, "{far_shape}");
     }
-    // One such curve takes up to half a second, because its size or its stroke's width is large, in
-    // the file's coordinates or after it is rotated.
+    // Each of these curves could take up to half a second, because the curve or its stroke is very
+    // large, either as written or after the transform.
     let too_much = Err(IconError::SvgRefused { reason: "too much to draw" });
     let curve = |attributes: &str, size: u32| {
         svg(&format!(r#"<path {attributes} stroke="red" d="M0 0C9 {size} {size} 5 9 9"/>"#))
@@ -196,14 +198,14 @@ fn curves_far_outside_the_picture_are_refused() {
     assert_eq!(svg_work(&svg(&nested)), too_much);
 }
 
-/// Checks that both are drawn, and alike.
+/// Checks that both SVGs are accepted and give equal icons.
 fn same(far: &str, near: &str) {
     let drawn = to_tab_icon(&svg(far)).unwrap_or_else(|error| panic!("{error}: {far}"));
     assert!(drawn == to_tab_icon(&svg(near)).unwrap(), "{far}");
 }
 
 #[test]
-fn shapes_that_reach_far_are_drawn_as_far_as_the_picture_goes() {
+fn large_shapes_are_clipped_to_the_picture() {
     let blue = r#"<rect width="32" height="32" fill="blue"/>"#;
     same(r#"<rect x="-40000" y="-9" width="90000000" height="99999" fill="blue"/>"#, blue);
     same(r#"<path d="M-500000-9h90000000v99h-90000000z" fill="blue"/>"#, blue);
@@ -220,7 +222,7 @@ fn shapes_that_reach_far_are_drawn_as_far_as_the_picture_goes() {
 }
 
 #[test]
-fn shapes_outside_the_picture_change_nothing() {
+fn shapes_outside_the_picture_are_invisible() {
     for outside in [
         r#"<circle cx="9000000" r="9"/>"#,
         r#"<path d="M90000000 3C3 90000000 8 9 90000000 90000000z" transform="translate(99)"/>"#,
@@ -235,11 +237,12 @@ fn shapes_outside_the_picture_change_nothing() {
     }
 }
 
-/// Coats of arms: flags have up to 4,000 stroked curves, coordinates up to 7,168, and many copies.
+/// Coats of arms in flags have up to 4,000 stroked curves, coordinates up to 7,168, and many
+/// copies.
 #[test]
 fn drawings_of_thousands_of_stroked_curves_are_accepted() {
     let mut noise = Noise(5);
-    // Small shapes with four curves, all over a square.
+    // Returns small shapes with four curves each, spread over a square.
     let mut curves = |count: usize, side: u32| -> String {
         let shape = |_| {
             let start = noise.numbers('M', 2, side);
@@ -259,7 +262,7 @@ fn drawings_of_thousands_of_stroked_curves_are_accepted() {
     accepted(&scaled(".05", "1", &curves(2_000, 600)));
     accepted(&scaled(".01", "3", &curves(1_000, 2_400)));
     accepted(&scaled(".004", "512", &curves(400, 7_168)));
-    // A radius may be far larger than the part of the circle that is drawn.
+    // An arc's radius may be far larger than the arc.
     let arcs: String =
         (0..100).map(|_| "a11062 11062 0 0028-15.3 11062 11062 0 00-28 15.3").collect();
     accepted(&scaled(".06", "22", &format!("M9 99{arcs}")));
@@ -267,7 +270,8 @@ fn drawings_of_thousands_of_stroked_curves_are_accepted() {
     let copies: String =
         (0..10).map(|at| format!(r##"<use href="#p" x="{at}" stroke="red"/>"##)).collect();
     accepted(&format!(r#"<defs>{part}</defs><g transform="scale(.05)">{copies}</g>"#));
-    // Only stroked shapes count, whatever else a style sheet or a copy strokes.
+    // Only the stroked shapes count as stroked, even if a style sheet or a copy strokes another
+    // shape.
     let filled = format!(r#"<path d="{}"/>"#, curves(4_000, 1_600));
     let copy = r##"<g transform="scale(.02)" stroke="red"><use href="#s"/></g>"##;
     let sheet = "<style>.s{stroke:red}</style>";
@@ -275,9 +279,9 @@ fn drawings_of_thousands_of_stroked_curves_are_accepted() {
     accepted(&format!(r#"{sheet}{small}<g transform="scale(.02)">{filled}</g>{copy}"#));
 }
 
-/// Weather icons: symbols within symbols, each as large as its view box.
+/// Weather icons have symbols inside symbols, each drawn at the size of its viewBox.
 #[test]
-fn symbols_of_symbols_are_as_large_as_they_are_used() {
+fn nested_symbols_are_counted_at_their_drawn_size() {
     let mut noise = Noise(7);
     let flake: String = (0..25).map(|_| noise.numbers('C', 6, 49)).collect();
     let symbols = |sides: &str| {
@@ -298,13 +302,13 @@ fn symbols_of_symbols_are_as_large_as_they_are_used() {
         let work = svg_work(&svg(&symbols(sides))).unwrap_or_else(|error| panic!("{error}"));
         assert!(work < MAX_SVG_WORK / 2, "{work}");
     }
-    // Each draws its content a thousand times larger.
+    // Each of these symbols enlarges its content by a factor of 1,000.
     let large = symbols(r#"width="156000" height="49000""#);
     assert!(matches!(svg_work(&svg(&large)), Err(IconError::SvgRefused { .. })));
 }
 
 #[test]
-fn random_drawings_are_drawn_within_the_budget_or_refused() {
+fn random_drawings_are_within_the_work_limit_or_rejected() {
     let pieces = ["M", "L", "C", "Q", "A", "T", "S", "H", "V", "z"];
     let counts = [2, 2, 6, 4, 0, 2, 4, 1, 1, 0];
     for seed in 1..200 {

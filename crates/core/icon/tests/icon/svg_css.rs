@@ -1,5 +1,5 @@
-//! CSS that usvg does not support: style sheets that follow the system's colours, and variables.
-//! Each picture is drawn as in Chromium 156.
+//! Tests CSS that usvg does not support: media queries for the colour scheme, and variables. The
+//! expected pixels are those of Chromium 156.
 
 use everytab_icon::svg_work;
 
@@ -13,7 +13,7 @@ fn painted(body: &str) -> [u8; 4] {
 }
 
 #[test]
-fn a_style_sheet_paints_as_in_a_light_browser() {
+fn style_sheets_use_the_light_colour_scheme() {
     let sheets = [
         "rect{fill:#0f0}@media (prefers-color-scheme:dark){rect{fill:red}}",
         "rect{fill:red}@media (prefers-color-scheme:light){rect{fill:#0f0}}",
@@ -57,7 +57,7 @@ fn a_style_sheet_paints_as_in_a_light_browser() {
 }
 
 #[test]
-fn attributes_have_variables_and_media() {
+fn attributes_support_variables_and_media_queries() {
     let variable = "<style>:root{--a:#0f0}</style>";
     let bodies = [
         format!(
@@ -83,19 +83,20 @@ fn attributes_have_variables_and_media() {
 }
 
 #[test]
-fn unsupported_css_is_left_unchanged() {
+fn unsupported_css_has_no_effect() {
     let hidden = "<svg xmlns='http://www.w3.org/2000/svg' width='32' height='32'>\
         <rect width='32' height='32' fill='rgba(0,255,0,50%25)'/>\
         <rect width='32' height='32' fill='lime'/></svg>";
     let hidden = hidden.replace('<', "%3C").replace('>', "%3E");
     let bodies = [
-        // A comment in a style sheet, an element in one, and one in another one.
+        // A comment in a style sheet, an element in a style sheet, and a style sheet in another
+        // one.
         format!("<style><!-- rect{{fill:red}} -->rect{{fill:#0f0}}</style>{RECT}"),
         format!("<style>@a;<b>rect{{fill:red}}</b></style><g fill=\"#0f0\">{RECT}</g>"),
         format!("<style>@a;<style>rect{{fill:#0f0}}</style></style>{RECT}"),
-        // An inner picture is not a root.
+        // An inner `svg` element is not the root.
         format!("<style>:root{{fill:#0f0}}</style><svg fill=\"#0f0\"><svg>{RECT}</svg></svg>"),
-        // A picture in a URL. `#` would end this URL.
+        // A picture in a `data:` URL, without `#`, because this would end the URL.
         format!(r#"<image width="32" height="32" href="data:image/svg+xml,{hidden}"/>"#),
     ];
     for body in bodies {
@@ -128,7 +129,7 @@ fn an_entity_with_css_may_be_used_twice() {
 }
 
 #[test]
-fn variables_that_stand_for_more_and_more_are_refused() {
+fn variables_that_expand_exponentially_are_rejected() {
     let growing: String =
         (0..4).map(|n| format!("--v{n}:{};", format!("var(--v{})", n + 1).repeat(100))).collect();
     let why =
@@ -140,13 +141,13 @@ fn variables_that_stand_for_more_and_more_are_refused() {
         "var(--a)".repeat(1_000)
     );
     assert!(refusal(&long).contains("style variables"));
-    // A variable that refers to itself has no value.
+    // Variables that refer to each other have no value.
     let circle = ":root{--a:var(--b);--b:var(--a);fill:#0f0}rect{fill:var(--a)}";
     assert_eq!(painted(&format!("<style>{circle}</style>{RECT}")), GREEN);
 }
 
 #[test]
-fn reading_css_is_paid_before_it_is_read() {
+fn work_for_css_is_counted_before_parsing() {
     let deep = format!("{}{}", "<style>".repeat(90), "</style>".repeat(90));
     let bodies = [
         format!("<style>a{{{}}}</style>{RECT}", "--;".repeat(150_000)),

@@ -1,5 +1,5 @@
-//! Features that an SVG may use in addition to shapes: for each there is a picture with known
-//! pixels.
+//! Tests the features that an SVG may use in addition to shapes. For each feature, a picture with
+//! known pixels is drawn.
 
 use std::io::Cursor;
 
@@ -26,14 +26,14 @@ pub(crate) fn at(pixels: &Pixels, x: u32, y: u32) -> [u8; 4] {
 }
 
 pub(crate) fn refusal(body: &str) -> String {
-    svg_work(svg(body).as_bytes()).expect_err("it is accepted").to_string()
+    svg_work(svg(body).as_bytes()).expect_err("the SVG is accepted").to_string()
 }
 
 fn data_url(mime: &str, bytes: &[u8]) -> String {
     format!("data:{mime};base64,{}", STANDARD.encode(bytes))
 }
 
-/// A PNG whose left half is red and whose right half is blue.
+/// Returns a PNG whose left half is red and whose right half is blue.
 fn halves(width: u32, height: u32) -> Vec<u8> {
     let pixel = |x: u32| if x < width / 2 { [255, 0, 0, 255] } else { [0, 0, 255, 255] };
     let rgba = (0..height).flat_map(|_| (0..width).flat_map(pixel)).collect();
@@ -80,7 +80,7 @@ fn masks_blend_modes_and_patterns_are_drawn() {
 }
 
 #[test]
-fn styles_and_the_current_colour_are_obeyed() {
+fn styles_and_current_colour_are_applied() {
     let style = "<style>.a{fill:blue} #b{fill:currentColor} g > .c{opacity:0}</style>";
     let shapes = r#"<rect class="a" width="16" height="32"/><g color="red">
         <rect id="b" x="16" width="16" height="32"/><rect class="c" width="32" height="32"/></g>"#;
@@ -89,7 +89,7 @@ fn styles_and_the_current_colour_are_obeyed() {
 }
 
 #[test]
-fn the_root_may_have_a_colour_behind_the_picture() {
+fn the_root_may_have_a_background_colour() {
     let pixels_of = |style: &str| {
         let rect = r#"<rect width="16" height="32" fill="red"/>"#;
         let root = r#"xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32""#;
@@ -115,12 +115,13 @@ fn the_root_may_have_a_colour_behind_the_picture() {
 fn embedded_pictures_are_drawn_at_their_position() {
     let png = data_url("image/png", &halves(64, 32));
     let wide = drawn(&format!(r#"<image width="32" height="32" href="{png}"/>"#));
-    // The picture is twice as wide as it is high, so it is centred between two clear bands.
+    // The picture's width is twice its height, so it is centred between two transparent bands.
     assert_eq!((at(&wide, 4, 16), at(&wide, 28, 16), at(&wide, 4, 4)), (RED, BLUE, CLEAR));
-    // Without sides it has its own, not those to which it was scaled.
+    // Without a width and height, the picture has its original dimensions, not those to which we
+    // scaled it.
     let own = drawn(&format!(r#"<g transform="scale(.5)"><image xlink:href="{png}"/></g>"#));
     assert_eq!((at(&own, 4, 8), at(&own, 28, 8), at(&own, 4, 20)), (RED, BLUE, CLEAR));
-    // As drawing programs write it: a picture in a pattern.
+    // Drawing programs write a picture as a pattern.
     let pattern = format!(
         r##"<pattern id="p" patternContentUnits="objectBoundingBox" width="1" height="1">
         <use xlink:href="#i" transform="scale(.015625 .03125)"/></pattern>
@@ -132,7 +133,7 @@ fn embedded_pictures_are_drawn_at_their_position() {
 }
 
 #[test]
-fn each_format_of_a_browser_may_be_embedded() {
+fn each_embeddable_format_is_drawn() {
     let vectors: [(&str, &[u8]); 2] = [
         ("image/jpeg", include_bytes!("../../vectors/gradient.jpg")),
         ("image/webp", include_bytes!("../../vectors/gradient.webp")),
@@ -148,7 +149,7 @@ fn each_format_of_a_browser_may_be_embedded() {
         let pixels = drawn(&format!(r#"<image width="32" height="32" href="{url}"/>"#));
         assert_eq!(at(&pixels, 16, 16)[3], 255, "{mime}");
     }
-    // A corrupt picture is omitted, and so is anything that is not a picture.
+    // A corrupt picture is skipped, and so are bytes that are not a picture.
     for bytes in [&halves(9, 9)[..40], b"no picture"] {
         let url = data_url("image/png", bytes);
         let pixels = drawn(&format!(r#"{SQUARE}<image width="32" height="32" href="{url}"/>"#));
@@ -162,7 +163,7 @@ fn text_has_the_shapes_of_the_bundled_font() {
         drawn(&format!(r#"<text x="4" y="28" font-size="34" fill="red"{attributes}>I</text>"#))
     };
     let plain = letter("");
-    // The stem of an I: 0.09 em wide, in the middle of 0.28 em.
+    // The stem of the letter I is 0.09 em wide and centred in 0.28 em.
     assert_eq!((at(&plain, 8, 16), at(&plain, 14, 16)), (RED, CLEAR));
     for family in ["Arial", "serif", "No Such Font, fantasy"] {
         assert_eq!(letter(&format!(r#" font-family="{family}""#)), plain);
@@ -199,14 +200,14 @@ fn embedded_pictures_are_bounded_in_number_size_and_depth() {
     assert_eq!(refusal(&many), "svg refused: too much to draw");
     let nested = |body: &str| image(&data_url("image/svg+xml", svg(body).as_bytes()));
     assert_eq!(refusal(&nested(&nested(SQUARE))), "svg refused: an SVG in an SVG in an SVG");
-    // All pictures share one budget: 200 shapes in each of 60 pictures are too many.
+    // All embedded pictures share one budget, so 200 shapes in each of 60 pictures are too many.
     let shapes = nested(&SQUARE.repeat(100));
     assert!(svg_work(svg(&shapes.repeat(2)).as_bytes()).is_ok());
     let circles = nested(&r#"<circle r="40" fill="red"/>"#.repeat(200));
     assert_eq!(refusal(&circles.repeat(60)), "svg refused: too much to draw");
 }
 
-/// A PNG that consists only of a header.
+/// Returns a PNG that consists only of its header.
 fn empty_png(width: u32, height: u32) -> Vec<u8> {
     let mut file = Cursor::new(Vec::new());
     let mut encoder = png::Encoder::new(&mut file, width, height);
@@ -215,7 +216,7 @@ fn empty_png(width: u32, height: u32) -> Vec<u8> {
     file.into_inner()
 }
 
-/// The pixels that Chromium 156 draws in each colour. The SVG never uses a fallback.
+/// The expected pixels are those of Chromium 156. The fallback colour must not be used.
 #[test]
 fn colours_of_every_space_are_as_in_chromium() {
     let cases: [(&str, [u8; 4]); 51] = [
@@ -285,7 +286,7 @@ fn colours_of_every_space_are_as_in_chromium() {
 }
 
 #[test]
-fn a_gradient_has_colours_of_other_spaces() {
+fn gradients_support_other_colour_spaces() {
     let stops = r#"<stop style="stop-color:lime;stop-color:color(display-p3 1 0 0)"/>"#;
     let gradient = format!(r#"<linearGradient id="g">{stops}</linearGradient>"#);
     let pixels = drawn(&format!(r#"{gradient}<rect width="32" height="32" fill="url(#g)"/>"#));

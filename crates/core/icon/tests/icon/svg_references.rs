@@ -1,6 +1,6 @@
-//! References that usvg and browsers follow differently: elements that refer to themselves, while
-//! the rest of the picture is drawn, and symbols with a transform. Chromium 156 draws each like the
-//! picture next to it.
+//! Tests references that usvg and browsers handle differently: circular references, which are
+//! ignored while the rest of the picture is drawn, and symbols with a transform. Chromium 156 draws
+//! both pictures of each pair identically.
 
 use everytab_icon::{IconError, convert::to_tab_icon};
 
@@ -9,7 +9,7 @@ fn svg(body: &str) -> Vec<u8> {
     format!("{root}{body}</svg>").into_bytes()
 }
 
-/// Checks that both are drawn, and alike.
+/// Checks that both SVGs are accepted and give equal icons.
 fn same(circle: &str, without: &str) {
     let drawn = to_tab_icon(&svg(circle)).unwrap_or_else(|error| panic!("{error}: {circle}"));
     assert!(drawn == to_tab_icon(&svg(without)).unwrap(), "{circle}");
@@ -32,7 +32,7 @@ fn a_gradient_that_refers_to_itself_keeps_its_stops() {
     let radial =
         |link: &str| format!(r#"<radialGradient id="a" {link}>{STOPS}</radialGradient>{FILLED}"#);
     same(&radial(r##"href="#a""##), &radial(""));
-    // Two and three of them, in either order.
+    // Test circles of two and three gradients.
     let chain = |last: &str| {
         let second = format!(r##"<linearGradient id="b" href="#c"/>{FILLED}"##);
         let third = format!(r#"<linearGradient id="c" {last}>{STOPS}</linearGradient>"#);
@@ -43,7 +43,7 @@ fn a_gradient_that_refers_to_itself_keeps_its_stops() {
 }
 
 #[test]
-fn a_use_within_its_own_group_draws_nothing_more() {
+fn a_use_of_its_own_group_is_ignored() {
     let group = |link: &str| format!(r##"<g id="a">{SQUARE}<use {link}/></g>"##);
     same(&group(r##"href="#a""##), &group(""));
     same(&group(r##"href="#a" x="3""##), &group(""));
@@ -67,7 +67,7 @@ fn a_use_within_its_own_group_draws_nothing_more() {
     assert_eq!(to_tab_icon(file.as_bytes()).unwrap(), to_tab_icon(&svg(SQUARE)).unwrap());
 }
 
-/// The ways in which a property is set: by an attribute, by a style, and by a style sheet.
+/// Returns several ways to set a property: with an attribute, with `style`, or with a style sheet.
 fn ways(property: &str) -> [(String, String); 5] {
     let rule = format!("{{{property}:url(#a)}}");
     [
@@ -113,7 +113,7 @@ fn a_marker_that_refers_to_itself_is_drawn_once() {
 }
 
 #[test]
-fn the_transform_of_a_symbol_begins_where_it_is_used() {
+fn a_symbols_transform_has_its_origin_at_the_use() {
     let shapes = r#"<path d="M1 1h9v5H1z" fill="red"/><circle r="4" fill="blue"/>"#;
     let turn = "matrix(0 .5 -1 0 12 3)";
     for view in ["", r#"viewBox="0 0 20 20""#, r#"viewBox="-5 -5 20 20" overflow="visible""#] {
@@ -134,9 +134,9 @@ fn the_transform_of_a_symbol_begins_where_it_is_used() {
     }
 }
 
-/// The document has no position for a reference inside an entity.
+/// The document has no position from which a reference inside an entity could be removed.
 #[test]
-fn a_reference_to_itself_in_an_entity_is_refused() {
+fn a_circular_reference_in_an_entity_is_rejected() {
     let type_of = r##"<!DOCTYPE svg [<!ENTITY e "<use href='#a'/>">]>"##;
     let body = svg(&format!(r#"<g id="a">{SQUARE}&e;</g>"#));
     let file = [type_of.as_bytes(), &body].concat();

@@ -1,5 +1,5 @@
-//! CSS transforms, basic shapes, strokes and sides in an SVG. Each picture is drawn as in Chromium
-//! 156.
+//! Tests CSS transforms, basic shapes, strokes and dimensions of SVGs. The expected pixels are
+//! those of Chromium 156.
 
 use everytab_icon::decode::decode;
 
@@ -8,7 +8,7 @@ use super::svg_features::{at, drawn};
 const CLEAR: [u8; 4] = [0; 4];
 const RED: [u8; 4] = [255, 0, 0, 255];
 
-/// Asserts that a body paints some pixels red, and others not at all.
+/// Asserts that an SVG paints the pixels at `red` in red, and leaves those at `clear` transparent.
 fn assert_painted(body: &str, red: &[(u32, u32)], clear: &[(u32, u32)]) {
     let pixels = drawn(body);
     for &(x, y) in red {
@@ -21,7 +21,7 @@ fn assert_painted(body: &str, red: &[(u32, u32)], clear: &[(u32, u32)]) {
 
 #[test]
 fn css_transforms_have_units_origins_and_boxes() {
-    // A square from 4 to 12 is moved to a square around (20, 20), or turned there.
+    // Each transform moves or rotates a square from 4 to 12 to a square around (20, 20).
     let styles = [
         "transform:translate(12px,12px)",
         "transform:translate(37.5%,12px)",
@@ -122,7 +122,7 @@ fn non_scaling_strokes_and_path_length_dashes_are_drawn() {
 }
 
 #[test]
-fn a_picture_without_a_side_has_the_same_default_as_in_browsers() {
+fn missing_dimensions_have_the_default_of_browsers() {
     let sides = |attributes: &str| {
         let rect = r#"<rect width="10" height="10" fill="red"/>"#;
         let text = format!(r#"<svg xmlns="http://www.w3.org/2000/svg" {attributes}>{rect}</svg>"#);
@@ -146,7 +146,7 @@ fn a_picture_without_a_side_has_the_same_default_as_in_browsers() {
 }
 
 #[test]
-fn the_root_is_turned_around_its_centre() {
+fn the_root_is_transformed_around_its_centre() {
     for attribute in ["style=\"transform:scale(.5)\"", "transform=\"scale(.5)\""] {
         let rect = r#"<rect width="32" height="32" fill="red"/>"#;
         let root = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32""#;
@@ -175,7 +175,7 @@ fn thin_lines_of_a_picture_one_pixel_high_are_drawn() {
 }
 
 #[test]
-fn an_id_of_the_document_is_not_taken_for_one_of_ours() {
+fn ids_in_the_document_do_not_collide_with_generated_ids() {
     let drawn_with = |id: &str| {
         let path = r#"pathLength="10" stroke-dasharray="2" stroke="red" stroke-width="4""#;
         drawn(&format!(r#"<path id="{id}" {path} d="M0 4H32"/><path {path} d="M0 14H8"/>"#))

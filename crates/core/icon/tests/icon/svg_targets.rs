@@ -1,5 +1,5 @@
-//! References and lengths in an SVG that usvg and browsers interpret differently. Each picture is
-//! drawn as in Chromium 156.
+//! Tests references and lengths in SVGs that usvg and browsers interpret differently. The expected
+//! pixels are those of Chromium 156.
 
 use super::svg_features::{at, drawn};
 
@@ -8,8 +8,8 @@ const RED: [u8; 4] = [255, 0, 0, 255];
 const GREEN: [u8; 4] = [0, 128, 0, 255];
 const STOPS: &str = r#"<stop stop-color="blue"/>"#;
 
-/// Returns the pixels at (16, 16) in squares with a paint `p`: without a fallback, with one, and
-/// inherited.
+/// Returns the pixels at (16, 16) of three squares with the paint `p`: without a fallback colour,
+/// with a fallback colour, and with an inherited paint.
 fn painted(definitions: &str) -> [[u8; 4]; 3] {
     let square = r#"<rect width="32" height="32""#;
     let all = [
@@ -17,7 +17,7 @@ fn painted(definitions: &str) -> [[u8; 4]; 3] {
         format!(r#"{square} fill="url(#p) green"/>"#),
         format!(r#"<g fill="url(#p)">{square}/></g>"#),
     ];
-    // Something must be shown.
+    // An icon without any visible pixel would be rejected.
     let mark = r#"<rect width="2" height="2"/>"#;
     all.map(|square| at(&drawn(&format!("{mark}{definitions}{square}")), 16, 16))
 }
@@ -94,10 +94,10 @@ fn a_use_of_a_use_clips_nothing() {
 }
 
 #[test]
-fn lengths_are_read_as_browsers_read_them() {
+fn lengths_are_parsed_as_in_browsers() {
     let mark = r#"<rect width="2" height="2"/>"#;
     let shown = |body: &str| at(&drawn(&format!("{mark}{body}")), 16, 16) == RED;
-    // An unreadable radius is 0.
+    // An invalid radius counts as 0.
     for invalid in ["", " ", "auto", "x", "1..2", "5 5", "0"] {
         for radii in [["8", invalid], [invalid, "8"]] {
             let [rx, ry] = radii;
@@ -116,7 +116,7 @@ fn lengths_are_read_as_browsers_read_them() {
         );
         assert!(!shown(&used), "{used}");
     }
-    // A symbol has its own sides.
+    // A symbol's own width and height count unless the `use` element has them.
     let symbol = |sides: &str, of_use: &str| {
         format!(
             r##"<symbol id="s" viewBox="0 0 9 9" {sides}><rect width="9" height="9" fill="red"/>
@@ -127,7 +127,7 @@ fn lengths_are_read_as_browsers_read_them() {
         assert!(!shown(&symbol(sides, "")), "{sides}");
         assert!(shown(&symbol(sides, r#"width="32" height="32""#)), "{sides}");
     }
-    // A negative one is missing.
+    // A negative radius counts as missing.
     assert!(shown(r#"<ellipse cx="16" cy="16" rx="8" ry="-5" fill="red"/>"#));
     for eight in ["8", "8px", "8px ", " 8px", "8PX", "6pt", "6PT", "calc(3px + 5px)", "25%"] {
         let ellipse = format!(r#"<ellipse cx="20" cy="16" rx="{eight}" ry="8" fill="red"/>"#);
@@ -140,7 +140,7 @@ fn lengths_are_read_as_browsers_read_them() {
 }
 
 #[test]
-fn sides_of_a_use_are_relative_to_the_enclosing_box() {
+fn dimensions_of_a_use_are_relative_to_the_enclosing_box() {
     let symbols = r##"<symbol id="s" viewBox="0 0 8 8"><rect width="8" height="8" fill="green"/>
         </symbol><symbol id="o" viewBox="0 0 400 400"><use href="#s"/></symbol>
         <symbol id="h" viewBox="0 0 400 400"><use href="#s" width="50%" height="50%"/></symbol>"##;

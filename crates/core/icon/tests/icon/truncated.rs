@@ -1,9 +1,9 @@
-//! Files that end early or are damaged give those parts that Chromium shows (docs/decisions/0018).
-//! The tests generate each file and the expected pixels.
+//! Tests files that end early or are damaged. We must show the same parts as Chromium
+//! (docs/decisions/0018). The tests generate each file and the expected pixels.
 
 use everytab_icon::{Pixels, decode::decode};
 
-/// A picture with 16x16 pixels, all in different colours.
+/// Returns a pixel of the test picture, which has 16x16 pixels.
 fn colour(x: usize, y: usize) -> [u8; 4] {
     [(x * 16) as u8, (y * 16) as u8, (x * y) as u8, 255]
 }
@@ -12,7 +12,7 @@ fn shown(file: &[u8]) -> Option<Pixels> {
     decode(file).map(|(_, pixels)| pixels).ok()
 }
 
-/// Returns how many rows are as expected, and how many are wholly transparent.
+/// Returns how many rows are as expected, and how many are fully transparent.
 fn rows(pixels: &Pixels, expected: impl Fn(usize, usize) -> [u8; 4]) -> (usize, usize) {
     let width = pixels.width() as usize;
     let pixel_rows: Vec<Vec<[u8; 4]>> =
@@ -36,7 +36,7 @@ fn header(interlaced: u8) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", &data).as_slice()].concat()
 }
 
-/// Returns a zlib stream with stored bytes, so that each byte in the file is a byte in the rows.
+/// Returns an uncompressed zlib stream, so that each byte in the rows is a byte in the file.
 fn stored(rows: &[u8]) -> Vec<u8> {
     let length = rows.len() as u16;
     let mut adler = (1u32, 0u32);
@@ -52,7 +52,8 @@ fn stored(rows: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// Returns the picture's rows with their filter bytes, with every `step`-th pixel.
+/// Returns the picture's rows with their filter bytes. `columns` and `lines` are the first index
+/// and the distance of the columns and rows to include.
 fn filtered(columns: (usize, usize), lines: (usize, usize)) -> Vec<u8> {
     let lines = (lines.0..16).step_by(lines.1);
     lines
@@ -64,7 +65,8 @@ fn filtered(columns: (usize, usize), lines: (usize, usize)) -> Vec<u8> {
 }
 
 const ROW_BYTES: usize = 1 + 16 * 4;
-/// Bytes before the first row: signature, header, chunk name and length, zlib and block headers.
+/// Number of bytes before the first row: signature, header chunk, length and name of the data
+/// chunk, zlib header and block header.
 const BEFORE_ROWS: usize = 8 + 25 + 8 + 7;
 
 fn png() -> Vec<u8> {
@@ -101,7 +103,7 @@ fn damage_after_the_rows_of_a_png_is_ignored() {
     assert_eq!(with(end - 13), whole, "wrong CRC of the data");
     assert_eq!(with(end - 17), whole, "wrong Adler-32 of the rows");
     assert_eq!(with(29), None, "wrong CRC of the header");
-    // A filter that does not exist ends the picture.
+    // At a row with an unknown filter, decoding stops.
     assert_eq!(rows(&with(BEFORE_ROWS + 8 * ROW_BYTES).unwrap(), colour), (8, 8));
 }
 
@@ -128,8 +130,7 @@ fn received_passes_of_an_interlaced_png_fill_the_gaps_of_missing_ones() {
     assert_eq!(rows(&six, |x, y| colour(x, y / 2 * 2)), (16, 0));
 }
 
-/// Returns an animation whose default image is red and does not belong to it. Its first frame is
-/// blue.
+/// Returns an animated PNG. The default image is red and is not a frame. The first frame is blue.
 fn animation(frames: u32, sides: [u32; 2], offset: [u32; 2]) -> Vec<u8> {
     let rows = |colour: [u8; 4], [width, height]: [u32; 2]| {
         let row = [&[0], colour.repeat(width as usize).as_slice()].concat();
@@ -168,7 +169,7 @@ fn an_animated_png_gives_its_first_frame_not_a_separate_default_image() {
     assert_eq!(shown(&whole[..frame_at]), None, "the frame is missing");
 }
 
-/// Creates a GIF with 9-bit codes. Clear codes keep this length.
+/// Creates a GIF whose codes always have 9 bits, because it contains enough clear codes.
 fn gif(flags: u8, interlaced: bool, before: &[u8]) -> Vec<u8> {
     let mut file = b"GIF89a\x10\0\x10\0".to_vec();
     file.extend([flags, 0, 0]);
@@ -218,7 +219,7 @@ fn a_truncated_gif_shows_its_received_pixels() {
     let file = gif(0xF7, false, &[]);
     assert_eq!(rows(&shown(&file).unwrap(), indexed), (16, 0));
     assert_eq!(shown(&file[..file.len() - 1]), shown(&file), "without trailer");
-    // The clear code and 40 pixels.
+    // This keeps the clear code and 40 pixels.
     let cut = shown(&file[..CODES_AT + (41 * 9usize).div_ceil(8)]).unwrap();
     assert_eq!(rows(&cut, indexed), (2, 13));
     let pixels: Vec<[u8; 4]> = cut.iter().collect();
@@ -230,7 +231,7 @@ fn a_truncated_gif_shows_its_received_pixels() {
 
 #[test]
 fn rows_of_an_interlaced_gif_fill_the_gaps_unless_a_colour_is_transparent() {
-    // The clear code and the two rows in the first pass.
+    // This keeps the clear code and the two rows of the first pass.
     let length = (33 * 9usize).div_ceil(8);
     let file = gif(0xF7, true, &[]);
     assert_eq!(shown(&file), shown(&gif(0xF7, false, &[])));

@@ -1,7 +1,7 @@
-//! Reads the coefficients of a whole JPEG whose blocks show 8x8 pixels in every component. The
-//! map's tiles are such files.
+//! Reads the coefficients of a JPEG without subsampling, in which a block covers 8x8 pixels in
+//! every component. The map's tiles are such files.
 //!
-//! Invariant: unlike [`super::decode`], it refuses a file that is not complete.
+//! Invariant: unlike [`super::decode`], this rejects incomplete files.
 
 use super::{
     frame::Segments,
@@ -11,17 +11,17 @@ use super::{
 
 /// Number of components: Y (luma), Cb and Cr (chroma).
 const COMPONENTS: usize = 3;
-/// Maximum bits of a coefficient in a baseline file, without its sign (T.81, F.1.2.2.1).
+/// Maximum bits in a baseline file's coefficient, without the sign (T.81, F.1.2.2.1).
 const MAX_COEFFICIENT_BITS: u32 = 11;
 
-/// The coefficients of a picture with their quantization tables, in natural order.
+/// A picture's coefficients and quantization tables, in natural order.
 #[derive(Debug)]
 pub(crate) struct BlockPicture {
-    /// Width and height in pixels, multiples of 8.
+    /// Width and height in pixels, which are multiples of 8.
     pub(crate) sides: (usize, usize),
-    /// The quantization tables of luma and chroma, with values of 1 to 255.
+    /// The quantization tables of luma and chroma. Their values are 1 to 255.
     pub(crate) quantization: [[u16; 64]; 2],
-    /// The blocks of the three components, row by row.
+    /// The blocks, row by row, each with its three components.
     pub(crate) blocks: Vec<[BlockCoefficients; COMPONENTS]>,
 }
 
@@ -42,11 +42,11 @@ impl BlockTarget for Blocks {
     fn finish_row(&mut self) {}
 }
 
-/// Reads a sequential JPEG of one scan and three components, without subsampling, whose sides are
-/// multiples of 8 and at most `max_side`.
+/// Reads a sequential JPEG with one scan and three components, without subsampling. Its width and
+/// height must be multiples of 8 and at most `max_side`.
 ///
 /// # Errors
-/// Returns why the file is not such a picture.
+/// Returns an error if the file is not such a picture.
 pub(crate) fn read_blocks(bytes: &[u8], max_side: usize) -> Result<BlockPicture, &'static str> {
     read(bytes, max_side).map_err(|stop| match stop {
         Stop::Cut => "it ends early",

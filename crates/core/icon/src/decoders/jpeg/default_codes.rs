@@ -1,10 +1,11 @@
-//! The usual Huffman codes (ITU-T T.81, K.3): for each length how many codes have it, then the
+//! The typical Huffman codes (ITU-T T.81, K.3): the number of codes with each length, and the
 //! symbols.
 
-/// A code as in a segment with codes (DHT).
+/// A Huffman code as in a DHT segment.
 type Code = ([u8; 16], &'static [u8]);
 
-/// The codes for luma and for chroma, each for the first coefficient and for the others.
+/// The codes for luma and for chroma. Each pair has a code for the DC coefficient and a code for
+/// the AC coefficients.
 pub(super) const ALL: [(Code, Code); 2] = [(DC_LUMA, AC_LUMA), (DC_CHROMA, AC_CHROMA)];
 
 const DC_LUMA: Code = (

@@ -1,8 +1,8 @@
 //! Reads a JPEG's segments before and between the scans: tables, the frame header, scan headers,
-//! and the application data that decide colours and orientation.
+//! and the application data that determine colours and orientation.
 //!
-//! Source: ITU-T T.81, annex B. If the standard leaves something open, we follow libjpeg, because
-//! browsers use it. This does not depend on pixels or the data in scans.
+//! This follows ITU-T T.81, annex B. Where the standard allows several interpretations, we follow
+//! libjpeg, because browsers use it. This module does not depend on pixels or on the data in scans.
 
 use super::{
     default_codes,
@@ -10,7 +10,7 @@ use super::{
     input::{Input, Stop},
 };
 
-/// The zigzag order of the coefficients in a file: by rising frequency.
+/// The zigzag order of the coefficients in a file, by rising frequency.
 #[rustfmt::skip]
 pub(crate) const ZIGZAG: [usize; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
@@ -18,8 +18,8 @@ pub(crate) const ZIGZAG: [usize; 64] = [
     35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
     58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 ];
-/// Natural position of each coefficient in the order of the file. A damaged run of zeros may lead
-/// past the end.
+/// Natural position of each coefficient, in file order. This has 16 additional entries, because a
+/// run of zeros in a damaged file may lead past the end.
 pub(super) const ORDER: [u8; 64 + 16] = {
     let mut order = [63; 64 + 16];
     let mut index = 0;
@@ -29,40 +29,41 @@ pub(super) const ORDER: [u8; 64 + 16] = {
     }
     order
 };
-/// Maximum blocks per unit in an interleaved scan (T.81, B.2.3).
+/// Maximum number of blocks per unit (MCU) in an interleaved scan (T.81, B.2.3).
 const MAX_UNIT_BLOCKS: usize = 10;
 /// Maximum sampling factor (T.81, B.2.2).
 const MAX_SAMPLING: usize = 4;
 
-/// The components' meaning.
+/// The colour model of the components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ComponentColours {
     Grey,
     YCbCr,
     Rgb,
-    /// Four inks, inverted as Adobe writes them.
+    /// Cyan, magenta, yellow and black, inverted as Adobe's software writes them.
     Cmyk,
-    /// Luma, chroma and black ink.
+    /// Luma, chroma and inverted black.
     Ycck,
 }
 
-/// One component, such as luma or chroma.
+/// A component, such as luma.
 #[derive(Debug, Clone)]
 pub(super) struct Component {
     id: u8,
     /// Horizontal and vertical sampling factors, 1..=4.
     pub(super) sampling: (usize, usize),
-    /// Quantisation table number.
+    /// Index of the quantisation table.
     quantisation: usize,
-    /// The quantisation table at the component's first scan, in natural order. `None` before it.
+    /// The quantisation table at the component's first scan, in natural order. `None` before this
+    /// scan.
     pub(super) quantisers: Option<[u16; 64]>,
     /// Width and height in samples.
     pub(super) samples: (usize, usize),
-    /// Blocks per row and per column that contain samples.
+    /// Number of blocks per row and per column that contain samples.
     pub(super) blocks: (usize, usize),
-    /// Blocks per row and per column with those that fill the last units.
+    /// Number of blocks per row and per column, including those that only fill the last units.
     pub(super) padded: (usize, usize),
-    /// Huffman table numbers in the current scan.
+    /// Indices of the DC and AC Huffman tables in the current scan.
     pub(super) tables: (usize, usize),
 }
 
@@ -71,56 +72,55 @@ pub(super) struct Component {
 pub(super) struct Frame {
     /// Width and height in pixels.
     pub(super) sides: (usize, usize),
-    /// True if scans refine the picture.
+    /// True for a progressive JPEG.
     pub(super) progressive: bool,
     pub(super) components: Vec<Component>,
     /// Maximum sampling factors.
     pub(super) sampling: (usize, usize),
-    /// Units per row and per column.
+    /// Number of units (MCUs) per row and per column.
     pub(super) units: (usize, usize),
 }
 
 /// A scan header (SOS).
 #[derive(Debug, Clone)]
 pub(super) struct ScanHeader {
-    /// Indices for the scan's components.
+    /// Indices of the scan's components in the frame.
     pub(super) components: Vec<usize>,
-    /// First and last coefficient in the file's order. Only progressive scans use this.
+    /// First and last coefficient of the scan, in file order. Only progressive scans use this.
     pub(super) band: (usize, usize),
-    /// True if earlier scans gave these coefficients' higher bits.
+    /// True if earlier scans contained the higher bits of these coefficients.
     pub(super) refines: bool,
-    /// Lower bits that later scans give.
+    /// Number of lower bits that later scans contain.
     pub(super) shift: u32,
 }
 
-/// A segment that was read.
+/// The kind of segment that was read.
 enum Segment {
     Scan(ScanHeader),
     End,
     Other,
 }
 
-/// The state that segments change.
+/// The decoder's state that segments change.
 #[derive(Debug, Default)]
 pub(super) struct Segments<'a> {
     pub(super) frame: Option<Frame>,
     quantisers: [Option<[u16; 64]>; 4],
-    /// Huffman tables for the first coefficient. The inner `None` is an invalid table.
+    /// Huffman tables for DC coefficients. The inner `None` is an invalid table.
     pub(super) dc: [Option<Option<Huffman>>; 4],
-    /// Huffman tables for the other coefficients, likewise.
+    /// Huffman tables for AC coefficients. The inner `None` is an invalid table.
     pub(super) ac: [Option<Option<Huffman>>; 4],
-    /// Units between restart markers, 0 if there are none.
+    /// Number of units between restart markers, or 0 if there are no such markers.
     pub(super) restart_interval: usize,
     has_jfif: bool,
-    /// Colour transformation that an Adobe segment declares.
+    /// The colour transformation that an Adobe segment declares.
     adobe: Option<u8>,
-    /// The first EXIF data before the first scan. They start with a TIFF header.
+    /// The first EXIF data before the first scan, which start with a TIFF header.
     pub(super) exif: Option<&'a [u8]>,
     has_scan: bool,
 }
 
 impl<'a> Segments<'a> {
-    /// Returns the frame header.
     pub(super) fn frame(&self) -> Result<&Frame, Stop> {
         self.frame.as_ref().ok_or(Stop::Fault("no frame header"))
     }
@@ -166,7 +166,7 @@ impl<'a> Segments<'a> {
                 self.restart_interval = usize::from(interval);
             }
             0xE0..=0xEF => self.read_application(marker, input.segment()?),
-            // Arithmetic conditioning, line count, comment.
+            // Skip arithmetic conditioning (DAC), number of lines (DNL) and comments (COM).
             0xCC | 0xDC | 0xFE => {
                 input.segment()?;
             }
@@ -228,7 +228,7 @@ impl<'a> Segments<'a> {
             let symbols = input.take(count)?;
             left -= count;
             let tables = if head & 0x10 == 0 { &mut self.dc } else { &mut self.ac };
-            // A bad code is only a fault in the scan that uses it.
+            // An invalid code is an error only if a scan uses it.
             *tables.get_mut(usize::from(head & !0x10)).ok_or(fault)? =
                 Some(Huffman::new(counts, symbols));
         }
@@ -300,7 +300,7 @@ impl<'a> Segments<'a> {
         let &[first, last, bits] = input.take(3)? else { return Err(fault) };
         let mut components: Vec<usize> = Vec::new();
         for selected in selected {
-            // If components share a name, take each of them once, in order.
+            // If components have equal ids, select each of them once, in order.
             let found = (components.len()..frame.components.len())
                 .find(|&index| frame.components[index].id == selected[0])
                 .ok_or(fault)?;
@@ -333,7 +333,7 @@ impl<'a> Segments<'a> {
             return Err(Stop::Fault("bad progression"));
         }
         if !frame.progressive && !self.has_scan {
-            // A frame in a film (Motion JPEG) omits the usual tables.
+            // A Motion JPEG frame omits the typical tables.
             for (table, (dc, ac)) in default_codes::ALL.iter().enumerate() {
                 self.dc[table].get_or_insert_with(|| Huffman::new(&dc.0, dc.1));
                 self.ac[table].get_or_insert_with(|| Huffman::new(&ac.0, ac.1));
@@ -343,7 +343,7 @@ impl<'a> Segments<'a> {
         Ok(ScanHeader { components, band, refines, shift: u32::from(low) })
     }
 
-    /// Returns the components' meaning.
+    /// Returns the components' colour model.
     pub(super) fn colours(&self, frame: &Frame) -> ComponentColours {
         let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
         match (ids.len(), self.adobe) {

@@ -1,32 +1,32 @@
-//! Huffman codes, and a scan's bits (ITU-T T.81, annexes C and F), as libjpeg reads them: a bad
-//! code is a zero, and so is every bit after a marker.
+//! Reads Huffman codes and the bits of a scan (ITU-T T.81, annexes C and F) as libjpeg does: an
+//! invalid code gives the symbol 0, and all bits after a marker are 0.
 
 use super::input::{Input, Stop};
 
-/// Length up to which codes are looked up in one step.
+/// Codes with up to this many bits are looked up in one step.
 const LOOKUP_BITS: u32 = 8;
-/// Bits up to which the buffer is filled.
+/// The buffer is filled to at least this many bits.
 const FULL_BITS: u32 = 57;
-/// Maximum code length.
+/// Maximum length of a code in bits.
 const MAX_BITS: usize = 16;
 
 /// A Huffman code, prepared for decoding.
 #[derive(Debug, Clone)]
 pub(super) struct Huffman {
-    /// For each sequence of `LOOKUP_BITS` bits, the length of the code at its start, and the
-    /// symbol. The length is 0 if the code is longer.
+    /// For each sequence of `LOOKUP_BITS` bits, the length and symbol of the code that it starts
+    /// with. The length is 0 if the code is longer.
     lookup: [(u8, u8); 1 << LOOKUP_BITS],
-    /// The last code for each length, -1 if there is none. The entry after the last length is above
-    /// every code.
+    /// The last code with each length, or -1 if there is no code. A final entry for length 17 is
+    /// greater than every code.
     last: [i32; MAX_BITS + 2],
-    /// For each length, the number to add to a code to get its symbol's position.
+    /// For each length, the number to add to a code to get the index of its symbol.
     offset: [i32; MAX_BITS + 1],
     symbols: [u8; 256],
 }
 
 impl Huffman {
-    /// Creates a table with `counts[i]` codes for each length `i + 1`. `None` if there are more
-    /// codes than a length allows.
+    /// Creates a table with `counts[i]` codes of length `i + 1`. `None` if there are more codes of
+    /// a length than possible, where the code with only 1-bits is reserved.
     pub(super) fn new(counts: &[u8; MAX_BITS], symbols: &[u8]) -> Option<Self> {
         let mut table = Self {
             lookup: [(0, 0); 1 << LOOKUP_BITS],
@@ -47,7 +47,7 @@ impl Huffman {
                 }
                 code += 1;
             }
-            // A code never consists only of ones.
+            // Reject the code with only 1-bits, because the standard reserves it.
             if count > 0 {
                 table.last[length] = code - 1;
                 if code >= 1 << length {
@@ -67,20 +67,19 @@ impl Huffman {
     }
 }
 
-/// A scan's bits.
+/// Reads the bits of a scan.
 #[derive(Debug)]
 pub(super) struct ScanBits<'s, 'a> {
     pub(super) input: &'s mut Input<'a>,
-    /// The lowest `left` bits are the next ones.
+    /// The next bits are the lowest `left` bits of this buffer.
     buffer: u64,
     left: u32,
-    /// True if a marker appeared too early and zeros were read instead of data. Blocks then remain
-    /// unchanged until the next restart marker.
+    /// True if a marker appeared too early, so that zeros were read instead of data. Blocks then do
+    /// not change until the next restart marker.
     pub(super) starved: bool,
 }
 
 impl<'s, 'a> ScanBits<'s, 'a> {
-    /// Creates a reader for the scan that starts at `input`.
     pub(super) fn new(input: &'s mut Input<'a>) -> Self {
         Self { input, buffer: 0, left: 0, starved: false }
     }
@@ -93,8 +92,9 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok(())
     }
 
-    /// Fills the buffer, with zeros if there are fewer than `wanted` bits before the next marker.
-    /// As in libjpeg, the file counts as cut even if these bits are there, but not more.
+    /// Fills the buffer. If a marker follows before `wanted` bits are available, this appends
+    /// zeros. As in libjpeg, this returns [`Stop::Cut`] if the file ends before the buffer is full,
+    /// even if `wanted` bits are available.
     #[inline(never)]
     fn fill(&mut self, wanted: u32) -> Result<(), Stop> {
         while self.input.marker.is_none() && self.left < FULL_BITS {
@@ -134,7 +134,7 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok(())
     }
 
-    /// Reads `count` bits, at most 16.
+    /// Reads `count` bits. `count` is at most 16.
     #[inline]
     pub(super) fn take(&mut self, count: u32) -> Result<i32, Stop> {
         if self.left < count {
@@ -144,7 +144,8 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok((self.buffer >> self.left) as i32 & ((1 << count) - 1))
     }
 
-    /// Reads a number with `count` bits. It is positive if its first bit is 1 (T.81, F.2.2.1).
+    /// Reads a signed number with `count` bits. The number is positive if its first bit is 1 (T.81,
+    /// F.2.2.1).
     #[inline]
     pub(super) fn signed(&mut self, count: u32) -> Result<i32, Stop> {
         let number = self.take(count)?;

@@ -3,14 +3,14 @@
 /// The reason why decoding stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The file ends here, without its end marker.
+    /// The file ends early, without an end marker.
     Cut,
-    /// The file is damaged beyond repair.
+    /// The file is damaged and cannot be decoded.
     Fault(&'static str),
 }
 
 impl From<Stop> for String {
-    /// Converts the reason, because decoders return their reasons as text.
+    /// Returns the error message, because decoders return their errors as strings.
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Cut => "the file ends early".to_owned(),
@@ -19,40 +19,39 @@ impl From<Stop> for String {
     }
 }
 
-/// A position in a file.
+/// Reads a file from its start to its end.
 #[derive(Debug)]
 pub(super) struct Input<'a> {
     rest: &'a [u8],
-    /// The marker that was found and not yet handled. A scan's data end before this marker.
+    /// A marker that was read but is not handled yet. It ends the data of a scan.
     pub(super) marker: Option<u8>,
-    /// True if a marker appeared too early in a scan, so that data are missing.
+    /// True if a marker appeared too early in a scan, so that some data are missing.
     pub(super) starved: bool,
 }
 
 impl<'a> Input<'a> {
-    /// Creates an input that starts with `bytes`.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, marker: None, starved: false }
     }
 
-    /// Returns the bytes that have not been read yet.
+    /// Returns the bytes that are not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Skips `count` bytes, or all if there are fewer.
+    /// Skips `count` bytes, or all bytes if there are fewer.
     pub(super) fn skip(&mut self, count: usize) {
         self.rest = self.rest.get(count..).unwrap_or_default();
     }
 
-    /// Reads one byte.
     pub(super) fn byte(&mut self) -> Result<u8, Stop> {
         let (&byte, rest) = self.rest.split_first().ok_or(Stop::Cut)?;
         self.rest = rest;
         Ok(byte)
     }
 
-    /// Skips bytes up to the next marker and returns it. A scan's stuffed bytes are not markers.
+    /// Skips bytes up to the next marker and returns the marker. 0xFF followed by 0 is scan data,
+    /// not a marker.
     pub(super) fn next_marker(&mut self) -> Result<u8, Stop> {
         loop {
             while self.byte()? != 0xFF {}
@@ -67,21 +66,20 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Reads `count` bytes.
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Stop> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(Stop::Cut)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    /// Reads how long a segment's contents are.
+    /// Reads the length of a segment's contents.
     pub(super) fn length(&mut self) -> Result<usize, Stop> {
         let length = usize::from(u16::from_be_bytes([self.byte()?, self.byte()?]));
         // The length includes its own two bytes.
         length.checked_sub(2).ok_or(Stop::Fault("bad segment length"))
     }
 
-    /// Skips a segment and returns its contents, which are empty if its length is too small.
+    /// Reads a segment's contents. They are empty if the segment's length is below 2.
     pub(super) fn segment(&mut self) -> Result<&'a [u8], Stop> {
         match self.length() {
             Ok(length) => self.take(length),
@@ -90,8 +88,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Handles the restart marker `expected`, 0..=7, after an interval. If there is another marker,
-    /// it is kept for later or skipped, as libjpeg's `jpeg_resync_to_restart` decides.
+    /// Reads the restart marker `expected`, 0..=7, after an interval. If another marker follows,
+    /// this skips it or leaves it for later, with the rules of libjpeg's `jpeg_resync_to_restart`.
     pub(super) fn restart(&mut self, expected: u8) -> Result<(), Stop> {
         loop {
             let marker = match self.marker {
@@ -101,7 +99,8 @@ impl<'a> Input<'a> {
             let ahead = marker.wrapping_sub(0xD0).wrapping_sub(expected) & 7;
             match marker {
                 0xD0..=0xD7 if matches!(ahead, 1 | 2) => return Ok(()),
-                // An earlier interval or no marker at all.
+                // Skip the restart marker of an earlier interval, or a byte that is not a valid
+                // marker.
                 0xD0..=0xD7 if matches!(ahead, 6 | 7) => self.marker = None,
                 0..0xC0 => self.marker = None,
                 0xD0..=0xD7 => {

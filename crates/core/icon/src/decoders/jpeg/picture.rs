@@ -1,4 +1,5 @@
-//! Decodes a JPEG's scans to planes. If a file ends early, this returns as much as browsers show.
+//! Decodes a JPEG's scans to planes, and converts the planes to RGBA. If a file ends early, this
+//! returns the part that browsers show.
 
 use super::{
     frame::{Component, Frame, ScanHeader, Segments},
@@ -9,22 +10,23 @@ use super::{
     transform::write_samples,
 };
 
-/// A decoded picture.
 pub(super) struct ShownPicture<'a> {
-    /// The first rows as RGBA. The others are missing.
+    /// The decoded rows as RGBA. Rows at the bottom may be missing.
     pub(super) rgba: Vec<u8>,
-    /// The EXIF data. They start with a TIFF header.
+    /// The EXIF data, which start with a TIFF header.
     pub(super) exif: Option<&'a [u8]>,
 }
 
-/// Returns width and height from the frame header. `None` if there is no supported one.
+/// Reads width and height from the frame header. `None` if there is no frame header, or if its type
+/// is not supported.
 pub(super) fn sides(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut segments = Segments::default();
     segments.read_to_frame(&mut Input::new(bytes.get(2..)?)).ok()?;
     segments.frame.map(|frame| frame.sides)
 }
 
-/// Decodes a picture with at most `max_scans` scans.
+/// Decodes a picture. A picture with more than `max_scans` scans is an error, unless it is
+/// sequential and its first scan has all components.
 pub(super) fn decode(bytes: &[u8], max_scans: usize) -> Result<ShownPicture<'_>, String> {
     let mut input = Input::new(bytes.get(2..).unwrap_or_default());
     let mut segments = Segments::default();
@@ -48,7 +50,7 @@ pub(super) fn decode(bytes: &[u8], max_scans: usize) -> Result<ShownPicture<'_>,
     let rows = if unit_rows == frame.units.1 {
         frame.sides.1
     } else {
-        // The last rows depend on the next row of units.
+        // The last rows depend on the next row of units, which is missing.
         let waiting = if reach_over { frame.sampling.1 } else { 0 };
         (unit_rows * 8 * frame.sampling.1).saturating_sub(waiting)
     };
@@ -60,7 +62,7 @@ pub(super) fn decode(bytes: &[u8], max_scans: usize) -> Result<ShownPicture<'_>,
     Ok(ShownPicture { rgba, exif: segments.exif })
 }
 
-/// Creates a grey plane for each component. Blocks that are missing remain grey.
+/// Creates a grey plane for each component, so that missing blocks are grey.
 fn grey_planes(frame: &Frame) -> Vec<Plane> {
     let plane = |component: &Component| {
         let stride = component.padded.0 * 8;
@@ -69,7 +71,7 @@ fn grey_planes(frame: &Frame) -> Vec<Plane> {
     frame.components.iter().map(plane).collect()
 }
 
-/// A picture whose only scan has all data, so that each block is transformed immediately.
+/// A picture whose first scan contains all data, so that each block can be transformed immediately.
 struct OnePass {
     planes: Vec<Plane>,
     quantisers: Vec<[u16; 64]>,
@@ -107,12 +109,12 @@ impl BlockTarget for OnePass {
     }
 }
 
-/// The coefficients in a picture with several scans.
+/// The coefficients of a picture with several scans.
 struct Coefficients {
-    /// Each component's blocks, and their number per row.
+    /// For each component, its blocks and the number of blocks per row.
     components: Vec<(Vec<BlockCoefficients>, usize)>,
     unit_rows: usize,
-    /// The last unit row that the scan's data reached.
+    /// The last unit row that the current scan's data reach.
     reached: usize,
     accuracy: Accuracy,
 }
@@ -148,7 +150,7 @@ impl Coefficients {
         }
     }
 
-    /// Reads the `first` scan and all others. Returns how many unit rows are shown.
+    /// Reads the scan `first` and all following scans. Returns the number of unit rows to show.
     fn read<'a>(
         &mut self,
         segments: &mut Segments<'a>,
@@ -160,7 +162,7 @@ impl Coefficients {
         let (progressive, all) = (frame.progressive, frame.units.1);
         let mut without_dc: Vec<usize> = (0..frame.components.len()).collect();
         let mut scan = first;
-        // Counts the scans from the first one at which every component has a DC scan.
+        // Counts the scans from the first scan after which every component has had a DC scan.
         let mut complete_scans = 0;
         for _ in 0..max_scans {
             if scan.band.0 == 0 {
@@ -176,14 +178,13 @@ impl Coefficients {
             match next {
                 Ok(Some(next)) => scan = next,
                 Ok(None) => return Ok(all),
-                // Chromium shows a sequential picture with several scans only if all data were
-                // received.
+                // Chromium shows a sequential picture with several scans only if it is complete.
                 Err(stop) if !progressive || complete_scans == 0 => return Err(stop),
-                // Chromium treats a fault after missing data as the end of the file.
+                // If data are missing, Chromium treats a later fault as the end of the file.
                 Err(stop @ Stop::Fault(_)) if !input.starved => return Err(stop),
                 Err(_) if complete_scans > 1 => return Ok(all),
-                // Chromium smooths a picture that has only DC coefficients. libjpeg needs two more
-                // unit rows for this.
+                // Chromium smooths a picture that has only DC coefficients. For this, libjpeg needs
+                // two more unit rows.
                 Err(_) if scan.band.0 == 0 => return Ok(self.unit_rows.saturating_sub(2)),
                 Err(_) => return Ok(self.unit_rows),
             }

@@ -1,5 +1,5 @@
-//! Scales a picture's components to its sides and converts them to RGBA, in libjpeg's integer
-//! arithmetic (`jdsample.c`, "fancy upsampling", and `jdcolor.c`).
+//! Scales components up to the picture's dimensions and converts them to RGBA. This uses libjpeg's
+//! integer arithmetic (`jdsample.c`, "fancy upsampling", and `jdcolor.c`).
 
 use multiversion::multiversion;
 
@@ -9,12 +9,13 @@ use super::frame::{Component, ComponentColours, Frame};
 #[derive(Debug)]
 pub(super) struct Plane {
     pub(super) samples: Vec<u8>,
-    /// Samples per row, with those that fill the last units.
+    /// Number of samples per row, including those that only fill the last units.
     pub(super) stride: usize,
 }
 
-/// Converts Y, Cb and Cr to a colour (JFIF 1.02, page 3), with the integers of libjpeg.
-// Without inlining, the rows are not vectorized.
+/// Converts Y, Cb and Cr to red, green and blue (JFIF 1.02, page 3), with libjpeg's integer
+/// factors.
+// If this is not inlined, the compiler does not vectorize the conversion of rows.
 #[inline(always)]
 pub(crate) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
     let (y, cb, cr) = (i32::from(y), i32::from(cb) - 128, i32::from(cr) - 128);
@@ -26,21 +27,23 @@ pub(crate) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
     .map(|channel| channel.clamp(0, 255) as u8)
 }
 
-/// The way in which a component is scaled.
+/// How a component is scaled up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scaling {
-    /// Repeats each sample so many times across and down.
+    /// Repeats each sample this many times horizontally and vertically.
     Repeat(usize, usize),
-    /// Doubles the width. Each pixel is a mean over the two nearest samples, weighted 3 to 1.
+    /// Doubles the width. Each pixel is the mean of the two nearest samples, where the nearest has
+    /// weight 3 and the other has weight 1.
     Wider,
-    /// Doubles the height, likewise.
+    /// Doubles the height, with the same weights.
     Higher,
-    /// Doubles both, likewise.
+    /// Doubles width and height, with the same weights.
     Larger,
 }
 
 impl Scaling {
-    /// Returns a component's scaling. `None` if its width or height does not divide the picture's.
+    /// Returns a component's scaling. `None` if one of its sampling factors does not divide the
+    /// frame's maximum.
     fn of(component: &Component, frame: &Frame) -> Option<Self> {
         let (across, down) = component.sampling;
         let (most_across, most_down) = frame.sampling;
@@ -66,7 +69,7 @@ pub(super) fn reach_over(frame: &Frame) -> Option<bool> {
     Some(reach)
 }
 
-/// Writes the first `rows` rows as RGBA. `None` if a component cannot be scaled.
+/// Converts the first `rows` rows to RGBA. `None` if a component cannot be scaled.
 pub(super) fn rgba(
     planes: &[Plane],
     frame: &Frame,
@@ -91,7 +94,8 @@ pub(super) fn rgba(
     Some(rgba)
 }
 
-/// Writes the picture's row `y` to `output`, which has at least the picture's width.
+/// Scales the samples of the picture's row `y` and writes them to `output`. This gives at least as
+/// many samples as the picture is wide.
 fn scale_row(
     plane: &Plane,
     component: &Component,
@@ -101,7 +105,7 @@ fn scale_row(
 ) {
     let (width, height) = component.samples;
     let row = |y: usize| &plane.samples[y.min(height - 1) * plane.stride..][..width];
-    // The row next to row `y / 2` that is nearer to the picture's row `y`.
+    // Of the two rows next to row `y / 2`, use the row that is nearer to the picture's row `y`.
     let is_upper = y.is_multiple_of(2);
     let neighbour = if is_upper { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
     output.clear();
@@ -145,13 +149,13 @@ fn scale_row(
     }
 }
 
-/// Returns the mean between a near and a far value, weighted 3 to 1, divided by 2 to the `shift`
-/// minus 2.
+/// Returns `(3 * near + far + bias) / 2^shift`. If `shift` is 2, this is the mean of both values
+/// with weights 3 and 1.
 fn mean(near: u32, far: u32, bias: u32, shift: u32) -> u8 {
     ((near * 3 + far + bias) >> shift) as u8
 }
 
-/// Converts one row of scaled components, with AVX2 if the processor has it.
+/// Converts a row of scaled components to RGBA. This uses AVX2 if the processor supports it.
 #[multiversion(targets("x86_64+avx2"))]
 fn convert_row(components: &[Vec<u8>; 4], colours: ComponentColours, row: &mut [[u8; 4]]) {
     let [first, second, third, fourth] = components;
@@ -181,7 +185,7 @@ fn convert_row(components: &[Vec<u8>; 4], colours: ComponentColours, row: &mut [
                     ComponentColours::Cmyk => [first, second, third],
                     _ => to_rgb([first, second, third]).map(|light| 255 - light),
                 };
-                // As browsers do: all inks count as inverted.
+                // Like browsers, treat all inks as inverted.
                 let [red, green, blue] =
                     inks.map(|ink| (u32::from(ink) * u32::from(black) / 255) as u8);
                 *pixel = [red, green, blue, 255];

@@ -1,5 +1,5 @@
-//! Decodes scan data to coefficients (ITU-T T.81, annexes F and G). Damaged data give the
-//! coefficients that libjpeg reads from them.
+//! Decodes the data of a scan to coefficients (ITU-T T.81, annexes F and G). Damaged data give the
+//! same coefficients as in libjpeg.
 
 use super::{
     frame::{Component, Frame, ORDER, ScanHeader, Segments},
@@ -10,21 +10,22 @@ use super::{
 /// A block's coefficients in natural order.
 pub(super) type BlockCoefficients = [i16; 64];
 
-/// A scan's state between restart markers.
+/// Decoder for the data of a scan.
 struct Decoder<'s, 'a> {
     bits: ScanBits<'s, 'a>,
-    /// The last DC coefficient for each component in the scan.
+    /// The previous DC coefficient of each component in the scan.
     last: [i32; 4],
-    /// Further blocks that have no more coefficients in this band.
+    /// Number of blocks, from the next one on, that have no further coefficients in this band
+    /// (EOBRUN).
     empty_blocks: i32,
     interval: usize,
-    /// Units until the next restart marker.
+    /// Number of units until the next restart marker.
     until_restart: usize,
     /// The next restart marker, 0..=7.
     next_restart: u8,
 }
 
-/// How a component is coded in a scan.
+/// How a scan encodes a component.
 #[derive(Clone, Copy)]
 enum Coding<'t> {
     Sequential { dc: &'t Huffman, ac: &'t Huffman },
@@ -34,13 +35,13 @@ enum Coding<'t> {
     LaterAc(&'t Huffman),
 }
 
-/// The picture that scans write to.
+/// The picture that scans are decoded to.
 pub(super) trait BlockTarget {
-    /// Returns a block's coefficients in a component, by its block column and row.
+    /// Returns the coefficients of the block at this block column and row in a component.
     fn block(&mut self, component: usize, column: usize, row: usize) -> &mut BlockCoefficients;
-    /// Called after the block that [`BlockTarget::block`] returned last has been read.
+    /// Called after the block that [`BlockTarget::block`] returned last is complete.
     fn finish_block(&mut self, component: usize, column: usize, row: usize);
-    /// Called before each unit that the data may still give, with the frame's unit row.
+    /// Called with the frame's unit row before each unit, until the data end.
     fn reach(&mut self, unit_row: usize);
     /// Called after each complete unit row in the frame.
     fn finish_row(&mut self);
@@ -48,7 +49,7 @@ pub(super) trait BlockTarget {
 
 /// Decodes a scan into `target`.
 ///
-/// If a marker appears too early, the blocks that the data do not reach remain unchanged.
+/// If a marker appears too early, the blocks after the end of the data do not change.
 pub(super) fn read(
     segments: &Segments<'_>,
     scan: &ScanHeader,
@@ -118,7 +119,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Returns a component's coding, and an error if its tables are missing.
+/// Returns a component's coding, or an error if one of its tables is missing or invalid.
 fn coding<'t>(
     segments: &'t Segments<'_>,
     frame: &Frame,
@@ -140,24 +141,25 @@ fn coding<'t>(
     })
 }
 
-/// Returns a table by its number.
+/// Returns a table by its index, or an error if the table is missing or invalid.
 fn found(tables: &[Option<Option<Huffman>>; 4], number: usize) -> Result<&Huffman, Stop> {
     let table =
         tables.get(number).and_then(Option::as_ref).ok_or(Stop::Fault("no Huffman table"))?;
     table.as_ref().ok_or(Stop::Fault("bad Huffman table"))
 }
 
-/// How much data a scan has for a unit.
+/// Whether a scan has data for a unit.
 enum Unit {
     Read,
-    /// Nothing up to the next restart marker.
+    /// There are no data up to the next restart marker.
     Missing,
-    /// Nothing, neither for this unit nor for later ones.
+    /// There are no data for this unit and all later units.
     End,
 }
 
 impl Decoder<'_, '_> {
-    /// Reads the restart marker before a unit if there should be one.
+    /// Reads the restart marker before a unit if the interval is over. Returns whether there are
+    /// data for the unit.
     fn start_unit(&mut self) -> Result<Unit, Stop> {
         if self.interval > 0 {
             if self.until_restart == 0 {
@@ -176,7 +178,7 @@ impl Decoder<'_, '_> {
         })
     }
 
-    /// Reads a block for the component at `slot` in the scan.
+    /// Reads a block of the component at index `slot` in the scan.
     #[inline]
     fn block(
         &mut self,
@@ -203,7 +205,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Reads a DC coefficient, stored as its difference from the last one.
+    /// Reads a DC coefficient, which is stored as the difference from the previous one.
     #[inline]
     fn dc(&mut self, dc: &Huffman, slot: usize) -> Result<i32, Stop> {
         let size = self.bits.symbol(dc)?;
@@ -239,7 +241,8 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    /// Reads how many blocks have no more coefficients: 2 to the `exponent` or more.
+    /// Reads the number of blocks without further coefficients, which is 2^`exponent` plus a number
+    /// with `exponent` bits.
     fn read_empty_blocks(&mut self, exponent: u8) -> Result<(), Stop> {
         self.empty_blocks = 1 << exponent;
         if exponent > 0 {
@@ -279,11 +282,11 @@ impl Decoder<'_, '_> {
         scan: &ScanHeader,
         block: &mut BlockCoefficients,
     ) -> Result<(), Stop> {
-        // A bit for each coefficient that has become nonzero.
+        // One bit per coefficient that becomes nonzero in this scan.
         let mut found = 0u64;
         let read = self.read_later_ac(ac, scan, block, &mut found);
         if read.is_err() {
-            // If a block's data end early, libjpeg undoes these coefficients.
+            // Like libjpeg, reset these coefficients to zero if the data end inside the block.
             for (index, coefficient) in block.iter_mut().enumerate() {
                 *coefficient *= i16::from(found >> index & 1 == 0);
             }
@@ -324,8 +327,9 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    /// Reads one more bit for each nonzero coefficient from `at` on. Returns the position of the
-    /// zero after the next `zeros` zeros, or the position after the band.
+    /// Reads a further bit for each nonzero coefficient, starting at `at`. Skips `zeros` zero
+    /// coefficients, stops at the next zero coefficient, and returns its position. Returns the
+    /// position after the band if there is no such coefficient.
     fn refine(
         &mut self,
         scan: &ScanHeader,

@@ -1,17 +1,19 @@
-//! Estimates coefficients that are missing from a progressive JPEG. They follow from the first
-//! coefficients of the surrounding blocks, with the weights in libjpeg-turbo 3 (`jdcoefct.c`; ITU-T
-//! T.81, K.8, has smaller ones). Otherwise a file that ends early has hard edges between blocks.
+//! Estimates coefficients that are missing from a progressive JPEG, because otherwise a file that
+//! ends early has hard edges between blocks.
+//!
+//! The estimates are weighted sums of the surrounding blocks' DC coefficients. The weights are
+//! those of libjpeg-turbo 3 (`jdcoefct.c`). ITU-T T.81, K.8, describes the method with a smaller
+//! set of weights.
 
 use super::{
     frame::{Component, Frame, ORDER, ScanHeader},
     scan::BlockCoefficients,
 };
 
-/// Coefficients that are estimated, including the first one.
+/// Number of coefficients that are estimated, including the DC coefficient.
 const ESTIMATED: usize = 10;
 
-/// How much the first coefficients of a block and its neighbours weigh. Neighbours are up to two
-/// blocks away.
+/// Weights for the DC coefficients of a block and its neighbours, which are up to two blocks away.
 type Weights = [[i32; 5]; 5];
 
 const fn transposed(weights: Weights) -> Weights {
@@ -26,7 +28,7 @@ const fn transposed(weights: Weights) -> Weights {
 
 const NONE: [i32; 5] = [0; 5];
 
-/// The weights for a block with only its first coefficient, in the file's order.
+/// The weights for each estimated coefficient, in file order, if only DC coefficients are known.
 const FIRST_ONLY: [Weights; ESTIMATED] = {
     const OUTER: [i32; 5] = [-2, -6, -8, -6, -2];
     const INNER: [i32; 5] = [-6, 6, 42, 6, -6];
@@ -52,7 +54,7 @@ const FIRST_ONLY: [Weights; ESTIMATED] = {
     ]
 };
 
-/// The weights for a block that also has other coefficients.
+/// The weights if some other coefficients are also known.
 const PARTLY: [Weights; 6] = {
     const AC01: Weights = [NONE, NONE, [-7, 50, 0, -50, 7], NONE, NONE];
     const AC02: Weights = [NONE, NONE, [-1, 13, -24, 13, -1], NONE, NONE];
@@ -61,28 +63,28 @@ const PARTLY: [Weights; 6] = {
     [[NONE; 5], AC01, transposed(AC01), transposed(AC02), AC11, AC02]
 };
 
-/// How exactly the scans so far give a component's first coefficients: how many bits are missing,
-/// or -1 if no scan has the coefficient.
+/// For each of a component's first coefficients, how many low bits are still missing, or -1 if no
+/// scan so far contains the coefficient.
 type Missing = [i8; ESTIMATED];
 
-/// The accuracy for all components' coefficients.
+/// The accuracy of all components' coefficients.
 pub(super) struct Accuracy {
     now: Vec<Missing>,
-    /// The accuracy before each component's last scan.
+    /// The accuracy before the last scan of each component.
     before: Vec<Missing>,
     scans: usize,
 }
 
-/// The estimates for one component.
+/// Estimates the coefficients of one component.
 pub(super) struct Smoothing<'f> {
     component: &'f Component,
     quantisers: &'f [u16; 64],
-    /// The picture's blocks per row, and its unit rows.
+    /// How many blocks the component has per row, and how many unit rows the frame has.
     across: usize,
     units: usize,
     now: Missing,
     before: Missing,
-    /// The last unit row that the last scan reached.
+    /// The last unit row that the data of the last scan reach.
     reached: usize,
 }
 
@@ -92,7 +94,7 @@ impl Accuracy {
         Self { before: nothing.clone(), now: nothing, scans: 0 }
     }
 
-    /// Notes that a scan starts.
+    /// Updates the accuracy when a scan starts.
     pub(super) fn start_scan(&mut self, scan: &ScanHeader) {
         self.scans += 1;
         let (first, last) = scan.band;
@@ -104,14 +106,14 @@ impl Accuracy {
                 _ => before[from..].copy_from_slice(&now[from..]),
             }
             for missing in now.iter_mut().take(last + 1).skip(first) {
-                // At most 13.
+                // A shift is at most 13.
                 *missing = scan.shift as i8;
             }
         }
     }
 
-    /// Returns the estimates for each component. `None` if all coefficients are exact, or the first
-    /// ones are missing, or a quantiser is 0.
+    /// Returns an estimator for each component. `None` if all these coefficients are exact, if DC
+    /// coefficients are missing, if a quantiser is 0, or if the JPEG is not progressive.
     pub(super) fn smoothing<'f>(
         &self,
         frame: &'f Frame,
@@ -140,8 +142,8 @@ impl Accuracy {
 }
 
 impl Smoothing<'_> {
-    /// Returns a block's coefficients by its column and row. Those that are zero and not exact are
-    /// estimated.
+    /// Returns the coefficients of the block at this column and row. Coefficients that are zero and
+    /// not exact are estimated.
     pub(super) fn smoothed(
         &self,
         blocks: &[BlockCoefficients],
@@ -152,7 +154,7 @@ impl Smoothing<'_> {
         let unit = row / down;
         let missing = if unit > self.reached { &self.before } else { &self.now };
         let is_first_only = missing[1..].iter().all(|&bits| bits == -1);
-        // Count rows as libjpeg does: in the last unit row, exclude those without samples.
+        // Count rows as libjpeg does: in the last unit row, exclude the rows without samples.
         let is_last = unit + 1 == self.units;
         let rows = if is_last { self.component.blocks.1 } else { down * self.units };
         let firsts: [[i32; 5]; 5] = std::array::from_fn(|y| {

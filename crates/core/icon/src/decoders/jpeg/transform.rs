@@ -1,27 +1,27 @@
-//! The inverse cosine transform for a block, in libjpeg's integer arithmetic (`jidctint.c`, after
-//! Loeffler, Ligtenberg and Moschytz, 1989). If a damaged file makes values too large, they
-//! overflow or saturate at 16 bits. This is how the vector code in libjpeg-turbo behaves, which
-//! browsers run.
+//! The inverse discrete cosine transform of a block, in libjpeg's integer arithmetic (`jidctint.c`,
+//! after Loeffler, Ligtenberg and Moschytz, 1989). In a damaged file, values may be too large. They
+//! then wrap or saturate at 16 bits, exactly as in the vector code of libjpeg-turbo, which browsers
+//! use.
 
 use multiversion::multiversion;
 
 use super::{rows::Plane, scan::BlockCoefficients};
 
-/// Fraction bits in the constants.
+/// Number of fraction bits in the constants.
 const CONSTANT_BITS: u32 = 13;
-/// Fraction bits that are kept between the two passes.
+/// Number of fraction bits between the two passes.
 const PASS_BITS: u32 = 2;
 
-/// One value for each column in a block, or for each row.
+/// One value for each column of a block, or for each row.
 type Lanes = [i32; 8];
 
-/// Truncates a value to 16 bits.
+/// Truncates a value to 16 bits, with its sign.
 #[inline(always)]
 fn wrapped(value: i32) -> i32 {
     i32::from(value as i16)
 }
 
-/// Transforms eight vectors, each with eight values, and divides by 2 to the `shift`.
+/// Transforms eight vectors, each with eight values, and divides the results by 2^`shift`.
 #[inline(always)]
 fn pass(input: &[Lanes; 8], shift: u32) -> [Lanes; 8] {
     let [x0, x1, x2, x3, x4, x5, x6, x7] = input;
@@ -77,7 +77,7 @@ fn transposed(rows: &[Lanes; 8]) -> [Lanes; 8] {
     columns
 }
 
-/// Returns a sample from a value around zero.
+/// Converts a value around zero to a sample.
 #[inline(always)]
 fn sample(value: i32) -> u8 {
     (value.clamp(-128, 127) + 128) as u8
@@ -106,11 +106,12 @@ pub(super) fn write_samples(
 
 /// Returns the samples of a block, row by row.
 ///
-/// AVX2, if the processor has it, is faster but changes no result, because all numbers are
-/// integers.
+/// This uses AVX2 if the processor supports it. AVX2 is faster and does not change the result,
+/// because all numbers are integers.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn transform(block: &BlockCoefficients, quantisers: &[u16; 64]) -> [[u8; 8]; 8] {
-    // Loops, because the compiler does not inline closures into a function for other processors.
+    // Use loops here, because the compiler does not inline closures into a function that is
+    // compiled for another processor.
     let mut input = [[0; 8]; 8];
     for (index, value) in input.as_flattened_mut().iter_mut().enumerate() {
         *value = i32::from(block[index].wrapping_mul(quantisers[index] as i16));
