@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use everytab_filters::{
-    ClassifierAnswer, CountryRanges, CountryRangesBuilder, Filter, FilterSet, FilterSettings,
+    ClassifierResponse, CountryRanges, CountryRangesBuilder, Filter, FilterSet, FilterSettings,
     ListFileKind, NameList, NameListBuilder, PageContent, UrlNames,
 };
 use everytab_frontier::{CanonicalUrl, ParameterList};
@@ -43,5 +43,5 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(list) = CountryRanges::open(Arc::new(bytes.to_vec())) {
         list.country_of([192, 0, 2, 1].into());
     }
-    let _ = ClassifierAnswer::parse(bytes);
+    let _ = ClassifierResponse::parse(bytes);
 });

@@ -20,14 +20,14 @@ const MAX_LABELS: usize = 100;
 
 /// A request to classify a page.
 #[derive(Debug, Clone, Serialize)]
-pub struct ClassifierQuestion<'a> {
+pub struct ClassifierRequest<'a> {
     url: &'a str,
     title: &'a str,
     text: &'a str,
     language: Option<&'a str>,
 }
 
-impl<'a> ClassifierQuestion<'a> {
+impl<'a> ClassifierRequest<'a> {
     /// Creates a request for a page. A longer text is cut.
     #[must_use]
     pub fn new(url: &'a str, title: &'a str, text: &'a str, language: Option<&'a str>) -> Self {
@@ -52,7 +52,7 @@ pub struct ClassifierError;
 
 /// A classifier's response for a page.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct ClassifierAnswer {
+pub struct ClassifierResponse {
     /// The verdict of the classifier.
     pub verdict: FilterVerdict,
     /// The labels that the classifier gives the page.
@@ -60,7 +60,7 @@ pub struct ClassifierAnswer {
     pub labels: Vec<String>,
 }
 
-impl ClassifierAnswer {
+impl ClassifierResponse {
     /// Parses a line. Unknown fields are ignored.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_request_is_one_line_of_bounded_length() {
         let text = "ü\n".repeat(MAX_QUESTION_TEXT_BYTES);
-        let line = ClassifierQuestion::new("http://a.example/", "a\nb", &text, Some("deu")).line();
+        let line = ClassifierRequest::new("http://a.example/", "a\nb", &text, Some("deu")).line();
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         assert!(line.ends_with(b"\n") && line.len() < 2 * MAX_QUESTION_TEXT_BYTES);
         let question: serde_json::Value = serde_json::from_slice(&line).unwrap();
@@ -105,12 +105,12 @@ mod tests {
             socket: "/run/c.sock".to_owned(),
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
         };
-        let answer = ClassifierAnswer::parse(br#"{"verdict":"drop","labels":["spam"],"x":1}"#);
+        let answer = ClassifierResponse::parse(br#"{"verdict":"drop","labels":["spam"],"x":1}"#);
         let answer = answer.unwrap();
         assert!(answer.decision(&settings(&[])).is_some_and(|decision| decision.is_drop()));
         assert!(answer.decision(&settings(&["spam", "adult"])).is_some());
         assert_eq!(answer.decision(&settings(&["adult"])), None);
-        let kept = ClassifierAnswer::parse(br#"{"verdict":"keep"}"#).unwrap();
+        let kept = ClassifierResponse::parse(br#"{"verdict":"keep"}"#).unwrap();
         assert_eq!(kept.decision(&settings(&[])), None);
     }
 
@@ -119,7 +119,7 @@ mod tests {
         let long = format!("{{\"verdict\":\"drop\",\"labels\":[\"{}\"]}}", "x".repeat(20_000));
         let many = format!("{{\"verdict\":\"drop\",\"labels\":[{}\"x\"]}}", "\"x\",".repeat(200));
         for line in ["", "drop", "[]", "{}", r#"{"verdict":"burn"}"#, &long, &many] {
-            assert_eq!(ClassifierAnswer::parse(line.as_bytes()), Err(ClassifierError), "{line}");
+            assert_eq!(ClassifierResponse::parse(line.as_bytes()), Err(ClassifierError), "{line}");
         }
     }
 }

@@ -26,7 +26,7 @@ mod settings;
 mod words;
 
 pub use classifier::{
-    ClassifierAnswer, ClassifierError, ClassifierQuestion, MAX_ANSWER_BYTES,
+    ClassifierError, ClassifierRequest, ClassifierResponse, MAX_ANSWER_BYTES,
     MAX_QUESTION_TEXT_BYTES,
 };
 pub use content::PageContent;

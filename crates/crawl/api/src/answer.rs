@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Content type of JSON responses.
+/// Content type for JSON responses.
 const JSON_TYPE: &str = "application/json";
 
 /// Returns a response with a JSON body.
@@ -29,12 +29,12 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     }
 }
 
-/// Returns a 201 response with the path of the created resource in `Location`.
+/// Returns a 201 response with the created resource's path in `Location`.
 pub(crate) fn created<T: Serialize>(place: &str, value: &T) -> Response {
     at(place, json(StatusCode::CREATED, value))
 }
 
-/// Adds the path of the resource to a response, in `Location`.
+/// Sets a response's `Location` header to the resource's path.
 pub(crate) fn at(place: &str, mut response: Response) -> Response {
     if let Ok(place) = HeaderValue::try_from(place) {
         response.headers_mut().insert(header::LOCATION, place);

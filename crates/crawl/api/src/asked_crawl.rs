@@ -1,7 +1,10 @@
-//! A request for a new crawl or schedule: its settings, URLs and filter.
+//! Reads a request for a new crawl or schedule: its settings, URLs and filter.
 //!
-//! Invariant: the filter is one of the key's own. Its current version is frozen into the settings.
-//! This does not depend on when the crawl starts.
+//! Invariant: the filter belongs to the key that sends the request. Its current version is copied
+//! into
+//! the settings, so that later changes to the filter do not affect the crawl. This does not depend
+//! on
+//! when the crawl starts.
 
 use everytab_coordinator::ApiCaller;
 use everytab_crawl_settings::{CrawlSettings, SeedPorts, SeedSites};
@@ -19,10 +22,10 @@ use crate::{
 /// Name of the filter field, for problems.
 const FILTER: &str = "settings.filter";
 
-/// The settings and URLs of a new crawl.
+/// A new crawl's settings and URLs.
 #[derive(Debug)]
 pub(crate) struct AskedCrawl {
-    /// The checked settings, without the filter until [`Self::with_filter`].
+    /// The checked settings. The filter is missing until [`Self::with_filter`] adds it.
     pub(crate) settings: CrawlSettings,
     /// The submitted URLs.
     pub(crate) urls: SubmittedUrls,
@@ -30,7 +33,7 @@ pub(crate) struct AskedCrawl {
 }
 
 impl AskedCrawl {
-    /// Checks settings and URLs. This takes long if there are many URLs.
+    /// Checks the settings and URLs, which is slow if there are many URLs.
     ///
     /// # Errors
     /// Returns a problem that names the first setting out of bounds, or if there are too many URLs.
@@ -43,16 +46,17 @@ impl AskedCrawl {
         let urls = SubmittedUrls::of_list(service, &mut ports, urls)?;
         if checked.scope == Scope::List {
             let mut sites = SeedSites::new(&service.suffixes);
-            // A request's URL limit is lower than the limit on a list's sites, so all fit.
+            // All sites fit, because a request has fewer URLs than a list may have sites.
             let _ = urls.accepted.iter().all(|(_, url)| sites.insert(url));
             checked.list_sites = sites.into_hashes();
         }
         Ok(Self { settings: checked, urls, filter: settings.filter })
     }
 
-    /// Freezes the filter into the settings, with the newest versions of the lists it names. Makes
-    /// one call to Postgres if a filter is named, and a second one if that filter names lists.
-    /// Skips the filter if `is_repeated`, because the stored response will be returned.
+    /// Copies the filter's current version into the settings, with the newest versions of the lists
+    /// that it names. Makes one call to Postgres if a filter is named, and a second one if that
+    /// filter names lists. Skips the filter if `is_repeated`, because the stored response will be
+    /// returned.
     ///
     /// # Errors
     /// Returns a problem if the key has no such filter, or the filter cannot be used.

@@ -25,9 +25,9 @@ use crate::{
     service::Service,
 };
 
-/// Maximum size of a body in bytes: 10,000 URLs of 800 bytes.
+/// Maximum body size in bytes, enough for 10,000 URLs with 800 bytes each.
 pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
-/// Maximum size in bytes of a body that needs no permit.
+/// Maximum size in bytes for a body without a permit.
 const SMALL_BODY_BYTES: usize = 64 << 10;
 /// Maximum larger bodies that are received at a time: 64 MiB together.
 const LARGE_BODIES: usize = 8;
@@ -35,7 +35,7 @@ const LARGE_BODIES: usize = 8;
 const BODY_TIME: Duration = Duration::from_secs(35);
 /// Maximum time that a large body waits for its permit.
 const PERMIT_TIME: Duration = Duration::from_secs(10);
-/// Maximum nesting of lists and objects. No request needs more than four levels.
+/// Maximum nesting depth. No request needs more than four levels.
 const MAX_JSON_DEPTH: usize = 16;
 /// Seconds after which a client may retry a large body.
 const RETRY_S: u64 = 5;
@@ -52,7 +52,7 @@ pub(crate) enum BodyKind {
     Lines,
 }
 
-/// Determines the format of a body from its headers. Without a content type it is JSON.
+/// Determines a body's format from the headers. Without a content type it is JSON.
 ///
 /// # Errors
 /// Returns a problem for any other type or charset, and for a compressed body.
@@ -84,7 +84,8 @@ pub(crate) fn kind_of(headers: &HeaderMap) -> Result<BodyKind, Problem> {
 /// Splits a request that has a JSON body and no parameters into its head and body.
 ///
 /// # Errors
-/// Returns a problem if the request has a parameter or a body of another type, and as [`read`].
+/// Returns a problem if the request has a parameter, if the body is not JSON by its content type,
+/// or if [`read`] fails.
 pub(crate) async fn json_request(
     service: &Service,
     caller: &ApiCaller,
@@ -94,10 +95,10 @@ pub(crate) async fn json_request(
     Ok((parts, bytes))
 }
 
-/// As [`json_request`], but the request may have these parameters, which are also returned.
+/// Like [`json_request`], but also parses the query, which may only have these parameters.
 ///
 /// # Errors
-/// As [`json_request`].
+/// Returns a problem in the same cases as [`json_request`], except for these parameters.
 pub(crate) async fn json_request_with(
     service: &Service,
     caller: &ApiCaller,
@@ -114,7 +115,8 @@ pub(crate) async fn json_request_with(
     Ok((parts, bytes, parameters))
 }
 
-/// Reads a whole body. Large bodies need a valid key and cost it one more request.
+/// Reads a whole body. A body larger than [`SMALL_BODY_BYTES`] needs a permit and a valid key, and
+/// the key is charged one more request.
 ///
 /// # Errors
 /// Returns a problem if the body is too large or too slow, the key is invalid, or the client
@@ -139,8 +141,8 @@ async fn read_within(
         let detail = format!("a body has at most {MAX_BODY_BYTES} bytes; send several requests");
         Problem::with(ProblemCode::BodyTooLarge, detail)
     };
-    // Check before reading the first byte: a read would send `100 Continue` to a client that waits
-    // for it.
+    // Check the announced size before reading the first byte. A client that waits for `100
+    // Continue` gets this status at the first read, and would then send the body for nothing.
     if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
         return Err(too_large());
     }
@@ -171,7 +173,7 @@ async fn read_within(
 /// Parses JSON.
 ///
 /// # Errors
-/// Returns a problem with the line and column of the error, or with the invalid field.
+/// Returns a problem with the error's line and column, or with the invalid field.
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if is_deeper_than(bytes, MAX_JSON_DEPTH) {
         let detail = format!("the body nests deeper than {MAX_JSON_DEPTH} lists and objects");
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_does_not_fit_says_why() {
+    fn json_errors_name_the_field_or_position() {
         assert_eq!(code_of(r#"{"number": 1}"#), None);
         for (text, code) in [
             ("", ProblemCode::InvalidJson),
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_of_a_body_is_one_of_two() {
+    fn a_body_is_json_or_lines() {
         let kind = |name: &'static str, value: &'static str| {
             let name: header::HeaderName = name.parse().unwrap();
             kind_of(&[(name, value.parse().unwrap())].into_iter().collect()).ok()

@@ -1,8 +1,8 @@
 //! Identifies the caller by the key in the header `Authorization`.
 //!
-//! Invariants: a key's secret is hashed where the header is read, and never kept, logged or sent
-//! on. Postgres compares the hashes before a body is read. This does not depend on what a key may
-//! do.
+//! Invariants: a key's secret is hashed when the header is read, and is never stored, logged or
+//! passed on. Postgres compares the hashes before a body is read. This does not depend on the key's
+//! permissions.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -22,18 +22,18 @@ use crate::{
     tokens::{base32, is_base32_digit},
 };
 
-/// Prefix of every key.
+/// Prefix for every key.
 pub const KEY_PREFIX: &str = "et_";
-/// Characters of a key's public ID: 60 bits, which need not be hard to guess.
+/// Characters in a key's public ID: 60 bits, which need not be hard to guess.
 pub const KEY_ID_LENGTH: usize = 12;
-/// Characters of a key's secret: 256 bits and 4 zero bits.
+/// Characters in a key's secret: 256 bits and 4 zero bits.
 pub const KEY_SECRET_LENGTH: usize = 52;
-/// Random bytes of an ID, whose last four bits are not used.
+/// Random bytes in an ID, whose last four bits are not used.
 const KEY_ID_BYTES: usize = 8;
-/// Random bytes of a key: for its ID and its secret.
+/// Random bytes in a key: for its ID and its secret.
 pub const KEY_RANDOM_BYTES: usize = KEY_ID_BYTES + 32;
 
-/// Splits a key into its public ID and its secret. `None` if it does not have the form of a key.
+/// Splits a key into its public ID and its secret. `None` if it does not look like a key.
 #[must_use]
 pub fn split_key(key: &str) -> Option<(&str, &str)> {
     let (id, secret) = key.strip_prefix(KEY_PREFIX)?.split_once('_')?;
@@ -89,7 +89,7 @@ pub(crate) fn caller_of(headers: &HeaderMap) -> Result<ApiCaller, Problem> {
         .ok_or_else(|| refused("the header Authorization is not: Bearer et_<id>_<secret>"))
 }
 
-/// Parses a key from the header value. `None` if it does not have the form of a key.
+/// Parses a key from the header value. `None` if it does not look like a key.
 pub(crate) fn caller_of_value(value: &HeaderValue) -> Option<ApiCaller> {
     let (id, secret) = value.to_str().ok().and_then(bearer).and_then(split_key)?;
     Some(ApiCaller { key: id.to_owned(), secret_sha256: secret_sha256(secret) })

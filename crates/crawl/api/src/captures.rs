@@ -64,7 +64,8 @@ impl CaptureError {
 /// The crawls' stores, each opened when first needed.
 #[derive(Debug)]
 pub(crate) struct Captures {
-    /// The URL of the keys' store as crawls name it, and the URL where this process reads it.
+    /// The URL of the keys' store as crawls record it, and the URL from which this process reads
+    /// it.
     written_to: String,
     read_from: String,
     settings: StoreSettings,
@@ -78,13 +79,13 @@ struct RecordPlace<'a> {
     object: &'a str,
     offset: u64,
     length: u64,
-    /// True if this is the capture's own record, which has its URL.
+    /// True if this is the capture's own record, so that its URL must be the capture's.
     is_own: bool,
 }
 
 impl<'a> RecordPlace<'a> {
-    /// Finds the record with the body. A revisit has no body of its own, so it refers to another
-    /// record. `None` if the row has no valid location.
+    /// Finds the record with the body. A revisit has no body of its own, so its row refers to
+    /// another record. `None` if the row has no valid location.
     fn of(fetch: &'a ApiFetch) -> Option<Self> {
         let (object, offset, length, is_own) = match &fetch.body_object {
             Some(object) => (object, fetch.body_offset?, fetch.body_length?, false),
@@ -97,8 +98,8 @@ impl<'a> RecordPlace<'a> {
 }
 
 impl Captures {
-    /// Creates the reader. `written_to` is the store as crawls name it, `read_from` the same store
-    /// where this process reads it.
+    /// Creates the reader. `written_to` is the store's URL as crawls record it. `read_from` is the
+    /// URL from which this process reads the same store.
     pub(crate) fn new(written_to: &str, read_from: &str, settings: StoreSettings) -> Self {
         Self {
             written_to: written_to.to_owned(),
@@ -109,7 +110,7 @@ impl Captures {
         }
     }
 
-    /// Reads the record of a capture and builds the response parts.
+    /// Reads a capture's record and builds the response parts.
     ///
     /// # Errors
     /// Returns an error if the store does not return the record, if it does not match the row, or
@@ -122,10 +123,10 @@ impl Captures {
         self.made(fetch, move |record, fetch| Ok(record.into_parts(fetch, form, content)?)).await
     }
 
-    /// Reads the record of a capture and extracts the included parts.
+    /// Reads a capture's record and extracts the included parts.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// Returns an error in the same cases as [`Self::read`].
     pub(crate) async fn contents(
         &self,
         fetch: ApiFetch,
@@ -134,7 +135,7 @@ impl Captures {
         self.made(fetch, move |record, fetch| Ok(record.contents(fetch, include))).await
     }
 
-    /// Reads the record of a capture and runs `make` on it in a blocking thread.
+    /// Reads a capture's record and runs `make` on it in a blocking thread.
     async fn made<T: Send + 'static>(
         &self,
         fetch: ApiFetch,

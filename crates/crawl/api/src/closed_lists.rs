@@ -1,4 +1,4 @@
-//! Closed lists of names for the OpenAPI description.
+//! Closed name lists for the OpenAPI description.
 //!
 //! Each is built from the list that the code uses, so that a new name in a crate also appears in
 //! the description. The values of these fields are strings in Postgres.

@@ -1,8 +1,9 @@
-//! The settings of a crawl in the HTTP API.
+//! A crawl's settings in the HTTP API.
 //!
-//! Invariants: every setting of [`CrawlSettings`] that a client may set is here under its own name
-//! (the compiler reports a new one), and no other. A missing setting has the crawler's default.
-//! This does not depend on the bounds of values, which the crawler checks.
+//! Invariants: every setting of [`CrawlSettings`] that a client may set is here under the same
+//! name, and no other setting is here. The compiler reports a setting that is missing here. A
+//! setting that the client omits has the crawler's default. This does not depend on the bounds of
+//! values, which the crawler checks.
 
 use everytab_crawl_settings::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MediaOption, NofollowOption, SearchOption,
@@ -28,13 +29,13 @@ pub(crate) enum ScopeWord {
     Host,
     /// Follow links to the same site.
     Site,
-    /// Follow links to the sites of the URLs submitted with the crawl.
+    /// Follow links to the submitted URLs' sites.
     List,
     /// Follow all links.
     Any,
 }
 
-/// Which requisites of pages the crawl keeps.
+/// Which page requisites the crawl keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum MediaWord {
@@ -62,13 +63,13 @@ pub(crate) enum SitemapsWord {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum NofollowWord {
-    /// Do not follow such links.
+    /// Do not follow links and pages with `nofollow`.
     Obey,
-    /// Follow them like other links.
+    /// Follow links as if there were no `nofollow`.
     Ignore,
 }
 
-/// Whether the text of pages is indexed for search.
+/// Whether page text is indexed for search.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SearchWord {
@@ -78,13 +79,13 @@ pub(crate) enum SearchWord {
     On,
 }
 
-/// How a page is recorded that has not changed since the crawl that is repeated.
+/// How the crawl records a page that is unchanged since the earlier crawl in `again`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum DuplicatesWord {
     /// Record a capture that refers to the earlier record.
     Revisit,
-    /// Refuse the page, and keep no record.
+    /// Refuse the page, and store no record.
     Reject,
 }
 
@@ -99,7 +100,7 @@ pub(crate) struct SettingsOfCrawl {
     #[schema(maximum = 1000)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<u16>,
-    /// Maximum pages, never exceeded.
+    /// Maximum number of pages. The crawl never exceeds it.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<u64>,
@@ -107,33 +108,34 @@ pub(crate) struct SettingsOfCrawl {
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) site_pages: Option<u64>,
-    /// Limit for traps: URLs that differ only in numbers, or are in one folder. If their pages that
-    /// repeat others outnumber those with something new by this many, the remaining URLs are left.
-    /// Default: 32.
+    /// Limit for crawler traps. URLs that differ only in numbers, or that are in the same
+    /// directory, form a group. If a group's repetitive pages outnumber its pages with new content
+    /// by this many, its remaining URLs are left. Default: 32.
     #[schema(minimum = 1, maximum = 1_000_000)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trap_pages: Option<u32>,
-    /// A URL must match one of these patterns, if there are any: globs over host and path such as
-    /// `example.com/blog/*`, or `re:` and a regular expression.
+    /// URL patterns to include. If there are any, a URL must match at least one. A pattern is a
+    /// glob over host and path such as `example.com/blog/*`, or `re:` and a regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) include: Option<Vec<String>>,
-    /// A URL must match none of these patterns.
+    /// URL patterns to exclude, even if they match `include`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exclude: Option<Vec<String>>,
-    /// Words, each with a number to add to the priority of a URL that has it, such as `news=2`.
+    /// Words with numbers, such as `news=2`. The number is added to a URL's priority if the URL
+    /// contains the word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) priorities: Option<Vec<String>>,
-    /// Which requisites of pages the crawl keeps.
+    /// Which page requisites the crawl keeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) media: Option<MediaWord>,
-    /// Maximum size of a requisite in bytes, up to 32 MiB.
+    /// Maximum requisite size in bytes, up to 32 MiB.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) media_bytes: Option<usize>,
-    /// Content types of pages: html, xhtml, text, pdf, images, or a type such as `image/svg+xml`.
+    /// Content types for pages: html, xhtml, text, pdf, images, or a type such as `image/svg+xml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) types: Option<Vec<String>>,
-    /// Maximum size of a page in bytes, up to 16 MiB. The rest is cut.
+    /// Maximum page size in bytes, up to 16 MiB. The rest is cut.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_bytes: Option<usize>,
@@ -152,7 +154,7 @@ pub(crate) struct SettingsOfCrawl {
     /// How the crawl treats `nofollow` on links and pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) nofollow: Option<NofollowWord>,
-    /// Whether the text of pages is indexed for `/v1/crawled/search`.
+    /// Whether page text is indexed for `/v1/crawled/search`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) search: Option<SearchWord>,
     /// Name of one of the key's filters (`/v1/url/filter`). The crawl keeps its current version.
@@ -162,13 +164,13 @@ pub(crate) struct SettingsOfCrawl {
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_s: Option<u64>,
-    /// Stored bytes after which the crawl ends.
+    /// Number of stored bytes after which the crawl ends.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_store_bytes: Option<u64>,
-    /// ID of an earlier crawl of the key that has ended. Its URLs are fetched with conditional
-    /// requests, and unchanged bodies are not stored again. A schedule repeats its last crawl, if
-    /// there is one.
+    /// ID of one of the key's earlier crawls, which must have ended. Its URLs are fetched with
+    /// conditional requests, and unchanged bodies are not stored again. A schedule repeats its last
+    /// crawl, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) again: Option<Uuid>,
     /// Seconds after which an unchanged body is stored again, up to ten years. Default: 30 days.
@@ -181,8 +183,8 @@ pub(crate) struct SettingsOfCrawl {
     /// How often a URL is retried after a temporary failure, up to 10. Default: 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retries: Option<u8>,
-    /// Seconds after which the URLs of an origin (scheme, host and port) are left if it returns
-    /// nothing but failures. Default: the operator's setting, usually a day.
+    /// Seconds after which the URLs of an origin (scheme, host and port) are given up if all its
+    /// responses are failures. Default: the operator's setting, usually a day.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) host_patience_s: Option<u64>,
@@ -222,7 +224,7 @@ impl SettingsOfCrawl {
             sitemaps,
             nofollow,
             search,
-            // The caller looks it up among the key's filters.
+            // The caller looks up this name among the key's filters.
             filter: _,
             duration_s,
             max_store_bytes,
@@ -269,7 +271,7 @@ impl SettingsOfCrawl {
         }
     }
 
-    /// Shows a crawl's settings, without those of the operator.
+    /// Converts a crawl's settings for a response. Omits settings that only the operator sets.
     pub(crate) fn of(settings: CrawlSettings) -> Self {
         let CrawlSettings {
             scope,
@@ -345,7 +347,7 @@ pub(crate) fn setting_problem(place: &str, error: &CrawlSettingsError) -> Proble
     Problem::of_field(code, &format!("{place}{field}"), &error.reason)
 }
 
-/// Returns the field for an option of the command line.
+/// Returns the API's field for a command-line option.
 fn field_of(option: &str) -> &str {
     match option {
         "site-pages" => "site_pages",
@@ -364,7 +366,7 @@ fn field_of(option: &str) -> &str {
     }
 }
 
-/// Declares the conversions between an enum of the API and the crawler's option.
+/// Declares the conversions between the API's enum and the crawler's option.
 macro_rules! same_words {
     ($word:ident $option:ident $to:ident: $($name:ident)+) => {
         impl $word {
@@ -398,12 +400,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_has_the_crawlers_default() {
+    fn missing_settings_have_the_crawlers_defaults() {
         assert_eq!(settings(json!({})).unwrap(), CrawlSettings::default());
     }
 
     #[test]
-    fn every_setting_has_the_crawlers_name_and_comes_back_as_it_was_given() {
+    fn every_setting_has_the_crawlers_name_and_round_trips() {
         let given = json!({
             "scope": "host", "depth": 3, "limit": 10, "site_pages": 5, "trap_pages": 9,
             "include": ["a.test/*"],
@@ -427,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_is_the_operators_or_out_of_bounds_is_refused_by_its_name() {
+    fn invalid_settings_and_operator_settings_are_rejected_by_name() {
         for field in ["stores", "media_store", "list_sites", "filter_by", "Scope"] {
             let wrong = serde_json::from_value::<SettingsOfCrawl>(json!({ field: null }));
             assert!(wrong.unwrap_err().to_string().contains("unknown field"), "{field}");

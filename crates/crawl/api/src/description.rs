@@ -1,7 +1,7 @@
-//! The OpenAPI 3.1 description of the service, generated from the types and served from memory.
+//! The service's OpenAPI 3.1 description, generated from the types and served from memory.
 //!
-//! Invariants: docs/openapi.json equals this description (a test compares them), and a test sends
-//! each example in it to the real service. This does not depend on single paths.
+//! Invariants: docs/openapi.json equals this description (a test compares them). A test sends each
+//! example in the description to the real service. This does not depend on individual paths.
 
 mod refusals;
 

@@ -22,20 +22,20 @@ use crate::{
     submitted_urls::{MAX_URLS, SubmittedUrls},
 };
 
-/// Name of the field that selects them.
+/// Name of the field that selects the failed URLs.
 const ONLY: &str = "only";
 /// Seconds before a throttled call is retried, if Postgres does not specify a time.
 const PAUSE_S: u64 = 1;
 
-/// Which URLs of an earlier crawl are submitted.
+/// Which URLs from an earlier crawl are submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum OnlyWord {
-    /// URLs that failed, and URLs that were left because their origin could not be reached.
+    /// URLs that failed, and URLs that were given up because their origin could not be reached.
     Failed,
 }
 
-/// The failed URLs of a crawl that are not read yet.
+/// An earlier crawl's failed URLs, read in batches.
 #[derive(Debug)]
 pub(crate) struct FailedSeeds {
     earlier: Uuid,
@@ -46,11 +46,11 @@ pub(crate) struct FailedSeeds {
 }
 
 impl FailedSeeds {
-    /// Returns the failed URLs that a request selects. `None` if it has no `only`. `has_urls` is
-    /// true if the request has URLs, or announces more.
+    /// Prepares to read the failed URLs of the crawl in `settings.again`. `None` if the request
+    /// does not have `only`. `has_urls` is true if the request also has URLs, or announces more.
     ///
     /// # Errors
-    /// Returns a problem if the request contradicts itself.
+    /// Returns a problem if `only` conflicts with another field.
     pub(crate) fn of(
         only: Option<OnlyWord>,
         (settings, has_urls): (&SettingsOfCrawl, bool),
@@ -80,7 +80,7 @@ impl FailedSeeds {
         self.is_last
     }
 
-    /// Reads the next batch. It is empty only after the last one.
+    /// Reads the next batch. It can be empty only if it is the last one.
     ///
     /// # Errors
     /// Returns a problem if the key has no such ended crawl, or none of its URLs failed.
@@ -115,10 +115,10 @@ impl FailedSeeds {
     }
 
     /// Adds the remaining URLs to a crawl that was started with the first batch, even if the client
-    /// disconnects. Cancels the crawl if they cannot all be added.
+    /// disconnects. Cancels the crawl if not all of them can be added.
     ///
     /// # Errors
-    /// Returns a problem if a quota of the key does not allow them.
+    /// Returns a problem if the key's quota does not allow them, or if Postgres cannot be reached.
     pub(crate) async fn add_rest(
         mut self,
         service: &Arc<Service>,
@@ -165,7 +165,7 @@ impl FailedSeeds {
     }
 }
 
-/// Makes a call, and retries it while the key is throttled. The first call is not retried.
+/// Makes a call. Retries it while the key is throttled, unless `is_first`.
 async fn patiently<T, F: Future<Output = Result<T, ApiError>>>(
     is_first: bool,
     call: impl Fn() -> F,

@@ -1,7 +1,7 @@
-//! The state of a crawl's URL, in the HTTP API.
+//! A crawl's URL and its state, in the HTTP API.
 //!
-//! Invariant: nothing of the operator's (stores, slots, numbers of crawls) is in it. This does not
-//! depend on how the URL was requested.
+//! Invariant: the document has no field that concerns only the operator, such as stores, slots and
+//! crawl numbers. This does not depend on how the URL was requested.
 
 use chrono::{DateTime, Utc};
 use everytab_coordinator::ApiFetch;
@@ -43,18 +43,18 @@ impl UrlState {
     }
 }
 
-/// Location of a record in the crawl's store.
+/// A record's location in the crawl's store.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct RecordPlace {
     /// Name of the WARC file.
     pub(crate) object: String,
-    /// Offset of the record in the file, in bytes.
+    /// The record's offset in the file, in bytes.
     pub(crate) offset: i64,
-    /// Length of the record, in bytes.
+    /// The record's length, in bytes.
     pub(crate) length: i32,
 }
 
-/// A URL of a crawl. Its fetch's fields are absent while it is due.
+/// A URL of a crawl. The fields about its fetch are absent while the URL is due.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct UrlDocument {
     /// The URL's ID.
@@ -64,13 +64,13 @@ pub(crate) struct UrlDocument {
     pub(crate) url: Option<String>,
     /// The crawl's ID.
     pub(crate) crawl: Uuid,
-    /// The state of the URL.
+    /// The URL's state.
     pub(crate) state: UrlState,
     /// The outcome, such as ok, http_404_410 or robots_disallowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<FetchOutcome>)]
     pub(crate) outcome: Option<String>,
-    /// What ended the crawl, if the URL was left because of that.
+    /// What ended the crawl, if the URL was left because the crawl ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CrawlEnd>)]
     pub(crate) reason: Option<String>,
@@ -80,7 +80,7 @@ pub(crate) struct UrlDocument {
     /// How long the response took, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_ms: Option<i32>,
-    /// Links from a submitted URL to this one.
+    /// Number of links from a submitted URL to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<i16>,
     /// The URL whose link or redirect led here. Absent for submitted URLs.
@@ -104,7 +104,7 @@ pub(crate) struct UrlDocument {
     /// The page's title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
-    /// Size of the stored body in bytes.
+    /// The stored body's size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<i32>,
     /// SHA-256 of the stored body, in hexadecimal.
@@ -115,7 +115,8 @@ pub(crate) struct UrlDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CertificateFault>)]
     pub(crate) certificate: Option<String>,
-    /// Why the body is incomplete: a limit (`length`, `time`), or it ended early (`disconnect`).
+    /// Why the body is incomplete: it exceeded a limit (`length`, `time`), or the connection closed
+    /// early (`disconnect`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Truncation>)]
     pub(crate) truncated: Option<String>,
@@ -128,7 +129,7 @@ pub(crate) struct UrlDocument {
 }
 
 impl UrlDocument {
-    /// Creates the document of a URL that is due, without any details.
+    /// Creates a due URL's document, without any details.
     pub(crate) fn due(id: String, url: Option<String>, crawl: Uuid) -> Self {
         Self {
             id,
@@ -156,7 +157,7 @@ impl UrlDocument {
         }
     }
 
-    /// Creates the document of a URL for the key with this secret.
+    /// Creates a URL's document. The ID in it is valid for the key with this secret.
     pub(crate) fn new(fetch: ApiFetch, secret_sha256: &[u8; 32]) -> Self {
         let id = fetch.id();
         let place = fetch.object.zip(fetch.record_offset).zip(fetch.record_length);

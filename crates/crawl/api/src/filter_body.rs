@@ -1,8 +1,8 @@
 //! A filter in the HTTP API.
 //!
-//! Invariants: every field of [`FilterSettings`] that a key may set is here under its own name, and
-//! no other. A key may not set a classifier, because that is a program on the workers' hosts. This
-//! does not depend on what a filter decides, or where it is stored.
+//! Invariants: every field of [`FilterSettings`] that a key may set is here under the same name,
+//! and no other field is here. A key may not set a classifier, because this is a program on the
+//! workers' hosts. This does not depend on a filter's decisions, or on where it is stored.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// What a filter does with a URL or a page.
+/// A filter's verdict on a URL or page.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum VerdictWord {
     /// Keep it.
     Keep,
-    /// Do not fetch it, or do not keep it.
+    /// Do not fetch it, or do not store it.
     Drop,
     /// Keep it, but do not follow its links to other pages.
     Nofollow,
@@ -42,9 +42,9 @@ impl From<FilterVerdict> for VerdictWord {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ListModeWord {
-    /// Drop what is on the list.
+    /// Drop URLs that are on the list.
     Drop,
-    /// Drop what is on none of the lists with this mode.
+    /// Drop URLs that are on none of the lists with this mode.
     Keep,
 }
 
@@ -64,8 +64,8 @@ pub(crate) enum PlaceWord {
 pub(crate) struct FilterRule {
     /// A glob over host and path such as `example.com/shop/*`, or `re:` and a regular expression.
     pub(crate) pattern: String,
-    /// The verdict on a URL that matches. A URL that is kept here is kept whatever else the filter
-    /// has.
+    /// The verdict on a URL that matches. If it is `keep`, no other part of the filter can drop the
+    /// URL.
     pub(crate) verdict: VerdictWord,
 }
 
@@ -82,21 +82,22 @@ pub(crate) struct FilterList {
     pub(crate) categories: Option<Vec<String>>,
 }
 
-/// Words with weights. A page is dropped if their sum reaches the threshold.
+/// Words with weights. A page is dropped if the weights of the words on it add up to the threshold
+/// or more.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterWords {
-    /// The words, in any case, each with its weight.
+    /// The words with their weights. Upper and lower case are equal.
     pub(crate) weights: BTreeMap<String, i64>,
-    /// The sum from which a page is dropped.
+    /// Minimum total weight for which a page is dropped.
     #[schema(minimum = 1)]
     pub(crate) threshold: i64,
-    /// Where to search for the words. Default: in both.
+    /// Where to search for the words. Default: in the title and the text.
     #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
     pub(crate) places: Option<Vec<PlaceWord>>,
 }
 
-/// What to keep or drop. A page whose value is unknown is kept.
+/// The values to keep or to drop. A page whose value is unknown is kept.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FilterChoice {
@@ -106,7 +107,7 @@ pub(crate) enum FilterChoice {
     Drop(Vec<String>),
 }
 
-/// Countries of hosts, as two-letter codes. Exactly one of `keep` and `drop` is given.
+/// Host countries, as two-letter codes. Exactly one of `keep` and `drop` is given.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterCountries {
@@ -116,7 +117,8 @@ pub(crate) struct FilterCountries {
     /// Keep all but these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) drop: Option<Vec<String>>,
-    /// The imported list with the countries of addresses. Without it only top-level domains count.
+    /// Name of the imported list that maps IP addresses to countries. Without this list, only the
+    /// top-level domain determines a host's country.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) addresses: Option<String>,
 }
@@ -128,16 +130,16 @@ pub(crate) struct FilterBody {
     /// Patterns. The first one that matches decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rules: Option<Vec<FilterRule>>,
-    /// Imported lists of names. A list that drops takes precedence over one that keeps.
+    /// Imported lists. Lists that drop take precedence over lists that keep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lists: Option<Vec<FilterList>>,
     /// Words on pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) words: Option<FilterWords>,
-    /// Languages of pages, as ISO 639-1 or 639-3 codes.
+    /// Page languages, as ISO 639-1 or 639-3 codes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) languages: Option<FilterChoice>,
-    /// Countries of hosts.
+    /// Host countries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) countries: Option<FilterCountries>,
     /// Content types, such as `text/html` or `image/*`.
@@ -181,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_field_but_the_classifier_has_its_own_name_and_comes_back_as_it_was_given() {
+    fn every_filter_field_but_the_classifier_round_trips() {
         let given = json!({
             "rules": [{ "pattern": "shop.example/*", "verdict": "drop" },
                       { "pattern": "re:x", "verdict": "keep" },
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_bounds_is_refused_by_its_field() {
+    fn settings_out_of_bounds_are_rejected_by_their_field() {
         for (given, field, code) in [
             (
                 json!({ "rules": [{ "pattern": "re:(", "verdict": "drop" }] }),

@@ -1,8 +1,8 @@
-//! URLs with their pages' contents, which are read from the store.
+//! Reads pages' contents from the store, for responses that include them.
 //!
-//! Invariants: a response has at most [`MAX_CONTENTS_BYTES`] of contents, or those of one page. It
-//! reads at most [`MAX_READS_OF_ANSWER`] records at a time. A page that cannot be read has a reason
-//! in place of its contents. This does not depend on the route.
+//! Invariants: the contents in a response have at most [`MAX_CONTENTS_BYTES`], unless a single page
+//! has more. A response reads at most [`MAX_READS_OF_ANSWER`] records at a time. A page that cannot
+//! be read has a reason instead of its contents. This does not depend on the route.
 
 use std::collections::HashSet;
 
@@ -17,8 +17,8 @@ use crate::{
     service::Service,
 };
 
-/// Maximum size of the contents in a response, in bytes. The page that exceeds it is left for the
-/// next response, unless it is the first one.
+/// Maximum size of the contents in a response, in bytes. A page that would exceed it is returned in
+/// the next response, unless it is the first page.
 const MAX_CONTENTS_BYTES: usize = 16 << 20;
 
 /// Maximum records that a response reads at a time: half of what the process reads, so that no
@@ -38,8 +38,8 @@ pub(crate) fn include_of(parameters: &Parameters) -> Result<Option<Include>, Pro
     parameters.text("include").map(parse).transpose()
 }
 
-/// Reads the contents of as many URLs as fit into a response, but at least of the first. Charges
-/// the key one request for each URL that has a record.
+/// Reads the contents of as many URLs as fit into a response, but at least of the first one.
+/// Charges the key one request for each URL that has a record.
 ///
 /// # Errors
 /// Returns a problem if the key is throttled, or Postgres cannot be reached.

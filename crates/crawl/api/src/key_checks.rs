@@ -1,13 +1,16 @@
-//! Checks keys that this process has not seen accepted, in batches, at most 200 per second.
+//! Checks keys with Postgres, in at most 200 statements per second.
 //!
-//! An accepted key passes immediately from then on, until Postgres rejects it. All others wait for
-//! the next check: one statement for all waiting keys, but at most [`MAX_PER_NETWORK`] of each
-//! network. So a flood of wrong keys costs Postgres as much as one wrong key. It delays no accepted
-//! key, and a new key only by the queue of its own network, which is bounded by the number of
-//! connections. Wrong keys are not remembered, so a key works as soon as it was added. A key whose
-//! bucket is full is rejected without a call until the time that Postgres gave. Invariant: memory
-//! is bounded by the connections and by [`MAX_ACCEPTED`], whatever number of addresses call. This
-//! does not depend on what a key may do, which Postgres checks in each call.
+//! After a key is accepted once, it passes immediately until Postgres rejects it. All other keys
+//! wait for the next check. A check is one statement for all waiting keys, but with at most
+//! [`MAX_PER_NETWORK`] keys from each network. Therefore a flood of wrong keys cannot overload
+//! Postgres. Such a flood does not delay accepted keys, and a new key only waits for earlier keys
+//! from its own network, and these are limited by the connection limit. Wrong keys are not
+//! remembered, so that a key works as soon as it is added. A key whose bucket is full is rejected
+//! without a call until the time that Postgres returned.
+//!
+//! Invariant: memory is limited by the connections and by [`MAX_ACCEPTED`], even if requests arrive
+//! from many addresses. This does not depend on a key's permissions, which Postgres checks in each
+//! call.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -26,23 +29,23 @@ use tokio::{
 
 use crate::problem::{BusyFor, Problem, ProblemCode};
 
-/// Minimum pause between two checks. A client that sends wrong keys one by one gets one response
-/// per pause, and Postgres at most 200 statements per second.
+/// Minimum pause between two checks. It limits Postgres to 200 statements per second, even if a
+/// client sends wrong keys one by one.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The pause is at least this many times the duration of the last check, so that checks take at
-/// most a fifth of one connection's time.
+/// The pause is at least this many times as long as the last check, so that checks take at most a
+/// fifth of one connection's time.
 const PAUSE_PER_CHECK: u32 = 4;
 /// Maximum pause, so that one slow check delays no client for long.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
-/// Maximum keys per check and network: an IPv4 address, or an IPv6 /64, which is what one customer
-/// has. A network gets at most 12,800 rejections per second.
+/// Maximum keys from one network per check. A network is an IPv4 address or an IPv6 /64, because
+/// providers give a customer one of these. A network gets at most 12,800 rejections per second.
 const MAX_PER_NETWORK: usize = 64;
 /// Maximum keys per check, which takes Postgres some milliseconds.
 const MAX_PER_CHECK: usize = 1_024;
-/// Maximum requests that arrive between two checks, which exceeds the connection limit.
+/// Maximum requests that can arrive between two checks. This is more than the connection limit.
 const MAX_ARRIVING: usize = 16_384;
-/// Maximum accepted keys that are remembered, 100 bytes each. Beyond it all are forgotten and
-/// checked again.
+/// Maximum accepted keys that are remembered, 100 bytes each. When this is reached, all are
+/// forgotten and checked again.
 const MAX_ACCEPTED: usize = 10_000;
 /// Seconds after which a client may retry if too many keys are waiting.
 const RETRY_S: u64 = 1;
@@ -57,7 +60,8 @@ struct Waiting {
     answer: oneshot::Sender<Result<(), Problem>>,
 }
 
-/// Accepted keys, each with the time until which all its requests are rejected.
+/// Accepted keys, each with the time when it may send requests again. Until then its bucket is
+/// full.
 type Accepted = Arc<Mutex<HashMap<ApiCaller, Instant>>>;
 
 /// The queue of keys to check, and the accepted keys.
@@ -93,8 +97,8 @@ impl KeyChecks {
         answered.await.unwrap_or_else(|_| Err(Problem::new(ProblemCode::Internal)))
     }
 
-    /// Learns from the response to a key's request. A key that Postgres rejected is no longer
-    /// accepted, and one whose bucket is full is rejected until it has room for a request.
+    /// Updates a key's state from the response to its request. A key that Postgres rejected is no
+    /// longer accepted. A key whose bucket is full is rejected until it has room for a request.
     pub(crate) fn note(&self, caller: &ApiCaller, response: &Response) {
         if response.status() == StatusCode::UNAUTHORIZED {
             self.accepted.lock().remove(caller);
@@ -130,7 +134,8 @@ async fn check_all(
     }
 }
 
-/// Takes the requests of the next check, in order, and drops those whose clients disconnected.
+/// Removes and returns the requests for the next check, in order. Drops requests whose clients
+/// disconnected.
 fn take_turns(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     let mut per_network = HashMap::new();
     let (mut taken, mut rest) = (Vec::new(), VecDeque::new());
@@ -176,7 +181,7 @@ async fn check(coordinator: &Coordinator, accepted: &Accepted, together: Vec<Wai
     }
 }
 
-/// Returns the part of an address that identifies one customer's network.
+/// Returns the network to which an address belongs.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -198,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_has_a_part_of_each_check_and_keeps_its_order() {
+    fn each_check_has_a_limited_share_per_network_in_order() {
         let (mut queue, mut clients) = (VecDeque::new(), Vec::new());
         let flood = (0..200).map(|number| format!("2001:db8:0:1::{number:x}"));
         for address in flood.chain(["192.0.2.1".to_owned(), "::ffff:192.0.2.1".to_owned()]) {
@@ -206,7 +211,7 @@ mod tests {
             queue.push_back(one);
             clients.push(client);
         }
-        // A client that disconnected takes no slot of the batch.
+        // A client that disconnected does not count.
         clients.remove(0);
         let first = take_turns(&mut queue);
         assert_eq!(first.len(), MAX_PER_NETWORK + 2);

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Maximum keys whose ports are cached, 100 bytes each. Beyond it the cache is cleared.
+/// Maximum keys whose ports are cached, 100 bytes each. When this is reached, the cache is cleared.
 const MAX_REMEMBERED: usize = 10_000;
 
 /// Cached ports, by the digest of the key's secret.

@@ -1,10 +1,12 @@
 //! The HTTP service: keys submit URLs and crawls, and read their results.
 //!
-//! [`ApiService::start`] builds a router from the database and the operator's settings, which the
-//! program then serves. A resource is one file in `resources/` and one line in the table of
-//! `routes.rs`. Invariants: this process fetches nothing from the web. Postgres decides in each
-//! call who owns what, and what a key may do. Every rejected request gets a [`ProblemCode`]. This
-//! does not depend on SQL, or on how pages are fetched and stored.
+//! [`ApiService::start`] builds the router that the program then serves. It needs the database and
+//! the operator's settings. Each resource is a file in `resources/` and a line in the table of
+//! `routes.rs`.
+//!
+//! Invariants: this process fetches nothing from the web. Postgres checks ownership and the key's
+//! permissions in each call. Every rejected request gets a [`ProblemCode`]. This does not depend on
+//! SQL, or on how pages are fetched and stored.
 
 mod answer;
 mod asked_crawl;

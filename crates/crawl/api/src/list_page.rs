@@ -1,7 +1,9 @@
-//! Pages of lists that Postgres returns whole, because a key has few of their items.
+//! Splits lists into pages. This is for lists that Postgres returns as a whole, because a key has
+//! few items in them.
 //!
-//! Invariant: a client that follows the cursors gets each item exactly once that exists all the
-//! time, even if others are added and removed. This does not depend on what the items are.
+//! Invariant: if an item exists while a client follows the cursors, the client gets this item
+//! exactly once, even if other items are added and removed. This does not depend on the kind of
+//! items.
 
 use axum::http::Uri;
 use everytab_coordinator::ApiCaller;
@@ -15,7 +17,7 @@ use crate::{
 /// Default and maximum items in a page: as many filters or schedules as a key may have.
 pub(crate) const MAX_ITEMS: i32 = 100;
 
-/// The page of a list that a request selects.
+/// The list page that a request selects.
 #[derive(Debug)]
 pub(crate) struct ListPage<'a> {
     caller: &'a ApiCaller,
@@ -25,7 +27,7 @@ pub(crate) struct ListPage<'a> {
 }
 
 impl<'a> ListPage<'a> {
-    /// Parses the parameters `limit` and `after` of a request.
+    /// Parses a request's parameters `limit` and `after`.
     ///
     /// # Errors
     /// Returns a problem if one is invalid, or if there are other parameters.
@@ -68,7 +70,7 @@ mod tests {
     const NUMBERS: &ListName = b"numbers.........";
 
     #[test]
-    fn each_item_comes_once_while_others_are_added_and_removed() {
+    fn each_item_is_returned_once_while_others_are_added_and_removed() {
         let caller = ApiCaller { key: "k".to_owned(), secret_sha256: [7; 32] };
         let mut items: Vec<u32> = (0..20).map(|number| 10 * number).collect();
         let (mut seen, mut after) = (Vec::new(), None::<String>);
@@ -78,7 +80,8 @@ mod tests {
             let page = ListPage::parse(&uri, &caller, NUMBERS).unwrap();
             let (found, next) = page.of(items.clone(), |item| format!("{item:05}"));
             seen.extend(found);
-            // Add one item before and one after the last that was read, and remove that one.
+            // Remove the last item that was read, and add one item before and one after its
+            // position.
             let last = *seen.last().unwrap();
             items.retain(|item| *item != last);
             items.extend([last / 10 + 1, last + 5]);
@@ -95,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_of_another_list_is_refused() {
+    fn a_cursor_of_another_list_is_invalid() {
         let caller = ApiCaller { key: "k".to_owned(), secret_sha256: [7; 32] };
         let cursor = item_cursor(&caller.secret_sha256, b"others..........", "a");
         let uri = format!("/x?after={cursor}").parse().unwrap();

@@ -1,10 +1,11 @@
-//! Applies to every response, on every route: headers, request IDs, problems for unknown routes,
-//! and metrics.
+//! Completes every response, on every route, with headers, a request ID and metrics. Rejects
+//! requests that match no route.
 //!
-//! Invariants: no response is stored in a shared cache, shown in a frame, sets a cookie, or can be
-//! read by pages of other origins. HEAD gets the response to GET without its body; OPTIONS gets the
-//! path's methods; a panic becomes a response; a request has one host. This does not depend on what
-//! routes do.
+//! Invariants: no response is stored in a shared cache, is shown in a frame, sets a cookie, or can
+//! be read by pages from other origins. The response to HEAD is the response to GET without its
+//! body. The response to OPTIONS lists the path's methods. If a handler panics, the client gets a
+//! response. A request without exactly one host is rejected. This does not depend on the routes'
+//! handlers.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
@@ -29,7 +30,7 @@ use crate::{
 
 /// Header with the request ID, which log lines contain too.
 pub const REQUEST_ID: &str = "x-request-id";
-/// Default headers of responses. A response may set its own value.
+/// Default response headers. A response may set its own value.
 pub(crate) const HEADERS: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "private, no-store"),
     (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
@@ -108,7 +109,8 @@ fn is_host(value: &[u8]) -> bool {
     })
 }
 
-/// Rejects a request that a proxy before this service may interpret differently.
+/// Rejects a request without exactly one host, because a proxy in front of this service may
+/// interpret it differently.
 fn without_host() -> Response {
     let detail = "a request has exactly one header Host, a host and perhaps a port";
     let mut response = Problem::with(ProblemCode::MalformedRequest, detail).into_response();
@@ -116,8 +118,8 @@ fn without_host() -> Response {
     response
 }
 
-/// Responds to a method that the path does not have, with the path's methods. For OPTIONS this is
-/// not a problem.
+/// Responds to a method that the path does not have, and lists the path's methods. For OPTIONS this
+/// is a success instead of a problem.
 fn without_method(method: &Method, found: &HeaderMap) -> Response {
     let mut response = if method == Method::OPTIONS {
         StatusCode::NO_CONTENT.into_response()

@@ -1,7 +1,7 @@
-//! The metrics of the HTTP service.
+//! The HTTP service's metrics.
 //!
-//! Invariant: label values are from closed lists (declared routes, classes of statuses), never from
-//! a client's input. This does not depend on the exporter.
+//! Invariant: label values are from closed lists (declared routes, status classes), never from a
+//! client's input. This does not depend on the exporter.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -32,7 +32,7 @@ fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
 
-/// Adds 0 to the series that rate queries need.
+/// Creates the series with the value 0, so that rate queries see the first increase.
 pub(crate) fn begin_at_zero() {
     let instruments = instruments();
     instruments.submissions.add(0, &[]);

@@ -10,7 +10,8 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-/// Wraps the serde types between a format and a value, and all that are nested in them.
+/// Wraps a serde deserializer, visitor or access type. Everything that it passes on is wrapped,
+/// too.
 pub(crate) struct ObjectsOnly<T>(pub(crate) T);
 
 macro_rules! pass_on_types {
@@ -86,7 +87,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectsOnly<D> {
 }
 
 /// Deserializes a struct from an object only. Errors about other values use JSON's terms, without
-/// the name of the Rust struct.
+/// the Rust struct's name.
 struct FieldsOf<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for FieldsOf<V> {
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_read_as_ever_at_every_depth() {
+    fn objects_are_accepted_at_every_depth() {
         for text in [
             r#"{"inner": {}}"#,
             r#"{"inner": {"numbers": [1, 2]}, "list": [{}, {"numbers": null}], "choice": null}"#,

@@ -1,9 +1,9 @@
-//! What clients write beside a request's document, and its short strings: query parameters, the
-//! variable part of a path, the header `Idempotency-Key`, names and lines.
+//! Parses a request's short inputs: query parameters, the variable part of a path, the header
+//! `Idempotency-Key`, names and lines.
 //!
 //! Invariants: an unknown or repeated parameter is rejected, so that a misspelt one does not
 //! silently become a default. An accepted string fits into its column, and has no character that
-//! Postgres rejects. Does not depend on what a parameter means or what a request does.
+//! Postgres rejects. This does not depend on the meaning of parameters or requests.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{
     service::Service,
 };
 
-/// Maximum time that a request may wait, in seconds. Proxies give up after 60.
+/// Maximum time that a request may wait, in seconds. Proxies usually time out after 60.
 pub(crate) const MAX_WAIT_S: u64 = 60;
 
 /// A request's query parameters.
@@ -30,7 +30,7 @@ pub(crate) const MAX_WAIT_S: u64 = 60;
 pub(crate) struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
-    /// Parses the query of a URI, which may have the parameters `known`.
+    /// Parses a URI's query, which may have the parameters `known`.
     ///
     /// # Errors
     /// Returns a problem for an unknown parameter, or one that is repeated.
@@ -90,7 +90,7 @@ impl Parameters {
         Err(Problem::of_field(ProblemCode::InvalidParameter, name, detail))
     }
 
-    /// Returns how long the request may wait for news.
+    /// Returns how long the request may wait for a change.
     ///
     /// # Errors
     /// Returns a problem if the value is not a number from 0 to [`MAX_WAIT_S`].
@@ -105,7 +105,7 @@ impl Parameters {
     }
 }
 
-/// Returns the value of a field that may be in the query or in the body.
+/// Returns a value that may be in the query or in the body.
 ///
 /// # Errors
 /// Returns a problem if it is in both.
@@ -145,11 +145,12 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     }
 }
 
-/// Returns the ID. A malformed or forged one costs one request, like an unknown one. Without a
-/// valid key, the result is `unauthorized` for every ID, so that it reveals nothing.
+/// Returns the ID, or the problem `not_found` if it is malformed or forged. The key is then charged
+/// one request, as for an unknown ID. Without a valid key, the problem is `unauthorized` for every
+/// ID, so that it reveals nothing.
 ///
 /// # Errors
-/// Returns a problem if there is no ID.
+/// Returns a problem if `id` is `None`.
 pub(crate) async fn known<T>(
     service: &Service,
     caller: &ApiCaller,
@@ -167,7 +168,7 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Maximum key length.
 const MAX_KEY_CHARACTERS: usize = 255;
 
-/// Returns the idempotency key of a request, with a digest of the request. `None` if it has none.
+/// Returns a request's idempotency key and digest. `None` if it has none.
 ///
 /// # Errors
 /// Returns a problem if the header is empty, too long, or sent twice.
@@ -183,12 +184,12 @@ pub(crate) fn idempotency_key(
         return Err(Problem::of_field(ProblemCode::InvalidParameter, "Idempotency-Key", detail));
     }
     let mut digest = Sha256::new();
-    // How long a client waits for the response does not change the request.
+    // Exclude `wait`, because it does not change what the request does.
     let pairs = parts.uri.query().unwrap_or_default().split('&');
     let query: Vec<&str> = pairs.filter(|pair| !pair.starts_with("wait=")).collect();
     for part in [parts.method.as_str(), parts.uri.path(), &query.join("&")] {
         digest.update(part);
-        // No part contains a newline.
+        // The separator is unambiguous, because no part contains a newline.
         digest.update(b"\n");
     }
     digest.update(body);
@@ -209,7 +210,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
 /// Checks that a field is one line of at most this many characters.
 ///
 /// # Errors
-/// Returns a problem of this field if it is not.
+/// Returns a problem for this field if it is not.
 pub(crate) fn check_line(text: &str, field: &str, max_characters: usize) -> Result<(), Problem> {
     let is_long_enough = (1..=max_characters).contains(&text.chars().count());
     if is_long_enough && text.trim() == text && !text.chars().any(char::is_control) {
@@ -225,7 +226,7 @@ pub(crate) fn check_line(text: &str, field: &str, max_characters: usize) -> Resu
 /// Checks that no string in a value contains NUL, which Postgres cannot store.
 ///
 /// # Errors
-/// Returns a problem of this field if one does.
+/// Returns a problem for this field if one does.
 pub(crate) fn check_no_nul<T: Serialize>(
     value: &T,
     field: &str,

@@ -1,8 +1,8 @@
-//! Errors of the HTTP API: problem documents (RFC 9457) with a closed list of codes.
+//! The HTTP API's errors: problem documents (RFC 9457) with codes from a closed list.
 //!
 //! Invariants: every response that is not a success is a [`Problem`]. Its `code` is one of
-//! [`ProblemCode::ALL`], which a test pins. No message of Postgres reaches a client. This does not
-//! depend on what was requested.
+//! [`ProblemCode::ALL`], which a test pins. No error message from Postgres reaches a client. This
+//! does not depend on what was requested.
 
 use std::time::Duration;
 
@@ -16,11 +16,12 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Seconds after which a client may retry while Postgres is unreachable: a restart takes some.
+/// Seconds after which a client may retry while Postgres is unreachable. A restart takes a few
+/// seconds.
 const AWAY_RETRY_S: u64 = 5;
-/// Maximum errors in a problem: those of a whole batch.
+/// Maximum errors in a problem: one for each URL in a batch.
 const MAX_ERRORS: usize = 10_000;
-/// Content type of a problem.
+/// A problem's content type.
 pub(crate) const PROBLEM_TYPE: &str = "application/problem+json";
 /// Prefix of a problem's `type`, before the code.
 const PROBLEM_URN: &str = "urn:everytab:problem:";
@@ -45,7 +46,7 @@ macro_rules! codes {
                 match self { $(Self::$code => $text,)+ }
             }
 
-            /// Returns the HTTP status of a response with this code.
+            /// Returns the HTTP status for this code.
             #[must_use]
             pub const fn status(self) -> StatusCode {
                 match self { $(Self::$code => StatusCode::$status,)+ }
@@ -68,19 +69,19 @@ macro_rules! codes {
 
 codes! {
     InvalidJson = "invalid_json" BAD_REQUEST "The body is not valid JSON",
-    UnknownField = "unknown_field" BAD_REQUEST "There is no such field or parameter",
-    InvalidUrl = "invalid_url" BAD_REQUEST "The URL is no URL of a crawl",
-    PortNotAllowed = "port_not_allowed" BAD_REQUEST "The key may not name the port of the URL",
-    InvalidSetting = "invalid_setting" BAD_REQUEST "A setting is out of its bounds",
-    InvalidCursor = "invalid_cursor" BAD_REQUEST "The cursor is not one of this list",
-    InvalidParameter = "invalid_parameter" BAD_REQUEST "A field or parameter has a wrong value",
+    UnknownField = "unknown_field" BAD_REQUEST "Unknown field or parameter",
+    InvalidUrl = "invalid_url" BAD_REQUEST "The URL cannot be crawled",
+    PortNotAllowed = "port_not_allowed" BAD_REQUEST "The key may not use the port of the URL",
+    InvalidSetting = "invalid_setting" BAD_REQUEST "A setting is out of bounds",
+    InvalidCursor = "invalid_cursor" BAD_REQUEST "The cursor does not belong to this list",
+    InvalidParameter = "invalid_parameter" BAD_REQUEST "A field or parameter has an invalid value",
     InvalidPattern = "invalid_pattern" BAD_REQUEST "A pattern cannot be used",
     TooManyUrls = "too_many_urls" BAD_REQUEST "The request has too many URLs",
     MalformedRequest = "malformed_request" BAD_REQUEST "The request is not valid HTTP",
     Unauthorized = "unauthorized" UNAUTHORIZED "The request has no valid key",
-    NotAllowed = "not_allowed" FORBIDDEN "The operator does not allow this key so much",
+    NotAllowed = "not_allowed" FORBIDDEN "The operator's limits for this key do not allow this",
     NotFound = "not_found" NOT_FOUND "Not found",
-    MethodNotAllowed = "method_not_allowed" METHOD_NOT_ALLOWED "The path has no such method",
+    MethodNotAllowed = "method_not_allowed" METHOD_NOT_ALLOWED "The path does not have this method",
     IdempotencyMismatch = "idempotency_mismatch" CONFLICT
         "The Idempotency-Key belongs to another request",
     CrawlEnded = "crawl_ended" CONFLICT "The crawl has ended",
@@ -88,20 +89,20 @@ codes! {
     NameTaken = "name_taken" CONFLICT "The name is in use",
     WebhookDisabled = "webhook_disabled" CONFLICT "The webhook is disabled",
     BodyTooLarge = "body_too_large" PAYLOAD_TOO_LARGE "The body is too large",
-    UriTooLong = "uri_too_long" URI_TOO_LONG "The address of the request is too long",
+    UriTooLong = "uri_too_long" URI_TOO_LONG "The URI of the request is too long",
     UnsupportedMediaType = "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE
-        "The content type of the body is not understood",
-    NothingToCrawl = "nothing_to_crawl" UNPROCESSABLE_ENTITY "No URL of the request is usable",
-    Throttled = "throttled" TOO_MANY_REQUESTS "The key makes requests too fast",
+        "The content type of the body is not supported",
+    NothingToCrawl = "nothing_to_crawl" UNPROCESSABLE_ENTITY "No URL of the request can be crawled",
+    Throttled = "throttled" TOO_MANY_REQUESTS "The key sends requests too fast",
     QuotaUrls = "quota_urls" TOO_MANY_REQUESTS "The key has reached its daily URL quota",
     QuotaPages = "quota_pages" TOO_MANY_REQUESTS "The key has reached its daily page quota",
     QuotaBytes = "quota_bytes" TOO_MANY_REQUESTS "The key has reached its storage quota",
-    QuotaCrawls = "quota_crawls" TOO_MANY_REQUESTS "The key has as many open crawls as it may",
-    TooManyWaiters = "too_many_waiters" TOO_MANY_REQUESTS "The key has too many requests that wait",
+    QuotaCrawls = "quota_crawls" TOO_MANY_REQUESTS "The key has reached its limit of open crawls",
+    TooManyWaiters = "too_many_waiters" TOO_MANY_REQUESTS "The key has too many waiting requests",
     HeadersTooLarge = "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE
         "The headers of the request are too large",
-    Internal = "internal" INTERNAL_SERVER_ERROR "The service has failed",
-    Unavailable = "unavailable" SERVICE_UNAVAILABLE "The service cannot answer at present",
+    Internal = "internal" INTERNAL_SERVER_ERROR "The service has an internal error",
+    Unavailable = "unavailable" SERVICE_UNAVAILABLE "The service is temporarily unavailable",
 }
 
 /// One of several errors, for a line or a field.
@@ -127,7 +128,7 @@ pub(crate) struct ProblemDocument {
     #[serde(rename = "type")]
     #[schema(format = "uri")]
     pub(crate) urn: String,
-    /// Description of the code.
+    /// The code's description.
     pub(crate) title: String,
     /// The HTTP status.
     pub(crate) status: u16,
@@ -136,12 +137,13 @@ pub(crate) struct ProblemDocument {
     /// What is wrong with this request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
-    /// Errors of single lines or fields.
+    /// Errors in single lines or fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) errors: Vec<ProblemItem>,
 }
 
-/// Time during which every request of the key is rejected. A 429 response carries it.
+/// Time during which all the key's requests are rejected. A 429 response has it as an extension,
+/// and the key checks read it there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BusyFor(pub(crate) Duration);
 
@@ -152,7 +154,7 @@ pub struct Problem {
     pub code: ProblemCode,
     /// What is wrong, for a person.
     pub detail: Option<String>,
-    /// Errors of single lines or fields.
+    /// Errors in single lines or fields.
     pub errors: Vec<ProblemItem>,
     /// Seconds after which the client may retry.
     pub retry_after_s: Option<u64>,
@@ -179,7 +181,7 @@ impl Problem {
         Self { retry_after_s: Some(seconds), ..Self::with(ProblemCode::Unavailable, detail) }
     }
 
-    /// Creates a problem of one field.
+    /// Creates a problem for one field.
     #[must_use]
     pub fn of_field(code: ProblemCode, field: &str, detail: impl ToString) -> Self {
         let (detail, field) = (detail.to_string(), Some(field.to_owned()));
@@ -187,13 +189,13 @@ impl Problem {
         Self { errors: vec![item], ..Self::with(code, detail) }
     }
 
-    /// Creates the problem of a key whose bucket has no room for a request for this time.
+    /// Creates the problem for a key whose bucket has no room for any request during this time.
     pub(crate) fn throttled(time: Duration) -> Self {
         let retry_after_s = Some(whole_seconds(time.as_secs_f64()));
         Self { retry_after_s, ..Self::new(ProblemCode::Throttled) }
     }
 
-    /// Adds the errors of single lines or fields.
+    /// Adds the errors in single lines or fields.
     #[must_use]
     pub fn listing(mut self, errors: Vec<ProblemItem>) -> Self {
         self.errors = errors;
@@ -240,7 +242,7 @@ impl Problem {
 
 /// Rounds seconds up, to at least one.
 fn whole_seconds(seconds: f64) -> u64 {
-    // Casts saturate, and NaN is 0.
+    // The cast saturates, and turns NaN into 0.
     (seconds.ceil() as u64).max(1)
 }
 
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_postgres_refuses_names_a_code_and_says_when_to_come_again() {
+    fn errors_from_postgres_have_a_code_and_a_retry_time() {
         let throttled = Problem::of_refusal("throttled", &json!({"retry_after_s": 0.2}));
         assert_eq!(throttled.retry_after_s, Some(1));
         assert_eq!(Problem::of_refusal("throttled", &Value::Null).retry_after_s, Some(1));
@@ -327,11 +329,11 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_is_what_rfc_9457_says() {
+    fn a_problem_document_follows_rfc_9457() {
         let problem = Problem::of_field(ProblemCode::InvalidUrl, "url", "no host");
         let document = serde_json::to_value(problem.clone().document()).unwrap();
         let expected = json!({
-            "type": "urn:everytab:problem:invalid_url", "title": "The URL is no URL of a crawl",
+            "type": "urn:everytab:problem:invalid_url", "title": "The URL cannot be crawled",
             "status": 400, "code": "invalid_url", "detail": "no host",
             "errors": [{"field": "url", "code": "invalid_url", "detail": "no host"}],
         });

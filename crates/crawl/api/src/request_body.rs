@@ -1,9 +1,9 @@
-//! Request bodies that a handler has not read completely.
+//! Handles request bodies that a handler has not read completely.
 //!
-//! Remaining bytes of a body in an HTTP/1.1 connection would be parsed as the next request, so the
-//! connection can continue only after the whole body was read. Invariant: after a response, either
-//! the rest of a small body was read, or the response has `Connection: close` (RFC 9112 9.6). This
-//! does not depend on what a body means.
+//! The server would parse a body's remaining bytes as the next request on an HTTP/1.1 connection,
+//! so the connection can continue only after the whole body was read. Invariant: after a response,
+//! either the rest of a small body was read, or the response has `Connection: close` (RFC 9112
+//! 9.6). This does not depend on a body's content.
 
 use std::{
     future::poll_fn,
@@ -25,13 +25,13 @@ use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-/// Maximum unread bytes to read in order to keep the connection. Reconnecting costs a client less
-/// than sending more.
+/// Maximum unread bytes to read in order to keep the connection. If there are more, it is cheaper
+/// for the client to reconnect.
 const MAX_DRAINED: u64 = 64 << 10;
-/// Time limit for that. Small bodies arrive right after their heads.
+/// Time limit for reading these bytes. Small bodies arrive right after their heads.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// A request body that its handler may drop.
+/// A request body that its handler may drop before the end.
 #[derive(Debug)]
 struct Kept {
     body: Body,
@@ -88,7 +88,7 @@ impl UnreadBody {
             return (request, Self(None));
         }
         let (parts, body) = request.into_parts();
-        // A read would send `100 Continue` to a client that waits for it.
+        // Do not read a body if the client waits for `100 Continue`, because reading would send it.
         let may_drain =
             !parts.headers.contains_key(header::EXPECT) && body.size_hint().lower() <= MAX_DRAINED;
         let shared = Arc::new(Mutex::new(Kept { body, is_read: false, is_broken: false }));

@@ -1,23 +1,23 @@
 //! Checks the rules that a key's crawls obey in addition to robots.txt.
 //!
-//! Invariant: accepted values fit into their columns, and the crawler can apply them: a misspelt
-//! line would forbid nothing. This does not depend on where they are stored.
+//! Invariant: accepted values fit into their columns, and the crawler can apply them. Otherwise a
+//! misspelt line would silently forbid nothing. This does not depend on where the rules are stored.
 
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_webpage::CrawlDelay;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Maximum length of rules: workers read all of them every few seconds.
+/// Maximum rule length, because workers read all of them every few seconds.
 const MAX_RULES_CHARACTERS: usize = 4_096;
 /// Maximum length of a user-agent token.
 const MAX_TOKEN_CHARACTERS: usize = 64;
-/// Maximum delay in milliseconds, which is also the limit of Crawl-delay.
+/// Maximum delay in milliseconds, which is also the limit for Crawl-delay.
 const MAX_ROBOTS_DELAY_MS: i32 = 300_000;
-/// Maximum length of a hostname (RFC 1035).
+/// Maximum hostname length (RFC 1035).
 const MAX_SITE_BYTES: usize = 253;
 
-/// Creates a problem of one field.
+/// Creates a problem for one field.
 fn wrong(field: &str, detail: String) -> Problem {
     Problem::of_field(ProblemCode::InvalidParameter, field, detail)
 }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_is_a_domain_as_hosts_are_written() {
+    fn a_site_is_a_domain_in_canonical_form() {
         assert_eq!(site("Example.COM").as_deref(), Some("example.com"));
         assert_eq!(site("bücher.example").as_deref(), Some("xn--bcher-kva.example"));
         assert_eq!(site("com").as_deref(), Some("com"));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_one_word_of_letters() {
+    fn a_user_agent_token_has_only_letters_hyphens_and_underscores() {
         for good in ["GPTBot", "a", "Some_Robot-x"] {
             assert!(check_user_agent(good).is_ok(), "{good}");
         }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_a_rule_or_says_nothing() {
+    fn each_line_is_a_valid_rule_or_a_comment() {
         let long = format!("Disallow: /{}", "a".repeat(MAX_RULES_CHARACTERS));
         for good in ["Disallow: /", "# why\r\n\r\n allow : /a # b\nCRAWL-DELAY:5\n", "Disallow:"] {
             assert!(check_rules(good).is_ok(), "{good:?}");

@@ -46,7 +46,7 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .layer(middleware::from_fn_with_state(service, manners::with_manners))
 }
 
-/// Returns the description as JSON, with the content of docs/openapi.json.
+/// Returns the description as JSON, as in docs/openapi.json.
 ///
 /// # Errors
 /// Returns an error if it cannot be serialized.

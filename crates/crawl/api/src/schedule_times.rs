@@ -1,4 +1,4 @@
-//! The times of a schedule in the HTTP API: a period, or a time of day on some weekdays.
+//! A schedule's times in the HTTP API: a period, or a time of day on some weekdays.
 //!
 //! Invariants: times that are shown can be read back unchanged, and all times are UTC. This does
 //! not depend on what a schedule does.
@@ -14,9 +14,9 @@ use crate::problem::{Problem, ProblemCode};
 const MIN_PERIOD_SECONDS: u64 = 60;
 /// Maximum period in seconds: 365 days.
 const MAX_PERIOD_SECONDS: u64 = 365 * 86_400;
-/// Units of a period in seconds, largest first.
+/// Period units in seconds, largest first.
 const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
-/// Mask of all weekdays.
+/// The mask for all weekdays.
 const EVERY_DAY: i16 = 0b111_1111;
 
 /// A weekday.
@@ -43,13 +43,13 @@ impl DayWord {
     const ALL: [Self; 7] =
         [Self::Mon, Self::Tue, Self::Wed, Self::Thu, Self::Fri, Self::Sat, Self::Sun];
 
-    /// Returns the bit of this day in a mask whose lowest bit is Monday.
+    /// Returns this day's bit in a mask whose lowest bit is Monday.
     const fn bit(self) -> i16 {
         1 << self as u8
     }
 }
 
-/// A schedule's times, as fields of its document.
+/// A schedule's times, as fields in its document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TimesInWords {
     /// The period, such as `24h`.
@@ -90,8 +90,8 @@ impl TimesInWords {
         }
     }
 
-    /// Shows the times from the period in seconds, or the second of the day and the mask of
-    /// weekdays.
+    /// Creates the fields from the period in seconds, or from the second of the day and the weekday
+    /// mask.
     pub(crate) fn show(every_s: Option<i32>, at_s: Option<i32>, weekdays: Option<i16>) -> Self {
         let time = |at_s: i32| {
             let seconds = u32::try_from(at_s).unwrap_or_default();
@@ -133,7 +133,7 @@ fn shown_period(every_s: i32) -> String {
     unit.map_or_else(|| format!("{seconds}s"), |(name, unit)| format!("{}{name}", seconds / unit))
 }
 
-/// Parses a time such as `03:00`, and returns the day's second.
+/// Parses a time such as `03:00`, and returns it in seconds since midnight.
 fn time_of_day(text: &str) -> Option<i32> {
     let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
     let is_written_so = text.len() == 5 && [0, 1, 3, 4].into_iter().all(is_digit);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_shown_as_it_was_written() {
+    fn schedule_times_round_trip() {
         for (written, read) in [
             (times(Some("24h"), None, None), "1d"),
             (times(Some("90m"), None, None), "90m"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_names_its_field() {
+    fn an_invalid_time_names_its_field() {
         for (every, at, days, field) in [
             (None, None, None, "every"),
             (Some("24h"), Some("03:00"), None, "every"),

@@ -24,8 +24,9 @@ use crate::{
 pub struct ApiService;
 
 impl ApiService {
-    /// Starts the background tasks and builds the router. When `stop` turns true, waiting requests
-    /// get their responses; the others finish by themselves.
+    /// Starts the background tasks and builds the router. When `stop` turns true, requests that
+    /// wait for a change get their responses immediately. The other requests are completed
+    /// normally.
     ///
     /// # Errors
     /// Returns an error if the description or the settings cannot be serialized, which is a bug.

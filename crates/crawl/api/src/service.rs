@@ -22,20 +22,20 @@ use crate::{
 /// The operator's settings.
 #[derive(Debug, Clone)]
 pub struct ApiSettings {
-    /// URL of the store for the keys' crawls.
+    /// URL of the store to which the keys' crawls write.
     pub store: String,
-    /// URL of the same store from which this process reads.
+    /// The URL from which this process reads the same store.
     pub from: String,
     /// Settings for requests to stores.
     pub stores: StoreSettings,
-    /// Directory for temporary files: imported lists of up to 400 MiB each, and up to 1 GiB in
+    /// Directory for temporary files: imported lists with up to 400 MiB each, and up to 1 GiB in
     /// addition to those in use.
     pub temporary: PathBuf,
     /// The program's version.
     pub version: String,
-    /// User-Agent that workers send, as far as this process knows.
+    /// User-Agent that workers send, according to this process's own options.
     pub user_agent: String,
-    /// Addresses to which workers may send webhooks, as far as this process knows.
+    /// Addresses to which workers may send webhooks, according to this process's own options.
     pub guard: Guard,
 }
 
@@ -52,9 +52,9 @@ pub(crate) struct Service {
     pub(crate) waiters: Arc<Waiters>,
     pub(crate) submissions: Submissions,
     pub(crate) captures: Captures,
-    /// State of the store from which captures are read.
+    /// State of the store with the captures.
     pub(crate) store: StoreHealth,
-    /// The reason that the last probe got, so that only changes are logged.
+    /// The reason in the response to the last probe, so that only changes are logged.
     pub(crate) last_probe: Mutex<Option<&'static str>>,
     /// Imported lists, for filter tests.
     pub(crate) lists: FilterLists,

@@ -1,8 +1,8 @@
 //! Checks whether the store of the keys' crawls can be read.
 //!
 //! Invariants: the store gets one request at a time, and at most one every [`POLL_INTERVAL`],
-//! whatever the number of probes. A store that does not respond within [`CHECK_TIME`] is
-//! unreachable. Each change is logged once. This does not depend on HTTP or on what is stored.
+//! regardless of the number of probes. A store that does not respond within [`CHECK_TIME`] is
+//! unreachable. Each change is logged once. This does not depend on HTTP or on the stored objects.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use tokio::{
 
 /// Interval between checks. Proxies probe every few seconds, and a request to S3 costs money.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// Time limit for a check with its retry. Only the first probes wait for it; they time out after 5
-/// to 10 seconds themselves.
+/// Time limit for a check, including its retry. Only probes before the first result wait for it,
+/// and probes usually time out after 5 to 10 seconds.
 const CHECK_TIME: Duration = Duration::from_secs(4);
 /// The object to read, which need not exist. It has the only prefix that the service may read.
 const PROBE: &str = "crawl-data/probe";
 
-/// State of the store: `None` until the first check has finished, then the error, if any. The error
+/// The store's state: `None` until the first check has finished, then the error, if any. The error
 /// is for clients, so it does not contain the store's name.
 pub(crate) type StoreHealth = watch::Receiver<Option<Result<(), &'static str>>>;
 
@@ -68,7 +68,7 @@ fn told(error: &StorageError) -> &'static str {
     }
 }
 
-/// Logs a change of the state.
+/// Logs a state change.
 fn report(
     store: &str,
     before: Option<Result<(), &'static str>>,

@@ -1,8 +1,7 @@
-//! The URLs of one request: which are accepted, and why the others are rejected.
+//! A request's URLs: which are accepted, and why the others are rejected.
 //!
-//! Invariant: each URL, or line that is not a comment, is in one of the two lists, with its number.
-//! This does not depend on the results of URLs, or on which addresses may be fetched (the fetcher
-//! checks that).
+//! Invariant: each submitted URL is in one of the two lists, with its line or position. This does
+//! not depend on URLs' results, or on which addresses may be fetched, which the fetcher checks.
 
 use everytab_crawl_settings::{Seed, SeedError, SeedPorts, SeedReader, parse_seed};
 use everytab_crawl_start::SeedBatch;
@@ -23,17 +22,17 @@ pub(crate) fn code_of(reason: SeedError) -> ProblemCode {
     }
 }
 
-/// The URLs of a request.
+/// A request's URLs.
 #[derive(Debug, Default)]
 pub(crate) struct SubmittedUrls {
-    /// Accepted URLs, with their numbers from 1.
+    /// Accepted URLs, each with its line or position from 1.
     pub(crate) accepted: Vec<(u64, Seed)>,
-    /// The errors of the others.
+    /// The errors for the others.
     pub(crate) refused: Vec<ProblemItem>,
 }
 
 impl SubmittedUrls {
-    /// Reads a list of URLs.
+    /// Reads a URL list.
     ///
     /// # Errors
     /// Returns a problem if there are too many.

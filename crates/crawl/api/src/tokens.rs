@@ -1,11 +1,11 @@
-//! Strings that clients keep and give back: IDs of URLs, and cursors, with which a client continues
-//! reading a list.
+//! Creates and checks the strings that clients store and send back: URL IDs, and cursors for a
+//! list's next page.
 //!
 //! Each contains a code that only the holder of an API key and this service can compute: a prefix
 //! of the SHA-256 of the key's secret hash followed by the message. A message has a fixed prefix,
 //! and a fixed length or its own length in it, so that a longer message cannot be appended.
 //! Invariant: a token that was forged, truncated, or made for another key, crawl or list is
-//! invalid, and nothing is stored to check it. Does not depend on what a URL is.
+//! invalid. Nothing is stored to check tokens. This does not depend on how URLs are fetched.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::problem::{Problem, ProblemCode};
 
 /// Computes the code of a message's parts, as a whole digest. Callers use a prefix of it, because a
-/// truncated digest cannot be extended to that of a longer message.
+/// truncated digest cannot be extended to a longer message's digest.
 fn code_of(secret_sha256: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
     let mut digest = Sha256::new_with_prefix(secret_sha256);
     for part in parts {
@@ -58,13 +58,13 @@ fn from_base32(text: &str) -> Option<Vec<u8>> {
 
 /// First byte of every ID.
 const ID_VERSION: u8 = 1;
-/// Bytes before the code: version, crawl, hash of the host, hash of the URL.
+/// Bytes before the code: version, crawl, host hash, URL hash.
 const SAID_BYTES: usize = 1 + 4 + 8 + 8;
-/// Bytes of the code. One of 2^64 guesses is right, and each guess takes a request.
+/// The code's length in bytes. One in 2^64 guesses is right, and each guess takes a request.
 const ID_CODE_BYTES: usize = 8;
 
-/// Returns the ID of a URL for the key with this secret. `api.url_id` does the same in Postgres,
-/// for events.
+/// Returns a URL's ID for the key with this secret. `api.url_id` does the same in Postgres, for
+/// events.
 pub(crate) fn url_id(id: FetchId, secret_sha256: &[u8; 32]) -> String {
     let mut bytes = vec![ID_VERSION];
     bytes.extend(id.crawl.to_be_bytes());
@@ -75,7 +75,7 @@ pub(crate) fn url_id(id: FetchId, secret_sha256: &[u8; 32]) -> String {
     base32(&bytes)
 }
 
-/// Decodes the ID of a URL of this key. `None` if it is invalid.
+/// Decodes a URL ID that belongs to this key. `None` if it is invalid.
 pub(crate) fn parse_url_id(text: &str, secret_sha256: &[u8; 32]) -> Option<FetchId> {
     let bytes = from_base32(text)?;
     let (said, code) = bytes.split_at_checked(SAID_BYTES)?;
@@ -92,9 +92,10 @@ pub(crate) fn parse_url_id(text: &str, secret_sha256: &[u8; 32]) -> Option<Fetch
     })
 }
 
-/// Bytes of the code.
+/// The code's length in bytes.
 const CURSOR_CODE_BYTES: usize = 16;
-/// Maximum length of a cursor: a snapshot has up to some hundred transactions in progress.
+/// Maximum cursor length. A cursor may contain a snapshot, which lists up to some hundred
+/// transactions in progress.
 const MAX_CURSOR_CHARACTERS: usize = 8_192;
 
 /// Name of a cursor's list: always 16 bytes, so that no name can continue in the payload.
@@ -130,7 +131,7 @@ fn refused(field: &str) -> Problem {
     Problem::of_field(ProblemCode::InvalidCursor, field, detail)
 }
 
-/// Returns the cursor after a crawl in the list of a key's crawls.
+/// Returns the cursor after a crawl in a key's list.
 pub(crate) fn crawls_cursor(secret_sha256: &[u8; 32], number: i32) -> String {
     seal(secret_sha256, CRAWLS, &number.to_string())
 }
@@ -164,7 +165,7 @@ pub(crate) fn item_key(
     unseal(secret_sha256, list, cursor).ok_or_else(|| refused("after"))
 }
 
-/// Returns the cursor after a host of a crawl: the time when it is due, and its name's hash.
+/// Returns the cursor after a crawl's host: the time when it is due, and its name's hash.
 pub(crate) fn host_cursor(
     secret_sha256: &[u8; 32],
     crawl: Uuid,
@@ -199,7 +200,7 @@ fn found_list(crawl: Option<Uuid>, query: &str) -> ListName {
     list
 }
 
-/// Returns the cursor after a result of a query.
+/// Returns the cursor after one of a query's results.
 pub(crate) fn found_cursor(
     secret_sha256: &[u8; 32],
     (crawl, query): (Option<Uuid>, &str),

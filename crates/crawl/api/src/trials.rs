@@ -1,8 +1,8 @@
-//! Limits concurrent filter tests: each uses a core for up to two seconds.
+//! Limits concurrent filter tests, because each uses a core for up to two seconds.
 //!
-//! Invariant: a key runs one test at a time, so that it cannot block others. A test ends when its
-//! guard is dropped, whether or not the client is still waiting. This does not depend on what a
-//! test does.
+//! Invariant: a key runs one test at a time, so that it cannot block others. A test counts until
+//! its guard is dropped, even if the client has disconnected. This does not depend on how a filter
+//! is tested.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -11,10 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use crate::problem::Problem;
 
-/// Maximum requests that test URLs at a time, each on a core, so that other work can run.
+/// Maximum requests that test URLs at a time. Each uses a core, and other work must be able to run.
 const TRIALS_AT_A_TIME: usize = 2;
-/// Maximum requests that wait for lists, or for a permit after that. Each holds its URLs, of up to
-/// 8 MiB.
+/// Maximum requests that wait for lists, or for a permit after that. Each holds up to 8 MiB in
+/// memory for its URLs.
 const TRIALS_THAT_WAIT: usize = 8;
 
 /// Limits on this process's filter tests.
@@ -35,7 +35,7 @@ impl Default for Trials {
     }
 }
 
-/// The only running test of a key. Dropping it ends the test.
+/// Guard for a key's running test. Dropping it allows the key's next test.
 #[derive(Debug)]
 pub(crate) struct KeyTrial {
     trials: Arc<Trials>,
@@ -53,10 +53,10 @@ fn busy() -> Problem {
 }
 
 impl Trials {
-    /// Starts a test of a key.
+    /// Registers a test for a key.
     ///
     /// # Errors
-    /// Returns a problem if another test of the key is running.
+    /// Returns a problem if the key has another running test.
     pub(crate) fn of_key(self: &Arc<Self>, key: &str) -> Result<KeyTrial, Problem> {
         if !self.keys.lock().insert(key.to_owned()) {
             return Err(Problem::unavailable("another filter of this key is being tested", 1));
@@ -95,7 +95,7 @@ mod tests {
         let trials = Arc::<Trials>::default();
         let one = trials.of_key("a").unwrap();
         let permit = trials.permit().unwrap();
-        assert!(trials.of_key("a").is_err(), "it holds no second permit");
+        assert!(trials.of_key("a").is_err(), "a key has one test at a time");
         let other = trials.of_key("b").unwrap();
         assert!(trials.permit().is_ok());
         drop((one, permit));

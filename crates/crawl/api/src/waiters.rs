@@ -1,10 +1,11 @@
-//! Requests that wait for news. The process polls Postgres for all of them once per second.
+//! Requests that wait for an event, such as a URL's result. The process polls Postgres once per
+//! second for all requests.
 //!
 //! Invariants: a key has at most [`MAX_WAITERS_PER_KEY`] waiting requests. A request frees its slot
 //! however it ends, and no later than its `wait` allows. At most one poll is in progress. While
-//! Postgres is unreachable, requests continue to wait until their time is over. A waiter takes a
-//! few hundred bytes. When the process stops, all get a response without news. This does not depend
-//! on HTTP.
+//! Postgres is unreachable, requests continue to wait until their time is over. A waiting request
+//! takes a few hundred bytes here. When the process stops, all waiting requests get a response
+//! without an event. This does not depend on HTTP.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -24,7 +25,7 @@ use crate::{
 
 /// Maximum waiting requests per key.
 pub(crate) const MAX_WAITERS_PER_KEY: usize = 32;
-/// Seconds after which a client may retry if its key has too many.
+/// Seconds after which a client may retry if its key has too many waiting requests.
 const RETRY_S: u64 = 5;
 /// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,7 +35,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) enum Question {
     /// The URL is no longer due.
     Url(FetchId),
-    /// The crawl has another state than this one.
+    /// The crawl's state is no longer this one.
     Crawl(Uuid, String),
     /// The crawl has recorded something after a position, or has ended.
     Feed(Uuid, FeedPosition),
@@ -43,9 +44,9 @@ pub(crate) enum Question {
 /// The event that ends a wait.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// The result of the URL.
+    /// The URL's result.
     Url(Box<ApiFetch>),
-    /// There is something to read.
+    /// The crawl or its feed has changed. The request then reads the new state.
     Something,
 }
 
@@ -63,7 +64,7 @@ struct Table {
     per_key: HashMap<String, usize>,
 }
 
-/// All waiting requests of this process.
+/// This process's waiting requests.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     table: Mutex<Table>,
@@ -92,7 +93,8 @@ impl Drop for Seat<'_> {
 }
 
 impl Waiters {
-    /// Waits for news for at most `time`. `None` if there is none, or if the process is stopping.
+    /// Waits for the event for at most `time`. `None` if it does not happen, or if the process is
+    /// stopping.
     ///
     /// # Errors
     /// Returns a problem if the key has too many waiting requests.
@@ -164,7 +166,7 @@ impl Waiters {
         }
     }
 
-    /// Collects the questions of all waiting requests.
+    /// Collects the events that all waiting requests need.
     fn asked(&self) -> Asked {
         let mut asked = Asked::default();
         for (number, Waiter { caller, question, .. }) in &self.table.lock().waiting {
@@ -189,7 +191,7 @@ impl Waiters {
     }
 }
 
-/// A poll's questions, each with the number of its slot.
+/// The events to check in a poll, each with its waiting request's number.
 #[derive(Debug, Default)]
 struct Asked {
     urls: Vec<(u64, ApiCaller, FetchId)>,
@@ -198,8 +200,8 @@ struct Asked {
 }
 
 impl Asked {
-    /// Queries Postgres with one statement for each kind of question. A revoked key gets news, so
-    /// that its request continues and is rejected.
+    /// Queries Postgres with one statement for each kind of event. A request with a revoked key
+    /// also stops waiting, so that its next call is rejected.
     async fn ask(&self, coordinator: &Coordinator) -> Result<Vec<(u64, News)>, Error> {
         let mut told = Vec::new();
         if !self.urls.is_empty() {
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_has_a_number_of_seats_and_gets_each_back() {
+    fn a_key_has_a_maximum_of_waiters_and_each_is_freed() {
         let waiters = Waiters::default();
         let (one, other) = (caller("one"), caller("other"));
         let seats: Vec<_> =
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn news_go_to_the_seat_that_they_name_and_to_no_other() {
+    fn events_reach_only_their_own_waiters() {
         let waiters = Waiters::default();
         let one = caller("one");
         let (_first, mut first) = waiters.sit(&one, question()).unwrap();
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_process_that_stops_answers_who_waits() {
+    async fn a_stopping_process_responds_to_waiting_requests() {
         let waiters = Waiters::default();
         let (stop, stopped) = watch::channel(false);
         let one = caller("one");

@@ -1,6 +1,6 @@
-//! The events of webhooks, for the OpenAPI description. Postgres writes their bodies, in the
-//! transactions that cause them (`coordinator-sql/functions/crawl/tell_webhooks.sql`). A test
-//! compares these bodies with the documents here.
+//! Webhook events, for the OpenAPI description. Postgres writes an event's body in the transaction
+//! that causes the event (`coordinator-sql/functions/crawl/tell_webhooks.sql`). A test compares
+//! these bodies with the documents here.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use crate::{
     fetch_document::{RecordPlace, UrlState},
 };
 
-/// A type of event that a webhook may receive.
+/// An event type that a webhook may receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub(crate) enum EventType {
-    /// A crawl of the key ended.
+    /// One of the key's crawls ended.
     #[serde(rename = "crawl.ended")]
     CrawlEnded,
     /// A submitted URL has its result.
@@ -63,13 +63,13 @@ pub(crate) enum SkipReason {
     QuotaPages,
     /// The key has reached its storage quota.
     QuotaBytes,
-    /// The key has reached its limit of open crawls.
+    /// The key has reached its limit on open crawls.
     QuotaCrawls,
     /// The service failed.
     Internal,
 }
 
-/// The results of a crawl that ended.
+/// The results of a crawl that has ended.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct CrawlEnded {
     /// The crawl's ID.
@@ -93,18 +93,18 @@ pub(crate) struct CrawlEnded {
     pub(crate) left: BTreeMap<String, i64>,
 }
 
-/// The result of a submitted URL.
+/// A submitted URL's result.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct UrlDone {
-    /// ID of the URL, as in the response to its submission.
+    /// The URL's ID, as in the response to its submission.
     pub(crate) id: String,
     /// The URL.
     pub(crate) url: String,
     /// The crawl's ID.
     pub(crate) crawl: Uuid,
-    /// The state of the URL.
+    /// The URL's state.
     pub(crate) state: UrlState,
-    /// The outcome of the URL.
+    /// The URL's outcome.
     #[schema(value_type = FetchOutcome)]
     pub(crate) outcome: String,
     /// The HTTP status.
@@ -135,7 +135,7 @@ pub(crate) struct WebhookTest {
     pub(crate) webhook: Uuid,
 }
 
-/// Declares the bodies of events, each with its type and time.
+/// Declares the event bodies, each with its type and time.
 macro_rules! bodies {
     ($($(#[$doc:meta])* $body:ident $data:ident $tag:ident $name:literal,)+) => {
         $(
@@ -172,7 +172,7 @@ macro_rules! bodies {
         #[openapi(components(schemas($($body, $data, $tag),+)))]
         pub(crate) struct EventsDescription;
 
-        /// The types of events, with their schemas' names.
+        /// The event types, with their schemas' names.
         const BODIES: &[(&str, &str)] = &[$(($name, stringify!($body))),+];
     };
 }
@@ -188,7 +188,7 @@ bodies! {
     WebhookTestEvent WebhookTest WebhookTestName "webhook.test",
 }
 
-/// Builds the `webhooks` of the description: the requests to a receiver.
+/// Builds the description's `webhooks`: the requests to a receiver.
 pub(crate) fn described() -> Value {
     let header = |name: &str, description: &str| {
         json!({ "name": name, "in": "header", "required": true, "description": description,

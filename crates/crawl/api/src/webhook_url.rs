@@ -1,7 +1,7 @@
-//! Checks the URLs of webhooks.
+//! Checks webhook URLs.
 //!
-//! Workers check each URL and its addresses at every attempt to send an event. This check rejects
-//! what they would always reject, so that its owner learns it immediately.
+//! Workers check each URL and its addresses whenever they send an event. The check here rejects
+//! URLs that workers would always reject, so that the client gets the error immediately.
 
 use everytab_webpage::{
     PortList,
@@ -12,10 +12,10 @@ use url::Url;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Name of the field with the URL.
+/// Name of the URL field.
 const FIELD: &str = "url";
 
-/// Checks the URL of a webhook, and returns it in the form in which it is requested.
+/// Checks a webhook's URL, and returns it in the form in which it is requested.
 ///
 /// # Errors
 /// Returns a problem if events are never sent there because of the scheme, port, credentials,
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_that_no_worker_would_send_to_is_refused() {
+    fn a_url_to_which_no_worker_would_send_is_rejected() {
         let (ports, public) = (PortList::default(), Guard::default());
         let check = |url: &str| webhook_url(url, &ports, &public).map_err(|problem| problem.code);
         assert_eq!(check("HTTPS://Hook.example:443"), Ok("https://hook.example/".to_owned()));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn over_http_events_go_to_the_operators_own_addresses_alone() {
+    fn only_the_operators_own_addresses_get_events_over_http() {
         let own = Guard { allow: vec!["10.0.0.0/8".parse().unwrap()], ..Guard::default() };
         let check = |url: &str| webhook_url(url, &PortList::default(), &own).is_ok();
         for right in ["http://10.1.2.3/", "https://10.1.2.3/", "http://hook.internal/"] {

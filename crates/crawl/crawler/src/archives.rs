@@ -1,10 +1,10 @@
-//! Writes WARC records into archives, one archive per crawl, subset and store at a time, and
-//! uploads them to that store.
+//! Writes WARC records into archives, and uploads them. One archive is open per crawl, subset and
+//! store at a time.
 //!
 //! An archive is uploaded when it is large enough or old enough, or on request. Only then does the
 //! scheduler learn where its records are, because a fetch is recorded in Postgres only after its
-//! record is in the store. Failed uploads are retried for as long as the process lives. Does not
-//! depend on slots or Postgres.
+//! record is in the store. Failed uploads are retried forever. This does not depend on slots or
+//! Postgres.
 
 use std::{
     collections::HashMap,
@@ -54,17 +54,16 @@ pub(crate) const MAX_WAITING: usize = 64;
 
 /// A response to store as a WARC record.
 pub(crate) struct WarcRecord {
-    /// The crawl.
     pub crawl: Arc<Crawl>,
     /// The kind of archive.
     pub subset: ArchiveSubset,
-    /// Its host's slot.
+    /// The slot of the URL's host.
     pub slot: i16,
     /// The requested URL.
     pub url: String,
     /// Request time, in microseconds since 1970.
     pub date_micros: i64,
-    /// The server's IP address.
+    /// The IP address of the server.
     pub ip_address: Option<IpAddr>,
     /// The request head.
     pub request_head: Vec<u8>,
@@ -74,28 +73,28 @@ pub(crate) struct WarcRecord {
     pub fetched: PageFetchResult,
     /// The body's SHA-256.
     pub sha256: [u8; 32],
-    /// Which record has its body: this one, or one in an earlier crawl.
+    /// Which record has the body: this one, or one in an earlier crawl.
     pub body: BodySource,
-    /// Where to look for another record with an identical body that this record may name. `None` if
-    /// the body is always stored.
+    /// Where to search for another record with an identical body, to which this record may refer.
+    /// `None` if the body is always stored.
     pub dedup_scope: Option<DedupScope>,
     /// Response time.
     pub duration: Duration,
     /// The host's delay.
     pub delay: Duration,
-    /// Links from a seed to the URL. `None` for robots.txt.
+    /// Number of links from a seed to the URL. `None` for robots.txt.
     pub depth: Option<u16>,
-    /// The URL that links or redirects to it.
+    /// The URL of the page that links or redirects here.
     pub via: Option<Arc<str>>,
     /// The fault of the server's certificate, if it has one.
     pub certificate: Option<&'static str>,
-    /// Whether a client is waiting for it.
+    /// Whether a client is waiting for this URL.
     pub is_urgent: bool,
-    /// The name of its character encoding.
+    /// The name of the body's character encoding.
     pub charset: Option<String>,
 }
 
-/// The records among which to look for an identical body.
+/// The records among which to search for an identical body.
 #[derive(Clone, Copy)]
 pub(crate) struct DedupScope {
     /// The site's hash. Only this site's URLs are considered.
@@ -108,7 +107,7 @@ pub(crate) struct DedupScope {
 pub(crate) enum ArchiveCommand<T> {
     /// Writes a record. The second value is returned when the record is uploaded.
     Write(Box<WarcRecord>, T),
-    /// Uploads the archive for robots.txt of a crawl's hosts in a slot, if it has a record.
+    /// Uploads the robots.txt archive of a crawl and slot, if it has a record.
     UploadRobots(Arc<Crawl>, i16),
     /// Uploads all archives that have a record.
     UploadAll,
@@ -130,11 +129,11 @@ pub(crate) struct UploadedRecord<T> {
 pub(crate) struct UploadedArchive<T> {
     /// The crawl.
     pub crawl: i32,
-    /// Its size in bytes.
+    /// The archive's size in bytes.
     pub bytes: u64,
-    /// Whether it is lost because this host's disk failed. Its URLs must be fetched again.
+    /// Whether the archive is lost because this host's disk failed. Its URLs must be fetched again.
     pub is_lost: bool,
-    /// Its records.
+    /// The archive's records.
     pub records: Vec<UploadedRecord<T>>,
 }
 
@@ -149,7 +148,7 @@ pub(crate) struct ArchiveSettings {
     pub max_bytes: u64,
     /// Time after which an archive is uploaded.
     pub max_age: Duration,
-    /// The crawl's operator.
+    /// The operator's name, which archives contain.
     pub operator: String,
     /// The `User-Agent` of the requests.
     pub user_agent: String,
@@ -160,7 +159,7 @@ pub(crate) struct ArchiveSettings {
 struct ArchiveKey {
     crawl: i32,
     subset: ArchiveSubset,
-    /// The store's number.
+    /// The store's index.
     store: usize,
 }
 
@@ -174,8 +173,8 @@ fn key_of(crawl: &Crawl, subset: ArchiveSubset, slot: i16) -> ArchiveKey {
 /// body and some headers.
 type BodyKey = (ArchiveKey, u64, [u8; 32]);
 
-/// Headers that belong to a body. When another crawl repeats this one, it parses an unchanged page
-/// with the headers in the named record, so these must be identical, too.
+/// Headers that must be identical, too, before a record refers to another record's body. A crawl
+/// that repeats this one parses an unchanged page with the headers of the record with the body.
 const HEADERS_OF_A_BODY: [&str; 2] = ["content-type", "x-robots-tag"];
 
 /// Returns the key for a record's body. `None` if this record must not refer to another one.
@@ -205,7 +204,7 @@ struct OpenArchive<T> {
     names: BodyArchive,
     path: TempPath,
     writer: ArchiveWriter<BufWriter<File>>,
-    /// When it must be uploaded at the latest.
+    /// When the archive must be uploaded at the latest.
     upload_at: Instant,
     records: Vec<WrittenRecord<T>>,
 }
@@ -224,7 +223,7 @@ pub(crate) struct Archives<T> {
 
 impl<T: Send + 'static> Archives<T> {
     /// Creates the task. It sends uploaded archives to `uploaded` and tracks uploads in
-    /// `pending_uploads`. No record refers to one that was stored before `forgotten`.
+    /// `pending_uploads`. No record refers to a record that was stored before `forgotten`.
     pub(crate) fn new(
         settings: ArchiveSettings,
         uploaded: mpsc::UnboundedSender<UploadedArchive<T>>,
@@ -291,7 +290,7 @@ impl<T: Send + 'static> Archives<T> {
             Err(error) => {
                 tracing::warn!(url = record.url, %error, "cannot write the WARC record");
                 let is_lost = matches!(error, WriteError::Output(_));
-                // An archive that ends with half a record is lost, with all its records.
+                // If a write stops within a record, the archive is lost with all its records.
                 let broken = if is_lost { self.open.remove(&key) } else { None };
                 let position = Position { offset: 0, length: 0 };
                 let others = broken.into_iter().flat_map(|archive| archive.records);
@@ -375,7 +374,8 @@ impl<T: Send + 'static> Archives<T> {
             fields: &info.fields(),
         };
         let writer = ArchiveWriter::new(BufWriter::new(file), &info)?;
-        // Fetches wait in memory for their host's robots.txt.
+        // Upload robots.txt sooner, because fetches wait in memory for their host's robots.txt
+        // record.
         let is_robots = key.subset == ArchiveSubset::RobotsTxt;
         let sooner = if is_robots { ROBOTS_SOONER } else { 1 };
         let (crawl, upload_at) =
@@ -404,7 +404,7 @@ impl<T: Send + 'static> Archives<T> {
     }
 }
 
-/// The names by which a revisit record refers to the record that has its body.
+/// The strings with which a revisit record refers to the record that has its body.
 struct BodyNames<'a> {
     digest: String,
     record_id: String,

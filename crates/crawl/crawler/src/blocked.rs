@@ -1,7 +1,7 @@
 //! Keeps the blocklist up to date while this process crawls.
 //!
-//! Invariant: no request is sent before the list was read, or when it is more than a minute old.
-//! Does not depend on why a host is blocked.
+//! Invariant: no request is sent before the list was read, or while it is more than a minute old.
+//! This does not depend on why a host is blocked.
 
 use std::time::{Duration, Instant};
 
@@ -14,9 +14,10 @@ use tokio::time::timeout;
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 /// Time limit for a poll.
 const POLL_TIME: Duration = Duration::from_secs(5);
-/// When the list is older than this, requests are held back.
+/// If the list is older than this, requests wait.
 const MAX_AGE: Duration = Duration::from_secs(40);
-/// How far back each poll reads. Transactions that add hosts are shorter.
+/// How far back each poll reads. This is longer than any transaction that adds hosts, so that no
+/// host is missed.
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
 const _: () = assert!(MAX_AGE.as_secs() + POLL_INTERVAL.as_secs() + POLL_TIME.as_secs() < 60);
 
@@ -34,8 +35,8 @@ pub(crate) async fn read_all(
     Ok(())
 }
 
-/// Polls for added hosts until it is dropped. If the list is too old, the fetcher holds back its
-/// requests.
+/// Polls for added hosts until the future is dropped. If the list is too old, the fetcher delays
+/// its requests.
 pub(crate) async fn poll_blocklist(
     coordinator: Coordinator,
     fetcher: Fetcher,

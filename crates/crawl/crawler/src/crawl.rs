@@ -1,6 +1,6 @@
-//! A crawl that has not ended, as the scheduler needs it.
+//! An open crawl, as the scheduler needs it.
 //!
-//! Does not depend on slots or host state.
+//! This does not depend on slots or host state.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -25,26 +25,27 @@ use crate::{
 
 /// A crawl's settings, parsed once.
 pub(crate) struct Crawl {
-    /// Its number in the database.
+    /// The crawl's number in the database.
     pub number: i32,
-    /// Its owner.
+    /// The crawl's owner.
     pub owner: Arc<str>,
-    /// Its name, with which its objects start.
+    /// The crawl's name, with which the names of its objects start.
     pub name: LiveCrawlName,
-    /// The version number for its includes and excludes, and its rules.
+    /// The crawl's rules, with the version number of its includes and excludes.
     followed: RwLock<(i32, Arc<Rules>)>,
-    /// Its filters. While one of their lists cannot be loaded, links are merged without it and no
-    /// requests are sent. URLs that this list drops are refused later, before their fetch.
+    /// The crawl's filters. If one of their lists cannot be loaded, links are merged without this
+    /// list, and no requests are sent. Once the list is loaded, URLs that it drops are refused
+    /// before their fetch.
     pub filters: Arc<FilterSet>,
-    /// Its delays.
+    /// Delays for all hosts except the operator's own.
     delays: DelaySettings,
-    /// Its delays for the operator's own hosts.
+    /// Delays for the operator's own hosts.
     own_delays: DelaySettings,
-    /// The ports to which this worker may connect for it.
+    /// The ports to which this worker may connect for the crawl.
     pub ports: PortList,
-    /// The purpose when it requests pages.
+    /// The purpose of page requests.
     pub page: Purpose,
-    /// The purpose when it requests page requisites.
+    /// The purpose of requests for page requisites.
     pub media: Purpose,
     /// Whether requisites are stored.
     pub keeps_media: bool,
@@ -52,28 +53,28 @@ pub(crate) struct Crawl {
     pub obeys_nofollow: bool,
     /// Which sitemaps are read.
     pub sitemaps: SitemapsOption,
-    /// Whether its pages' text is indexed.
+    /// Whether the text of pages is indexed for search.
     pub is_searched: bool,
-    /// Whether it has a page limit, so that each page is reserved before it is fetched.
+    /// Whether the crawl has a page limit, so that each page is reserved before it is fetched.
     pub is_limited: bool,
-    /// Age from which an unchanged body is stored again.
+    /// Age at which an unchanged body is stored again.
     store_again_after: TimeDelta,
-    /// The earlier crawl that it repeats, if it does.
+    /// The earlier crawl that this one repeats. `None` if it repeats none.
     pub repeat: Option<Repeat>,
     /// Maximum retries per URL after transient failures.
     pub retries: u8,
     /// How long a failing origin is retried. `None` uses the worker's setting.
     pub host_patience: Option<Duration>,
-    /// When it was started.
+    /// When the crawl was started.
     pub started_at: DateTime<Utc>,
-    /// The stores for its records. `None` if this program cannot open them. In this case it sends
-    /// no requests.
+    /// The stores for the crawl's records. `None` if this program cannot open them. The crawl then
+    /// sends no requests.
     pub stores: Option<CrawlStores>,
 }
 
 impl Crawl {
-    /// Returns whether its URLs can be fetched: its stores are open, and its filters' lists are
-    /// loaded.
+    /// Returns whether the crawl's URLs can be fetched: its stores are open, and its filters' lists
+    /// are loaded.
     pub(crate) fn is_ready(&self) -> bool {
         self.stores.is_some() && self.filters.is_complete()
     }
@@ -91,12 +92,12 @@ impl Crawl {
         rules.scope != Scope::Page && depth < rules.depth
     }
 
-    /// Returns its current rules.
+    /// Returns the current rules.
     pub(crate) fn rules(&self) -> Arc<Rules> {
         Arc::clone(&self.followed.read().1)
     }
 
-    /// Returns its pattern version, from 1.
+    /// Returns the version of the includes and excludes, from 1.
     pub(crate) fn patterns_version(&self) -> i32 {
         self.followed.read().0
     }
@@ -106,19 +107,20 @@ impl Crawl {
         *self.followed.write() = (version, Arc::new(rules));
     }
 
-    /// Returns whether its records may name one that was stored at this time instead of storing an
+    /// Returns whether a record may refer to one that was stored at `at`, instead of storing an
     /// identical body again.
     pub(crate) fn may_name_record_of(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
         now - at < self.store_again_after
     }
 
-    /// Returns its delays, for the operator's own hosts or for others.
+    /// Returns the delays for the operator's own hosts or for all others.
     pub(crate) fn delays(&self, is_own: bool) -> DelaySettings {
         if is_own { self.own_delays } else { self.delays }
     }
 }
 
-/// The open crawls, each with whether its URLs are fetched; otherwise only its links are merged.
+/// The open crawls. The flag is true if a crawl's URLs are fetched. Otherwise only its links are
+/// merged.
 pub(crate) type OpenCrawls = HashMap<i32, (Arc<Crawl>, bool)>;
 
 /// A crawl's rules after its includes and excludes have changed.
@@ -135,20 +137,20 @@ pub(crate) struct ChangedRules {
 pub(crate) struct ListedCrawls {
     /// The crawls that this program can read.
     pub crawls: OpenCrawls,
-    /// New rules of known crawls whose patterns have changed.
+    /// New rules for crawls that were already listed and whose patterns have changed.
     pub changed: Vec<ChangedRules>,
     /// Limits for crawls and owners.
     pub owner_limits: OwnerLimits,
-    /// When `crawl forget` last ran, if it did.
+    /// When `crawl forget` last ran. `None` if it never did.
     pub forgotten_at: Option<DateTime<Utc>>,
     /// Whether there are crawls that this program cannot read. It cannot merge their links, so it
-    /// must leave the slots to programs that can.
+    /// must release its slots to workers with a newer program.
     pub has_unreadable: bool,
 }
 
-/// Lists the open crawls. Those in `known` are not read again, unless their store could not be
-/// opened or a filter list could not be loaded. For a known crawl, only changed includes and
-/// excludes are read.
+/// Lists the open crawls. The crawls in `known` are not read again, unless their store could not be
+/// opened or a filter list could not be loaded. Their includes and excludes are read only if they
+/// have changed.
 ///
 /// # Errors
 /// Returns an error if Postgres cannot be reached.
@@ -190,7 +192,7 @@ pub(crate) async fn list_crawls(
     Ok(ListedCrawls { crawls, changed, owner_limits, forgotten_at, has_unreadable })
 }
 
-/// Reads a known crawl's includes and excludes if they have changed. The inner error contains the
+/// Reads the includes and excludes of a known crawl if they have changed. The inner error is the
 /// reason why this program cannot read them.
 async fn changed_rules(
     coordinator: &Coordinator,
@@ -214,7 +216,7 @@ async fn changed_rules(
     })
 }
 
-/// Reads a crawl's settings. The inner error contains the reason why this program cannot read them.
+/// Reads a crawl's settings. The inner error is the reason why this program cannot read them.
 async fn read_settings(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -231,7 +233,7 @@ async fn compiled(settings: CrawlSettings) -> Result<CompiledSettings, Error> {
     compiled.map_err(|error| Error::Unexpected(format!("compiling patterns: {error}")))
 }
 
-/// Reads a crawl. The inner error contains the reason why this program cannot read it.
+/// Reads a crawl. The inner error is the reason why this program cannot read it.
 async fn read_crawl(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -295,8 +297,8 @@ async fn read_crawl(
     }))
 }
 
-/// Returns how a crawl repeats an earlier one. If that one is gone, or this program cannot read its
-/// settings, everything is fetched and stored as if it were new.
+/// Returns how a crawl repeats an earlier one. If the earlier crawl is gone, or this program cannot
+/// read its settings, everything is fetched and stored as in a new crawl.
 async fn repeat_of(
     coordinator: &Coordinator,
     open: &OpenCrawl,

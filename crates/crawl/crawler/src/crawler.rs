@@ -41,7 +41,7 @@ pub enum CrawlerError {
     Database(#[from] everytab_coordinator::Error),
 }
 
-/// Crawls until `stop` becomes true or, if the settings request this, until no crawl is open. Then
+/// Crawls until `stop` becomes true or, if `exit_when_done` is set, until no crawl is open. Then
 /// records all state and releases the slots.
 ///
 /// # Errors
@@ -107,8 +107,8 @@ pub async fn run(
     };
     let end = scheduler.run(stop.clone()).await;
     if end == CrawlerEnd::Finished {
-        // Notify receivers that the last crawl has ended, because no other worker may be there to
-        // do this.
+        // Send the event of the last crawl's end now, because there may be no other worker to send
+        // it.
         finish.send(()).ok();
         tokio::select! {
             _ = webhook_tasks.join_next() => {}
@@ -119,7 +119,7 @@ pub async fn run(
     Ok(end)
 }
 
-/// Returns the worker's name as archive names contain it: letters, digits and `-`.
+/// Returns the worker's name in the form for archive names: letters, digits and `-`.
 fn archive_name(worker: &str) -> String {
     let name = worker.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     name.collect()

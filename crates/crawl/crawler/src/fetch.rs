@@ -1,7 +1,7 @@
-//! Fetches one URL from a host in its own task: a page or a robots.txt. The task also parses the
-//! page, so that pages are parsed on all cores.
+//! Fetches one URL from a host in its own task: a page, a probe or a robots.txt. The task also
+//! parses the page, so that all cores parse pages.
 //!
-//! Does not depend on host state, slots or archives.
+//! This does not depend on host state, slots or archives.
 
 use std::sync::Arc;
 
@@ -33,10 +33,11 @@ use crate::{
 
 /// Maximum sitemaps whose links are sorted or merged at a time. Each takes up to 50 MB then.
 const MAX_CONCURRENT_SITEMAPS: usize = 4;
-/// Maximum copies in memory at a time. Each may have the maximum page length.
+/// Maximum copies from an earlier crawl that are in memory at a time. Each may be a page of the
+/// maximum length.
 const MAX_CONCURRENT_COPIES: usize = 8;
-/// The outcome for a page whose copy in the repeated crawl is identical, if duplicates are
-/// rejected.
+/// The outcome of a page that is identical to its copy in the repeated crawl, if the crawl rejects
+/// duplicates.
 pub(crate) const DUPLICATE: &str = "duplicate";
 
 /// The resources that all fetch tasks share.
@@ -67,7 +68,7 @@ impl FetchContext {
     }
 }
 
-/// A task's target.
+/// The target of a fetch task.
 pub(crate) enum FetchTask {
     /// This origin's robots.txt, with this crawl's delays.
     Robots {
@@ -76,8 +77,8 @@ pub(crate) enum FetchTask {
         /// The origin.
         origin: Origin,
     },
-    /// A page that the origin served before, to find out whether the origin fails as a whole. It is
-    /// not recorded.
+    /// A page that the origin served before. It is fetched to find out whether the origin fails as
+    /// a whole, and it is not recorded.
     Probe {
         /// The crawl.
         crawl: Arc<Crawl>,
@@ -92,7 +93,7 @@ pub(crate) enum FetchTask {
         crawl: Arc<Crawl>,
         /// The URL.
         pending: PendingUrl,
-        /// The cookies from the redirect chain that led to it on this host.
+        /// The cookies of the redirect chain that leads to this URL on the same host.
         cookies: Cookies,
     },
 }
@@ -106,7 +107,7 @@ impl FetchTask {
         }
     }
 
-    /// Returns the crawl for which it is fetched.
+    /// Returns the crawl for which the target is fetched.
     pub(crate) fn crawl(&self) -> &Arc<Crawl> {
         match self {
             Self::Robots { crawl, .. } | Self::Probe { crawl, .. } | Self::Page { crawl, .. } => {
@@ -116,36 +117,36 @@ impl FetchTask {
     }
 }
 
-/// The result when a page is parsed.
+/// The facts from parsing a page.
 #[derive(Default)]
 pub(crate) struct PageFacts {
-    /// The name of its character encoding.
+    /// The name of the page's character encoding.
     pub charset: Option<String>,
-    /// Its title.
+    /// The page's title.
     pub title: Option<String>,
-    /// The language of its text, if a filter of this crawl or the search needs it.
+    /// The language of the page's text, if a filter of this crawl or the search needs it.
     pub language: Option<&'static str>,
-    /// Its text, if the crawl is indexed for search.
+    /// The page's text, if the crawl is indexed for search.
     pub text: Option<String>,
     /// Content hashes, by which traps are detected. `None` if the page was not parsed.
     pub content_hashes: Option<Vec<u32>>,
-    /// The links to follow, and counts of the others by reason.
+    /// The links to follow, and counts of the rejected links by reason.
     pub found: FoundLinks,
-    /// The permit for a sitemap's links, held until they are merged.
+    /// The permit for a sitemap's links, which is held until they are merged.
     pub reading: Option<OwnedSemaphorePermit>,
 }
 
 /// A finished fetch task.
 pub(crate) struct FinishedFetch {
-    /// The slot's fence when it started.
+    /// The slot's fence when the task started.
     pub fence: SlotFence,
     /// The hostname's hash.
     pub host_hash: u64,
     /// The request's number in this process.
     pub number: u64,
-    /// The host's connection and delay, which only this task had.
+    /// The host's connection and delay, which only this task could use.
     pub client: HostClient,
-    /// The fetched target.
+    /// The task's target.
     pub task: FetchTask,
     /// The output, or the local failure.
     pub result: Result<FetchOutput, LocalFailure>,
@@ -155,13 +156,14 @@ pub(crate) struct FinishedFetch {
 pub(crate) struct FetchOutput {
     /// The outcome, with the response and its body.
     pub fetched: PageFetchResult,
-    /// The result from parsing the page.
+    /// The facts from parsing the page.
     pub facts: PageFacts,
     /// The body's SHA-256, if there was a response.
     pub sha256: Option<[u8; 32]>,
     /// Which record has the body.
     pub body: BodySource,
-    /// The outcome if a filter or a directive in the page forbids storing the body.
+    /// The outcome if a filter or a directive in the page forbids storing the body. `None` if it
+    /// may be stored.
     pub refused: Option<&'static str>,
 }
 
@@ -236,7 +238,7 @@ async fn fetch_crawl_page(
     {
         match read_copy_of(context, crawl, slot, named).await {
             Ok(read) => stored = Some(read),
-            // A store outage must not change the stored captures, so this URL is fetched again
+            // A store outage must not change what the crawl records, so this URL is fetched again
             // later.
             Err(error) if error.is_passing() => {
                 tracing::warn!(url = pending.url, %error, "cannot read the copy now; retrying");
@@ -283,7 +285,7 @@ async fn fetch_crawl_page(
     Ok(FetchOutput { fetched, facts, sha256, body, refused })
 }
 
-/// Returns a URL's copy in an earlier crawl, if it may be named.
+/// Returns a URL's copy in an earlier crawl, if a record may refer to this copy.
 async fn copy_of(
     context: &FetchContext,
     crawl: &Crawl,
@@ -312,8 +314,8 @@ async fn read_copy_of<'a>(
     Ok((read_copy(&**store, copy).await?, permit))
 }
 
-/// Returns the digest of a response's body. `None` if there was no response, or if a success lost
-/// its body. A record without it would describe an empty page.
+/// Returns the digest of a response's body. `None` if there was no response, or if a successful
+/// response lost its body, because its record would describe an empty page.
 pub(crate) fn digest_of(fetched: &PageFetchResult) -> Option<[u8; 32]> {
     fetched.status.filter(|_| !fetched.has_lost_body())?;
     Some(Sha256::digest(&fetched.body).into())
@@ -449,7 +451,7 @@ fn followed_links(
     })
 }
 
-/// Counts the links that the parser left out.
+/// Counts the links that the parser omitted.
 pub(crate) fn count_left_out(found: &mut FoundLinks, left_out: &LinksLeftOut) {
     let LinksLeftOut { over_limit, too_long, other_scheme, unparsable, empty: _ } = *left_out;
     for (number, reason) in [

@@ -25,15 +25,16 @@ use crate::{
 pub(crate) const CRASHED: &str = "crashed";
 /// The reason to leave a host's URLs when its robots.txt sets a delay that is too long to obey.
 pub(crate) const CRAWL_DELAY_TOO_LONG: &str = "crawl_delay_too_long";
-/// Minimum body size, in bytes, for which a record refers to another one with the same body. For a
-/// shorter body, a full record is hardly longer than a revisit record.
+/// Minimum body size, in bytes, for which a record refers to another record with the same body. For
+/// a shorter body, a full record is hardly longer than a revisit record.
 const MIN_NAMED_BYTES: usize = 1_024;
 /// Maximum size of a stored title, in bytes. Anything longer is not a real title.
 const MAX_TITLE_BYTES: usize = 1_024;
 
-/// Returns a URL's referrer as its row names it: by its hashes if the referrer's row is recorded
-/// before this URL's row or with it. On the same host, `is_finished` tests this. A referrer on
-/// another host is recorded together with its links. Only robots.txt has no row.
+/// Returns a URL's referrer in the form for the URL's row. This is the referrer's hashes if its row
+/// is recorded before this URL's row or together with it. For a referrer on the same host,
+/// `is_finished` tests this. A referrer on another host is always recorded together with its links.
+/// A robots.txt never has a row.
 pub(crate) fn named_via(
     via: Via,
     own_host: u64,
@@ -60,7 +61,7 @@ pub(crate) fn final_state_of(outcome: Outcome, has_body: bool) -> FinalState {
         {
             FinalState::Captured
         }
-        // An empty page is a page.
+        // An empty page is also a page.
         Outcome::Ok | Outcome::Redirected | Outcome::EmptyBody | Outcome::NotModified => {
             FinalState::Captured
         }
@@ -167,7 +168,7 @@ fn with_copy(mut row: FetchRow, body: &BodySource) -> FetchRow {
     if matches!(body, BodySource::NotModified(_)) {
         row.bytes = copy.bytes;
         row.mime.clone_from(&copy.mime);
-        // If this page was not parsed, keep its copy's values.
+        // If this page was not parsed, use the values of its copy.
         row.charset = row.charset.or_else(|| copy.charset.clone());
         row.language = row.language.or_else(|| copy.language.clone());
         row.title = row.title.or_else(|| copy.title.clone());
@@ -187,9 +188,10 @@ pub(crate) fn name_body(row: &mut FetchRow, body: &BodyLocation) {
     row.body_hashes = Some(body.hashes).filter(|hashes| *hashes != (row.host_hash, row.url_hash));
 }
 
-/// Returns whether a record may refer to another URL's record on its site that has the same body. A
-/// home page has its own record. So does a redirect target, because home pages mostly redirect, and
-/// a scan reads the page there and resolves its links against the URL in the record.
+/// Returns whether a record may refer to another URL's record on the same site that has the same
+/// body. A home page must have its own record. So must the target of a redirect, because most home
+/// pages redirect. A scan reads the page at the target, and resolves its links against the URL in
+/// the record.
 fn may_name_another(output: &FetchOutput, pending: &PendingUrl) -> bool {
     let FetchOutput { fetched, body, .. } = output;
     matches!(body, BodySource::Own)
@@ -199,8 +201,8 @@ fn may_name_another(output: &FetchOutput, pending: &PendingUrl) -> bool {
         && !is_home_page(&pending.url)
 }
 
-/// Returns a response's WARC record. `of` contains its pending URL, and where to look for copies. A
-/// robots.txt has neither. `None` if no response was received.
+/// Returns a response's WARC record. `None` if no response was received. `of` contains the pending
+/// URL and where to search for copies, or is `None` for a robots.txt.
 pub(crate) fn record_of(
     crawl: &Arc<Crawl>,
     (subset, slot): (ArchiveSubset, i16),

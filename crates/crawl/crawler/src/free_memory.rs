@@ -1,8 +1,9 @@
 //! Returns freed memory to the system.
 //!
 //! Host state consists of millions of small allocations, and some remain when the rest is dropped.
-//! By itself, glibc returns only the free memory at a heap's end: a worker with 4 million known
-//! URLs had 679 MB, and 467 MB after one such call. Does not depend on which memory was freed.
+//! By itself, glibc returns only the free memory at the end of a heap. A worker with 4 million
+//! known URLs used 679 MB, and 467 MB after one call of this function. This does not depend on
+//! which memory was freed.
 #![allow(unsafe_code)]
 
 /// Returns every free page in all heaps to the system. This takes some tens of milliseconds in a
@@ -28,7 +29,7 @@ mod tests {
     #[test]
     fn memory_freed_between_live_allocations_is_returned() {
         let pieces: Vec<Vec<u8>> = (0..8_000).map(|n| vec![n as u8; 10_000]).collect();
-        // Each piece is larger than two pages, and every second one is kept.
+        // Each piece is larger than two pages. Keep every second piece.
         let (mut kept, mut is_kept) = (pieces, false);
         kept.retain(|_| {
             is_kept = !is_kept;

@@ -1,7 +1,8 @@
 //! The in-memory state of sites and hosts.
 //!
 //! All hosts of a site in a crawl are loaded together, because they share the site's budget. All
-//! crawls share a host's delay, robots.txt and pauses. Does not depend on Postgres or on requests.
+//! crawls share a host's delay, robots.txt and pauses. This does not depend on Postgres or on
+//! requests.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -37,11 +38,11 @@ pub(crate) struct Site {
     pub usage: SiteUsage,
     /// Each host's state, by the hash of its name.
     pub hosts: HashMap<u64, HostState>,
-    /// When it was loaded.
+    /// When the site was loaded.
     pub loaded_at: Instant,
-    /// When it was last used.
+    /// When the site was last used.
     pub used_at: Instant,
-    /// Whether it is suspended: its hosts get no requests, so that it can leave memory.
+    /// Whether the site is suspended: its hosts get no requests, so that the site can leave memory.
     pub is_suspended: bool,
     /// Hashes of the origins whose sitemaps were added to the crawl.
     pub sitemap_origins: HashSet<u64>,
@@ -62,12 +63,12 @@ impl Site {
         }
     }
 
-    /// Returns its memory in bytes.
+    /// Returns the site's memory in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.hosts.values().map(HostState::memory_bytes).sum::<usize>()
     }
 
-    /// Resumes the site, and returns its hosts if it was suspended.
+    /// Resumes the site. Returns its hosts if it was suspended.
     pub(crate) fn resume_hosts(&mut self) -> Vec<u64> {
         let was_suspended = std::mem::take(&mut self.is_suspended);
         if was_suspended { self.hosts.keys().copied().collect() } else { Vec::new() }
@@ -82,52 +83,53 @@ impl Site {
 
 /// A host, with everything that crawls have learned about it.
 pub(crate) struct Host {
-    /// Its slot.
+    /// The host's slot.
     pub slot: i16,
-    /// Its site's hash.
+    /// The hash of the host's site.
     pub site_hash: u64,
-    /// Its name.
+    /// The hostname.
     pub name: Arc<str>,
-    /// Whether it is the operator's own host.
+    /// Whether this is one of the operator's own hosts.
     pub is_own: bool,
     /// The host's connection and delay. `None` while a request is in flight.
     pub client: Option<HostClient>,
-    /// Its origins, with their robots.txt and pauses.
+    /// The host's origins, with their robots.txt and pauses.
     pub origins: HostOrigins,
-    /// The crawls that have URLs on it, the next one to send a request first.
+    /// The crawls that have URLs on the host. The first one may send the next request.
     pub crawls: VecDeque<i32>,
-    /// Whether a client is waiting for a URL on this host.
+    /// Whether a client is waiting for a URL on the host.
     pub is_urgent: bool,
-    /// When it will be checked next. `None` if it is not scheduled.
+    /// When the host will be checked next. `None` if it is not scheduled.
     pub scheduled_at: Option<Instant>,
-    /// Whether it gets no requests until a checkpoint has recorded its delay.
+    /// Whether the host gets no requests until a checkpoint has recorded its delay.
     pub awaits_checkpoint: bool,
-    /// Its delay as of the last checkpoint. `None` if it has no row.
+    /// The host's delay as of the last checkpoint. `None` if the host has no row.
     pub recorded_delay: Option<Duration>,
     /// The request in flight.
     pub request: Option<Request>,
-    /// When the last request for each crawl ended, so that a crawl with a longer delay than others
-    /// can keep it.
+    /// When the last request for each crawl ended. A crawl with a longer delay than others needs
+    /// this to keep its delay.
     pub last_request_at: HashMap<i32, Instant>,
 }
 
 /// A request in flight.
 pub(crate) struct Request {
-    /// Its number in this process.
+    /// The request's number in this process.
     pub number: u64,
     /// The host's delay when the request started.
     pub delay: HostDelay,
-    /// Its crawl's delay settings.
+    /// The crawl's delay settings.
     pub settings: DelaySettings,
-    /// The crawl for which it is made.
+    /// The crawl for which the request is sent.
     pub crawl: Arc<Crawl>,
     /// The pending URL. `None` for a robots.txt or a probe.
     pub pending: Option<PendingUrl>,
-    /// Cancels its task.
+    /// Cancels the request's task.
     pub task: AbortHandle,
 }
 
-/// Delay settings for a crawl that sets no delay. The remaining delay was learned from the host.
+/// Delay settings for a crawl without a delay. With these settings, the delay is only the one that
+/// was learned from the host.
 const NO_DELAY: DelaySettings = DelaySettings {
     delay: Duration::ZERO,
     factor: 2.0,
@@ -139,9 +141,9 @@ const NO_DELAY: DelaySettings = DelaySettings {
 /// shorter.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
 
-/// Longer delays are recorded before the next request to a host. A worker that takes over a slot
-/// after a death waits at least this long for the lease to end (30 seconds, renewed every 5), so it
-/// keeps shorter delays without knowing them.
+/// Delays longer than this are recorded before the next request to a host. Shorter delays need not
+/// be recorded: when a worker dies, the next one can send requests only after the lease has expired
+/// (30 seconds, renewed every 5), so these delays are over by then.
 const KEPT_BY_LEASES: Duration = Duration::from_secs(20);
 
 impl Host {
@@ -187,7 +189,7 @@ impl Host {
         host
     }
 
-    /// Adds a crawl that has URLs on it.
+    /// Adds a crawl that has URLs on the host.
     pub(crate) fn add_crawl(&mut self, crawl: i32) {
         if !self.crawls.contains(&crawl) {
             self.crawls.push_back(crawl);
@@ -215,7 +217,7 @@ impl Host {
             && self.last_request_at.values().all(|at| at.elapsed() > REMEMBERED_FOR)
     }
 
-    /// Returns whether a checkpoint is needed before the next request to it.
+    /// Returns whether a checkpoint is needed before the next request to the host.
     pub(crate) fn needs_checkpoint(&self) -> bool {
         let Some(client) = &self.client else { return false };
         let learnt = client.delay.delay(&NO_DELAY);

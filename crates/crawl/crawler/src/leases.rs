@@ -1,9 +1,11 @@
-//! This process's slot leases. A separate task renews them, so that no other work delays this.
+//! This process's slot leases. A separate task renews them, so that no other work delays the
+//! renewals.
 //!
-//! Invariants: a slot is valid only while Postgres must still consider its lease held, by this
-//! host's clocks and counted from before the call that granted or renewed it. Leases are renewed
-//! only while the scheduler's loop makes progress: a stuck worker loses its slots, and its share of
-//! them, to other workers. Does not depend on how a slot is used.
+//! Invariants: a slot is valid only while Postgres must still consider its lease held. This is
+//! computed with this host's clocks, from the time before the call that granted or renewed the
+//! lease. Leases are renewed only while the scheduler's loop makes progress, so that other workers
+//! get the slots of a stuck worker, and its share of slots. This does not depend on how a slot is
+//! used.
 
 use std::{
     collections::HashMap,
@@ -24,14 +26,14 @@ use crate::metrics;
 
 /// Interval between renewals: six during a lease's 30 seconds.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
-/// No requests are sent under a lease that ends sooner than this, so that a request in flight is
-/// over, or cancelled, before another worker sends one to its host.
+/// No requests are sent under a lease that ends sooner than this. A request in flight is then
+/// completed or cancelled before another worker can send one to its host.
 const MARGIN: Duration = Duration::from_secs(5);
-/// Renewals stop when the loop has made no progress for this long. A busy host may delay it by
+/// Renewals stop when the loop has made no progress for this long. On a busy host it may be late by
 /// seconds. Together with the lease's 30 seconds, slots are free within a minute.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
-/// Number of consecutive renewals that must find the loop without progress. After the system was
-/// suspended, or the process stopped, this gives the loop one more interval to continue.
+/// Number of consecutive renewals that must find no progress. After the system was suspended, or
+/// the process was stopped, the loop gets one more interval to continue.
 const STALLED_RENEWALS: u32 = 2;
 /// Interval at which a request in flight checks its lease, which may have expired while the system
 /// was suspended.
@@ -85,7 +87,7 @@ impl Held {
     }
 }
 
-/// Whether renewals find that the loop makes progress.
+/// Tracks whether the loop makes progress from one renewal to the next.
 #[derive(Debug)]
 struct Movement {
     count: u64,
@@ -98,8 +100,8 @@ impl Movement {
         Self { count, moved_at: now, stalled_renewals: 0 }
     }
 
-    /// Checks the heartbeat at a renewal. Returns how long the loop has made no progress, if that
-    /// is too long.
+    /// Compares the heartbeat with the one at the last renewal. If there has been no progress for
+    /// too long, returns for how long.
     fn stalled_for(&mut self, count: u64, now: Instant) -> Option<Duration> {
         if count != self.count {
             *self = Self::new(count, now);
@@ -116,7 +118,7 @@ impl Movement {
 #[derive(Clone, Default)]
 pub(crate) struct Leases {
     held: Arc<Mutex<HashMap<i16, Held>>>,
-    /// Whether this worker is excluded from those that share the slots.
+    /// Whether this worker is excluded when slots are divided among workers.
     is_apart: Arc<AtomicBool>,
     /// Counts iterations of the scheduler's loop.
     heartbeat: Heartbeat,
@@ -156,7 +158,8 @@ impl Leases {
     }
 
     /// Runs a request under a lease. Returns `None` if the lease becomes invalid first, because
-    /// another worker may send requests to the host then, even if the loop does not know yet.
+    /// another worker may then send requests to the host, even before this loop learns about the
+    /// loss.
     pub(crate) async fn while_valid<T>(
         &self,
         fence: SlotFence,
@@ -179,13 +182,13 @@ impl Leases {
         self.held.lock().get(&fence.slot).is_some_and(|held| held.fence == fence)
     }
 
-    /// Sets whether this worker counts among those that share the slots.
+    /// Sets whether this worker takes part when slots are divided among workers.
     pub(crate) fn share_slots(&self, shares: bool) {
         self.is_apart.store(!shares, Ordering::Relaxed);
     }
 
     /// Renews all leases repeatedly while the loop makes progress. A worker without leases makes
-    /// the call, too, so that it counts among those that share the slots.
+    /// this call, too, so that it gets a share of the slots.
     pub(crate) async fn renew_repeatedly(
         self,
         coordinator: Coordinator,
@@ -224,8 +227,8 @@ impl Leases {
         }
     }
 
-    /// Extends the leases that a renewal requested at `requested_at` confirmed. Returns the
-    /// lost ones.
+    /// Extends the leases that a renewal confirmed, counted from `requested_at`. Returns the lost
+    /// leases.
     fn renewed(
         &self,
         requested: &[SlotFence],
@@ -268,7 +271,7 @@ mod tests {
         assert_eq!(found, [None; 3], "a hiccup");
         assert_eq!(movement.stalled_for(0, after(20)), Some(Duration::from_secs(20)));
         assert_eq!(movement.stalled_for(0, after(25)), Some(Duration::from_secs(25)));
-        assert_eq!(movement.stalled_for(1, after(30)), None, "it moves again");
+        assert_eq!(movement.stalled_for(1, after(30)), None, "the loop makes progress again");
         // The process was stopped for an hour.
         assert_eq!(movement.stalled_for(1, after(3_630)), None);
         assert_eq!(movement.stalled_for(2, after(3_635)), None);

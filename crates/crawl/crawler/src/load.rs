@@ -1,6 +1,6 @@
 //! Reads links and sites for held slots, in separate tasks.
 //!
-//! Does not depend on how they are used.
+//! This does not depend on how links and sites are used.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -23,11 +23,11 @@ pub(crate) const ROWS_PER_CALL: u32 = 64;
 /// A kind of pass over links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PassKind {
-    /// Over urgent links.
+    /// A pass over urgent links.
     Urgent,
-    /// Over ordinary links.
+    /// A pass over ordinary links.
     Ordinary,
-    /// Over ordinary links that arrived after the start of an ordinary pass that takes long.
+    /// A pass over ordinary links that arrived after the start of a long ordinary pass.
     Newer,
 }
 
@@ -35,7 +35,7 @@ impl PassKind {
     /// All kinds.
     pub(crate) const ALL: [Self; 3] = [Self::Urgent, Self::Ordinary, Self::Newer];
 
-    /// Returns the lane from which it reads.
+    /// Returns the lane from which this kind of pass reads.
     pub(crate) fn lane(self) -> LinkLane {
         match self {
             Self::Urgent => LinkLane::Urgent,
@@ -87,7 +87,8 @@ pub(crate) async fn read_links(
     Ok(LinksRead { kind, pass, ceiling, more_after, links, crawls })
 }
 
-/// Unpacks data in a separate thread: users and sites control its size, so it can take seconds.
+/// Unpacks data in a separate thread. This can take seconds, because users and sites control the
+/// size of the data.
 async fn unpacked_by<T: Send + 'static>(
     unpack: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
@@ -119,7 +120,7 @@ fn links_of(
 pub(crate) struct LoadedSite {
     /// The site and its crawl.
     pub key: SiteKey,
-    /// Its hosts.
+    /// The site's hosts.
     pub hosts: Vec<HostManners>,
     /// The state of each host with URLs in this crawl.
     pub states: Vec<(u64, Unpacked)>,

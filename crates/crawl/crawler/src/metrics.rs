@@ -1,7 +1,7 @@
 //! The crawler's OpenTelemetry instruments.
 //!
 //! Invariant: labels take their values from closed lists, so that the number of series is bounded.
-//! Does not depend on the exporter that reads the instruments.
+//! This does not depend on the exporter that reads the instruments.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -68,11 +68,11 @@ const PURPOSES: [PurposeKind; 4] =
 pub(crate) struct Gauges {
     /// Slots held.
     pub slots: u64,
-    /// Slots among them whose hosts get no requests, because recording lags.
+    /// Held slots whose hosts get no requests, because recording lags.
     pub stalled: u64,
     /// Loaded hosts.
     pub hosts: u64,
-    /// Hosts among them that could get a request now.
+    /// Loaded hosts that could get a request now.
     pub due: u64,
     /// Requests in flight.
     pub requests: u64,
@@ -84,13 +84,13 @@ pub(crate) struct Gauges {
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
 
-/// The crawler's instruments. The first call takes the global meter provider that is set by then.
+/// Returns the crawler's instruments. The first call uses the global meter provider of that moment.
 fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
 
-/// Adds 0 to every counter's series. A series that does not exist before its first event hides this
-/// event from queries for its rate.
+/// Creates every counter's series with the value 0. Otherwise a query for its rate would not see
+/// the first event.
 pub(crate) fn begin_at_zero() {
     let instruments = instruments();
     for state in ["captured", "failed", "refused", "left"] {

@@ -1,11 +1,11 @@
 //! Counts an origin's consecutive failures, and derives its pauses.
 //!
-//! A transient failure (a refused connection, a 503, a body that ends early) is due to its URL or
-//! to the whole origin. If no connection can be made, the origin is to blame. If several URLs fail
-//! in a row, or one of the last has a single retry left, a page that the origin served before is
-//! fetched again, as a probe. If this probe succeeds, the URLs are to blame. Otherwise the whole
-//! origin is paused, longer each time, and its URLs keep their retries. Pure: the caller passes the
-//! time.
+//! A transient failure (a refused connection, a 503, a body that ends early) has its cause either
+//! in its URL or in the whole origin. If no connection can be made, the cause is the origin. A
+//! probe decides if several URLs fail in a row, or if one of the last URLs has a single retry left.
+//! A probe fetches a page again that the origin served before. If the probe succeeds, the cause is
+//! the URLs. Otherwise the whole origin is paused, longer each time, and its URLs keep their
+//! retries. All functions are pure, because the caller passes the time.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use everytab_fetcher::Outcome;
 use everytab_frontier::UrlHash;
 use serde::{Deserialize, Serialize};
 
-/// Consecutive failures after which an origin is probed or paused. Fewer may be due to single
-/// pages.
+/// Number of consecutive failures after which an origin is probed or paused. Fewer failures may be
+/// due to single pages.
 pub(crate) const FAILURES_BEFORE_PAUSE: usize = 5;
 /// Maximum pause between two requests to a failing origin.
 pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
@@ -27,7 +27,7 @@ pub(crate) struct PageFailure {
     pub outcome: Outcome,
     /// The URL.
     pub url: UrlHash,
-    /// Whether no connection could be made, so that the URL is not at fault.
+    /// Whether no connection could be made, so that the cause is not the URL.
     pub is_of_origin: bool,
     /// Whether this URL has a single retry left, and its origin has fewer than
     /// [`FAILURES_BEFORE_PAUSE`] pending URLs.
@@ -39,7 +39,7 @@ pub(crate) struct PageFailure {
 pub(crate) enum Blame {
     /// The URL, which loses one retry.
     Url,
-    /// The origin; the URL keeps its retries.
+    /// The origin. The URL keeps its retries.
     Origin,
 }
 
@@ -48,22 +48,24 @@ pub(crate) enum Blame {
 pub(crate) struct Pause {
     /// When the origin first failed, or sent a `Retry-After`.
     pub since: DateTime<Utc>,
-    /// When it gets requests again.
+    /// When the origin gets requests again.
     pub until: DateTime<Utc>,
-    /// The pause in seconds, which the next one doubles. 0 if only `Retry-After` caused it.
+    /// The pause in seconds. The next pause is twice as long. 0 if only `Retry-After` caused this
+    /// pause.
     pub pause_s: u32,
     /// Consecutive failures.
     pub failures: u32,
     /// The last outcome.
     pub outcome: String,
-    /// The page that is fetched when the pause is over, if the origin served one before.
+    /// The page that is fetched as a probe after the pause. `None` if the origin served no page
+    /// before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
 }
 
 impl Pause {
     /// Returns true if the pause ends more than `patience` after `since`, or after `wanted_since`
-    /// if this is later. In this case the origin's URLs should be left.
+    /// if this is later. The origin's URLs should then be left.
     pub(crate) fn is_over(&self, patience: Duration, wanted_since: DateTime<Utc>) -> bool {
         let waited = self.until - self.since.max(wanted_since);
         waited.to_std().is_ok_and(|waited| waited > patience)
@@ -73,12 +75,12 @@ impl Pause {
 /// An origin's failures since its last response without a failure.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OriginHealth {
-    /// The last pause, even if it is over, because the next failure doubles it.
+    /// The last pause. It is kept after its end, because the next failure doubles it.
     pause: Option<Pause>,
     /// Consecutive failures.
     failures: u32,
-    /// The first failures that count, up to [`FAILURES_BEFORE_PAUSE`]. A URL for which a connection
-    /// was made counts once.
+    /// The failures that count towards the next probe or pause, up to [`FAILURES_BEFORE_PAUSE`]. A
+    /// URL for which a connection was made counts once.
     failed: Vec<Option<UrlHash>>,
     /// When the first failure occurred.
     failing_since: Option<DateTime<Utc>>,
@@ -131,13 +133,13 @@ impl OriginHealth {
         self.good_page.is_some()
     }
 
-    /// Forgets the page for probes, because it is no longer a page.
+    /// Forgets the page for probes, because its URL no longer returns a page.
     pub(crate) fn forget_probe(&mut self) {
         self.good_page = None;
     }
 
     /// Records that the origin failed as a whole. `first_pause` is the pause after the first
-    /// failure; each further failure doubles it.
+    /// failure. Each further failure doubles the pause.
     pub(crate) fn failed(&mut self, outcome: Outcome, first_pause: Duration, now: DateTime<Utc>) {
         self.failures = self.failures.saturating_add(1);
         self.pause_for(outcome, first_pause, now);
@@ -197,7 +199,8 @@ impl OriginHealth {
             self.failed.push(url);
         }
         let blame = if is_of_origin { Blame::Origin } else { Blame::Url };
-        // The few URLs that an outage meets at the end of a site would lose all their retries.
+        // Without this probe, the last few URLs of a site would lose all their retries in an
+        // outage.
         let is_probe_due = is_last_but_one && self.good_page.is_some();
         if self.failed.len() < FAILURES_BEFORE_PAUSE && !is_probe_due {
             return blame;

@@ -1,9 +1,10 @@
 //! A host's origins, with their robots.txt and pauses.
 //!
-//! Nothing is requested from an origin when its robots.txt cannot be fetched (RFC 9309 2.3.1.4), or
-//! when all its responses are failures: it is paused, longer each time, and in the end its URLs are
-//! left. The host's other origins continue. robots.txt is stored with the host as a string. Does
-//! not depend on how robots.txt is fetched, or on the next URL.
+//! An origin is paused when its robots.txt cannot be fetched (RFC 9309 2.3.1.4), or when all its
+//! responses are failures. It gets no requests until the pause ends. Each pause is longer than the
+//! last, and in the end its URLs are left. The host's other origins continue. The host's row in
+//! Postgres has the robots.txt files as strings. This does not depend on how robots.txt is fetched,
+//! or on the next URL.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -28,13 +29,14 @@ pub(crate) enum Permission {
     FetchRobots,
     /// Nothing until its pause ends.
     Wait,
-    /// The paths that these rules allow.
+    /// Requests for the paths that these rules allow.
     Rules(Arc<RobotsTxt>),
-    /// Only this page, which it served before, to find out whether the origin fails as a whole.
+    /// Only a request for this page, which the origin served before, to find out whether the origin
+    /// fails as a whole.
     Probe(String),
-    /// Nothing: its URLs end with this result.
+    /// Nothing, because the origin is given up. Its URLs get this result.
     GivenUp(GivenUp),
-    /// Nothing: each of its URLs gets the same outcome as its robots.txt.
+    /// Nothing. Each URL of the origin gets the same outcome as its robots.txt.
     Ends(Outcome),
 }
 
@@ -54,12 +56,12 @@ pub(crate) enum GivenUp {
 }
 
 impl GivenUp {
-    /// The reasons to leave URLs. With the other one URLs fail.
+    /// The reasons for which URLs are left. For the remaining reason, URLs fail.
     #[cfg(test)]
     pub(crate) const LEFT: [Self; 4] =
         [Self::RobotsUnreachable, Self::HostDead, Self::OriginDead, Self::RetryAfterTooLong];
 
-    /// Returns the stable name, by which URLs are counted.
+    /// Returns the stable name under which URLs are counted.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Unresolved(outcome) => outcome.as_str(),
@@ -76,7 +78,7 @@ impl GivenUp {
 pub(crate) struct Patience {
     /// The maximum time to wait.
     pub lasts: Duration,
-    /// When the crawl started. Earlier failures count from then.
+    /// When the crawl started. Failures before this time count as if they had started then.
     pub since: DateTime<Utc>,
 }
 
@@ -89,7 +91,7 @@ enum Robots {
 struct KnownRobots {
     robots: Robots,
     until: DateTime<Utc>,
-    /// The text to store. `None` if the result is not stored.
+    /// The robots.txt file to store. `None` if the result is not stored.
     text: Option<Vec<u8>>,
 }
 
@@ -99,7 +101,7 @@ struct OriginState {
     health: OriginHealth,
 }
 
-/// A robots.txt as it is stored.
+/// A robots.txt file in the form in which it is stored.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     origin: String,
@@ -107,7 +109,7 @@ struct Kept {
     text: String,
 }
 
-/// A pause as it is stored, which status output shows, too.
+/// A pause in the form in which it is stored. Status output shows these fields, too.
 #[derive(Serialize, Deserialize)]
 struct KeptPause {
     origin: String,
@@ -119,20 +121,21 @@ struct KeptPause {
 #[derive(Default)]
 pub(crate) struct HostOrigins {
     origins: HashMap<Origin, OriginState>,
-    /// Whether a changed robots.txt is not stored yet.
+    /// Whether a robots.txt has changed and is not stored yet.
     is_dirty: bool,
     /// Whether a pause has started or ended since the last call of
     /// [`HostOrigins::take_pause_change`].
     has_pause_changed: bool,
-    /// The crawls and origins whose robots.txt records are not uploaded yet. Until they are, no
-    /// robots.txt is stored, so that the next holder fetches it again if this process dies, and the
-    /// crawl has a record.
+    /// The crawls and origins whose robots.txt records are not uploaded yet. Until they are
+    /// uploaded, no robots.txt of the host is stored. If this process dies, the next holder
+    /// therefore fetches it again, and the crawl gets its record.
     unuploaded_records: Vec<(i32, Origin)>,
 }
 
 impl HostOrigins {
     /// Restores the robots.txt files that [`HostOrigins::take_unrecorded`] returned and the pauses
-    /// that [`HostOrigins::pauses`] returned. Malformed ones are dropped and fetched again.
+    /// that [`HostOrigins::pauses`] returned. Malformed entries are dropped, so that the robots.txt
+    /// files are fetched again.
     pub(crate) fn restore(robots: Option<&[u8]>, pauses: Option<&Value>) -> Self {
         let kept: Vec<Kept> =
             robots.and_then(|kept| serde_json::from_slice(kept).ok()).unwrap_or_default();
@@ -153,8 +156,8 @@ impl HostOrigins {
         Self { origins, ..Self::default() }
     }
 
-    /// Returns the pauses of `host`'s origins that have not responded since, including those that
-    /// are over. `None` if there are none.
+    /// Returns the pauses of `host`'s origins, including pauses that have ended without a
+    /// successful response since. `None` if there are none.
     pub(crate) fn pauses(&self, host: &str) -> Option<Value> {
         let origins = self.origins.iter();
         let mut pauses: Vec<KeptPause> = origins
@@ -190,7 +193,7 @@ impl HostOrigins {
         pauses.filter(|pause| now < pause.until).count()
     }
 
-    /// Returns when the last pause ends, which may be over. `None` if there are none.
+    /// Returns the end of the last pause, which may be in the past. `None` if there are no pauses.
     pub(crate) fn paused_until(&self) -> Option<DateTime<Utc>> {
         self.origins.values().filter_map(|origin| Some(origin.health.pause()?.until)).max()
     }
@@ -241,7 +244,8 @@ impl HostOrigins {
         self.keep(host)
     }
 
-    /// Returns true if everything learned is stored, or can be learned again with one DNS query.
+    /// Returns true if everything learned about the origins is stored, or can be learned again with
+    /// one DNS query.
     pub(crate) fn is_kept(&self) -> bool {
         !self.is_dirty && self.unuploaded_records.is_empty()
     }
@@ -252,7 +256,7 @@ impl HostOrigins {
         Some(self.origins.get(&origin)?.health.pause()?.until)
     }
 
-    /// Returns when the first pause ends between two times. `None` if no pause does.
+    /// Returns the first end of a pause between two times. `None` if no pause ends between them.
     pub(crate) fn pause_end_within(
         &self,
         after: DateTime<Utc>,
@@ -322,8 +326,8 @@ impl HostOrigins {
         rules.max()
     }
 
-    /// Returns an origin's state, which may be new. If too many are remembered, drops one that is
-    /// not paused, or else the one whose pause ends first.
+    /// Returns an origin's state, and creates it if necessary. If there are too many origins, drops
+    /// one that is not paused, or otherwise the one whose pause ends first.
     fn state_of(&mut self, origin: Origin) -> &mut OriginState {
         if self.origins.len() >= MAX_ORIGINS && !self.origins.contains_key(&origin) {
             let until = |state: &OriginState| state.health.pause().map(|pause| pause.until);
@@ -336,8 +340,8 @@ impl HostOrigins {
     }
 
     /// Records the result of a request for an origin's robots.txt. If it cannot be fetched, this
-    /// origin is paused, at first for `first_pause`. Returns the new `Crawl-delay` for `robot`: the
-    /// maximum over the host's origins, because the delay applies to the host.
+    /// origin is paused, at first for `first_pause`. Returns the new `Crawl-delay` for `robot`,
+    /// which is the maximum over the host's origins because the delay applies to the whole host.
     pub(crate) fn robots_responded(
         &mut self,
         origin: Origin,
@@ -361,7 +365,8 @@ impl HostOrigins {
         };
         let (has_text, until) = (text.is_some(), now + HOLDS);
         state.robots = Some(KnownRobots { robots, until, text });
-        // Another server may serve robots.txt than pages, so it does not replace a probe.
+        // A probe is still needed, because another server may serve robots.txt than serves the
+        // pages.
         let was_paused = state.health.probe().is_none() && state.health.responded();
         self.has_pause_changed |= was_paused;
         self.is_dirty |= has_text;
@@ -383,8 +388,8 @@ impl HostOrigins {
         self.origins.get(&origin).is_some_and(|state| state.health.has_served_page())
     }
 
-    /// Records how an origin's probe ended. If it failed, the origin is paused, at first for
-    /// `first_pause`.
+    /// Records the result of an origin's probe. If the probe failed, the origin is paused, at first
+    /// for `first_pause`.
     pub(crate) fn probed(
         &mut self,
         origin: Origin,
@@ -444,7 +449,7 @@ pub(crate) enum ProbeResult {
     Failed(Outcome),
     /// Any other result.
     Answered {
-        /// Whether it is a whole page, as before.
+        /// Whether the result is a whole page, as before.
         is_page: bool,
     },
 }
@@ -463,8 +468,8 @@ fn cannot_be_connected(outcome: Outcome) -> bool {
     )
 }
 
-/// Returns true if each URL on an origin gets the same outcome as its robots.txt, because it has no
-/// address, or none to which requests may be sent.
+/// Returns true if each URL on an origin gets the same outcome as its robots.txt. This is so if the
+/// name has no address to which requests may be sent.
 fn ends_its_urls(outcome: Outcome) -> bool {
     matches!(
         outcome,

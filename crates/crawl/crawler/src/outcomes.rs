@@ -1,7 +1,7 @@
-//! The closed lists of outcomes, compared with the code that records them.
+//! The closed lists of outcomes, which tests compare with the code that records outcomes.
 //!
-//! Invariant: the list of a URL's state contains its outcome. Does not depend on how a URL is
-//! fetched.
+//! Invariant: each outcome is in the list for the state of its URL. This does not depend on how a
+//! URL is fetched.
 
 use everytab_crawl_settings::{
     CAPTURED_OUTCOMES, FAILED_OUTCOMES, LEFT_OUTCOMES, REFUSED_OUTCOMES,
@@ -11,7 +11,7 @@ use everytab_frontier::FinalState;
 /// The outcome for a URL whose response could not be written to an archive.
 pub(crate) const NO_RECORD: &str = "no_record";
 
-/// Returns the outcomes that give their URL this state.
+/// Returns the outcomes for which a URL gets this state.
 pub(crate) const fn outcomes_of(final_state: FinalState) -> &'static [&'static str] {
     match final_state {
         FinalState::Captured => CAPTURED_OUTCOMES,
@@ -40,8 +40,9 @@ mod tests {
     const LEFT_BY_RULES: [RejectReason; 3] =
         [RejectReason::Excluded, RejectReason::NotIncluded, RejectReason::TrapShape];
 
-    /// Returns every outcome that gives its URL this state, in alphabetical order. Some outcomes
-    /// are in two lists, because what was received of a page is stored even if it ended early.
+    /// Returns every outcome for which a URL gets this state, in alphabetical order. Some outcomes
+    /// are in two lists: if a page's body ended early, the received part is stored and the URL
+    /// counts as captured.
     fn recorded_outcomes_of(final_state: FinalState) -> Vec<&'static str> {
         let ends_so = |outcome: &&Outcome| {
             [false, true]
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closed_lists_have_every_outcome_of_their_state_and_no_other() {
+    fn the_closed_lists_have_exactly_their_states_outcomes() {
         for final_state in
             [FinalState::Captured, FinalState::Failed, FinalState::Refused, FinalState::Left]
         {
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closed_lists_have_every_fault_of_a_certificate_and_every_reason_of_a_cut() {
+    fn the_closed_lists_have_every_certificate_fault_and_truncation_reason() {
         let faults = Certificate::ALL.iter().filter(|found| **found != Certificate::Verified);
         assert_eq!(faults.map(|fault| fault.as_str()).collect::<Vec<_>>(), CERTIFICATE_FAULTS);
         let reasons = CutReason::ALL.iter().map(|reason| reason.as_str());

@@ -1,8 +1,8 @@
 //! Limits for owners and their crawls in addition to the crawls' settings: rates, minimum delays,
 //! and stricter robots rules.
 //!
-//! Invariant: an override never allows more paths and never shortens a delay. Does not depend on
-//! slots, on which host is next, or on who sets the limits.
+//! Invariant: an override never allows more paths and never shortens a delay. This does not depend
+//! on slots, on which host is next, or on who sets the limits.
 
 use std::{
     collections::HashMap,
@@ -15,12 +15,13 @@ use everytab_webpage::RobotsTxt;
 
 use crate::origins::{HostOrigins, seconds};
 
-/// How much unused time a rate may make up for. Timers are a few milliseconds late, and a rate with
-/// hundreds of requests per second would otherwise lose as many.
+/// Maximum delay of a request for which the next ones may be early. Timers are a few milliseconds
+/// late, so without this a rate of hundreds of requests per second would not be reached.
 const CATCH_UP: Duration = Duration::from_millis(50);
 /// Maximum time between two requests at a rate, so that the minimum rate is one request per day.
 const MAX_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
-/// The robot name for matching extra rules, whose group is for every robot.
+/// The robot name with which additional rules are matched, because they are in the group for every
+/// robot.
 const EVERY_ROBOT: &str = "*";
 
 /// Limits for a crawl, or for all crawls of an owner.
@@ -101,9 +102,9 @@ impl OwnerLimits {
 /// Rules that an owner obeys in addition to a site's robots.txt.
 #[derive(Debug)]
 pub(crate) struct RobotsOverride {
-    /// The domain to which it applies, with all hosts below it. `None` applies to every host.
+    /// The domain to which the override applies, with all hosts below it. `None` means every host.
     site: Option<String>,
-    /// Another robot whose rules are obeyed, too.
+    /// Another robot whose rules must be obeyed, too.
     token: Option<String>,
     /// Additional rules.
     rules: Option<RobotsTxt>,
@@ -136,7 +137,7 @@ impl RobotsOverride {
         self.token.as_deref()
     }
 
-    /// Returns whether its additional rules allow a path.
+    /// Returns whether the additional rules allow a path.
     pub(crate) fn allows(&self, path: &str) -> bool {
         self.rules.as_ref().is_none_or(|rules| rules.allowed(EVERY_ROBOT, path))
     }
@@ -151,7 +152,7 @@ impl RobotsOverride {
     }
 }
 
-/// A rate limit.
+/// The state of a rate limit.
 #[derive(Debug, Clone, Copy)]
 struct Gate {
     interval: Duration,

@@ -1,7 +1,8 @@
-//! Tracks which archives are being uploaded, and since when. A crawl whose store stops accepting
-//! archives sends no more requests. Otherwise waiting records would fill the disk and the memory.
+//! Tracks which archives are being uploaded, and since when.
 //!
-//! Does not depend on how an archive is uploaded, or on how slow uploads are handled.
+//! A crawl whose store stops accepting archives sends no more requests. Otherwise waiting records
+//! would fill the disk and the memory. This does not depend on how an archive is uploaded, or on
+//! how slow uploads are handled.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,7 +12,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-/// The uploads in progress. Clones share them.
+/// The uploads in progress. All clones share one list.
 #[derive(Clone, Default)]
 pub(crate) struct PendingUploads(Arc<Mutex<Uploads>>);
 

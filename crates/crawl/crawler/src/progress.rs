@@ -1,7 +1,7 @@
-//! Counts for the progress line: pages that a worker crawled since the last line, and the bounds
-//! that held it back.
+//! Counts for the progress line: the pages that a worker crawled since the last line, and the
+//! bounds that limited its speed.
 //!
-//! Does not depend on the meaning of a bound, because the caller names it.
+//! This does not depend on the meaning of a bound, because the caller names it.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use everytab_frontier::FinalState;
 
 /// Interval between progress lines while crawls are open: 1,440 lines per day.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
-/// The factor that holds back the next request.
+/// The factor that limits the crawl's speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bound {
-    /// Each host waits for its delay or pause, or has nothing due.
+    /// Each host waits for its delay or pause, or has no due URL.
     Delays,
     /// The fetcher has its maximum number of requests in flight.
     Permits,
@@ -22,7 +22,7 @@ pub(crate) enum Bound {
     Memory,
     /// Stores that do not accept archives, or a disk that fails.
     Puts,
-    /// Records that wait to be written.
+    /// Records that wait to be written to an archive.
     Writing,
     /// Checkpoints that Postgres does not record in time.
     Checkpoints,
@@ -66,7 +66,7 @@ pub(crate) struct Progress {
     pub pages: u64,
     /// URLs that failed.
     pub failed: u64,
-    /// How often each of [`Bound::ALL`] held back the next request.
+    /// How often each bound in [`Bound::ALL`] was the limiting one.
     bounds: [u64; Bound::ALL.len()],
 }
 
@@ -77,7 +77,7 @@ impl Progress {
         self.failed += u64::from(final_state == FinalState::Failed);
     }
 
-    /// Counts the bound that holds back the next request. Returns true if a progress line is due.
+    /// Counts the bound that limits the speed now. Returns true if a progress line is due.
     pub(crate) fn note(&mut self, bound: Bound, now: Instant) -> bool {
         let began_at = *self.began_at.get_or_insert(now);
         if let Some(count) = self.bounds.get_mut(bound as usize) {
@@ -111,7 +111,7 @@ mod tests {
         assert!(!progress.note(Bound::Puts, at(30)));
         assert!(!progress.note(Bound::Puts, at(59)));
         assert!(progress.note(Bound::Delays, at(60)));
-        assert_eq!(progress.bound(), Bound::Delays, "the first of two that are alike");
+        assert_eq!(progress.bound(), Bound::Delays, "the first of two equally frequent ones");
         progress.note(Bound::Cpu, at(61));
         progress.note(Bound::Cpu, at(62));
         progress.note(Bound::Cpu, at(63));

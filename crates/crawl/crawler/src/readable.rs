@@ -1,7 +1,7 @@
-//! A response to parse for links and text: the received one, or the stored copy of a page that has
-//! not changed.
+//! A response to parse for links and text: the received response, or the stored copy of a page that
+//! has not changed.
 //!
-//! Does not depend on how it is parsed.
+//! This does not depend on how the response is parsed.
 
 use std::net::IpAddr;
 
@@ -12,9 +12,9 @@ use everytab_fetcher::PageFetchResult;
 pub(crate) struct ReadableResponse<'a> {
     /// Its header fields.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// Its declared type, without parameters and in lower case.
+    /// The declared content type, without parameters and in lower case.
     pub content_type: Option<String>,
-    /// Its body; empty if it could not be decoded.
+    /// The body. It is empty if it could not be decoded.
     pub body: &'a [u8],
     /// The server's IP address.
     pub address: Option<IpAddr>,
@@ -29,8 +29,8 @@ impl<'a> ReadableResponse<'a> {
         Self { headers: headers_of(fetched), content_type, body, address }
     }
 
-    /// Wraps a page's copy when a response reports this page as unchanged. `X-Robots-Tag` fields in
-    /// the response apply, too.
+    /// Wraps a page's copy, if the response reports that this page is unchanged. `X-Robots-Tag`
+    /// fields in the response apply, too.
     pub(crate) fn of_copy(
         copy: &'a HttpResponse,
         content_type: Option<String>,
@@ -47,7 +47,7 @@ impl<'a> ReadableResponse<'a> {
         self.content_type.as_ref().is_some_and(|kind| kind.starts_with("text/"))
     }
 
-    /// Returns whether the body is parsed as HTML. Responses without a type are, too.
+    /// Returns whether the body is parsed as HTML. This includes responses without a content type.
     pub(crate) fn is_html(&self) -> bool {
         let kind = self.content_type.as_deref();
         kind.is_none_or(|kind| matches!(kind, "text/html" | "application/xhtml+xml"))

@@ -1,11 +1,11 @@
 //! A redirect chain on one host, with its fetches so far.
 //!
-//! A URL has one row in a crawl, and a cookie wall redirects back to the URL that it guards. This
-//! is why a chain's fetches wait until the chain ends: if a URL is requested again, its earlier
-//! fetch is dropped, and the row describes the last request. They are recorded together. Otherwise
-//! a page could lead to a finished wall, and would be recorded as a redirect. Invariant: the
-//! waiting fetches have different URLs, and none of these is finished. Does not depend on slots, or
-//! on how a fetch is recorded.
+//! A URL has one row in a crawl, but a cookie wall redirects back to the URL that it guards.
+//! Therefore a chain's fetches wait until the chain ends. If a URL is requested again, its earlier
+//! fetch is dropped, and the row describes its last request. All fetches of a chain are recorded
+//! together. Otherwise another page could lead to a wall that is already finished, and would be
+//! recorded as a redirect. Invariant: the waiting fetches have different URLs, and none of these
+//! URLs is finished. This does not depend on slots, or on how a fetch is recorded.
 
 use std::{
     sync::Arc,
@@ -16,8 +16,8 @@ use everytab_fetcher::{ChainRequests, Cookies};
 use everytab_frontier::{Link, PendingUrl, UrlHash};
 use parking_lot::Mutex;
 
-/// How long a chain's fetches wait for its next request: twice the maximum `Crawl-delay`, because
-/// another origin's robots.txt may be requested first.
+/// How long a chain's fetches wait for the chain's next request: twice the maximum `Crawl-delay`,
+/// because another origin's robots.txt may be requested first.
 const MAX_WAIT: Duration = Duration::from_secs(10 * 60);
 
 /// The URL that a chain requests next.
@@ -33,7 +33,7 @@ pub(crate) struct ChainKey {
 
 /// A redirect chain on one host in one crawl, with its fetches so far.
 pub(crate) struct RedirectChain<F> {
-    /// The URL to request next, or in flight, as the last redirect spells it.
+    /// The URL that is in flight or requested next, as the last redirect spells it.
     pub url: String,
     /// The chain's cookies.
     pub cookies: Cookies,
@@ -67,8 +67,8 @@ impl<F> RedirectChain<F> {
         self.fetches.push((hash, fetch));
     }
 
-    /// Follows a redirect. Returns false if the chain has made this request before, so that it is a
-    /// loop.
+    /// Follows a redirect. Returns false if the chain has made this request before, which means
+    /// that the chain is a loop.
     pub(crate) fn follow(&mut self, target: &Link, cookies: Cookies) -> bool {
         target.url.fetched().clone_into(&mut self.url);
         self.cookies = cookies;
@@ -77,8 +77,8 @@ impl<F> RedirectChain<F> {
         self.requests.add(&self.url, &self.cookies)
     }
 
-    /// Takes a URL's fetch, because the URL is requested again. `None` if the chain has not fetched
-    /// it.
+    /// Removes and returns a URL's fetch, because the URL is requested again. `None` if the chain
+    /// has not fetched it.
     pub(crate) fn take(&mut self, hash: UrlHash) -> Option<F> {
         let at = self.fetches.iter().position(|(of, _)| *of == hash)?;
         self.has_repeated = true;
@@ -95,7 +95,7 @@ impl<F> RedirectChain<F> {
         self.fetches.iter().map(|(hash, _)| *hash)
     }
 
-    /// Returns the total of `measure` over its fetches.
+    /// Returns the total of `measure` over the chain's fetches.
     pub(crate) fn sum_of(&self, measure: impl Fn(&F) -> usize) -> usize {
         self.fetches.iter().map(|(_, fetch)| measure(fetch)).sum()
     }
@@ -106,8 +106,8 @@ impl<F> RedirectChain<F> {
     }
 }
 
-/// Collects the fetches that are recorded together, until each record is uploaded. Each fetch has a
-/// clone.
+/// Collects fetches that are recorded together, until the record of each is uploaded. Each fetch
+/// has a clone of this value.
 pub(crate) struct RecordedTogether<F>(Arc<Mutex<Uploaded<F>>>);
 
 /// Fetches whose records are uploaded or lost.
@@ -123,7 +123,7 @@ impl<F> RecordedTogether<F> {
         Self(Arc::new(Mutex::new(Uploaded { fetches: Vec::new(), is_lost: false })))
     }
 
-    /// Adds a fetch whose record is uploaded or lost. Returns all fetches once this is the last.
+    /// Adds a fetch whose record is uploaded or lost. Returns all fetches if this is the last one.
     pub(crate) fn add(self, fetch: F, is_lost: bool) -> Option<Uploaded<F>> {
         let mut uploaded = self.0.lock();
         uploaded.fetches.push(fetch);
@@ -168,7 +168,7 @@ mod tests {
         chain.add(wall.url.hash(), 1);
         assert!(chain.follow(&check, Cookies::default()));
         chain.add(check.url.hash(), 2);
-        assert!(!chain.follow(&wall, Cookies::default()), "it is a loop without a cookie");
+        assert!(!chain.follow(&wall, Cookies::default()), "without a cookie it is a loop");
         assert_eq!((chain.take(link("http://a.com/other", 0).url.hash()), chain.hops), (None, 2));
         assert!(!chain.has_repeated);
         assert_eq!((chain.take(wall.url.hash()), chain.has_repeated), (Some(1), true));
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    /// Servers sort parameters, or add a session, in the same URL.
+    /// Some servers redirect to the same URL with sorted parameters or an added session.
     #[test]
     fn a_redirect_to_another_spelling_of_the_url_is_not_a_loop() {
         let mut chain = begun(&link("http://a.com/x?b=1&a=2", 0));

@@ -1,8 +1,8 @@
 //! Repeats an earlier crawl: finds its copy of a URL, and decides whether a record may refer to
 //! this copy instead of storing an identical body again.
 //!
-//! A copy is named if it is in the store to which this crawl writes, and within the maximum age.
-//! Does not depend on how a URL is fetched, or on how records are written.
+//! A record may refer to a copy if the copy is in the store to which this crawl writes, and is not
+//! too old. This does not depend on how a URL is fetched, or on how records are written.
 
 use std::collections::HashMap;
 
@@ -24,18 +24,18 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// How a crawl repeats an earlier one.
 #[derive(Debug, Clone)]
 pub(crate) struct Repeat {
-    /// The slots for whose pages both crawls use the same store.
+    /// For each slot, whether both crawls use the same store for pages.
     same_pages: Vec<bool>,
-    /// The slots for whose requisites both crawls use the same store.
+    /// For each slot, whether both crawls use the same store for requisites.
     same_media: Vec<bool>,
-    /// Age from which an unchanged body is stored again.
+    /// Age at which an unchanged body is stored again.
     store_again_after: TimeDelta,
-    /// Whether an unchanged page leaves no record.
+    /// Whether unchanged pages get no record.
     pub rejects: bool,
 }
 
 impl Repeat {
-    /// Compares a crawl with these settings and this store with `earlier`.
+    /// Creates this from the settings and store of a crawl and of the earlier crawl.
     ///
     /// # Errors
     /// Returns an error if this program cannot read the earlier crawl's settings.
@@ -61,7 +61,8 @@ impl Repeat {
         })
     }
 
-    /// Returns whether an earlier copy may be named, by its archive, store and age.
+    /// Returns whether a record may refer to an earlier copy, depending on the copy's archive,
+    /// store and age.
     pub(crate) fn may_name(
         &self,
         copy: &EarlierFetch,
@@ -69,7 +70,8 @@ impl Repeat {
         now: DateTime<Utc>,
     ) -> bool {
         // If this URL was a sitemap in the earlier crawl, or had another status than 200, its
-        // record is in another kind of archive, which a crawler may not be able to read.
+        // record is in an archive of another subset. Do not refer to it, because a crawler may not
+        // be able to read this archive.
         let wanted = if is_media { ArchiveSubset::Media } else { ArchiveSubset::Warc };
         let subset = ArchiveName::parse(&copy.body_object).ok().map(|name| name.subset());
         if subset != Some(wanted) {
@@ -90,16 +92,16 @@ pub(crate) fn validators_of(copy: &EarlierFetch) -> Validators {
 /// The record that has the body of a response.
 #[derive(Debug)]
 pub(crate) enum BodySource {
-    /// Its own record.
+    /// The response's own record.
     Own,
-    /// An earlier copy's record, because its digest is the same.
+    /// An earlier copy's record, because its digest is identical.
     Identical(Box<EarlierFetch>),
     /// An earlier copy's record, because the server responded with 304.
     NotModified(Box<EarlierFetch>),
 }
 
 impl BodySource {
-    /// Returns the copy. `None` if the record has its own body.
+    /// Returns the earlier copy. `None` if the response's own record has the body.
     pub(crate) fn copy(&self) -> Option<&EarlierFetch> {
         match self {
             Self::Own => None,
@@ -121,14 +123,14 @@ pub(crate) struct EarlierFetchRequest {
 pub(crate) struct EarlierFetches(mpsc::UnboundedSender<EarlierFetchRequest>);
 
 impl EarlierFetches {
-    /// Returns both ends; the second one is for [`serve_lookups`].
+    /// Creates a sender of lookups, and the receiver for [`serve_lookups`].
     pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<EarlierFetchRequest>) {
         let (sender, requests) = mpsc::unbounded_channel();
         (Self(sender), requests)
     }
 
-    /// Returns a URL's copy in the crawl that `crawl` repeats, by the host's and the URL's hash.
-    /// Waits as long as Postgres does not reply.
+    /// Returns a URL's copy in the crawl that `crawl` repeats, by the hashes of the host and the
+    /// URL. Waits until Postgres replies.
     pub(crate) async fn of(&self, crawl: i32, hashes: (u64, u64)) -> Option<EarlierFetch> {
         let (reply, replied) = oneshot::channel();
         self.0.send(EarlierFetchRequest { crawl, hashes, reply }).ok()?;
@@ -152,8 +154,8 @@ pub(crate) async fn serve_lookups(
             let found: HashMap<_, _> = loop {
                 match coordinator.earlier_fetches(crawl, &hashes).await {
                     Ok(found) => break found.into_iter().collect(),
-                    // No lookup is waited for any longer: the slots are lost, or the process is
-                    // stopping.
+                    // No task waits for these lookups any longer: the slots are lost, or the
+                    // process is stopping.
                     Err(_) if requests.iter().all(|one| one.reply.is_closed()) => {
                         break HashMap::new();
                     }
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_named_in_the_same_store_until_it_is_too_old() {
+    fn a_copy_can_be_referenced_in_the_same_store_until_it_is_too_old() {
         let settings = CrawlSettings { store_again_after_s: 60, ..CrawlSettings::default() };
         let range = |first, last, store: &str| StoreRange { first, last, store: store.to_owned() };
         let before = CrawlSettings {

@@ -1,18 +1,18 @@
-//! What a crawl's settings mean for the fetcher: delays, and the purposes of requests.
+//! Converts a crawl's settings to the fetcher's: delays, and the purposes of requests.
 //!
-//! Does not depend on where settings come from.
+//! This does not depend on where the settings are stored.
 
 use std::time::Duration;
 
 use everytab_crawl_settings::{CrawlSettings, MIN_PUBLIC_DELAY_MS, MediaOption};
 use everytab_fetcher::{ContentTypes, DelaySettings, Purpose};
 
-/// The fetcher's settings of a crawl.
+/// The fetcher's settings for a crawl.
 pub trait RequestSettings {
-    /// Returns the delays for hosts: at least [`MIN_PUBLIC_DELAY_MS`], whatever is set.
+    /// Returns the delays for hosts, which are at least [`MIN_PUBLIC_DELAY_MS`].
     fn delays(&self) -> DelaySettings;
 
-    /// Returns the delays for hosts that are the operator's own, exactly as set.
+    /// Returns the delays for the operator's own hosts, without a minimum.
     fn own_delays(&self) -> DelaySettings;
 
     /// Returns the purpose for page requests. Uses the default page types if
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_below_the_least_is_only_for_the_operators_own_hosts() {
+    fn only_the_operators_own_hosts_may_have_a_delay_below_the_minimum() {
         let quick = settings(json!({ "delay_ms": 0, "delay_factor": 0, "max_delay_ms": 10 }));
         assert_eq!(quick.check(), Ok(()));
         assert_eq!(quick.delays().delay, Duration::from_millis(250));
@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_delay_is_below_the_least(
+        fn no_delay_is_below_the_minimum(
             delay_ms: u64,
             factor in -1e6..1e6_f64,
             types in prop::collection::vec("\\PC{0,12}", 0..3),

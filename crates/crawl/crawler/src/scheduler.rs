@@ -1,10 +1,10 @@
 //! The scheduler: one task that owns the state of its slots' hosts and decides what to fetch next.
-//! Everything that waits runs in its own task and reports back with an event.
+//! Every operation that waits runs in its own task and reports back with an event.
 //!
-//! Invariants: a URL is marked as fetched only after its record is uploaded, and the robots.txt
-//! record that was fetched before it. A checkpoint follows. When a lease is lost, its slot's state
-//! is dropped without being recorded. Does not depend on SQL, on how requests are sent, or on how
-//! records are written.
+//! Invariants: a URL is marked as fetched only after its record is uploaded, and also the record of
+//! the robots.txt that was fetched before. A checkpoint follows. When a lease is lost, its slot's
+//! state is dropped without being recorded. This does not depend on SQL, on how requests are sent,
+//! or on how records are written.
 
 mod bare;
 mod chains;
@@ -50,8 +50,8 @@ use crate::{
 
 /// Interval at which we check for work to upload, record, read or lease.
 const TICK: Duration = Duration::from_millis(100);
-/// Interval between lists of the open crawls, as for lease renewals. Links for an unknown crawl
-/// cause a list before this.
+/// Interval between lists of the open crawls. Leases are renewed at the same interval. Links for an
+/// unknown crawl cause an earlier list.
 const LIST_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval between lists of the open crawls while no crawl is open.
 const IDLE_LIST_INTERVAL: Duration = Duration::from_secs(1);
@@ -59,14 +59,14 @@ const IDLE_LIST_INTERVAL: Duration = Duration::from_secs(1);
 /// The reason why the scheduler stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlerEnd {
-    /// It was told to stop, and all slots are released.
+    /// The worker was requested to stop, and all slots are released.
     Stopped,
     /// No crawl is open.
     Finished,
 }
 
 impl Scheduler {
-    /// Crawls until `stop` becomes true or, if the settings request this, until no crawl is open.
+    /// Crawls until `stop` becomes true or, if `exit_when_done` is set, until no crawl is open.
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) -> CrawlerEnd {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -110,8 +110,8 @@ impl Scheduler {
         }
     }
 
-    /// Starts no more requests. Cancels those in flight: their URLs stay pending, and their hosts'
-    /// delays start now.
+    /// Stops starting requests, and cancels the requests in flight. Their URLs stay pending, and
+    /// their hosts' delays start now.
     fn stop(&mut self) {
         self.state.is_stopping = true;
         for (hash, host) in &mut self.state.hosts {
@@ -204,7 +204,8 @@ impl Scheduler {
         is_quiet && next.is_none_or(|at| at > soon || !self.can_start_fetch())
     }
 
-    /// Returns whether the process is done: no crawl is open, and it should exit then.
+    /// Returns whether the process is done: no crawl is open, all slots are released, and the
+    /// process should exit then.
     fn has_finished(&self) -> bool {
         self.is_out_of_work() && self.has_released_all()
     }

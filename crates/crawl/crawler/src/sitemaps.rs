@@ -2,8 +2,8 @@
 //!
 //! When a page is about to be fetched and its origin's robots.txt is cached, the sitemaps that this
 //! robots.txt names are added to the crawl. A sitemap's links are sorted in a task, and only a few
-//! sitemaps at a time, because each may list 50,000 pages. Does not depend on host state, slots or
-//! archives.
+//! sitemaps are sorted at a time, because each may list 50,000 pages. This does not depend on host
+//! state, slots or archives.
 
 use std::{panic::resume_unwind, sync::Arc};
 
@@ -34,8 +34,8 @@ pub(crate) fn should_add(crawl: &Crawl, pending: &PendingUrl) -> bool {
         && !flags.is_requisite_or_sitemap()
 }
 
-/// Returns an origin's sitemaps: those that its robots.txt names and, if the crawl is set to try
-/// it, `/sitemap.xml`.
+/// Returns an origin's sitemaps: those that its robots.txt names and, if the crawl's settings
+/// include this, `/sitemap.xml`.
 pub(crate) fn of_origin(
     context: &FetchContext,
     crawl: &Crawl,
@@ -60,7 +60,7 @@ pub(crate) fn of_origin(
     found
 }
 
-/// Runs a fetch task like [`run_page_task`], also for sitemaps.
+/// Runs a fetch task. This is [`run_page_task`], except for sitemaps.
 pub(crate) async fn run_fetch_task(
     context: &Arc<FetchContext>,
     mut client: HostClient,

@@ -1,8 +1,8 @@
 //! A slot's work since its last checkpoint.
 //!
-//! Invariant: a checkpoint's sums, chunks and cursors belong together. If a URL is counted as
-//! finished, it is finished in this checkpoint's chunks. Does not depend on how a checkpoint is
-//! sent, or on delays.
+//! Invariant: a checkpoint's sums, chunks and cursors are consistent. If the sums count a URL as
+//! finished, it is finished in the same checkpoint's chunks. This does not depend on how a
+//! checkpoint is sent, or on delays.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -13,20 +13,20 @@ use everytab_coordinator::{CrawlCounts, FetchRow, LinkCursors, LinkLane, LinksRo
 use everytab_frontier::{FinalState, Merged, OutgoingLinks, PackedLinks, RejectCounts, UrlHash};
 use serde_json::{Map, Value};
 
-/// Maximum links that all slots of a worker together remember as recorded, so that they are not
-/// recorded again: up to 34 bytes each, 68 MB. Beyond this, some links are recorded again, and the
-/// slot that receives them ignores them as known.
+/// Maximum links that all slots of a worker together remember as recorded, in order not to record
+/// them again. Each takes up to 34 bytes, 68 MB in total. Beyond this limit some links are recorded
+/// again, and the slot that receives them ignores them because it knows them.
 const MAX_REMEMBERED_LINKS: usize = 2_000_000;
-/// Time after which a slot with deaths may end its probation although URLs are pending, because by
-/// then all due URLs have been fetched.
+/// Time after which a slot with deaths may end its probation although URLs are pending. By then all
+/// URLs that were due at first have been fetched.
 const PROBATION: Duration = Duration::from_secs(10);
-/// If changes have been unrecorded for longer than this, the slot sends no more requests.
+/// If changes have been unrecorded for longer than this, the slot's hosts get no more requests.
 const MAX_UNRECORDED: Duration = Duration::from_secs(90);
-/// How long an isolated slot fetches one URL at a time. Must equal the interval in Postgres.
+/// How long an isolated slot fetches one URL at a time. This must equal the interval in Postgres.
 const ISOLATION: Duration = Duration::from_secs(10 * 60);
 /// If a crawl gets no page from its limit, the host's other crawls go first for this long.
 const SHORT_OF_PAGES: Duration = Duration::from_secs(10);
-/// Slots per group. One row of links is for one group.
+/// Slots per group. A row of links is for one group.
 const GROUP: u8 = 16;
 
 /// Changes to a crawl's sums in a slot.
@@ -58,49 +58,49 @@ impl Sums {
     }
 }
 
-/// The URL that an isolated slot may fetch. It is recorded first, so that the next holder knows it
-/// if this one dies.
+/// The URL that an isolated slot may fetch. A checkpoint records it before the fetch, so that the
+/// next holder knows it if this holder dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IsolatedUrl {
-    /// Its crawl.
+    /// The URL's crawl.
     pub crawl: i32,
-    /// Its host's hash.
+    /// The hash of the URL's host.
     pub host_hash: u64,
-    /// The URL.
+    /// The URL's hash.
     pub hash: UrlHash,
-    /// Number of the first checkpoint that records it.
+    /// Number of the first checkpoint that records the URL.
     pub checkpoint: i64,
 }
 
 /// A slot that this worker holds.
 pub(crate) struct LeasedSlot {
-    /// Its lease, with the cursors up to which links are merged.
+    /// The slot's lease, with the cursors up to which links are merged.
     pub lease: SlotLease,
-    /// Number of its last checkpoint.
+    /// Number of the slot's last checkpoint.
     pub number: i64,
     /// Whether a checkpoint is in flight.
     pub is_recording: bool,
     /// Whether to release the slot once it has no work in flight.
     pub is_leaving: bool,
-    /// Requests in flight.
+    /// Number of requests in flight.
     pub in_flight: usize,
-    /// Fetched pages whose links are being merged.
+    /// Number of fetched pages whose links are being merged.
     pub merging: usize,
-    /// Records that are not uploaded yet.
+    /// Number of records that are not uploaded yet.
     pub pending_uploads: usize,
-    /// The one URL that an isolated slot fetches now or next.
+    /// The only URL that an isolated slot fetches now or next.
     pub isolated_url: Option<IsolatedUrl>,
     /// Whether to send a checkpoint soon.
     pub wants_checkpoint: bool,
     /// When the first change since the last checkpoint was made.
     pub since: Option<Instant>,
-    /// Pending URLs, by crawl.
+    /// Number of pending URLs, by crawl.
     pub pending: HashMap<i32, i64>,
-    /// Reserved pages, by crawl.
+    /// Number of reserved pages, by crawl.
     pub reserved: HashMap<i32, i64>,
-    /// Reserved pages in use, by crawl.
+    /// Number of reserved pages in use, by crawl.
     pub in_use: HashMap<i32, i64>,
-    /// Crawls that had no page left at the last reservation, with the time of this reply.
+    /// Crawls for which the last reservation returned no page, with the time of this reply.
     pub out_of_budget: HashMap<i32, Instant>,
     /// Crawls with a page reservation in flight.
     pub reserving: HashSet<i32>,
@@ -151,12 +151,12 @@ impl LeasedSlot {
         }
     }
 
-    /// Notes that there is something for a checkpoint to record.
+    /// Notes that a checkpoint has something to record.
     pub(crate) fn touch(&mut self) {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// Notes that a host's state changed, but not the sums.
+    /// Notes that a host's state in a crawl changed, without a change to the sums.
     pub(crate) fn changed(&mut self, crawl: i32, host: u64) {
         self.changed.insert((crawl, host));
         self.touch();
@@ -197,12 +197,13 @@ impl LeasedSlot {
         self.touch();
     }
 
-    /// Returns the number of fetches that are in no checkpoint yet.
+    /// Returns the number of fetches that no checkpoint contains yet.
     pub(crate) fn unrecorded(&self) -> usize {
         self.fetches.len()
     }
 
-    /// Advances a lane's cursor once all links up to it are merged. `read` counts them by crawl.
+    /// Advances a lane's cursor once all links up to it are merged. `read` counts these links by
+    /// crawl.
     pub(crate) fn read(&mut self, lane: LinkLane, cursor: &str, read: &HashMap<i32, i64>) {
         self.has_read |= lane == LinkLane::Ordinary;
         cursor.clone_into(lane.cursor(&mut self.lease.cursors));
@@ -253,7 +254,7 @@ impl LeasedSlot {
         self.touch();
     }
 
-    /// Takes a limited crawl's reserved page for a request. Returns false if no page is free.
+    /// Takes a reserved page of a limited crawl for a request. Returns false if no page is free.
     pub(crate) fn use_page(&mut self, crawl: i32) -> bool {
         let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
         let in_use = self.in_use.entry(crawl).or_default();
@@ -262,8 +263,8 @@ impl LeasedSlot {
         is_free
     }
 
-    /// Returns whether a limited crawl can fetch no page: it has no reserved page, and the last
-    /// reservation got none.
+    /// Returns whether a limited crawl cannot fetch pages: it has no reserved page, and the last
+    /// reservation returned none.
     pub(crate) fn is_out_of_pages(&self, crawl: i32) -> bool {
         let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
         reserved <= 0 && self.out_of_budget.contains_key(&crawl)
@@ -300,7 +301,7 @@ impl LeasedSlot {
         }
     }
 
-    /// Releases reserved pages in excess of the pending URLs.
+    /// Releases reserved pages beyond the number of pending URLs.
     fn release_spare_pages(&mut self) {
         for (crawl, reserved) in &mut self.reserved {
             let pending = self.pending.get(crawl).copied().unwrap_or_default();
@@ -313,10 +314,10 @@ impl LeasedSlot {
         }
     }
 
-    /// Returns whether to send a checkpoint that ends the slot's probation. This is so if it has
-    /// deaths, no checkpoint yet, nothing in flight, links read, and nothing pending or
-    /// [`PROBATION`] over. Until then its deaths count, and with two or more its holder gets no
-    /// other slots.
+    /// Returns whether to send a checkpoint that ends the slot's probation. The slot must have
+    /// deaths, no checkpoint yet, no work in flight, and its links must be read. In addition, no
+    /// URL is pending or [`PROBATION`] is over. Until this checkpoint the slot's deaths count, and
+    /// the holder of a slot with two or more deaths gets no other slots.
     pub(crate) fn needs_probation_checkpoint(&self) -> bool {
         let is_quiet = self.is_quiet();
         let has_pending = self.pending.values().any(|pending| *pending > 0);
@@ -324,12 +325,13 @@ impl LeasedSlot {
         self.lease.deaths > 0 && self.number == 0 && is_quiet && self.has_read && is_proved
     }
 
-    /// Returns whether it has no URL that is being fetched, merged or uploaded.
+    /// Returns whether no URL of the slot is being fetched, merged or uploaded.
     pub(crate) fn is_quiet(&self) -> bool {
         self.in_flight + self.merging + self.pending_uploads == 0
     }
 
-    /// Returns whether its URLs are fetched one at a time, each recorded as in progress first.
+    /// Returns whether the slot's URLs are fetched one at a time, and each is recorded as in
+    /// progress before its fetch.
     pub(crate) fn is_isolated(&self) -> bool {
         self.lease.is_isolated && self.leased_at.elapsed() < ISOLATION
     }
@@ -345,8 +347,8 @@ impl LeasedSlot {
         !self.fetches.is_empty() && self.taken_at.elapsed() >= pause
     }
 
-    /// Returns whether its hosts get no requests, because changes have been unrecorded for too
-    /// long.
+    /// Returns whether the slot's hosts get no requests, because changes have been unrecorded for
+    /// too long.
     pub(crate) fn is_checkpoint_overdue(&self) -> bool {
         self.since.is_some_and(|since| since.elapsed() > MAX_UNRECORDED)
     }
@@ -356,8 +358,8 @@ impl LeasedSlot {
         self.since.is_some()
     }
 
-    /// Takes the changes for a checkpoint, except chunks and hosts: sums, fetches, links, and the
-    /// cursors if they moved.
+    /// Takes the changes for a checkpoint: sums, fetches, links, and the cursors if they advanced.
+    /// Chunks and hosts are packed separately.
     pub(crate) fn take(&mut self) -> SlotChanges {
         self.release_spare_pages();
         (self.since, self.taken_at) = (None, Instant::now());
@@ -380,7 +382,7 @@ impl LeasedSlot {
     }
 }
 
-/// A slot's changes that a checkpoint records.
+/// A slot's changes, which a checkpoint records.
 pub(crate) struct SlotChanges {
     pub cursor: Option<String>,
     pub urgent_cursor: Option<String>,

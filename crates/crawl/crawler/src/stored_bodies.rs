@@ -1,10 +1,10 @@
 //! Remembers the bodies that this process has stored for crawls, so that an identical body under
 //! another URL on the site need not be stored again.
 //!
-//! A record may refer to another one in the same archive, or in an uploaded archive, because then
-//! the other record cannot be lost while this one is kept. Only the most recent bodies are
-//! remembered, and a process that takes over a slot does not know the earlier ones. Does not depend
-//! on which records may refer to others, or on how they are written.
+//! A record may refer to another record in the same archive, or in an archive that is already
+//! uploaded. Otherwise the other record could be lost while this one is kept. Only the most recent
+//! bodies are remembered, and a process that takes over a slot does not know the earlier ones. This
+//! does not depend on which records may refer to others, or on how they are written.
 
 use std::{
     collections::HashMap,
@@ -19,27 +19,28 @@ use chrono::{DateTime, Utc};
 use everytab_commoncrawl::warc::write::Position;
 use everytab_coordinator::EarlierFetch;
 
-/// Maximum remembered bodies, at about 300 bytes each: 17 MB. At least half as many are remembered.
-/// Each half is in a hash table that is nearly full when it has its maximum.
+/// Maximum remembered bodies, at about 300 bytes each: 17 MB. The most recent half is always
+/// remembered. Each half is in its own hash table, and 28,000 entries nearly fill the table's
+/// allocation.
 const MAX_REMEMBERED: usize = 2 * 28_000;
 
-/// Where the record with a body is stored.
+/// The location of the record that has a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodyLocation {
-    /// Its URL.
+    /// The record's URL.
     pub url: Arc<str>,
-    /// The URL's hashes: host and key.
+    /// The hashes of the record's host and URL.
     pub hashes: (u64, u64),
-    /// When it was fetched.
+    /// When the record's URL was fetched.
     pub at: DateTime<Utc>,
-    /// Its archive.
+    /// The record's archive.
     pub object: Arc<str>,
     /// The record's position in the archive.
     pub position: Position,
 }
 
 impl BodyLocation {
-    /// Returns where the body of an earlier crawl's fetch is stored. `None` if its row has no valid
+    /// Returns the location of an earlier fetch's body. `None` if the fetch's row has no valid
     /// location.
     pub(crate) fn of_earlier(copy: &EarlierFetch) -> Option<Self> {
         let offset = u64::try_from(copy.body_offset).ok()?;
@@ -54,18 +55,18 @@ impl BodyLocation {
     }
 }
 
-/// When `crawl forget` last ran, for any crawl. Records stored before then may be blanked, so do
-/// not refer to them.
+/// When `crawl forget` last ran, for any crawl. Records stored before then may have been erased, so
+/// no record may refer to them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastForgetTime(Arc<AtomicI64>);
 
 impl LastForgetTime {
-    /// Notes a time at which `crawl forget` ran.
+    /// Records that `crawl forget` ran at this time.
     pub(crate) fn note(&self, at: DateTime<Utc>) {
         self.0.fetch_max(at.timestamp_micros(), Ordering::AcqRel);
     }
 
-    /// Returns whether `crawl forget` may have blanked a record that was stored at this time.
+    /// Returns whether `crawl forget` may have erased a record that was stored at this time.
     pub(crate) fn may_concern(&self, stored_at: DateTime<Utc>) -> bool {
         stored_at.timestamp_micros() <= self.0.load(Ordering::Acquire)
     }
@@ -74,7 +75,7 @@ impl LastForgetTime {
 /// An archive and whether it was uploaded, shared by all bodies in it.
 #[derive(Debug, Clone)]
 pub(crate) struct BodyArchive {
-    /// Its name.
+    /// The archive's name.
     pub object: Arc<str>,
     is_uploaded: Arc<AtomicBool>,
 }
@@ -85,7 +86,7 @@ impl BodyArchive {
         Self { object: object.into(), is_uploaded: Arc::default() }
     }
 
-    /// Notes that it was uploaded.
+    /// Marks the archive as uploaded.
     pub(crate) fn set_uploaded(&self) {
         self.is_uploaded.store(true, Ordering::Release);
     }
@@ -102,9 +103,9 @@ struct StoredBody {
 
 /// Stored bodies by their keys.
 pub(crate) struct StoredBodies<K> {
-    /// The most recently stored or named bodies.
+    /// The bodies that were stored or named most recently.
     newer: HashMap<K, StoredBody>,
-    /// The bodies before them.
+    /// The bodies that were stored or named before those in `newer`.
     older: HashMap<K, StoredBody>,
     max_newer: usize,
 }
@@ -116,7 +117,7 @@ impl<K> Default for StoredBodies<K> {
 }
 
 impl<K: Eq + Hash> StoredBodies<K> {
-    /// Returns where a body is stored that a record in the archive `open` may refer to.
+    /// Returns the location of a body to which a record in the archive `open` may refer.
     pub(crate) fn named(&mut self, key: K, open: Option<&BodyArchive>) -> Option<BodyLocation> {
         let stored = self.newer.remove(&key).or_else(|| self.older.remove(&key))?;
         let is_kept = stored.archive.is_uploaded.load(Ordering::Acquire)
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_named_in_its_own_archive_or_once_that_is_uploaded() {
+    fn a_body_can_be_referenced_in_its_own_archive_or_after_its_upload() {
         let mut bodies = StoredBodies::default();
         let (first, second) = (BodyArchive::new("a"), BodyArchive::new("a"));
         bodies.add(7, location("http://a.test/b"), &first);
@@ -164,7 +165,7 @@ mod tests {
         };
         let url = Some("http://a.test/b".to_owned());
         assert_eq!(named(&mut bodies, Some(&first)), url);
-        assert_eq!(named(&mut bodies, Some(&second)), None, "it may be lost, and this one put");
+        assert_eq!(named(&mut bodies, Some(&second)), None, "the other archive may be lost");
         assert_eq!(named(&mut bodies, None), None);
         first.set_uploaded();
         assert_eq!(named(&mut bodies, Some(&second)), url);
@@ -179,7 +180,7 @@ mod tests {
         archive.set_uploaded();
         for key in 0..100 {
             bodies.add(key, location("http://a.test/"), &archive);
-            assert!(bodies.named(0, None).is_some(), "it is named all the time");
+            assert!(bodies.named(0, None).is_some(), "it is referenced regularly");
             assert!(bodies.newer.len() + bodies.older.len() <= 6);
         }
         assert!(bodies.named(99, None).is_some() && bodies.named(50, None).is_none());

@@ -1,22 +1,22 @@
-//! Reads a page's copy from an earlier crawl. An unchanged page is parsed from its copy, so that
-//! its links, its text and the filters' decisions are as for a received page.
+//! Reads a page's copy from an earlier crawl. An unchanged page is parsed from this copy, so that
+//! its links, its text and the filters' decisions are the same as for a received page.
 //!
-//! Does not depend on requests, or on when a copy is read.
+//! This does not depend on requests, or on when a copy is read.
 
 use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordMismatch, read_recorded};
 use everytab_coordinator::EarlierFetch;
 use everytab_storage::{StorageError, StorageErrorKind, Store};
 
 /// Maximum length of a record's gzip member, in bytes: the maximum page, plus some overhead for
-/// content that does not compress.
+/// incompressible content.
 const MAX_RECORD_BYTES: u64 = 20 << 20;
-/// Maximum length of an inflated record block, in bytes: the maximum page and its head.
+/// Maximum length of a record's block after decompression, in bytes: the maximum page and its head.
 const MAX_BLOCK_BYTES: u64 = 18 << 20;
 
 /// The reason why a copy cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoredCopyError {
-    /// The store did not return it.
+    /// The store did not return the copy.
     #[error(transparent)]
     Store(#[from] StorageError),
     /// The crawl has no store.
@@ -25,7 +25,7 @@ pub(crate) enum StoredCopyError {
     /// The row has no valid record location.
     #[error("the fetch has no valid record location")]
     BadLocation,
-    /// No record is at its location, or another one.
+    /// The bytes at the location are not the expected record.
     #[error(transparent)]
     Mismatch(#[from] RecordMismatch),
 }
@@ -40,7 +40,7 @@ impl StoredCopyError {
 /// Reads the stored response that has an earlier fetch's body.
 ///
 /// # Errors
-/// Returns an error if the store does not return it, or if it does not have the recorded body.
+/// Returns an error if the store does not return the record, or if it is not the recorded body.
 pub(crate) async fn read_copy(
     store: &dyn Store,
     copy: &EarlierFetch,
@@ -52,6 +52,7 @@ pub(crate) async fn read_copy(
     let range = offset..offset.saturating_add(length);
     let member = store.get_range(&copy.body_object, range).await?;
     let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
-    // The record may belong to another URL in the earlier crawl that had the same body.
+    // Accept any URL, because the record may belong to another URL of the earlier crawl with the
+    // same body.
     Ok(read_recorded(&member, limits, |_| true, &copy.sha256)?)
 }

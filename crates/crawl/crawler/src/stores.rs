@@ -1,7 +1,7 @@
 //! A crawl's stores: one for all records, or one per slot range, and optionally another for page
 //! requisites.
 //!
-//! Does not depend on archives, or on how a store is reached.
+//! This does not depend on archives, or on how a store is reached.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use everytab_storage::{Store, StoreSettings};
 /// A crawl's opened stores.
 pub(crate) struct CrawlStores {
     stores: Vec<Arc<dyn Store>>,
-    /// Each slot's store, as an index.
+    /// The index of each slot's store.
     by_slot: Vec<usize>,
-    /// The index of the requisites' store, if they have their own.
+    /// The index of the store for requisites. `None` if they are in the slots' stores.
     media: Option<usize>,
 }
 
 impl CrawlStores {
-    /// Opens a crawl's stores. `store` is for all slots if there are no ranges.
+    /// Opens a crawl's stores. If there are no ranges, `store` is for all slots.
     ///
     /// # Errors
     /// Returns the error of the first store that cannot be opened.
@@ -49,14 +49,14 @@ impl CrawlStores {
         Ok(Self { stores, by_slot, media: own })
     }
 
-    /// Returns the store's number for a slot's records.
+    /// Returns the index of the store for a slot's records.
     pub(crate) fn number_of(&self, slot: i16, subset: ArchiveSubset) -> usize {
         let of_slot = usize::try_from(slot).ok().and_then(|slot| self.by_slot.get(slot));
         let own = self.media.filter(|_| subset == ArchiveSubset::Media);
         own.or(of_slot.copied()).unwrap_or_default()
     }
 
-    /// Returns the store with this number.
+    /// Returns the store with this index.
     pub(crate) fn store(&self, number: usize) -> Option<&Arc<dyn Store>> {
         self.stores.get(number)
     }

@@ -1,10 +1,10 @@
 //! Sends events to keys' webhooks, according to the Standard Webhooks specification.
 //!
-//! Events are stored in Postgres, in the same transaction as the change that they report, and
-//! Postgres lists the due ones. A worker leases a webhook, sends a few of its events at a time, and
-//! records the results in one call. If it dies in between, another worker sends them again, with
-//! the same ids. Invariant: a slow or dead receiver occupies one of [`MAX_WEBHOOKS`] slots for at
-//! most [`BATCH_TIME`] and one attempt. Does not depend on the events' content, or on how a
+//! Postgres stores an event in the transaction that causes it, and lists the due events. A worker
+//! leases a webhook, sends a few of its events at a time, and records the results in one call. If
+//! the worker dies in between, another worker sends these events again, with the same ids.
+//! Invariant: a slow or dead receiver occupies one of [`MAX_WEBHOOKS`] places for at most
+//! [`BATCH_TIME`] and one attempt. This does not depend on the events' content, or on how a
 //! connection is made.
 
 mod signature;
@@ -22,21 +22,21 @@ use tokio::{sync::oneshot, task::JoinSet, time::sleep};
 
 use crate::{metrics, webhooks::signature::signature};
 
-/// Interval between polls for due events. A fraction of a second would load Postgres, because many
+/// Interval between polls for due events. A much shorter interval would load Postgres, because many
 /// workers poll it.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Interval between counts of webhooks with waiting events.
 const MEASURE_INTERVAL: Duration = Duration::from_secs(60);
-/// Maximum webhooks to which a worker sends concurrently. Each of 16 dead receivers occupies one
-/// for some seconds every five minutes.
+/// Maximum webhooks to which a worker sends at a time. Even 16 dead receivers leave room for
+/// others, because each is tried for some seconds every five minutes.
 const MAX_WEBHOOKS: usize = 16;
 /// Maximum concurrent requests to one receiver.
 const MAX_PER_WEBHOOK: usize = 4;
-/// Time after which no further event is sent under a lease. Together with the last attempt, this is
-/// half the time that `coordinator.lease_webhooks` grants.
+/// Time after which no further event is sent under a lease. This time and the last attempt together
+/// take half of the time that `coordinator.lease_webhooks` grants.
 const BATCH_TIME: Duration = Duration::from_secs(10);
-/// Time limits for an attempt. According to the specification, a receiver responds within 15 to 30
-/// seconds.
+/// Time limits for an attempt. The specification recommends a limit between 15 and 30 seconds for
+/// the response.
 const TIMES: TimeLimits = TimeLimits {
     connect: Duration::from_secs(5),
     first_byte: Duration::from_secs(15),
@@ -58,7 +58,7 @@ pub(crate) struct Webhooks {
 struct Batch {
     tries: Vec<WebhookTry>,
     retry_after: Option<Duration>,
-    /// Whether no further event must be sent.
+    /// Whether no further event may be sent under this lease.
     is_over: bool,
 }
 
@@ -71,7 +71,8 @@ impl Webhooks {
         Self { coordinator, fetcher, options }
     }
 
-    /// Sends events as they become due, until `finish` fires. Then sends the due ones and returns.
+    /// Sends events as they become due until `finish` fires. Then sends the events that are due and
+    /// returns.
     pub(crate) async fn send_until(self, mut finish: oneshot::Receiver<()>) {
         let mut sending = JoinSet::new();
         let mut measured_at = None::<Instant>;
@@ -89,7 +90,7 @@ impl Webhooks {
         }
         loop {
             self.lease(&mut sending).await;
-            // A webhook that failed is not due again yet.
+            // This loop ends, because a webhook that failed is not due again soon.
             if sending.join_next().await.is_none() {
                 return;
             }
@@ -122,7 +123,7 @@ impl Webhooks {
                 let Some(event) = events.next() else { break };
                 sending.spawn(self.clone().send(Arc::clone(&lease), event));
             }
-            // A task that panicked has made no attempt.
+            // If the task panicked, it made no attempt.
             let Some(ended) = sending.join_next().await else { break };
             match ended.ok().and_then(Result::ok) {
                 Some((event, delivered)) => batch.add(&lease, event, delivered),
@@ -194,8 +195,8 @@ impl Webhooks {
 }
 
 impl Batch {
-    /// Adds an attempt. After a failure no other attempt starts: either the receiver is down, or
-    /// the next lease has the other events.
+    /// Adds an attempt. After a failure no other attempt starts, because the receiver may be down.
+    /// The next lease will contain the other events.
     fn add(&mut self, lease: &WebhookLease, event: usize, delivered: Delivered) {
         let Some(number) = lease.numbers.get(event).copied() else { return };
         let Delivered { outcome, status, retry_after } = delivered;

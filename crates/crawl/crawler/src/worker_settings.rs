@@ -1,6 +1,6 @@
-//! Settings of a crawling worker.
+//! Settings of a worker that crawls.
 //!
-//! Does not depend on the settings of crawls.
+//! This does not depend on the settings of crawls.
 
 use std::{
     path::PathBuf,
@@ -12,40 +12,42 @@ use everytab_storage::StoreSettings;
 
 use crate::own_hosts::OwnHosts;
 
-/// Interval at which state is recorded. It equals the lease time, so that a worker's death costs at
-/// most as much time again.
+/// Interval at which state is recorded. It equals the lease time, so that recovery from a worker's
+/// death takes at most twice this time.
 pub const RECORD_AFTER: Duration = Duration::from_secs(30);
 /// Size from which an archive is uploaded, in bytes.
 pub const ARCHIVE_BYTES: u64 = 64 << 20;
-/// How long an origin is retried whose responses are all failures, or whose robots.txt cannot be
-/// fetched, before its URLs are left. RFC 9309 2.3.1.4 speaks of a reasonable time.
+/// How long an origin is retried if all its responses are failures, or if its robots.txt cannot be
+/// fetched. After this its URLs are left. RFC 9309 2.3.1.4 only requires "a reasonably long period
+/// of time".
 pub const HOST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Pause before a URL is retried after its first transient failure. Each further failure doubles
 /// it.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(30);
-/// First pause of an origin whose responses are all failures. Each further failure doubles it, so
-/// that an outage costs half a minute if it lasts seconds, and a few requests if it lasts hours.
+/// First pause of an origin if all its responses are failures. Each further failure doubles the
+/// pause. A short outage therefore costs half a minute, and a long one causes only a few requests.
 pub const ORIGIN_PAUSE: Duration = Duration::from_secs(30);
 
 /// Memory for unpacked host state, in bytes.
 pub const FRONTIER_BYTES: usize = 128 << 20;
 
-/// Settings of a crawling worker.
+/// Settings of a worker that crawls.
 #[derive(Debug, Clone)]
 pub struct CrawlerSettings {
     /// The worker's name in leases, unique in the fleet.
     pub worker_id: String,
-    /// Whether it exits when no crawl is open.
+    /// Whether the worker exits when no crawl is open.
     pub exit_when_done: bool,
     /// Directory in which archives are written before they are uploaded.
     pub temporary: PathBuf,
     /// Settings for opening stores.
     pub stores: StoreSettings,
-    /// The operator of the crawl, for archives. `None` uses the `User-Agent`.
+    /// The operator's name in archives. `None` uses the `User-Agent`.
     pub operator: Option<String>,
     /// The operator's own hosts.
     pub own: OwnHosts,
-    /// Set by this worker: whether a crawl is open, or may be. Other loops of the process read it.
+    /// Whether a crawl is open, or may be open. This worker sets it, and other loops of the process
+    /// read it.
     pub is_crawling: Arc<AtomicBool>,
     /// See [`RECORD_AFTER`].
     pub record_after: Duration,
@@ -81,9 +83,9 @@ impl CrawlerSettings {
         }
     }
 
-    /// Returns the settings with this [`HOST_PATIENCE`]. If it is short, so are the first pauses:
-    /// two pauses of an origin end within it, and a URL's [`crate::RETRIES`] retries within half
-    /// that time.
+    /// Returns the settings with this [`HOST_PATIENCE`]. A short patience also shortens the first
+    /// pauses: two pauses of an origin then end within the patience, and all [`crate::RETRIES`]
+    /// retries of a URL within half of it.
     #[must_use]
     pub fn with_host_patience(self, host_patience: Duration) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! Extracts the contents of a captured page that are returned with its URL: HTML, text, Markdown
-//! and links.
+//! Extracts a captured page's contents that are returned with its URL: HTML, text, Markdown and
+//! links.
 //!
 //! Invariant: a part that a limit cuts is marked as truncated, and a requested part that is missing
 //! has a reason. This does not depend on stores or requests.
@@ -32,7 +32,7 @@ pub(crate) struct Include {
 }
 
 impl Include {
-    /// Names of the parts.
+    /// The parts' names.
     pub(crate) const WORDS: [&str; 4] = ["html", "text", "markdown", "links"];
 
     /// Parses names separated by commas. `None` if one is unknown, or the list is empty.
@@ -56,13 +56,13 @@ impl Include {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MissingWord {
-    /// Nothing is stored for the URL: it is due, failed, refused or left.
+    /// No record is stored for the URL, because its state is due, failed, refused or left.
     NotCaptured,
-    /// The capture is not a page or text.
+    /// The capture is neither HTML nor text.
     NotText,
     /// The capture is not served: it was forgotten, or the operator blocks its host.
     Withheld,
-    /// The store did not respond. A retry of the same request may succeed.
+    /// The store did not respond. The client may retry the same request.
     StoreUnavailable,
     /// The store does not have the record that was written, or the record is incomplete.
     Damaged,
@@ -107,7 +107,7 @@ impl LinkOriginWord {
     }
 }
 
-/// A link of a page.
+/// A link on a page.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct ContentLink {
     /// The absolute URL, without fragment.
@@ -178,7 +178,7 @@ impl ContentLink {
     }
 }
 
-/// Returns the length of a string in JSON, in bytes, without the quotes.
+/// Returns a string's length in JSON, in bytes, without the quotes.
 fn json_bytes(text: &str) -> usize {
     let more = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 1,
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_named_by_a_list() {
+    fn parts_are_parsed_from_a_list() {
         for word in Include::WORDS {
             assert!(Include::parse(word).is_some(), "{word}");
         }

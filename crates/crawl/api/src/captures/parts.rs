@@ -1,8 +1,8 @@
 //! Builds the response for a record: the body as it is, as bytes, text or Markdown, or the record
 //! itself.
 //!
-//! Invariant: the content type is from a closed list, and no header of the archived server becomes
-//! a header of the response. This does not depend on stores or requests.
+//! Invariant: the content type is from a closed list, and no header from the archived server gets
+//! into the response. This does not depend on stores or requests.
 
 use bytes::Bytes;
 use everytab_commoncrawl::crawl_layout::{ArchiveName, ArchiveSubset};
@@ -15,8 +15,8 @@ use super::record::ArchivedRecord;
 /// Maximum bytes in a capture's text or Markdown. Only books are longer.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// Content types that are kept when a capture is served as it is. All others are served as bytes.
-/// Types that browsers execute in a page (scripts) are not in the list.
+/// Content types that a capture keeps when it is served unchanged. Captures of all other types are
+/// served as bytes. Types that browsers execute in a page (scripts) are not in the list.
 const SERVED_TYPES: [&str; 31] = [
     "application/pdf",
     "application/xhtml+xml",
@@ -51,15 +51,16 @@ const SERVED_TYPES: [&str; 31] = [
     "video/webm",
 ];
 
-/// Content type of bytes without a known type.
+/// Content type for bytes without a known type.
 const BYTES_TYPE: &str = "application/octet-stream";
-/// Content type of a record as stored.
+/// Content type for a record as stored.
 const RECORD_TYPE: &str = "application/gzip";
-/// Content type of Markdown, which is UTF-8.
+/// Content type for Markdown, which is UTF-8.
 const MARKDOWN_TYPE: &str = "text/markdown";
 
-/// Lists every content type of a capture, without parameters. Bytes come first: client generators
-/// use the first type they know, and as text they would lose the bytes of other charsets.
+/// Lists every content type that a capture may have, without parameters. The type for bytes comes
+/// first, because client generators use the first type that they know. If this were a text type,
+/// they would decode the body and damage captures in other charsets.
 pub(crate) fn capture_types() -> impl Iterator<Item = &'static str> {
     [BYTES_TYPE, RECORD_TYPE, MARKDOWN_TYPE].into_iter().chain(SERVED_TYPES)
 }
@@ -81,10 +82,10 @@ pub(crate) enum CaptureForm {
 }
 
 impl CaptureForm {
-    /// Values of the parameter `as`, in the variants' order.
+    /// Values for the parameter `as`, in the variants' order.
     pub(crate) const WORDS: [&str; 5] = ["html", "markdown", "raw", "text", "warc"];
 
-    /// Parses a value of the parameter `as`.
+    /// Parses the parameter `as`.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "html" => Some(Self::Html),
@@ -105,7 +106,7 @@ impl CaptureForm {
 /// The response for a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CaptureParts {
-    /// The value of `Content-Type`.
+    /// The `Content-Type`.
     pub(crate) content_type: String,
     /// File name under which a browser saves it.
     pub(crate) file_name: &'static str,
@@ -115,7 +116,7 @@ pub(crate) struct CaptureParts {
     pub(crate) truncated: Option<String>,
 }
 
-/// Returns true if a capture is a requisite of pages.
+/// Returns true if a capture is a page requisite.
 pub(super) fn is_media(fetch: &ApiFetch) -> bool {
     subset(fetch) == Some(ArchiveSubset::Media)
 }
@@ -130,12 +131,12 @@ fn subset(fetch: &ApiFetch) -> Option<ArchiveSubset> {
 pub(crate) enum CaptureKind {
     /// A page, whatever its status.
     Page,
-    /// A requisite of a page.
+    /// A page requisite.
     Media,
 }
 
 impl CaptureKind {
-    /// Returns the kind of a capture. `None` for a robots.txt.
+    /// Returns a capture's kind. `None` for a robots.txt.
     pub(crate) fn of(fetch: &ApiFetch) -> Option<Self> {
         match subset(fetch)? {
             ArchiveSubset::Warc | ArchiveSubset::CrawlDiagnostics => Some(Self::Page),
@@ -225,7 +226,7 @@ fn as_markdown(
     markdown(&page, body, content, MAX_TEXT_BYTES)
 }
 
-/// Returns text as a block of code, between fences longer than any run of backticks in it.
+/// Returns text as a code block, between fences longer than any run of backticks in it.
 pub(super) fn fenced(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -239,13 +240,15 @@ pub(super) fn is_served_html(fetch: &ApiFetch) -> bool {
     fetch.mime.as_deref().is_none_or(is_html)
 }
 
-/// Returns a capture's content type as it is. A capture without a type was parsed as HTML.
+/// Returns the content type for a capture that is served unchanged. A capture without a recorded
+/// type is HTML, because the crawler parsed it as HTML.
 fn content_type(fetch: &ApiFetch) -> String {
     let mime = fetch.mime.as_deref().unwrap_or("text/html");
     let Some(mime) = SERVED_TYPES.iter().find(|served| **served == mime) else {
         return BYTES_TYPE.to_owned();
     };
-    // Names of the Encoding Standard contain no characters of header syntax.
+    // Charset names of the Encoding Standard have only these characters. Others could change the
+    // header's syntax.
     let is_name =
         |name: &&str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
     match fetch.charset.as_deref().filter(is_name) {
@@ -268,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_of_a_closed_list_in_order() {
+    fn served_types_are_sorted_and_form_names_are_parsed() {
         assert!(SERVED_TYPES.is_sorted());
         for (index, word) in CaptureForm::WORDS.iter().enumerate() {
             assert_eq!(CaptureForm::parse(word).map(|form| form as usize), Some(index));

@@ -5,8 +5,8 @@ use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordMismatch, read_reco
 use everytab_coordinator::ApiFetch;
 use url::Url;
 
-/// Maximum size of a record's gzip member. A requisite has up to 32 MiB, and incompressible data
-/// grows a little.
+/// Maximum size of a record's gzip member. A requisite has up to 32 MiB, and gzip makes
+/// incompressible data slightly larger.
 pub(crate) const MAX_RECORD_BYTES: u64 = 40 << 20;
 
 /// Maximum size of a record's block after decompression: the largest body and its head.
@@ -22,8 +22,8 @@ pub(crate) struct ArchivedRecord {
 }
 
 impl ArchivedRecord {
-    /// Parses a record and checks it. A record that is not the capture's own may be of another URL
-    /// with the same body.
+    /// Parses a record and checks it. If the record is not the capture's own, it may belong to
+    /// another URL with the same body.
     ///
     /// # Errors
     /// Returns an error if the record does not match the row.
@@ -40,8 +40,8 @@ impl ArchivedRecord {
     }
 }
 
-/// Compares two URLs after parsing, without fragments: the row has the URL as it was found, the
-/// record as it was requested.
+/// Compares two URLs after parsing and without fragments, because the row has the URL as found, and
+/// the record has the URL as requested.
 fn is_same_url(found: &str, expected: Option<&str>) -> bool {
     let parsed = |text: &str| {
         let mut url = Url::parse(text).ok()?;

@@ -1,8 +1,8 @@
-//! Adds the error responses of each operation to the description.
+//! Adds each operation's error responses to the description.
 //!
-//! Most codes follow from the parameters and body of an operation. An operation names its own codes
-//! in the extension `x-problem-codes`, which then gets all of them, so that clients can read them.
-//! This does not depend on single paths.
+//! Most problem codes follow from an operation's parameters and body. An operation lists its
+//! additional codes in the extension `x-problem-codes`. This module then writes the complete list
+//! to the extension, so that clients can read it. This does not depend on individual paths.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use utoipa::openapi::{
 
 use crate::problem::{PROBLEM_TYPE, ProblemCode};
 
-/// The extension of an operation with its problems' codes.
+/// The extension with an operation's problem codes.
 const CODES: &str = "x-problem-codes";
 
 /// Adds the problem responses to every operation.

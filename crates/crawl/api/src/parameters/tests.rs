@@ -1,4 +1,4 @@
-//! Tests of parameters, keys and short strings.
+//! Tests parameters, keys and short strings.
 
 use axum::http::Request;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn parse(query: &str) -> Result<Parameters, ProblemCode> {
 }
 
 #[test]
-fn a_parameter_that_is_not_known_or_comes_twice_is_refused() {
+fn unknown_and_repeated_parameters_are_rejected() {
     assert_eq!(parse("limt=1").err(), Some(ProblemCode::UnknownField));
     assert_eq!(parse("wait=1&wait=1").err(), Some(ProblemCode::InvalidParameter));
     let good = parse("wait=0.5&limit=%37").unwrap();
@@ -42,7 +42,7 @@ fn key(path: &str, names: &[&str], body: &str) -> Result<Option<IdempotencyKey>,
 }
 
 #[test]
-fn two_requests_are_the_same_when_all_of_them_is() {
+fn idempotent_requests_are_equal_except_for_wait() {
     let one = key("/v1/crawls", &["a"], "{}").unwrap();
     assert_eq!(one, key("/v1/crawls", &["a"], "{}").unwrap());
     for other in [key("/v1/crawls", &["a"], "[]"), key("/v1/url", &["a"], "{}")] {

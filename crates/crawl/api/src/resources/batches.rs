@@ -1,4 +1,4 @@
-//! Submits lists of URLs. All accepted ones are submitted in one transaction.
+//! Submits URL lists. All accepted URLs are submitted in one transaction.
 
 use std::sync::Arc;
 
@@ -31,13 +31,13 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchSubmission {
-    /// URLs, or hostnames, which get `https://`, or `http://` if https cannot be reached. At most
-    /// 10,000.
+    /// URLs or hostnames, at most 10,000. A hostname gets `https://`, or `http://` if https cannot
+    /// be reached.
     #[schema(min_items = 1, max_items = 10000)]
     pub(crate) urls: Vec<String>,
-    /// One of the key's crawls. Default: the day's crawl for single URLs.
+    /// One of the key's crawls. Default: the key's crawl for today's single URLs.
     pub(crate) crawl: Option<Uuid>,
-    /// Priority from 0 to 7. Higher ones are fetched first among the URLs of a host.
+    /// Priority from 0 to 7. A host's URLs with higher priority are fetched first.
     #[schema(maximum = 7)]
     pub(crate) priority: Option<u8>,
 }
@@ -60,7 +60,7 @@ pub(crate) struct BatchDocument {
     pub(crate) crawl: Uuid,
     /// URLs that will be fetched.
     pub(crate) accepted: Vec<AcceptedUrl>,
-    /// Errors of the other URLs.
+    /// Errors for the other URLs.
     pub(crate) refused: Vec<ProblemItem>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         ("priority" = Option<u8>, Query, maximum = 7,
          description = "0 to 7, here or in the body"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-         description = "Within 24 hours the same request does nothing and gets the same response"),
+         description = "Within 24 hours a repeated request does nothing and gets the same response"),
     ),
     request_body(
         description = "JSON, or one URL per line; empty lines and comments with # are skipped",
@@ -168,7 +168,7 @@ pub(crate) async fn packed(
     .await
 }
 
-/// Returns the accepted URLs of a crawl with their IDs.
+/// Returns a crawl's accepted URLs with their IDs.
 pub(super) fn accepted(
     crawl: i32,
     urls: &[(u64, Seed)],

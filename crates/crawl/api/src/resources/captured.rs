@@ -1,6 +1,6 @@
 //! Serves captures from the archive: pages and their requisites. Nothing is fetched from the web.
 //!
-//! Invariant: every response has the headers of [`HEADERS`], so that no browser executes archived
+//! Invariant: every response has the headers in [`HEADERS`], so that no browser executes archived
 //! content, shows it as part of this site, or sends requests because of it.
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::{
     service::Service,
 };
 
-/// Headers of every capture. The sandbox has no scripts, no forms and its own origin. Only images
+/// Headers for every capture. The sandbox has no scripts, no forms and its own origin. Only images
 /// and style sheets within the document are shown.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
@@ -48,13 +48,13 @@ const HEADERS: [(HeaderName, &str); 5] = [
 
 /// Header with the reason why a capture is incomplete, as in `WARC-Truncated`.
 const TRUNCATED: HeaderName = HeaderName::from_static("x-archived-truncated");
-/// Header with the URL of a capture.
+/// Header with the capture's URL.
 const ARCHIVED_URL: HeaderName = HeaderName::from_static("x-archived-url");
-/// Header with the status of the captured response.
+/// Header with the captured response's status.
 const ARCHIVED_STATUS: HeaderName = HeaderName::from_static("x-archived-status");
-/// Header with the ID of the crawl.
+/// Header with the crawl's ID.
 const ARCHIVED_CRAWL: HeaderName = HeaderName::from_static("x-archived-crawl");
-/// Header with the time of the capture (RFC 7089).
+/// Header with the capture's time (RFC 7089).
 const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
 
 /// Seconds after which a client may retry if a store did not respond.
@@ -71,10 +71,12 @@ struct CaptureQuery {
     crawl: Option<Uuid>,
     /// Select the capture nearest to this time (RFC 3339 or 14 digits). Default: the newest
     at: Option<String>,
-    /// html: unchanged; markdown; raw: as bytes; text: the visible text; warc: the record
+    /// html: the unchanged body; markdown; raw: the body as bytes; text: the visible text; warc:
+    /// the record
     #[param(value_type = Option<CaptureAs>)]
     r#as: Option<String>,
-    /// For as=markdown: main (default; the whole page if it has no main content) or whole
+    /// Part of the page for as=markdown: main (default; the whole page if it has no main content)
+    /// or whole
     #[param(value_type = Option<MarkdownPart>)]
     content: Option<String>,
 }
@@ -134,7 +136,7 @@ pub(crate) async fn html(
     serve(&service, caller, &uri, CaptureKind::Page).await
 }
 
-/// Get a captured requisite of pages
+/// Get a captured page requisite
 #[utoipa::path(
     get, path = "/v1/crawled/media", tag = "captures",
     operation_id = "media_get",
@@ -214,7 +216,7 @@ fn content_of(parameters: &Parameters, form: CaptureForm) -> Result<PagePart, Pr
     }
 }
 
-/// Parses a time in RFC 3339, or in the 14 digits of web archives.
+/// Parses a time in RFC 3339, or in the 14 digits that web archives use.
 fn time(text: &str) -> Option<DateTime<Utc>> {
     if text.len() == 14 && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(NaiveDateTime::parse_from_str(text, "%Y%m%d%H%M%S").ok()?.and_utc());
@@ -222,7 +224,8 @@ fn time(text: &str) -> Option<DateTime<Utc>> {
     Some(DateTime::parse_from_rfc3339(text).ok()?.to_utc())
 }
 
-/// Returns the problem for an unreadable record. Its location is only logged.
+/// Returns the problem for a record that cannot be read. The client does not get the record's
+/// location, which is only logged.
 fn unreadable(place: &str, error: &CaptureError) -> Problem {
     if error.is_passing() {
         tracing::warn!(place, %error, "a store did not give a record");
@@ -237,7 +240,7 @@ fn unreadable(place: &str, error: &CaptureError) -> Problem {
 fn facts(fetch: &ApiFetch) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut add = |name: HeaderName, value: Option<String>| {
-        // URLs are ASCII. Skip a value that is not.
+        // URLs are ASCII, so this skips only values that are invalid anyway.
         if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
             headers.insert(name, value);
         }
@@ -276,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_as_rfc_3339_or_as_archives_have_it() {
+    fn a_time_is_in_rfc_3339_or_14_digits() {
         let expected = "2026-01-31T12:00:00Z".parse().ok();
         assert_eq!(time("20260131120000"), expected);
         assert_eq!(time("2026-01-31T13:00:00+01:00"), expected);

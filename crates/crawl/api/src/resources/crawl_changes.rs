@@ -1,4 +1,4 @@
-//! Changes the patterns of a running crawl.
+//! Changes a running crawl's patterns.
 
 use std::sync::Arc;
 
@@ -37,12 +37,12 @@ pub(crate) struct CrawlChanges {
     pub(crate) exclude: Option<Vec<String>>,
 }
 
-/// The patterns of a crawl after a change.
+/// A crawl's patterns after a change.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ChangedCrawl {
     /// The crawl's ID.
     pub(crate) id: Uuid,
-    /// Version of the patterns, from 1. `GET /v1/crawls/{id}` returns all versions.
+    /// The patterns' version, from 1. `GET /v1/crawls/{id}` returns all versions.
     pub(crate) version: i32,
     /// A URL must match one of these patterns, if there are any.
     pub(crate) include: Vec<String>,
@@ -76,8 +76,9 @@ pub(crate) struct CrawlChangesDescription;
 
 /// Change a crawl's patterns
 ///
-/// Workers apply them within seconds, also to pending URLs: those that no longer match are left, as
-/// `excluded` or `not_included`. URLs that were left before remain so.
+/// Workers apply the new patterns within seconds, also to pending URLs. A pending URL that no
+/// longer matches is left, with the outcome `excluded` or `not_included`. URLs that were left
+/// before the change are not added again.
 #[utoipa::path(
     patch, path = "/v1/crawls/{id}", tag = "crawls",
     operation_id = "crawls_change",

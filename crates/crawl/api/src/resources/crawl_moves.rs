@@ -30,12 +30,12 @@ use crate::{
     tokens::{host_cursor, host_place},
 };
 
-/// Default number of hosts in a response.
+/// Default hosts per response.
 const DEFAULT_HOSTS: i32 = 100;
 /// Maximum hosts in a response. Postgres sorts them.
 const MAX_HOSTS: i32 = 1_000;
 
-/// The state of a crawl after it was paused, resumed or cancelled.
+/// A crawl's state after it was paused, resumed or cancelled.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MovedCrawl {
     /// The crawl's ID.
@@ -58,15 +58,15 @@ struct Nothing {}
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MoreUrls {
-    /// URLs, or hostnames, which get `https://`, or `http://` if https cannot be reached. At most
-    /// 10,000.
+    /// URLs or hostnames, at most 10,000. A hostname gets `https://`, or `http://` if https cannot
+    /// be reached.
     #[schema(max_items = 10000)]
     #[serde(default)]
     pub(crate) urls: Vec<String>,
-    /// Priority from 0 to 7. Higher ones are fetched first among the URLs of a host.
+    /// Priority from 0 to 7. A host's URLs with higher priority are fetched first.
     #[schema(maximum = 7)]
     pub(crate) priority: Option<u8>,
-    /// Whether these are the last URLs, so that the crawl may end when it has nothing to do.
+    /// Whether these are the last URLs, so that the crawl may end when no URLs are pending.
     pub(crate) last: Option<bool>,
 }
 
@@ -91,31 +91,31 @@ pub(crate) struct HostDocument {
     /// Crawl-delay of the host's robots.txt, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) crawl_delay_ms: Option<i32>,
-    /// Consecutive failures of the origin with the most.
+    /// Consecutive failures of the origin that has the most.
     pub(crate) failures: i32,
-    /// Origins of the host that are paused, or have not responded since their pause. The others
+    /// The host's origins that are paused, or have not responded since their pause. The others
     /// continue.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) origins: Vec<OriginDocument>,
 }
 
-/// A paused origin (scheme, host and port) of a host.
+/// A host's paused origin (scheme, host and port).
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct OriginDocument {
     /// Scheme, host and port. The scheme's default port is omitted.
     pub(crate) origin: String,
-    /// When it first failed, or requested a pause.
+    /// When the origin first failed, or requested a pause.
     pub(crate) since: DateTime<Utc>,
-    /// When it is requested again.
+    /// When the next request may be sent to the origin.
     pub(crate) until: DateTime<Utc>,
     /// Number of consecutive failures.
     pub(crate) failures: i32,
-    /// The outcome of the last request.
+    /// Outcome of the last request.
     #[schema(value_type = FetchOutcome)]
     pub(crate) outcome: String,
 }
 
-/// Hosts of a crawl with pending URLs, soonest first.
+/// A crawl's hosts with pending URLs, soonest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HostList {
     /// The hosts.
@@ -236,7 +236,7 @@ async fn moved(
         ("last" = Option<bool>, Query,
          description = "Whether these are the last URLs, here or in the body"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-         description = "Within 24 hours the same request does nothing and gets the same response"),
+         description = "Within 24 hours a repeated request does nothing and gets the same response"),
     ),
     request_body(
         description = "JSON, or one URL per line; empty lines and comments with # are skipped",
@@ -278,7 +278,7 @@ pub(crate) async fn add_urls(
     .await?;
     let (priority, last) = (priority.unwrap_or_default(), last.unwrap_or_default());
     check_priority(priority)?;
-    // The last request may have no URLs.
+    // A request with `last` may have no URLs.
     let urls = if last && urls.refused.is_empty() { urls } else { urls.some()? };
     let id = known(&service, &caller, id).await?;
     let (urls, rows) = packed(&service, urls, priority).await?;

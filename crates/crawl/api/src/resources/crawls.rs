@@ -38,25 +38,25 @@ use crate::{
     waiters::Question,
 };
 
-/// Default number of crawls in a response.
+/// Default crawls per response.
 const DEFAULT_CRAWLS: i32 = 20;
-/// Maximum crawls in a response. The counters of each are in 256 rows.
+/// Maximum crawls in a response. The counters of each crawl are in 256 rows.
 const MAX_CRAWLS: i32 = 100;
 
 /// A crawl to start.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CrawlSubmission {
-    /// URLs, or hostnames, which get `https://`, or `http://` if https cannot be reached. At most
-    /// 10,000. Empty if `only` is given.
+    /// URLs or hostnames, at most 10,000. A hostname gets `https://`, or `http://` if https cannot
+    /// be reached. Empty if `only` is given.
     #[schema(max_items = 10000)]
     #[serde(default)]
     pub(crate) urls: Vec<String>,
     /// The crawl's settings.
     #[serde(default)]
     pub(crate) settings: SettingsOfCrawl,
-    /// Whether more URLs follow by POST `/v1/crawls/{id}/urls`. The crawl does not end until one of
-    /// those requests has `last`.
+    /// Whether more URLs will be added with POST `/v1/crawls/{id}/urls`. The crawl does not end
+    /// until one of these requests has `last`.
     #[serde(default)]
     pub(crate) more: bool,
     /// Which URLs of the crawl in `settings.again` are submitted, instead of `urls`. Their links
@@ -69,11 +69,12 @@ pub(crate) struct CrawlSubmission {
 pub(crate) struct StartedCrawl {
     /// The crawl's ID.
     pub(crate) id: Uuid,
-    /// Name of the crawl, which belongs to its archives' names.
+    /// Name of the crawl, which is part of its archives' names.
     pub(crate) name: String,
-    /// URLs that will be fetched. Empty if `only` was given: the feed has them.
+    /// URLs that will be fetched. Empty if `only` was given: the feed returns these URLs after they
+    /// are fetched.
     pub(crate) accepted: Vec<AcceptedUrl>,
-    /// Errors of the other URLs.
+    /// Errors for the other URLs.
     pub(crate) refused: Vec<ProblemItem>,
 }
 
@@ -101,13 +102,13 @@ pub(crate) struct CrawlDocument {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<DateTime<Utc>>,
-    /// Remaining pages of the limit, without those that are about to be fetched. Absent if there is
-    /// no limit.
+    /// Remaining pages of the limit, not counting those that are about to be fetched. Absent if
+    /// there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget_left: Option<i64>,
     /// Number of submitted URLs.
     pub(crate) seeds: i64,
-    /// Links that are not processed yet.
+    /// Number of links that are not processed yet.
     pub(crate) unread: i64,
     /// Number of URLs in the crawl.
     pub(crate) known: i64,
@@ -126,22 +127,22 @@ pub(crate) struct CrawlDocument {
     /// Number of URLs that were given up, by reason.
     #[schema(value_type = BTreeMap<LeftReason, i64>)]
     pub(crate) left: Value,
-    /// Links that were not added to the crawl, by reason.
+    /// Number of links that were not added to the crawl, by reason.
     #[schema(value_type = BTreeMap<LinkRefusal, i64>)]
     pub(crate) links_refused: Value,
-    /// Bytes stored.
+    /// Number of stored bytes.
     pub(crate) stored_bytes: i64,
-    /// Versions of the patterns, oldest first. Only if a single crawl is requested, and if its
-    /// patterns have changed.
+    /// Versions of the patterns, oldest first. Present only if the response is for a single crawl
+    /// whose patterns have changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<PatternVersion>>)]
     pub(crate) patterns: Option<Value>,
 }
 
-/// The patterns of a crawl from some time on.
+/// A version of a crawl's patterns.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PatternVersion {
-    /// Version from 1, with which the crawl was started.
+    /// Number of the version. The crawl was started with version 1.
     pub(crate) version: i32,
     /// When the patterns were changed.
     pub(crate) changed_at: DateTime<Utc>,
@@ -245,7 +246,7 @@ pub(crate) async fn start(
     let urls = match &mut failed {
         Some(failed) if !is_repeated => failed.next(&service, &caller).await?,
         Some(_) => urls,
-        // A crawl may be empty while more URLs are to be added.
+        // A crawl may start without URLs if the client adds more.
         None if more && urls.refused.is_empty() => urls,
         None => urls.some()?,
     };
@@ -344,7 +345,7 @@ pub(crate) async fn look(
         if news.is_some() {
             match found().await {
                 Ok(now) => crawl = now.unwrap_or(crawl),
-                // The wait has succeeded. The client may retry later.
+                // The state has changed, but the key is throttled. Return the earlier state.
                 Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => {}
                 Err(error) => return Err(error.into()),
             }

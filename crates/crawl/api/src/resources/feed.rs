@@ -1,7 +1,7 @@
-//! A crawl's feed: each fetch once, in the order of recording.
+//! A crawl's feed: each fetch once, in recording order.
 //!
-//! A client keeps the cursor of the last page that it has processed. After any interruption it
-//! continues there: it gets what was recorded since, and nothing twice.
+//! A client stores the cursor of the last page that it has processed. After any interruption it
+//! continues from this cursor, and gets each fetch that was recorded since exactly once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,12 +26,12 @@ use crate::{
     waiters::Question,
 };
 
-/// Default number of fetches in a page.
+/// Default fetches per page.
 const DEFAULT_FETCHES: i32 = 100;
 /// Maximum fetches in a page: about a megabyte.
 const MAX_FETCHES: i32 = 1_000;
 
-/// Default number of fetches in a page with contents.
+/// Default fetches per page with contents.
 const DEFAULT_WITH_CONTENTS: i32 = 20;
 /// Maximum fetches in a page with contents, because each is read from the store.
 const MAX_WITH_CONTENTS: i32 = 100;
@@ -82,9 +82,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         ("status" = Option<i32>, Query, minimum = 100, maximum = 999,
          description = "Only URLs with this HTTP status"),
         ("include" = Option<String>, Query, example = "markdown,links",
-         description = "The contents of the pages too: html, text, markdown, links, or several of \
-                        them with commas between. Takes one more request of the key for each \
-                        page that is kept"),
+         description = "Parts of the pages to include: html, text, markdown and links, separated \
+                        by commas. Each stored page counts as one more request of the key"),
     ),
     responses(
         (status = 200, description = "A page", body = FeedDocument),
@@ -157,7 +156,7 @@ fn filter(parameters: &Parameters) -> Result<FetchFilter, Problem> {
     })
 }
 
-/// Builds the response with a page, or with the first part of it whose contents fit.
+/// Builds the response with a page, or with as many of its fetches as their contents allow.
 async fn document(
     service: &Service,
     caller: &ApiCaller,
@@ -182,7 +181,8 @@ async fn document(
     Ok(answer::ok(&FeedDocument { fetches, next, has_more, crawl_state }))
 }
 
-/// Returns the page after a wait, or the one before it if the key is throttled now.
+/// Returns the page that was read after a wait. If the key is throttled by then, returns the page
+/// from before the wait.
 fn now_or_before(now: Result<FeedPage, ApiError>, before: FeedPage) -> Result<FeedPage, Problem> {
     match now {
         Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => Ok(before),

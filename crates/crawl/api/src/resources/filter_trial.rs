@@ -1,7 +1,7 @@
 //! Tests a filter on URLs, before a crawl uses it. Nothing is fetched.
 //!
-//! Invariant: URLs are decided like links or seeds of a crawl, with the newest versions of the
-//! imported lists. The response names the lists that were not used.
+//! Invariant: the decision on a URL is the same as for a link or seed of a crawl with the newest
+//! versions of the imported lists. The response names the lists that were not used.
 
 use std::{
     collections::HashMap,
@@ -41,7 +41,7 @@ use crate::{
 const MAX_TRIAL: Duration = Duration::from_secs(2);
 /// Maximum time for which a request waits for lists that this process does not have yet.
 const LIST_TIME: Duration = Duration::from_secs(10);
-/// Maximum time for which a request that has its lists waits for others that test URLs.
+/// Maximum time for which a request with loaded lists waits for a permit to test URLs.
 const TURN_TIME: Duration = Duration::from_secs(10);
 
 /// URLs, and the filter to test: either `filter` or `name`.
@@ -55,8 +55,8 @@ pub(crate) struct FilterTrial {
     /// Absolute URLs. At most 10,000.
     #[schema(max_items = 10000)]
     pub(crate) urls: Vec<String>,
-    /// Whether the URLs are submitted ones, to which lists and countries with the mode keep do not
-    /// apply. Otherwise they are links.
+    /// Whether to treat the URLs as submitted ones instead of links. Lists and countries with the
+    /// mode keep do not apply to submitted URLs.
     #[serde(default)]
     pub(crate) seeds: bool,
 }
@@ -72,8 +72,8 @@ pub(crate) struct TriedUrl {
     /// The verdict. Absent if the URL cannot be crawled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) verdict: Option<VerdictWord>,
-    /// The part of the filter that decided, such as `rules[0]`. Absent if none did, so that the URL
-    /// is kept.
+    /// The part of the filter that decided, such as `rules[0]`. Absent if no part did, which keeps
+    /// the URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) by: Option<String>,
     /// Why the URL cannot be crawled.
@@ -86,8 +86,8 @@ pub(crate) struct TriedUrl {
 pub(crate) struct FilterTrialDocument {
     /// The URLs, in the request's order.
     pub(crate) urls: Vec<TriedUrl>,
-    /// Imported lists in the filter that were not used: lists of addresses, because a URL has none,
-    /// and lists that could not be read. A crawl may drop more URLs.
+    /// The filter's imported lists that were not used: address lists, because hostnames are not
+    /// resolved, and lists that could not be read. A crawl may therefore drop more URLs.
     pub(crate) lists_not_asked: Vec<String>,
 }
 
@@ -147,7 +147,7 @@ pub(crate) async fn test(
     let (lists, permit) = if settings.lists.is_empty() {
         (HashMap::new(), permit)
     } else {
-        // Let others test while the lists are copied.
+        // Release the permit while the lists are copied, so that other requests can run tests.
         drop(permit);
         let _seat = service.trials.seat()?;
         let lists = lists_of(&service, &caller, &settings).await?;
@@ -162,7 +162,7 @@ pub(crate) async fn test(
     Ok(answer::ok(&document.await?))
 }
 
-/// Loads the newest versions of a filter's lists of names. Skips those that cannot be loaded.
+/// Loads the newest versions of a filter's name lists. Skips lists that cannot be loaded.
 async fn lists_of(
     service: &Service,
     caller: &ApiCaller,
@@ -207,7 +207,8 @@ fn tried(
         .map_err(|error| Problem::of_field(ProblemCode::InvalidParameter, "filter", error))?;
     let began = Instant::now();
     let one = |url: String| {
-        // The client may have disconnected, and there may be many lists.
+        // Stop after a while, because many lists make a test slow, and it continues even if the
+        // client has disconnected.
         if began.elapsed() > MAX_TRIAL {
             let detail = format!("testing takes over {} s; send fewer URLs", MAX_TRIAL.as_secs());
             return Err(Problem::with(ProblemCode::TooManyUrls, detail));

@@ -60,7 +60,7 @@ pub(crate) struct FilterDocument {
     pub(crate) id: Uuid,
     /// Name of the filter, for `settings.filter` of a crawl.
     pub(crate) name: String,
-    /// Number of times it was written.
+    /// Number of times the filter was written.
     pub(crate) version: i32,
     /// The filter. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]

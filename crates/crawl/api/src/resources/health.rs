@@ -12,7 +12,7 @@ use crate::{answer, parameters::Parameters, problem::Problem, service::Service};
 /// Seconds after which a probe may retry.
 const RETRY_S: u64 = 2;
 
-/// The state of a process that responds.
+/// The state of a running process.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HealthWord {

@@ -17,7 +17,7 @@ use crate::{
     service::Service,
 };
 
-/// The maximum speed of a crawl that its delays allow.
+/// The maximum speed that a crawl's delays allow.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct PaceDocument {
     /// Hosts with a due URL that may be requested now.
@@ -26,18 +26,18 @@ pub(crate) struct PaceDocument {
     pub(crate) resting_hosts: i64,
     /// Sum of 1 / (delay + response time in seconds) over the hosts that may be requested now.
     pub(crate) pages_per_second: f64,
-    /// Whether only some of very many hosts were counted, so that the crawl may be faster.
+    /// Whether only a part of very many hosts was counted, so that the crawl may be faster.
     pub(crate) is_least: bool,
-    /// Maximum requests per second of the crawl. Absent if neither its key nor the operator sets
+    /// The crawl's maximum requests per second. Absent if neither its key nor the operator sets
     /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<f64>,
     /// Number of paused origins (scheme, host and port) of these hosts, by the outcome of their
-    /// last request. A host whose other origins continue does not rest.
+    /// last request. A host is not in `resting_hosts` while another of its origins continues.
     #[schema(value_type = BTreeMap<FailureOutcome, i64>)]
     pub(crate) paused_origins: BTreeMap<String, i64>,
-    /// Seconds until the slowest of these hosts may get a request, plus the seconds that its
-    /// pending URLs then take, one after another. The crawl takes at least this long.
+    /// Estimate of the crawl's minimum remaining time, in seconds: for its slowest host, the time
+    /// until the next request, plus the time for the pending URLs one after another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_left: Option<f64>,
     /// Name of the slowest host.
@@ -82,20 +82,20 @@ pub(crate) struct ScanDocument {
     /// When the scan ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<DateTime<Utc>>,
-    /// Workers that hold jobs of the scan.
+    /// Workers that hold the scan's jobs.
     pub(crate) workers: i64,
     /// Jobs in the last five minutes that failed and are retried (retry), were given up (discard),
     /// were released (release), or whose lease expired (expired).
     #[schema(value_type = BTreeMap<JobEvent, i64>)]
     pub(crate) errors: BTreeMap<String, i64>,
-    /// Stages of the scan, in the order in which they start.
+    /// The scan's stages, in the order in which they start.
     pub(crate) stages: Vec<StageDocument>,
 }
 
 /// The installation's activity.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct OverviewDocument {
-    /// Current time of the database.
+    /// The database's current time.
     pub(crate) now: DateTime<Utc>,
     /// Workers with the role crawl that were seen in the last 15 seconds.
     pub(crate) live_workers: i64,
@@ -103,7 +103,7 @@ pub(crate) struct OverviewDocument {
     pub(crate) held_slots: i64,
     /// Number of all slots.
     pub(crate) slots: i64,
-    /// The pace of the requested crawl. Absent if it has ended.
+    /// The requested crawl's pace. Absent if it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pace: Option<PaceDocument>,
     /// Scans: running ones first, then the newest first. At most three.

@@ -1,4 +1,4 @@
-//! The limits and usage of a key, and the service's defaults.
+//! A key's limits and usage, and the service's defaults.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) struct KeyDocument {
     pub(crate) name: String,
     /// Sustained requests per second.
     pub(crate) requests_per_second: f64,
-    /// Maximum requests at one moment.
+    /// Maximum number of requests in a burst.
     pub(crate) burst: i32,
     /// Maximum URLs submitted per day (UTC).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,12 +46,12 @@ pub(crate) struct KeyDocument {
     pub(crate) max_bytes: Option<i64>,
     /// Bytes stored, as counted some seconds ago.
     pub(crate) bytes_kept: i64,
-    /// Maximum open crawls, without those of single URLs.
+    /// Maximum open crawls, not counting the crawls for single URLs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_crawls: Option<i32>,
     /// Number of open crawls, as counted some seconds ago.
     pub(crate) open_crawls: i32,
-    /// Maximum requests per second to the web, of all the key's crawls together.
+    /// Maximum requests per second to the web, for all the key's crawls together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<i32>,
     /// Minimum pause between two requests to a host, in milliseconds.
@@ -63,7 +63,7 @@ pub(crate) struct KeyDocument {
 /// Limits on every request.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RequestLimits {
-    /// Maximum size of a body in bytes.
+    /// Maximum body size in bytes.
     pub(crate) body_bytes: usize,
     /// Maximum URLs per request.
     pub(crate) urls: usize,
@@ -73,19 +73,19 @@ pub(crate) struct RequestLimits {
     pub(crate) waiters: usize,
 }
 
-/// The service as a key sees it.
+/// The service's settings for a key.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SettingsDocument {
-    /// Version of the program.
+    /// The program's version.
     pub(crate) version: String,
-    /// User-Agent of requests to sites.
+    /// User-Agent in requests to sites.
     pub(crate) user_agent: String,
-    /// Address where site owners learn who sends the requests.
+    /// URL where site owners learn who sends the requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contact: Option<String>,
-    /// The limits and usage of the key.
+    /// The key's limits and usage.
     pub(crate) key: KeyDocument,
-    /// The settings of a crawl that gives none.
+    /// Default settings for a crawl.
     pub(crate) defaults: SettingsOfCrawl,
     /// Limits on every request.
     pub(crate) limits: RequestLimits,

@@ -1,4 +1,4 @@
-//! Serves the small page at `/`: files of `site/crawl/` that are embedded in the program.
+//! Serves the small page at `/`: files from `site/crawl/` that are embedded in the program.
 //!
 //! Invariant: the page is the same for every visitor and needs no key. It requests its data with
 //! the key that the visitor enters. This does not depend on its files' contents.

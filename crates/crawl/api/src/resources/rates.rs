@@ -1,4 +1,4 @@
-//! Sets the request rates of a key's crawls, within the operator's limits for the key.
+//! Sets request rates for a key's crawls, within the operator's limits for the key.
 
 use std::sync::Arc;
 
@@ -20,13 +20,14 @@ use crate::{
     service::Service,
 };
 
-/// Maximum requests per second of a crawl.
+/// A crawl's maximum requests per second.
 const MAX_RATE: f64 = 100_000.0;
 /// Maximum delay in milliseconds: 24 pages per host and day.
 const MAX_LEAST_DELAY_MS: i32 = 3_600_000;
 
 /// New limits for one crawl, or for all crawls of the key together. A missing field keeps its
-/// value. null resets it to the operator's limit for the key and each crawl's settings.
+/// value. null removes the limit, so that the operator's limit for the key and each crawl's
+/// settings apply.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateSubmission {
@@ -59,7 +60,7 @@ pub(crate) struct RateDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     pub(crate) rate: Option<Option<f64>>,
-    /// Minimum pause in milliseconds, if given. null means that of the settings.
+    /// Minimum pause in milliseconds, if given. null means the crawl's own setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i32>)]
     pub(crate) min_delay_ms: Option<Option<i32>>,
@@ -121,7 +122,8 @@ impl RateSubmission {
         Ok(())
     }
 
-    /// If both are given, checks that the operator allows both, so that none is changed alone.
+    /// If both fields are given, checks that the operator allows both. Otherwise one could be
+    /// changed and the other rejected.
     async fn check_both(&self, service: &Service, caller: &ApiCaller) -> Result<(), Problem> {
         let (Some(rate), Some(delay_ms)) = (self.rate, self.min_delay_ms) else { return Ok(()) };
         let key = service.coordinator.api_key(caller).await?;
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_null_is_given_and_one_that_is_not_there_stays() {
+    fn a_null_field_is_distinguished_from_a_missing_one() {
         assert_eq!(check(json!({ "rate": null })), Ok(()));
         assert_eq!(check(json!({ "rate": 0.1, "min_delay_ms": 3_600_000 })), Ok(()));
         assert_eq!(check(json!({})), Err(Some("rate".to_owned())));

@@ -1,5 +1,4 @@
-//! Overrides that a key's crawls obey in addition to the robots.txt of sites. They can only tighten
-//! it.
+//! Overrides that a key's crawls obey in addition to sites' robots.txt. They can only tighten it.
 
 use std::sync::Arc;
 
@@ -35,7 +34,7 @@ const ROBOTS: &ListName = b"robots..........";
 pub(crate) struct RobotsSubmission {
     /// The domain to which it applies, with all hosts below it. Default: every host.
     pub(crate) site: Option<String>,
-    /// Token of another robot. If a site's robots.txt has rules for it, they are obeyed too.
+    /// Another robot's token. If a site's robots.txt has rules for it, they are obeyed too.
     pub(crate) user_agent: Option<String>,
     /// Lines with `Disallow`, `Allow` and `Crawl-delay`, as in robots.txt, which are obeyed in
     /// addition to the site's own rules. At most 4,096 characters.
@@ -53,7 +52,7 @@ pub(crate) struct RobotsOverrideDocument {
     /// The domain to which it applies. Absent if it applies to every host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) site: Option<String>,
-    /// Token of another robot.
+    /// Another robot's token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) user_agent: Option<String>,
     /// Additional rules.

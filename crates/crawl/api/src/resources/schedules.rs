@@ -50,8 +50,8 @@ pub(crate) struct ScheduleSubmission {
     pub(crate) at: Option<String>,
     /// Weekdays for that time in UTC. Default: every day.
     pub(crate) days: Option<Vec<DayWord>>,
-    /// URLs, or hostnames, which get `https://`, or `http://` if https cannot be reached. At most
-    /// 10,000.
+    /// URLs or hostnames, at most 10,000. A hostname gets `https://`, or `http://` if https cannot
+    /// be reached.
     #[schema(max_items = 10000)]
     pub(crate) urls: Vec<String>,
     /// Each crawl's settings.
@@ -70,7 +70,7 @@ pub(crate) struct AddedSchedule {
     pub(crate) next_at: DateTime<Utc>,
     /// Number of URLs with which its crawls start.
     pub(crate) seeds: usize,
-    /// Errors of the other URLs.
+    /// Errors for the other URLs.
     pub(crate) refused: Vec<ProblemItem>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct ScheduleDocument {
     /// ID of the last crawl that it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_crawl: Option<Uuid>,
-    /// Why it could not start the last crawl, if that failed.
+    /// Why it could not start its last crawl. Absent if it could.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<ProblemCode>,
 }
@@ -118,7 +118,7 @@ impl ScheduleDocument {
         let TimesInWords { every, at, days } =
             TimesInWords::show(row.every_s, row.at_s, row.weekdays);
         let settings = serde_json::from_value::<CrawlSettings>(row.settings);
-        // A value that is not a code is an error message of the database, which is only for the
+        // A value that is not a code is an error message from the database, which is only for the
         // operator.
         let code = |text: String| ProblemCode::parse(&text).unwrap_or(ProblemCode::Internal);
         Self {
@@ -251,7 +251,7 @@ pub(crate) async fn list(
     Ok(answer::ok(&ScheduleList { schedules, next }))
 }
 
-/// Get the next time and the results of a schedule
+/// Get a schedule's next time and results
 #[utoipa::path(
     get, path = "/v1/url/schedule/{id}", tag = "schedules",
     operation_id = "schedules_get",

@@ -1,4 +1,4 @@
-//! Full-text search over the indexed pages of a key's crawls.
+//! Full-text search over the indexed pages in a key's crawls.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     tokens::{found_cursor, found_place},
 };
 
-/// Default number of pages in a response.
+/// Default pages per response.
 const DEFAULT_FOUND: i32 = 10;
 /// Maximum pages in a response. Each snippet is cut from up to 16 KiB of text.
 const MAX_FOUND: i32 = 100;
@@ -34,7 +34,7 @@ const WORD_END: char = '\u{3}';
 pub(crate) struct SnippetPart {
     /// The text.
     pub(crate) text: String,
-    /// Whether this is a word of the query.
+    /// Whether this is a word from the query.
     pub(crate) found: bool,
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn search(
     Ok(answer::ok(&SearchDocument { found: found.collect(), next }))
 }
 
-/// Splits a snippet at Postgres' marks, so that no client has to trust text from the web.
+/// Splits a snippet at Postgres' marks, so that clients need not parse markup in untrusted text.
 fn parts(snippet: &str) -> Vec<SnippetPart> {
     let mut parts = Vec::new();
     let mut push = |text: &str, found| {

@@ -42,11 +42,11 @@ const MAX_AGE_S: u32 = 10 * 365 * 86_400;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "url": "https://example.com/" }))]
 pub(crate) struct UrlSubmission {
-    /// The URL, or a hostname, which gets `https://`, or `http://` if https cannot be reached.
+    /// The URL or a hostname. A hostname gets `https://`, or `http://` if https cannot be reached.
     pub(crate) url: String,
-    /// One of the key's crawls. Default: the day's crawl for single URLs.
+    /// One of the key's crawls. Default: the key's crawl for today's single URLs.
     pub(crate) crawl: Option<Uuid>,
-    /// Priority from 0 to 7. Higher ones are fetched first among the URLs of a host.
+    /// Priority from 0 to 7. A host's URLs with higher priority are fetched first.
     #[schema(maximum = 7)]
     pub(crate) priority: Option<u8>,
     /// Which requisites of the page to keep. A value other than none opens a separate crawl.
@@ -55,9 +55,10 @@ pub(crate) struct UrlSubmission {
     /// crawl.
     #[schema(maximum = 1000)]
     pub(crate) depth: Option<u16>,
-    /// If this key has a capture of at most this many seconds, it is returned. Otherwise the URL is
-    /// fetched, again if necessary. Without it, or if `crawl` is given, a URL that the crawl has
-    /// settled is not fetched again.
+    /// Maximum capture age in seconds. If the key has a capture of this URL that is not older, this
+    /// capture is returned. Otherwise the URL is fetched, even if the crawl has already fetched it.
+    /// Without `max_age_s`, or if `crawl` is given, a URL that the crawl has settled is not fetched
+    /// again.
     #[schema(maximum = 315_360_000)]
     pub(crate) max_age_s: Option<u32>,
 }
@@ -83,13 +84,13 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
          description = "Seconds to wait until the URL is no longer due. The status is then 200"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-         description = "Within 24 hours the same request does nothing and gets the same response"),
+         description = "Within 24 hours a repeated request does nothing and gets the same response"),
     ),
     request_body(content = UrlSubmission, example = json!({ "url": "https://example.com/" })),
     responses(
         (status = 202, description = "The URL will be fetched", body = UrlDocument),
-        (status = 200, description = "There is a capture that is recent enough, the crawl has \
-         settled the URL already, or it was settled while the request waited", body = UrlDocument),
+        (status = 200, description = "The key has a recent capture, the crawl had already settled \
+         the URL, or the URL was settled while the request waited", body = UrlDocument),
     )
 )]
 pub(crate) async fn submit(
@@ -110,7 +111,8 @@ pub(crate) async fn submit(
     let key = seed.url.key().to_owned();
     let due = async |crawl, crawl_id| {
         let id = FetchId { crawl, host_hash, url_hash };
-        // The URL is already submitted, so do not fail if the key has too many waiting requests.
+        // The URL is already submitted, so ignore the error if the key has too many waiting
+        // requests.
         if let Ok(Some(settled)) = settled(&service, &caller, id, wait).await {
             return answer::ok(&UrlDocument::new(settled, &caller.secret_sha256));
         }
@@ -209,7 +211,7 @@ impl UrlSubmission {
         Ok(())
     }
 
-    /// Returns the settings of the separate crawl.
+    /// Returns the separate crawl's settings.
     fn settings(&self) -> Result<CrawlSettings, Problem> {
         let settings = SettingsOfCrawl {
             depth: Some(self.depth.unwrap_or_default()),
@@ -241,8 +243,8 @@ fn packed(
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
          description = "Seconds to wait until the URL is no longer due"),
         ("include" = Option<String>, Query, example = "markdown,links",
-         description = "The content of the page too: html, text, markdown, links, or several of \
-                        them with commas between. Takes one more request of the key"),
+         description = "Parts of the page to include: html, text, markdown and links, separated \
+                        by commas. A stored page counts as one more request of the key"),
     ),
     responses(
         (status = 200, description = "The state of the URL", body = UrlDocument),

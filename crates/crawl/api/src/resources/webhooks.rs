@@ -36,7 +36,7 @@ use crate::{
 const WEBHOOKS: &ListName = b"webhooks........";
 /// Maximum description length.
 const MAX_DESCRIPTION_CHARACTERS: usize = 200;
-/// Prefix of a secret, from the specification.
+/// The specification's prefix for secrets.
 const SECRET_PREFIX: &str = "whsec_";
 
 /// A webhook to add.
@@ -47,7 +47,7 @@ pub(crate) struct WebhookSubmission {
     /// may name.
     #[schema(max_length = 2048)]
     pub(crate) url: String,
-    /// The types of events to send, at least one.
+    /// The event types to send, at least one.
     #[schema(min_items = 1, max_items = 3)]
     pub(crate) events: Vec<EventType>,
     /// Description for people, up to 200 characters.
@@ -62,7 +62,7 @@ pub(crate) struct WebhookChangeBody {
     /// URL that receives events.
     #[schema(max_length = 2048)]
     pub(crate) url: Option<String>,
-    /// The types of events to send.
+    /// The event types to send.
     #[schema(min_items = 1, max_items = 3)]
     pub(crate) events: Option<Vec<EventType>>,
     /// Description for people. An empty string removes it.
@@ -106,7 +106,7 @@ pub(crate) struct WebhookDocument {
     pub(crate) id: Uuid,
     /// URL that receives events.
     pub(crate) url: String,
-    /// The types of events to send.
+    /// The event types to send.
     pub(crate) events: Vec<EventType>,
     /// Description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ pub(crate) struct WebhookDocument {
     pub(crate) secret: Option<String>,
 }
 
-/// A new secret of a webhook.
+/// A new secret for a webhook.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WebhookSecret {
     /// The secret, which is shown only once.

@@ -1,11 +1,11 @@
-//! Tests of tokens: what was forged or is another's is refused.
+//! Tests that forged tokens and tokens of other keys are rejected.
 
 use proptest::prelude::*;
 
 use super::*;
 
 #[test]
-fn the_examples_of_rfc_4648_are_written_so() {
+fn base32_matches_the_examples_in_rfc_4648() {
     for (bytes, text) in [
         ("", ""),
         ("f", "my"),
@@ -25,7 +25,7 @@ fn the_examples_of_rfc_4648_are_written_so() {
 
 proptest! {
     #[test]
-    fn a_text_has_one_value(
+    fn base32_strings_and_values_correspond_one_to_one(
         bytes in prop::collection::vec(any::<u8>(), 0..64), text in "[a-z2-7]{0,60}",
     ) {
         prop_assert_eq!(from_base32(&base32(&bytes)), Some(bytes));
@@ -37,7 +37,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn an_id_is_read_by_its_key_alone(
+    fn an_id_is_valid_only_for_its_key(
         crawl in any::<i32>(), host_hash in any::<u64>(), url_hash in any::<u64>(),
         key in any::<[u8; 32]>(), other in any::<[u8; 32]>(), at in 0_usize..47, to in 0_u8..32,
     ) {
@@ -55,7 +55,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_an_id_or_none(text in ".{0,60}") {
+    fn arbitrary_ids_are_rejected(text in ".{0,60}") {
         prop_assert_eq!(parse_url_id(&text, &[0; 32]), None);
     }
 }
@@ -69,7 +69,7 @@ fn position() -> impl Strategy<Value = FeedPosition> {
 
 proptest! {
     #[test]
-    fn a_cursor_is_read_by_its_key_for_its_crawl_alone(
+    fn a_cursor_is_valid_only_for_its_key_and_crawl(
         position in position(), key in any::<[u8; 32]>(), other in any::<[u8; 32]>(),
         crawl in any::<u128>(), another in any::<u128>(), at in any::<prop::sample::Index>(),
     ) {
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_refused(text in ".{0,80}") {
+    fn arbitrary_cursors_are_rejected(text in ".{0,80}") {
         prop_assert!(feed_position(&[7; 32], Uuid::nil(), &text).is_err());
         prop_assert!(crawls_before(&[7; 32], ("after", &text)).is_err());
         prop_assert!(host_place(&[7; 32], Uuid::nil(), &text).is_err());
@@ -101,7 +101,7 @@ proptest! {
 }
 
 #[test]
-fn a_crawl_is_the_end_of_a_page() {
+fn a_crawls_cursor_round_trips_and_has_a_maximum_length() {
     let cursor = crawls_cursor(&[7; 32], 41);
     assert_eq!(crawls_before(&[7; 32], ("after", &cursor)).unwrap(), 41);
     let long = "A".repeat(MAX_CURSOR_CHARACTERS + 4);
@@ -110,7 +110,7 @@ fn a_crawl_is_the_end_of_a_page() {
 }
 
 #[test]
-fn a_place_is_read_for_its_crawl_and_its_query_alone() {
+fn a_search_cursor_is_valid_only_for_its_crawl_and_query() {
     let (key, one, other) = ([7; 32], Uuid::from_u128(1), Uuid::from_u128(2));
     let due = DateTime::from_timestamp_micros(1_769_860_800_123_456).unwrap();
     let cursor = host_cursor(&key, one, (due, u64::MAX));

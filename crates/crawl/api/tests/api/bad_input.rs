@@ -9,11 +9,11 @@ use tokio::{
 
 use crate::world::World;
 
-/// Sends bytes as they are, and reads the answer to its end.
+/// Sends bytes as they are, and reads the response to its end.
 async fn raw(world: &World, bytes: &[u8]) -> String {
     let address = world.base.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The service may answer and close before it has read all.
+    // The service may respond and close before it has read all bytes.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
     let _ = in_time("the end of the answer", stream.read_to_end(&mut answer)).await;
@@ -21,7 +21,7 @@ async fn raw(world: &World, bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn json_that_is_none_is_deep_or_has_other_fields_is_refused() {
+async fn invalid_or_deep_json_and_unknown_fields_are_rejected() {
     let world = World::new().await;
     let key = world.key().await;
     let bearer = format!("Bearer {key}");
@@ -60,7 +60,7 @@ async fn json_that_is_none_is_deep_or_has_other_fields_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_of_another_type_is_not_guessed() {
+async fn other_body_types_are_rejected() {
     let world = World::new().await;
     let bearer = format!("Bearer {}", world.key().await);
     let refused = [
@@ -79,7 +79,7 @@ async fn a_body_of_another_type_is_not_guessed() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused_with_and_without_a_length() {
+async fn a_body_over_the_limit_is_rejected_with_and_without_a_length() {
     let world = World::new().await;
     let bearer = format!("Bearer {}", world.key().await);
     let headers = [("authorization", bearer.as_str()), ("content-type", "text/plain")];
@@ -89,7 +89,7 @@ async fn a_body_over_the_limit_is_refused_with_and_without_a_length() {
     let fits = vec![b'\n'; 8 << 20];
     let answer = world.send("POST", "/v1/url/batch", &headers, fits).await;
     answer.expect_problem(422, "nothing_to_crawl");
-    // In chunks, without an end.
+    // A chunked body that never ends.
     let mut bytes = format!(
         "POST /v1/url/batch HTTP/1.1\r\nhost: x\r\nauthorization: {bearer}\r\n\
          content-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -172,7 +172,7 @@ async fn a_priority_is_in_the_query_or_in_the_body_but_not_in_both() {
 }
 
 #[tokio::test]
-async fn no_path_takes_a_parameter_or_a_field_that_it_does_not_know() {
+async fn unknown_parameters_and_fields_are_rejected_on_every_path() {
     let world = World::new().await;
     let key = world.key().await;
     let crawl = world.crawl(&key).await;
@@ -200,7 +200,7 @@ async fn no_path_takes_a_parameter_or_a_field_that_it_does_not_know() {
 }
 
 #[tokio::test]
-async fn a_cursor_of_another_crawl_or_key_is_none() {
+async fn a_cursor_of_another_crawl_or_key_is_invalid() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let (one, two) = (world.crawl(&key).await, world.crawl(&key).await);
@@ -215,7 +215,7 @@ async fn a_cursor_of_another_crawl_or_key_is_none() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_gets_no_more_than_an_error() {
+async fn input_that_is_not_http_gets_only_an_error() {
     let world = World::new().await;
     for bytes in [&b"\x16\x03\x01\x02\x00"[..], b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n\r\n", b"GET"]
     {

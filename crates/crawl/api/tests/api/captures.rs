@@ -1,4 +1,4 @@
-//! Serving captures: only the archive's content.
+//! Captures are served with only the archive's content.
 
 use std::{io::Read as _, path::Path, process::Command, time::Duration};
 
@@ -15,7 +15,7 @@ const CONTENT_SECURITY_POLICY: &str =
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'";
 const TIME: &str = "2026-01-31T12:00:00Z";
 
-/// An archived answer.
+/// An archived response.
 pub(crate) struct Archived<'a> {
     pub(crate) url: &'a str,
     pub(crate) mime: Option<&'a str>,
@@ -59,7 +59,8 @@ impl Archive {
         Self { world, folder, key, crawl }
     }
 
-    /// Writes an object with this answer alone; returns its name.
+    /// Writes an archive with only this response. Returns its name, and the record's offset and
+    /// length.
     pub(crate) fn put(&self, archived: &Archived<'_>) -> (String, u64, u64) {
         let id = self.world.sql("select count(*) from everytab.fetches");
         let object = format!(
@@ -88,7 +89,7 @@ impl Archive {
 
     pub(crate) fn record(&self, archived: &Archived<'_>, place: &(String, u64, u64)) {
         let url = CanonicalUrl::parse(archived.url, &ParameterList::default()).unwrap();
-        // As Postgres holds hashes: in their order as signed numbers.
+        // Postgres stores hashes as signed numbers in the same order.
         let signed = |hash: u64| (hash ^ (1 << 63)).cast_signed();
         let (host, hash) = (signed(site_hash(url.host())), signed(url.hash().0));
         let digest = hex::encode(Sha256::digest(archived.body));
@@ -141,7 +142,7 @@ pub(crate) fn check_headers(answer: &Answer, content_type: &str) {
 }
 
 #[tokio::test]
-async fn a_page_is_served_as_it_is_as_bytes_as_text_and_as_its_record() {
+async fn a_page_is_served_unchanged_as_bytes_as_text_and_as_its_record() {
     let archive = Archive::new().await;
     let body = b"<title>t</title><p>caf\xe9 &amp; <script>bar()</script>bar<pre>####</pre>";
     let page = Archived {
@@ -158,7 +159,7 @@ async fn a_page_is_served_as_it_is_as_bytes_as_text_and_as_its_record() {
     assert_eq!((header("x-archived-status"), header("x-archived-crawl")), ("200", &*archive.crawl));
     assert_eq!(header("memento-datetime"), "Sat, 31 Jan 2026 12:00:00 GMT");
     assert_eq!(html.bytes, body);
-    // The URL in another spelling with the same key.
+    // Another spelling of the URL, with the same normalized key.
     let same = archive.get("html", "HTTPS://A.TEST:443/x?b=1&utm_source=y#z", "&as=html").await;
     assert_eq!(same.bytes, body);
     let raw = archive.get("html", page.url, "&as=raw").await;
@@ -216,7 +217,7 @@ async fn types_are_served_from_a_closed_list() {
 }
 
 #[tokio::test]
-async fn a_cut_page_says_so() {
+async fn a_truncated_page_is_marked() {
     let archive = Archive::new().await;
     let cut = Some(TruncatedBecause::Length);
     archive.keep(&Archived { truncated: cut, ..Archived::page("https://a.test/", b"<p>a") });
@@ -227,14 +228,14 @@ async fn a_cut_page_says_so() {
 }
 
 #[tokio::test]
-async fn a_record_that_is_not_the_one_that_was_recorded_is_never_served() {
+async fn a_record_that_does_not_match_its_row_is_never_served() {
     let archive = Archive::new().await;
     let one = Archived::page("https://a.test/1", b"one");
     let two = Archived::page("https://a.test/2", b"two");
     let three = Archived::page("https://a.test/3", b"three");
     let place = archive.put(&one);
     archive.record(&one, &place);
-    // Another URL's record, the next one, and no record at all.
+    // The record of another URL, the wrong offset, and an object that does not exist.
     archive.record(&two, &place);
     archive.record(&three, &(place.0.clone(), place.1 + 1, place.2));
     let absent = Archived::page("https://a.test/4", b"four");
@@ -242,7 +243,7 @@ async fn a_record_that_is_not_the_one_that_was_recorded_is_never_served() {
     let changed = Archived::page("https://a.test/5", b"five");
     let place = archive.put(&changed);
     archive.record(&Archived { body: b"5", ..Archived::page(changed.url, b"") }, &place);
-    // The record that describes the archive.
+    // The record that describes the archive (`warcinfo`).
     let six = Archived::page("https://a.test/6", b"six");
     let (object, offset, _) = archive.put(&six);
     archive.record(&six, &(object, 0, offset));
@@ -258,7 +259,7 @@ async fn a_record_that_is_not_the_one_that_was_recorded_is_never_served() {
 }
 
 #[tokio::test]
-async fn what_is_not_the_keys_or_not_there_is_not_found_and_bad_parameters_are_named() {
+async fn missing_captures_are_not_found_and_bad_parameters_are_named() {
     let archive = Archive::new().await;
     archive.keep(&Archived::page("https://a.test/", b"a"));
     archive.get("html", "https://a.test/y", "").await.expect_problem(404, "not_found");
@@ -287,7 +288,7 @@ async fn what_is_not_the_keys_or_not_there_is_not_found_and_bad_parameters_are_n
 }
 
 #[tokio::test]
-async fn what_is_forgotten_is_served_no_more_and_what_comes_later_is() {
+async fn forgotten_captures_are_not_served_but_later_ones_are() {
     let archive = Archive::new().await;
     let of_site = ["https://a.test/", "https://www.a.test/b"];
     for url in of_site.into_iter().chain(["https://b.test/", "https://b.test/c"]) {
@@ -300,14 +301,14 @@ async fn what_is_forgotten_is_served_no_more_and_what_comes_later_is() {
     let url = CanonicalUrl::parse("https://b.test/c", &ParameterList::default()).unwrap();
     let signed = |hash: u64| (hash ^ (1 << 63)).cast_signed();
     let (host, hash) = (signed(site_hash(url.host())), signed(url.hash().0));
-    // No crawler sent requests to its hosts, so its captures are not counted.
+    // No crawler sent requests to these hosts, so their captures are not counted.
     assert_eq!(forget("site", "a.test", "1, null, 7::smallint"), "0");
     assert_eq!(forget("url", url.key(), &format!("{host}, {hash}, null")), "1");
     for url in of_site.into_iter().chain(["https://b.test/c"]) {
         assert_eq!(status(url).await, 404, "{url}");
     }
     assert_eq!(status("https://b.test/").await, 200);
-    // A capture after it was forgotten is another capture.
+    // Captures that are newer than the last `crawl forget` are served.
     archive.world.sql("update everytab.forgotten set forgotten_at = '2026-01-31T11:59:59Z'");
     for url in of_site.into_iter().chain(["https://b.test/c"]) {
         assert_eq!(status(url).await, 200, "{url}");
@@ -315,7 +316,7 @@ async fn what_is_forgotten_is_served_no_more_and_what_comes_later_is() {
 }
 
 #[tokio::test]
-async fn the_store_of_a_slot_is_asked_where_a_crawls_stores_are_divided_by_slots() {
+async fn a_capture_is_read_from_the_store_of_its_slot() {
     let archive = Archive::new().await;
     let page = Archived::page("https://a.test/", b"here");
     archive.keep(&page);
@@ -424,13 +425,13 @@ const TRICKS: [(&str, &str, &str, &[u8]); 15] = [
     ),
 ];
 
-/// A real browser opens every response from every path, as attachment and, as if a proxy had
-/// removed that header, in a window and in frames. Nothing runs, and no host is contacted.
+/// A real browser opens every response from every path: as an attachment and, as if a proxy had
+/// removed this header, in a window and in frames. No script runs, and no host gets a request.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_browser_runs_what_was_archived_or_asks_any_host_because_of_it() {
+async fn no_browser_runs_archived_content_or_sends_requests_because_of_it() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/captures.mjs");
     if Command::new("node").arg("--version").output().is_err() {
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no node");
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "node is missing");
         println!("skipped: captures in browsers: no node");
         return;
     }
@@ -451,7 +452,7 @@ async fn no_browser_runs_what_was_archived_or_asks_any_host_because_of_it() {
         }
     }
     let names: Vec<&str> = TRICKS.iter().map(|(name, ..)| *name).collect();
-    // The test counts connections where these pages would have sent requests.
+    // Count the connections that these pages would have caused.
     outside.set_nonblocking(true).unwrap();
     let mut command = Command::new("node");
     command.arg(script).args([&archive.world.base, &archive.key, &names.join(",")]);

@@ -1,4 +1,4 @@
-//! How a client changes a running crawl, and repeats an ended one.
+//! Changes to a running crawl, and crawls that repeat an ended one.
 
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn record(world: &World, crawl: &str, (outcome, from, number): (&str, usize, usi
 }
 
 #[tokio::test]
-async fn what_failed_in_an_ended_crawl_is_asked_again_alone() {
+async fn only_failed_urls_of_an_ended_crawl_are_fetched_again() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let earlier = world.crawl(&key).await;

@@ -1,5 +1,4 @@
-//! Compares each answer with the description: its status, its content type, its body, and a
-//! problem's code.
+//! Compares each response with the description: its status, content type, body and problem code.
 
 use std::sync::LazyLock;
 
@@ -11,7 +10,7 @@ use crate::schema::problems_of;
 static WHOLE: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&everytab_api::description_json().unwrap()).unwrap());
 
-/// A request's operation. `None` if no path has its method.
+/// Returns the operation for a request. `None` if no path has this method.
 fn operation_of(method: &str, path: &str) -> Option<&'static Value> {
     let parts = || path.split(['?', '#']).next().unwrap_or_default().split('/');
     let is_it = |template: &str| {
@@ -20,13 +19,13 @@ fn operation_of(method: &str, path: &str) -> Option<&'static Value> {
             && parts().zip(template.split('/')).all(is_same)
     };
     let mut found: Vec<_> = WHOLE["paths"].as_object()?.iter().collect();
-    // A path without a variable part goes first.
+    // Prefer a path without a variable part.
     found.sort_by_key(|(template, _)| template.contains('{'));
     let (_, methods) = found.into_iter().find(|(template, _)| is_it(template))?;
     methods.get(method.to_lowercase())
 }
 
-/// Fails unless the answer is as the description says.
+/// Panics if the response does not match the description.
 pub(crate) fn check(
     (method, path): (&str, &str),
     (status, content_type): (StatusCode, Option<&str>),
@@ -40,7 +39,7 @@ pub(crate) fn check(
     }
     assert!(response.is_object(), "the status is not described: {place}");
     let Some(kind) = content_type.and_then(|text| text.split(';').next()) else {
-        assert!(response["content"].is_null(), "the answer has no body: {place}");
+        assert!(response["content"].is_null(), "the response should have no body: {place}");
         return;
     };
     let content = &response["content"][kind];

@@ -8,10 +8,10 @@ use tokio::{
 
 use crate::world::World;
 
-/// A client's connection that may send parts of a request.
+/// A client's connection, which can send parts of a request.
 struct Connection(TcpStream);
 
-/// An answer's head, and its body.
+/// A response's head and body.
 #[derive(Debug)]
 struct Answer {
     head: String,
@@ -43,7 +43,7 @@ impl Connection {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Reads an answer's head, and its body as its length says.
+    /// Reads a response's head, and a body of the length that the head specifies.
     async fn answer(&mut self) -> Answer {
         in_time("an answer", async {
             let mut head = String::new();
@@ -59,10 +59,10 @@ impl Connection {
         .await
     }
 
-    /// Reads to the connection's end.
+    /// Expects that the service closes the connection without sending more.
     async fn expect_end(&mut self) {
         let mut rest = Vec::new();
-        // The end may be a reset, if the connection has unread bytes.
+        // The connection may be reset if the service has not read all bytes.
         let _ = in_time("the end of the connection", self.0.read_to_end(&mut rest)).await;
         assert_eq!(String::from_utf8_lossy(&rest), "");
     }
@@ -77,7 +77,7 @@ fn wrong() -> String {
 }
 
 #[tokio::test]
-async fn after_an_early_refusal_of_a_small_body_the_connection_serves_the_next_request() {
+async fn after_rejecting_a_small_body_early_the_connection_continues() {
     let world = World::new().await;
     let right = bearer(&world.key().await);
     for (path, authorization, status, code) in [
@@ -96,7 +96,7 @@ async fn after_an_early_refusal_of_a_small_body_the_connection_serves_the_next_r
                      {authorization}content-length: {length}\r\n\r\n"
                 ))
                 .await;
-            // A separate part, as from clients that write head and body one after the other.
+            // Send the body separately, like clients that write head and body one after the other.
             connection.send(&" ".repeat(length)).await;
             let refused = connection.answer().await;
             refused.expect_problem(status, code);
@@ -109,7 +109,7 @@ async fn after_an_early_refusal_of_a_small_body_the_connection_serves_the_next_r
 }
 
 #[tokio::test]
-async fn an_early_refusal_of_a_large_or_endless_body_says_that_the_connection_ends() {
+async fn after_rejecting_a_large_body_early_the_connection_is_closed() {
     let world = World::new().await;
     let chunks = format!("10000\r\n{}\r\n", "x".repeat(0x10000)).repeat(2);
     for (framing, body) in
@@ -117,7 +117,7 @@ async fn an_early_refusal_of_a_large_or_endless_body_says_that_the_connection_en
     {
         let mut connection = Connection::new(&world).await;
         connection.send(&format!("POST /nope HTTP/1.1\r\nhost: a\r\n{framing}\r\n\r\n")).await;
-        // The service may end the connection before it has all.
+        // The service may close the connection before it has received the whole body.
         let _ = connection.0.write_all(body.as_bytes()).await;
         let refused = connection.answer().await;
         refused.expect_problem(404, "not_found");
@@ -127,7 +127,7 @@ async fn an_early_refusal_of_a_large_or_endless_body_says_that_the_connection_en
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_http_is_named_and_ends_the_connection() {
+async fn a_body_that_is_not_http_is_rejected_and_ends_the_connection() {
     let world = World::new().await;
     let right = bearer(&world.key().await);
     let mut connection = Connection::new(&world).await;
@@ -140,7 +140,7 @@ async fn a_body_that_is_no_http_is_named_and_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn a_request_names_one_host() {
+async fn a_request_must_have_one_host() {
     let world = World::new().await;
     for hosts in [
         "",
@@ -174,7 +174,7 @@ async fn a_request_names_one_host() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_for_leave_is_refused_before_its_body() {
+async fn a_client_that_expects_100_continue_is_rejected_before_its_body() {
     let world = World::new().await;
     let right = bearer(&world.key().await);
     for (path, authorization, length, status, code) in [

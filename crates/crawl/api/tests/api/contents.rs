@@ -1,5 +1,5 @@
-//! Pages as Markdown, and pages that are returned together with their URLs: for a single URL and in
-//! the feed.
+//! Pages as Markdown, and pages whose contents are returned together with their URLs, for a single
+//! URL and in the feed.
 
 use serde_json::{Value, json};
 
@@ -13,12 +13,12 @@ impl Archive {
         format!("/v1/crawls/{}/feed?{query}", self.crawl)
     }
 
-    /// Reads all fetches in the feed, page by page, and returns how many pages there were.
+    /// Reads all fetches in the feed. Returns them with the number of pages.
     async fn all(&self, query: &str) -> (Vec<Value>, usize) {
         let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
         loop {
             let page = self.world.get(&self.key, &self.feed(&format!("{query}{after}"))).await;
-            // The maximum contents in one response, and one page more.
+            // The maximum contents of one response, plus one page.
             assert!(page.bytes.len() < 24 << 20, "{}", page.bytes.len());
             let page = page.expect(200);
             found.extend(page["fetches"].as_array().unwrap().iter().cloned());
@@ -36,7 +36,7 @@ fn url_of(fetch: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_page_is_served_as_markdown_its_main_content_or_whole() {
+async fn a_page_or_its_main_content_is_served_as_markdown() {
     let archive = Archive::new().await;
     let sentence = "This sentence is about a fox, which is quick and brown, and jumps over dogs. ";
     let body = format!(
@@ -71,7 +71,7 @@ async fn a_page_is_served_as_markdown_its_main_content_or_whole() {
         let problem = problem.expect_problem(400, "invalid_parameter");
         assert_eq!(problem["errors"][0]["field"], field, "{query}");
     }
-    // Text without markup becomes a code block, and a picture has no text.
+    // Text without markup becomes a code block. An image has no text.
     let plain = Archived {
         mime: Some("text/plain"),
         head: "content-type: text/plain\r\n",
@@ -95,7 +95,7 @@ async fn a_page_is_served_as_markdown_its_main_content_or_whole() {
 }
 
 #[tokio::test]
-async fn a_page_comes_with_its_url_in_the_parts_that_are_asked_for() {
+async fn a_url_is_returned_with_the_requested_parts_of_its_page() {
     let archive = Archive::new().await;
     let body = b"<title>t</title><p>caf\xe9 <a href=/a rel=nofollow>a</a>\
                  <a href='javascript:b'>b</a><link rel=next href=c><img src=/d.png>";
@@ -124,7 +124,7 @@ async fn a_page_comes_with_its_url_in_the_parts_that_are_asked_for() {
         let one = get(format!("/v1/url/{id}?wait=10&include={part}")).await;
         assert_eq!(one["contents"], json!({ part: expected[part] }), "{part}");
     }
-    // Without it, nothing is read.
+    // Without `include`, no contents are read.
     assert_eq!(get(format!("/v1/url/{id}")).await.get("contents"), None);
     assert_eq!(get(archive.feed("limit=1")).await["fetches"][0].get("contents"), None);
     for (query, field) in [
@@ -141,7 +141,7 @@ async fn a_page_comes_with_its_url_in_the_parts_that_are_asked_for() {
 }
 
 #[tokio::test]
-async fn contents_that_cannot_be_had_have_a_reason_and_the_others_come() {
+async fn missing_contents_have_a_reason_and_others_are_returned() {
     let archive = Archive::new().await;
     let page = |url| Archived::page(url, b"<p>here");
     archive.keep(&page("https://a.test/good"));
@@ -159,7 +159,8 @@ async fn contents_that_cannot_be_had_have_a_reason_and_the_others_come() {
         ..Archived::page("https://a.test/plain", b"<b> *c*")
     };
     archive.keep(&plain);
-    // Another URL has this body: its own record has none.
+    // The row of this URL refers to another URL's record with the same body. Its own record is
+    // unusable.
     let again = Archived { body: b"<p>here", ..page("https://a.test/again") };
     archive.keep(&again);
     archive.world.sql(
@@ -203,7 +204,7 @@ async fn contents_that_cannot_be_had_have_a_reason_and_the_others_come() {
     ] {
         assert_eq!(*contents(url), json!({ "missing": missing }), "{url}");
     }
-    // A due URL.
+    // A URL that is due.
     let submitted = json!({ "url": "https://due.test/", "crawl": archive.crawl });
     let due = archive.world.post(&archive.key, "/v1/url", &submitted).await.expect(202);
     let path = format!("/v1/url/{}?include=html", due["id"].as_str().unwrap());
@@ -212,10 +213,10 @@ async fn contents_that_cannot_be_had_have_a_reason_and_the_others_come() {
 }
 
 #[tokio::test]
-async fn a_feed_of_long_pages_comes_in_parts_and_each_page_once() {
+async fn a_feed_with_long_pages_is_split_and_has_each_page_once() {
     let archive = Archive::new().await;
     let long = |number: u32| {
-        // Each byte takes two in JSON.
+        // Each character of the body takes two bytes in JSON.
         let body = format!("<p>{number}{}", "\n\"".repeat(700_000));
         (format!("https://a.test/{number}"), body)
     };
@@ -262,18 +263,19 @@ async fn a_feed_of_long_pages_comes_in_parts_and_each_page_once() {
 }
 
 #[tokio::test]
-async fn contents_take_a_request_of_the_key_for_each_page() {
+async fn contents_cost_one_request_per_page() {
     let mut archive = Archive::new().await;
     let slow =
         everytab_coordinator::NewApiKey { requests_per_second: 0.001, burst: 10, ..generous() };
     archive.key = archive.world.key_with(slow).await;
-    // Takes a request and a hundredth.
+    // Starting a crawl costs one request and a hundredth.
     archive.crawl = archive.world.crawl(&archive.key).await;
     for number in 0..5 {
         archive.keep(&Archived::page(&format!("https://a.test/{number}"), b"a"));
     }
     let get = async |query: &str| archive.world.get(&archive.key, &archive.feed(query)).await;
     assert_eq!(get("include=text").await.expect(200)["fetches"].as_array().unwrap().len(), 5);
-    // Seven are gone. One more is for the feed, and two for its pages: not for three.
+    // The requests so far took 7.01 of the bucket's 10. The feed takes 1, and the remaining 1.99 do
+    // not suffice for three pages.
     get("include=text&limit=3").await.expect_problem(429, "throttled");
 }

@@ -1,4 +1,4 @@
-//! Crawls as wholes.
+//! Starting, listing and reading crawls.
 
 use everytab_coordinator::NewApiKey;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::world::{World, generous};
 
 #[tokio::test]
-async fn a_crawl_is_started_with_its_settings_and_stands_where_it_says() {
+async fn a_started_crawl_has_its_settings_and_can_be_read_at_its_location() {
     let world = World::new().await;
     let key = world.key().await;
     let body = json!({
@@ -36,7 +36,7 @@ async fn a_crawl_is_started_with_its_settings_and_stands_where_it_says() {
 }
 
 #[tokio::test]
-async fn a_crawl_to_which_more_comes_stays_open_until_the_last_request() {
+async fn a_crawl_with_more_urls_to_come_stays_open_until_the_last_request() {
     let world = World::new().await;
     let key = world.key().await;
     let empty = json!({ "urls": [], "more": true });
@@ -54,7 +54,7 @@ async fn a_crawl_to_which_more_comes_stays_open_until_the_last_request() {
 }
 
 #[tokio::test]
-async fn a_crawl_is_paused_resumed_and_cancelled_and_says_when_that_is_too_late() {
+async fn crawls_can_be_paused_resumed_and_cancelled_until_they_end() {
     let world = World::new().await;
     let key = world.key().await;
     let id = world.crawl(&key).await;
@@ -109,7 +109,7 @@ async fn a_key_sees_its_own_crawls_page_by_page_and_no_others() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_another_key_does_not_exist() {
+async fn resources_of_another_key_are_not_found() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let id = world.crawl(&key).await;
@@ -146,7 +146,7 @@ async fn what_belongs_to_another_key_does_not_exist() {
 }
 
 #[tokio::test]
-async fn the_same_request_starts_one_crawl_however_often_it_is_sent() {
+async fn a_repeated_request_starts_one_crawl() {
     let world = World::new().await;
     let key = world.key().await;
     let bearer = format!("Bearer {key}");
@@ -178,7 +178,7 @@ async fn the_same_request_starts_one_crawl_however_often_it_is_sent() {
     assert_eq!(world.send("POST", "/v1/url", &headers, deep).await.expect(202), one);
 }
 
-/// A request takes from the bucket once: its cost may be the bucket's whole capacity.
+/// A request is charged once, because its cost may be the bucket's whole capacity.
 #[tokio::test]
 async fn a_key_with_the_smallest_bucket_starts_a_crawl() {
     let world = World::new().await;
@@ -190,7 +190,7 @@ async fn a_key_with_the_smallest_bucket_starts_a_crawl() {
 }
 
 #[tokio::test]
-async fn a_crawl_beyond_what_the_key_may_is_refused_and_nothing_is_left_of_it() {
+async fn a_crawl_beyond_the_keys_limits_is_rejected_without_a_trace() {
     let world = World::new().await;
     let key = world.key_with(NewApiKey { max_crawls: Some(1), ..generous() }).await;
     let id = world.crawl(&key).await;
@@ -203,7 +203,7 @@ async fn a_crawl_beyond_what_the_key_may_is_refused_and_nothing_is_left_of_it() 
     for (body, code) in [
         (json!({ "urls": ["a.test"], "settings": { "depth": 2000 } }), "invalid_setting"),
         (json!({ "urls": ["a.test"], "settings": { "include": ["re:("] } }), "invalid_pattern"),
-        // Postgres keeps this character in no text.
+        // Postgres cannot store this character.
         (
             json!({ "urls": ["a.test"], "settings": { "exclude": ["re:a\u{0}"] } }),
             "invalid_setting",
@@ -221,7 +221,7 @@ async fn a_crawl_beyond_what_the_key_may_is_refused_and_nothing_is_left_of_it() 
 }
 
 #[tokio::test]
-async fn a_crawl_repeats_one_of_the_same_key_that_has_ended_and_no_other() {
+async fn a_crawl_can_only_repeat_an_ended_crawl_of_the_same_key() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let earlier = world.crawl(&key).await;

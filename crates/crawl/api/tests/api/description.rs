@@ -1,4 +1,4 @@
-//! The service's description: it is committed, true, and its examples work.
+//! The service's OpenAPI description is committed and correct, and its examples work.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{schema::problems_of, world::World};
 
-/// Where the description is committed.
+/// Returns the path of the committed description.
 fn committed() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/openapi.json")
 }
@@ -16,7 +16,7 @@ fn description() -> Value {
     serde_json::from_str(&everytab_api::description_json().unwrap()).unwrap()
 }
 
-/// Each operation: its path, its method, itself.
+/// Returns each operation with its path and method.
 fn operations(whole: &Value) -> Vec<(String, String, Value)> {
     let paths = whole["paths"].as_object().unwrap().iter();
     paths
@@ -30,7 +30,7 @@ fn operations(whole: &Value) -> Vec<(String, String, Value)> {
 }
 
 #[test]
-fn docs_have_the_description_that_is_served() {
+fn docs_contain_the_served_description() {
     let right = everytab_api::description_json().unwrap();
     if std::env::var_os("EVERYTAB_WRITE_DOCS").is_some() {
         std::fs::write(committed(), &right).unwrap();
@@ -61,14 +61,14 @@ async fn the_description_is_openapi_3_1_and_is_served_as_it_is_committed() {
     }
 }
 
-/// The verbs at the end of an operation's id; before it is the object.
+/// Verbs with which an operation's ID may end. The part before the verb names the object.
 const VERBS: [&str; 17] = [
     "add", "cancel", "change", "check", "get", "list", "pause", "remove", "replace", "resume",
     "rotate", "search", "set", "start", "stop", "submit", "test",
 ];
 
 #[test]
-fn ids_of_operations_are_unique_and_say_what_is_done_to_what() {
+fn operation_ids_are_unique_and_name_object_and_verb() {
     let whole = description();
     let operations = operations(&whole);
     let ids: Vec<&str> =
@@ -81,7 +81,7 @@ fn ids_of_operations_are_unique_and_say_what_is_done_to_what() {
         assert!(is_named && VERBS.contains(words.last().unwrap()), "{id} is not noun_verb");
     }
     let unique: BTreeSet<&str> = ids.iter().copied().collect();
-    assert_eq!(unique.len(), ids.len(), "an id comes twice: {ids:?}");
+    assert_eq!(unique.len(), ids.len(), "an ID is repeated: {ids:?}");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn each_operation_lists_its_refusals_and_codes_that_exist() {
     }
 }
 
-/// Returns the words in quotes, or in braces, that Postgres prints.
+/// Returns the quoted strings, or the array elements in braces, that Postgres prints.
 fn words(text: &str) -> BTreeSet<String> {
     let quoted = text.split('\'').skip(1).step_by(2).map(str::to_owned);
     match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
@@ -113,7 +113,7 @@ fn words(text: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn closed_lists_are_those_of_the_database() {
+async fn closed_lists_equal_those_in_the_database() {
     let world = World::new().await;
     let whole = description();
     let listed = |name: &str| -> BTreeSet<String> {
@@ -155,7 +155,8 @@ async fn closed_lists_are_those_of_the_database() {
     }
 }
 
-/// Creates a separate resource for an example, which may end it, and returns its id.
+/// Creates a separate resource for an example, because the example may end or remove it. Returns
+/// its ID.
 async fn id_for(world: &World, key: &str, path: &str) -> String {
     let (made_at, body) = match path {
         "/v1/url/schedule/{id}" => {
@@ -177,14 +178,14 @@ async fn id_for(world: &World, key: &str, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn each_example_is_answered_as_the_description_says() {
+async fn the_response_to_each_example_matches_the_description() {
     let world = World::new().await;
     let key = world.key().await;
     let bearer = format!("Bearer {key}");
     let whole = description();
     let mut sent = 0;
     for (path, method, operation) in operations(&whole) {
-        // Captures are requested by URL; `captures.rs` does this.
+        // `captures.rs` tests these paths, because captures are requested by URL.
         if path.starts_with("/v1/crawled/") {
             continue;
         }
@@ -222,7 +223,7 @@ async fn each_example_is_answered_as_the_description_says() {
         }
     }
     assert!(sent >= 32, "{sent}");
-    // Problems are described too.
+    // Problems have a schema, too.
     let problem = world.post(&key, "/v1/url", &json!({ "url": "" })).await.expect(400);
     let schema = json!({ "$ref": "#/components/schemas/Problem" });
     assert_eq!(problems_of(&whole, &schema, &problem), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! Keys' filters, and the crawls that name them.
+//! Filters of keys, and crawls that use them.
 
 use everytab_coordinator::{NewApiKey, NewFilterList};
 use everytab_filters::{ListFileKind, NameListBuilder};
@@ -18,7 +18,7 @@ fn no_shops() -> Value {
     } })
 }
 
-/// Notes a list as the operator imports it.
+/// Adds an imported list, as the operator's command does.
 async fn import(world: &World, name: &str) {
     let list = NewFilterList {
         name: name.to_owned(),
@@ -35,7 +35,7 @@ async fn import(world: &World, name: &str) {
 }
 
 #[tokio::test]
-async fn a_filter_is_kept_shown_written_anew_and_removed() {
+async fn filters_can_be_stored_read_replaced_and_removed() {
     let world = World::new().await;
     let key = world.key().await;
     let answer = world.post(&key, PATH, &no_shops()).await;
@@ -56,7 +56,7 @@ async fn a_filter_is_kept_shown_written_anew_and_removed() {
     let list = world.get(&key, PATH).await.expect(200);
     let names = list["filters"].as_array().unwrap().iter().map(|one| one["name"].clone());
     assert_eq!(names.collect::<Vec<_>>(), ["a", "no-shops"]);
-    // Their bodies are large, so each is requested alone.
+    // Lists omit the filters themselves, because these may be large.
     assert_eq!(list["filters"][1].get("filter"), None);
     assert_eq!(world.delete(&key, &place).await.expect(204), Value::Null);
     world.delete(&key, &place).await.expect_problem(404, "not_found");
@@ -65,7 +65,7 @@ async fn a_filter_is_kept_shown_written_anew_and_removed() {
 }
 
 #[tokio::test]
-async fn a_filter_that_is_wrong_is_refused_with_its_field_and_nothing_is_kept() {
+async fn an_invalid_filter_is_rejected_by_its_field_and_not_stored() {
     let world = World::new().await;
     let key = world.key().await;
     let kept = world.post(&key, PATH, &no_shops()).await.expect(201);
@@ -130,7 +130,7 @@ async fn a_filter_that_is_wrong_is_refused_with_its_field_and_nothing_is_kept() 
 }
 
 #[tokio::test]
-async fn a_filter_of_another_key_does_not_exist_and_a_revoked_key_has_none() {
+async fn filters_are_not_found_with_another_or_a_revoked_key() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     world.owner.put_filter("operator", "of-the-operator", &json!({})).await.unwrap();
@@ -164,7 +164,7 @@ async fn a_filter_of_another_key_does_not_exist_and_a_revoked_key_has_none() {
 }
 
 #[tokio::test]
-async fn a_test_says_which_part_of_a_filter_decides_each_url() {
+async fn a_filter_test_returns_the_deciding_part_for_each_url() {
     let world = World::new().await;
     let key = world.key().await;
     let filter = json!({
@@ -207,7 +207,7 @@ async fn a_test_says_which_part_of_a_filter_decides_each_url() {
     world.post(&key, PATH, &json!({ "name": "f", "filter": filter })).await.expect(201);
     let by_name = json!({ "name": "f", "urls": urls });
     assert_eq!(world.post(&key, &path, &by_name).await.expect(200), found);
-    // Seeds are exempt from lists that only keep others.
+    // Lists and countries with the mode keep do not apply to seeds.
     let keep = json!({ "countries": { "keep": ["FR"] } });
     let verdict = async |seeds: bool| {
         let tried = json!({ "filter": keep, "urls": ["https://a.de/"], "seeds": seeds });
@@ -228,7 +228,7 @@ async fn a_test_says_which_part_of_a_filter_decides_each_url() {
 }
 
 #[tokio::test]
-async fn a_crawl_and_a_schedule_have_the_filter_that_they_name_as_it_was_then() {
+async fn crawls_and_schedules_keep_the_filter_version_at_their_start() {
     let world = World::new().await;
     let key = world.key().await;
     import(&world, "ut1").await;
@@ -254,7 +254,7 @@ async fn a_crawl_and_a_schedule_have_the_filter_that_they_name_as_it_was_then() 
     assert_eq!(crawl["settings"]["filter"], "clean");
     assert!(!crawl.to_string().contains("file:///lists"), "{crawl}");
     assert_eq!(world.get(&key, "/v1/settings").await.expect(200)["lists"], json!(["ut1"]));
-    // A list that does not exist, or lacks this category.
+    // A list that does not exist, and a list without this category.
     for filter in [
         json!({ "lists": [{ "name": "other", "mode": "drop" }] }),
         json!({ "lists": [{ "name": "ut1", "mode": "drop", "categories": ["games"] }] }),
@@ -267,7 +267,7 @@ async fn a_crawl_and_a_schedule_have_the_filter_that_they_name_as_it_was_then() 
 }
 
 #[tokio::test]
-async fn the_same_request_keeps_one_filter_however_often_it_is_sent() {
+async fn a_repeated_request_stores_one_filter() {
     let world = World::new().await;
     let key = world.key().await;
     let bearer = format!("Bearer {key}");
@@ -297,7 +297,7 @@ async fn a_key_has_a_hundred_filters() {
 }
 
 #[tokio::test]
-async fn a_test_costs_what_its_urls_cost() {
+async fn a_filter_test_costs_as_much_as_submitting_its_urls() {
     let world = World::new().await;
     let key =
         world.key_with(NewApiKey { requests_per_second: 0.01, burst: 12, ..generous() }).await;
@@ -308,7 +308,7 @@ async fn a_test_costs_what_its_urls_cost() {
     let path = format!("{PATH}/test");
     world.post(&key, &path, &tried(1_000)).await.expect(200);
     world.post(&key, &path, &tried(1_000)).await.expect_problem(429, "throttled");
-    // Nothing is compiled for whoever has no key.
+    // The service compiles nothing for a client without a valid key.
     let made_up = format!("et_{}_{}", "a".repeat(12), "a".repeat(52));
     let body = json!({ "name": "n", "filter": { "rules": [
         { "pattern": "re:(", "verdict": "drop" }] } });
@@ -316,10 +316,10 @@ async fn a_test_costs_what_its_urls_cost() {
 }
 
 #[tokio::test]
-async fn a_test_answers_every_url_whatever_its_rules_and_however_long_the_urls() {
+async fn a_filter_test_decides_every_url_even_with_costly_rules_and_long_urls() {
     let world = World::new().await;
     let key = world.key().await;
-    // An engine that follows all its states in parallel takes 0.1 s per URL.
+    // This pattern takes 0.1 s per URL in an engine that tracks all states in parallel.
     let filter = json!({ "rules": [
         { "pattern": "re:(?:.?){3000}[^a-z0-9/.:_?=-]", "verdict": "drop" },
         { "pattern": "*/b", "verdict": "nofollow" },
@@ -337,7 +337,7 @@ async fn a_test_answers_every_url_whatever_its_rules_and_however_long_the_urls()
 }
 
 #[tokio::test]
-async fn a_test_asks_the_newest_version_of_an_imported_list() {
+async fn a_filter_test_uses_the_newest_version_of_an_imported_list() {
     let world = World::new().await;
     let key = world.key().await;
     let folder = tempfile::tempdir().unwrap();
@@ -371,7 +371,7 @@ async fn a_test_asks_the_newest_version_of_an_imported_list() {
     assert_eq!(verdicts().await, (json!(["keep", "keep"]), json!(["ut1"])));
     std::fs::write(folder.path().join("1.list"), &object).unwrap();
     assert_eq!(verdicts().await, (json!(["drop", "keep"]), json!([])));
-    // It is kept, even if the object is gone; a newer version is another object.
+    // The list is cached even if its object is gone. A newer version is another object.
     std::fs::remove_file(folder.path().join("1.list")).unwrap();
     assert_eq!(verdicts().await, (json!(["drop", "keep"]), json!([])));
     let object = import("2.list", "b.test").await;
@@ -379,7 +379,7 @@ async fn a_test_asks_the_newest_version_of_an_imported_list() {
     assert_eq!(verdicts().await, (json!(["keep", "drop"]), json!([])));
 }
 
-/// Two requests that waited for lists from a slow store kept all others from being tested.
+/// Regression test: two requests that waited for lists from a slow store blocked all other tests.
 #[tokio::test]
 async fn filters_are_tested_while_others_wait_for_their_lists() {
     let world = World::new().await;
@@ -407,14 +407,14 @@ async fn filters_are_tested_while_others_wait_for_their_lists() {
         world.post(key, &path, &json!({ "filter": filter, "urls": urls })).await
     };
     let others = async {
-        // Its connections are never answered.
+        // Accept the connections to the store, but never respond.
         let _connections = (store.accept().await.unwrap(), store.accept().await.unwrap());
         let filter = json!({ "languages": { "keep": ["de"] } });
         world.post(&key, &path, &json!({ "filter": filter, "urls": urls })).await.expect(200);
     };
     tokio::select! {
         _ = async { tokio::join!(waiting(&one, "a"), waiting(&two, "b")) } => {
-            panic!("no list is there")
+            panic!("a request did not wait for its list")
         }
         () = others => {}
     }

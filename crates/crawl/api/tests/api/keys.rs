@@ -1,4 +1,4 @@
-//! Who may send requests, and how many.
+//! Which keys are accepted, and how many requests they may send.
 
 use everytab_coordinator::NewApiKey;
 use everytab_patience::{eventually, until};
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::world::{World, generous};
 
 #[tokio::test]
-async fn without_a_valid_key_there_is_nothing_and_every_wrong_key_is_as_wrong() {
+async fn every_invalid_key_is_rejected_alike() {
     let world = World::new().await;
     let key = world.key().await;
     let swapped = |from: usize| {
@@ -38,7 +38,7 @@ async fn without_a_valid_key_there_is_nothing_and_every_wrong_key_is_as_wrong() 
 }
 
 #[tokio::test]
-async fn a_key_that_was_revoked_is_refused_everywhere() {
+async fn a_revoked_key_is_rejected_everywhere() {
     let world = World::new().await;
     let key = world.key().await;
     let id = world.crawl(&key).await;
@@ -49,7 +49,7 @@ async fn a_key_that_was_revoked_is_refused_everywhere() {
 }
 
 #[tokio::test]
-async fn a_key_that_asks_too_fast_is_told_when_to_come_again() {
+async fn a_throttled_key_gets_a_retry_after() {
     let world = World::new().await;
     let limits = NewApiKey { requests_per_second: 0.1, burst: 3, ..generous() };
     let key = world.key_with(limits).await;
@@ -68,16 +68,16 @@ async fn a_key_that_asks_too_fast_is_told_when_to_come_again() {
 }
 
 #[tokio::test]
-async fn a_key_whose_bucket_is_full_is_refused_without_a_call_until_there_is_room() {
+async fn a_key_with_a_full_bucket_is_rejected_without_a_call() {
     let world = World::new().await;
     let with = |requests_per_second, burst| NewApiKey { requests_per_second, burst, ..generous() };
     let key = world.key_with(with(0.001, 1)).await;
     world.get(&key, "/v1/url/filter").await.expect(200);
     world.get(&key, "/v1/url/filter").await.expect_problem(429, "throttled");
-    // Postgres would now respond differently, which shows that it is not called.
+    // Postgres would now accept the request, so the rejection shows that Postgres is not called.
     world.sql("update everytab.api_usage set level = 0");
     world.get(&key, "/v1/url/filter").await.expect_problem(429, "throttled");
-    // Later there is room.
+    // The key is accepted again as soon as its bucket has room.
     let key = world.key_with(with(2.0, 1)).await;
     for _ in 0..3 {
         until("room", async || world.get(&key, "/v1/url/filter").await.status == 200).await;
@@ -91,7 +91,7 @@ async fn a_key_whose_bucket_is_full_is_refused_without_a_call_until_there_is_roo
 }
 
 #[tokio::test]
-async fn settings_show_the_limits_of_the_key_and_what_it_has_used() {
+async fn settings_show_the_keys_limits_and_usage() {
     let world = World::new().await;
     let limits = NewApiKey { urls_a_day: Some(10), max_crawls: Some(2), ..generous() };
     let key = world.key_with(limits).await;

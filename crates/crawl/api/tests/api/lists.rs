@@ -1,10 +1,10 @@
-//! Lists in pages: each item once, by the previous page's cursor.
+//! Lists in pages: each item is returned once if the client follows the cursors.
 
 use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Reads a list page by page, two items each; `add` is called after each page.
+/// Reads a list in pages of two items, and calls `add` after each page.
 async fn walk(
     world: &World,
     key: &str,
@@ -29,7 +29,7 @@ fn names(items: &[Value], field: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn filters_overrides_and_schedules_come_page_by_page_while_others_are_added() {
+async fn filters_overrides_and_schedules_can_be_paged_while_others_are_added() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let filter = async |name: String| {
@@ -52,7 +52,7 @@ async fn filters_overrides_and_schedules_come_page_by_page_while_others_are_adde
     for hours in [5, 3, 1, 4, 2] {
         schedule(format!("every {hours}"), &format!("{hours}h")).await;
     }
-    // Before and after the position that was read.
+    // Add filters before and after the position that was read.
     let found = walk(&world, &key, ("/v1/url/filter", "filters"), async |number| {
         filter(format!("A{number}")).await;
         filter(format!("z{number}")).await;
@@ -64,7 +64,7 @@ async fn filters_overrides_and_schedules_come_page_by_page_while_others_are_adde
         site(format!("a{number}.test")).await;
     });
     let found = found.await;
-    // The one for every host is first.
+    // The override for every host is first.
     assert_eq!(found[0].get("site"), None);
     assert_eq!(names(&found[1..], "site"), ["b.test", "d.test", "f.test", "h.test", "j.test"]);
     let found = walk(&world, &key, ("/v1/url/schedule", "schedules"), async |number| {
@@ -74,7 +74,7 @@ async fn filters_overrides_and_schedules_come_page_by_page_while_others_are_adde
     assert_eq!(names(&found.await, "name"), expected);
 
     for path in ["/v1/url/filter", "/v1/url/robots", "/v1/url/schedule"] {
-        // As before, all are returned if there is no limit.
+        // Without `limit`, all items are returned.
         let all = world.get(&key, path).await.expect(200);
         assert_eq!(all.get("next"), None, "{path}");
         let page = world.get(&key, &format!("{path}?limit=1")).await.expect(200);
@@ -95,15 +95,15 @@ async fn filters_overrides_and_schedules_come_page_by_page_while_others_are_adde
 }
 
 #[tokio::test]
-async fn the_hosts_of_a_crawl_come_page_by_page() {
+async fn the_hosts_of_a_crawl_can_be_paged() {
     let world = World::new().await;
     let key = world.key().await;
     let (crawl, another) = (world.crawl(&key).await, world.crawl(&key).await);
     let hosts: Vec<String> = (0..9).map(|number| format!("h{number}.test")).collect();
     for (number, host) in hosts.iter().enumerate() {
-        // As Postgres holds hashes: in their order as signed numbers.
+        // Postgres stores hashes as signed numbers in the same order.
         let hash = (everytab_frontier::site_hash(host) ^ (1 << 63)).cast_signed();
-        // Three with the same time each.
+        // Groups of three hosts are due at the same time.
         world.sql(&format!(
             "with crawl as (select crawl from everytab.crawls where id = '{crawl}'),
              host as (insert into everytab.frontier_hosts (slot, host_hash, site_hash, hostname,

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::world::World;
 
 #[tokio::test]
-async fn every_answer_has_an_id_of_its_own_and_is_kept_and_framed_by_nobody() {
+async fn every_response_has_its_own_id_and_is_not_cached_or_framed() {
     let world = World::new().await;
     let key = world.key().await;
     let mut ids = BTreeSet::new();
@@ -58,7 +58,7 @@ async fn a_path_names_its_methods_and_head_is_get_without_a_body() {
 }
 
 #[tokio::test]
-async fn a_service_without_its_database_lives_but_is_not_ready_and_says_when_to_come_again() {
+async fn without_a_database_the_service_is_alive_but_not_ready() {
     let world = World::new().await;
     let key = world.key().await;
     world.send("GET", "/readyz", &[], "").await.expect(200);
@@ -73,7 +73,7 @@ async fn a_service_without_its_database_lives_but_is_not_ready_and_says_when_to_
 }
 
 #[tokio::test]
-async fn a_database_of_another_schema_is_not_ready() {
+async fn a_database_with_another_schema_is_not_ready() {
     let world = World::new().await;
     let function = "coordinator.schema_digest()";
     world.sql(&format!(

@@ -1,4 +1,4 @@
-//! Requests with an `Idempotency-Key`: each door that submits URLs performs them once.
+//! Requests with an `Idempotency-Key`: every path that submits URLs handles them once.
 
 use everytab_coordinator::NewApiKey;
 use futures_util::future::join_all;
@@ -21,7 +21,7 @@ fn submitted(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn each_door_for_urls_performs_a_named_request_once() {
+async fn every_path_for_urls_handles_an_idempotent_request_once() {
     let world = World::new().await;
     let key = world.key().await;
     let more = json!({ "urls": [], "more": true });
@@ -54,7 +54,7 @@ async fn each_door_for_urls_performs_a_named_request_once() {
 }
 
 #[tokio::test]
-async fn a_named_url_that_is_sent_by_many_at_once_is_submitted_once() {
+async fn concurrent_submissions_with_one_idempotency_key_submit_once() {
     let world = World::new().await;
     let key = world.key().await;
     let body = json!({ "url": "a.test", "max_age_s": 0 });
@@ -65,7 +65,7 @@ async fn a_named_url_that_is_sent_by_many_at_once_is_submitted_once() {
 }
 
 #[tokio::test]
-async fn a_named_url_that_was_refused_is_tried_again() {
+async fn a_rejected_submission_can_be_retried_with_its_idempotency_key() {
     let world = World::new().await;
     let key = world.key_with(NewApiKey { urls_a_day: Some(1), ..generous() }).await;
     let body = json!({ "url": "a.test" });

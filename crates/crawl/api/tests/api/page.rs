@@ -1,4 +1,4 @@
-//! The page at `/`: its files, as they are served, and its requests.
+//! The page at `/`: its files as served, and its requests.
 
 use std::path::Path;
 
@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::world::World;
 
-/// The page loads immediately, even over a slow line, and stays small enough to read.
+/// Maximum size of the files together, so that the page loads immediately even over a slow
+/// connection.
 const MOST_BYTES: usize = 40 * 1024;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
     data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -21,7 +22,7 @@ async fn each_file_of_the_page_is_served_under_its_policy_and_all_together_are_s
         let name = entry.file_name().into_string().unwrap();
         let is_page = name == "index.html";
         let path = if is_page { "/".to_owned() } else { format!("/page/{name}") };
-        // It takes no key.
+        // The page needs no key.
         let answer = world.send("GET", &path, &[], "").await;
         assert_eq!(answer.status, 200, "{path}");
         assert_eq!(answer.bytes, std::fs::read(entry.path()).unwrap(), "{path}");
@@ -33,8 +34,8 @@ async fn each_file_of_the_page_is_served_under_its_policy_and_all_together_are_s
         };
         assert_eq!(answer.headers["content-type"], kind);
         assert_eq!(answer.headers["content-security-policy"], POLICY);
-        // The policy would block inline code, and the page contains only its own address: SVG
-        // namespaces are not addresses.
+        // The policy would block inline code, and the page must not load from other addresses. SVG
+        // namespaces are the exception, because nothing is loaded from them.
         let own = answer.text.replace("http://www.w3.org/2000/svg", "");
         for foreign in ["<style", " style=", " onclick=", "innerHTML", "http://", "eval("] {
             assert!(!own.contains(foreign), "{path} has {foreign}");
@@ -50,7 +51,7 @@ async fn each_file_of_the_page_is_served_under_its_policy_and_all_together_are_s
 }
 
 #[tokio::test]
-async fn a_feed_may_begin_with_the_newest_and_goes_on_behind_all() {
+async fn a_feed_may_start_with_the_newest_and_continues_after_them() {
     let world = World::new().await;
     let key = world.key().await;
     let crawl = world.crawl(&key).await;
@@ -82,7 +83,7 @@ async fn a_feed_may_begin_with_the_newest_and_goes_on_behind_all() {
 }
 
 #[tokio::test]
-async fn the_overview_has_the_pace_of_an_own_crawl_alone() {
+async fn the_overview_has_the_pace_of_the_keys_own_crawls_only() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let crawl = world.crawl(&key).await;

@@ -1,4 +1,4 @@
-//! Ports that a key's URLs may name, at every door by which URLs are submitted.
+//! Ports that a key's URLs may name, on every path that submits URLs.
 
 use everytab_coordinator::NewApiKey;
 use serde_json::{Value, json};
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::world::{World, generous};
 
 const GOOD: &str = "http://a.test:8081/";
-/// A port on no list, one on the usual list that this key lacks, and one that belongs to mail.
+/// A port that no list contains, a default port that this key may not use, and the port of a mail
+/// server.
 const BAD: [&str; 3] = ["http://a.test:9000/", "http://a.test/", "https://a.test:25/"];
 
 /// Returns the lines in a response that were rejected for their port.
@@ -21,7 +22,7 @@ fn refused(answer: &Value) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn a_port_that_a_key_may_not_name_is_refused_at_every_door() {
+async fn a_port_that_the_key_may_not_use_is_rejected_on_every_path() {
     let world = World::new().await;
     let key = world.key_with(NewApiKey { ports: vec![443, 8081], ..generous() }).await;
     world.post(&key, "/v1/url", &json!({ "url": GOOD })).await.expect(202);
@@ -47,8 +48,7 @@ async fn a_port_that_a_key_may_not_name_is_refused_at_every_door() {
 
     let settings = world.get(&key, "/v1/settings").await.expect(200);
     assert_eq!(settings["key"]["ports"], json!([443, 8081]));
-    // Each of the key's crawls follows links to these ports alone, whichever worker holds its
-    // slots.
+    // Crawls of the key follow links to these ports only, on every worker.
     let ports = world.sql("select distinct settings -> 'ports' from everytab.crawls");
     assert_eq!(ports, "[443, 8081]");
 }

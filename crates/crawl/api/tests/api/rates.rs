@@ -1,4 +1,4 @@
-//! How often the hosts in a key's crawls get requests.
+//! Request rates and delays of a key's crawls.
 
 use everytab_coordinator::NewApiKey;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn of_owner(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn a_rate_is_that_of_all_crawls_of_the_key_or_of_one() {
+async fn a_rate_applies_to_all_crawls_of_the_key_or_to_one() {
     let world = World::new().await;
     let key = world.key_with(limited()).await;
     let id = world.crawl(&key).await;
@@ -45,7 +45,7 @@ async fn a_rate_is_that_of_all_crawls_of_the_key_or_of_one() {
 }
 
 #[tokio::test]
-async fn more_than_the_operator_allows_is_refused_and_neither_is_changed() {
+async fn rates_beyond_the_operators_limits_change_nothing() {
     let world = World::new().await;
     let key = world.key_with(limited()).await;
     let id = world.crawl(&key).await;
@@ -64,13 +64,13 @@ async fn more_than_the_operator_allows_is_refused_and_neither_is_changed() {
         }
     }
     assert_eq!((of_owner(&world).as_str(), of_crawl(&world).as_str()), ("", ""));
-    // As much as is allowed.
+    // The maximum that the operator allows.
     let most = json!({ "rate": 10, "min_delay_ms": 500 });
     world.post(&key, PATH, &most).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_rate_that_is_none_and_crawls_that_are_none_are_refused() {
+async fn invalid_rates_and_unknown_crawls_are_rejected() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let id = world.crawl(&key).await;

@@ -11,7 +11,7 @@ fn urls(page: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_crawl_says_why_its_urls_failed_and_the_feed_which_and_what_led_to_them() {
+async fn the_feed_has_each_urls_outcome_and_referrer() {
     let world = World::new().await;
     let key = world.key().await;
     let crawl = world.crawl(&key).await;
@@ -44,8 +44,8 @@ async fn a_crawl_says_why_its_urls_failed_and_the_feed_which_and_what_led_to_the
     let [first, second] = [&page["fetches"][0], &page["fetches"][1]];
     assert_eq!((&first["via"], first.get("certificate")), (&json!("https://a.test/1"), None));
     assert_eq!((second.get("via"), &second["certificate"]), (None, &json!("expired")));
-    // A page reads this many rows, and the next one continues there. The last one finds that
-    // nothing was added since the first.
+    // A response examines a limited number of rows, and its cursor continues after them. The last
+    // page confirms that nothing was added since the first one.
     let (mut found, mut pages, mut query) = (0, 0, String::new());
     loop {
         let page = world.get(&key, &format!("{feed}?status=404&limit=1000{query}")).await;

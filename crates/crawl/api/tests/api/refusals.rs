@@ -11,7 +11,7 @@ use crate::world::{World, generous};
 /// Requests per kind.
 const REPEATS: usize = 20;
 
-/// The sessions that the service has in Postgres.
+/// Returns the service's sessions in Postgres.
 fn sessions(world: &World) -> BTreeSet<String> {
     let pids = world.sql(
         "select pid from pg_stat_activity
@@ -25,7 +25,7 @@ fn wrong_key() -> String {
 }
 
 #[tokio::test]
-async fn no_refusal_opens_a_session_of_postgres() {
+async fn rejections_open_no_session_in_postgres() {
     let world = World::new().await;
     let (key, revoked) = (world.key().await, world.key().await);
     let slow =
@@ -70,7 +70,7 @@ async fn a_key_that_was_just_added_works_amid_a_flood_of_wrong_ones() {
 }
 
 #[tokio::test]
-async fn a_wrong_secret_of_a_key_that_was_accepted_is_refused() {
+async fn a_wrong_secret_for_an_accepted_key_is_rejected() {
     let world = World::new().await;
     let key = world.key().await;
     world.get(&key, "/v1/settings").await.expect(200);

@@ -1,4 +1,4 @@
-//! Rules that keys obey in addition to robots.txt.
+//! Overrides that keys obey in addition to robots.txt.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::world::World;
 const PATH: &str = "/v1/url/robots";
 
 #[tokio::test]
-async fn what_is_obeyed_beside_robots_txt_is_added_shown_and_removed() {
+async fn overrides_can_be_added_read_and_removed() {
     let world = World::new().await;
     let key = world.key().await;
     let given = json!({
@@ -28,7 +28,7 @@ async fn what_is_obeyed_beside_robots_txt_is_added_shown_and_removed() {
     let list = world.get(&key, PATH).await.expect(200);
     let list = list["robots"].as_array().unwrap();
     assert!(list.len() == 2 && list.contains(&added) && list.contains(&second), "{list:?}");
-    // Workers that crawl for the key read it.
+    // Workers load the overrides of keys with open crawls.
     world.crawl(&key).await;
     assert_eq!(world.owner.load_robots_overrides().await.unwrap().len(), 2);
     assert_eq!(world.delete(&key, &place).await.expect(204), Value::Null);
@@ -38,7 +38,7 @@ async fn what_is_obeyed_beside_robots_txt_is_added_shown_and_removed() {
 }
 
 #[tokio::test]
-async fn what_would_loosen_or_mean_nothing_is_refused_with_its_field() {
+async fn overrides_that_loosen_or_have_no_effect_are_rejected_by_their_field() {
     let world = World::new().await;
     let key = world.key().await;
     for (body, code, field) in [
@@ -72,7 +72,7 @@ async fn what_would_loosen_or_mean_nothing_is_refused_with_its_field() {
 }
 
 #[tokio::test]
-async fn that_of_another_key_does_not_exist_a_revoked_key_has_none_and_there_are_64() {
+async fn overrides_belong_to_a_key_and_number_at_most_64() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let body = json!({ "rules": "Disallow: /" });

@@ -1,4 +1,4 @@
-//! Crawls that start again and again.
+//! Schedules, which start crawls regularly.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn daily() -> Value {
 }
 
 #[tokio::test]
-async fn a_schedule_is_added_shown_and_removed() {
+async fn schedules_can_be_added_read_and_removed() {
     let world = World::new().await;
     let key = world.key().await;
     let answer = world.post(&key, PATH, &daily()).await;
@@ -38,7 +38,7 @@ async fn a_schedule_is_added_shown_and_removed() {
     // The scope `list` means the seeds' sites.
     let sites = "select jsonb_array_length(settings->'list_sites') from everytab.schedules";
     assert_eq!(world.sql(sites), "2");
-    // Without a name it has its id.
+    // Without a name, the schedule's name is its ID.
     let body = json!({ "every": "24h", "urls": ["a.test"] });
     let other = world.post(&key, PATH, &body).await.expect(201);
     assert_eq!(other["name"], other["id"]);
@@ -55,7 +55,7 @@ async fn a_schedule_is_added_shown_and_removed() {
 }
 
 #[tokio::test]
-async fn a_schedule_that_is_due_starts_a_crawl_of_its_key_and_says_why_it_could_not() {
+async fn a_due_schedule_starts_a_crawl_or_stores_the_error() {
     let world = World::new().await;
     let key = world.key().await;
     let added = world.post(&key, PATH, &daily()).await.expect(201);
@@ -70,7 +70,7 @@ async fn a_schedule_that_is_due_starts_a_crawl_of_its_key_and_says_why_it_could_
     let crawl = format!("/v1/crawls/{}", shown["last_crawl"].as_str().unwrap());
     let found = world.get(&key, &crawl).await.expect(200);
     assert_eq!((&found["seeds"], &found["budget_left"]), (&json!(2), &json!(50)));
-    // The one before has not ended.
+    // The last crawl has not ended, so this one is skipped.
     assert_eq!(fire(), "0");
     assert_eq!(world.get(&key, &path).await.expect(200)["skipped"], 1);
     world.post(&key, &format!("{crawl}/cancel"), &json!({})).await.expect(200);
@@ -83,7 +83,7 @@ async fn a_schedule_that_is_due_starts_a_crawl_of_its_key_and_says_why_it_could_
 }
 
 #[tokio::test]
-async fn the_same_request_adds_one_schedule_however_often_it_is_sent() {
+async fn a_repeated_request_adds_one_schedule() {
     let world = World::new().await;
     let key = world.key().await;
     let bearer = format!("Bearer {key}");
@@ -99,7 +99,7 @@ async fn the_same_request_adds_one_schedule_however_often_it_is_sent() {
     assert_eq!(send("two", &nameless).await.expect(200), second);
     send("three", &daily()).await.expect_problem(409, "name_taken");
     assert_eq!(world.sql("select count(*) from everytab.schedules"), "2");
-    // A request's name is one for all that it may make.
+    // All paths share a key's idempotency keys, so another path with the same one is a conflict.
     let headers = [("authorization", bearer.as_str()), ("idempotency-key", "one")];
     let body = json!({ "urls": ["a.test"] }).to_string();
     let crawl = world.send("POST", "/v1/crawls", &headers, body).await;
@@ -107,7 +107,7 @@ async fn the_same_request_adds_one_schedule_however_often_it_is_sent() {
 }
 
 #[tokio::test]
-async fn a_schedule_that_is_wrong_is_refused_with_its_field_and_nothing_is_kept() {
+async fn an_invalid_schedule_is_rejected_by_its_field_and_not_stored() {
     let world = World::new().await;
     let key = world.key().await;
     let with = |field: &str, value: Value| {
@@ -157,7 +157,7 @@ async fn a_schedule_that_is_wrong_is_refused_with_its_field_and_nothing_is_kept(
 }
 
 #[tokio::test]
-async fn a_schedule_of_another_key_does_not_exist_and_a_revoked_key_has_none() {
+async fn schedules_are_not_found_with_another_or_a_revoked_key() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let added = world.post(&key, PATH, &daily()).await.expect(201);
@@ -168,7 +168,7 @@ async fn a_schedule_of_another_key_does_not_exist_and_a_revoked_key_has_none() {
         world.delete(&other, path).await.expect_problem(404, "not_found");
     }
     assert_eq!(world.get(&other, PATH).await.expect(200)["schedules"], json!([]));
-    // Names are the key's own.
+    // Names are unique per key.
     world.post(&other, PATH, &daily()).await.expect(201);
     world.get(&key, &path).await.expect(200);
     assert!(world.owner.revoke_key(&key[3..15]).await.unwrap());

@@ -87,7 +87,7 @@ fn compare(whole: &Value, schema: &Value, value: &Value, place: &str, found: &mu
     }
 }
 
-/// Each field is described, and is as it is described.
+/// Checks that each field of an object is described and matches its description.
 fn properties(whole: &Value, schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
     let described = schema["properties"].as_object().unwrap();
     for (name, inner) in value.as_object().into_iter().flatten() {

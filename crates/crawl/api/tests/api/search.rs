@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Makes a searched crawl with pages with these hosts, titles and texts; returns its id.
+/// Creates an indexed crawl with pages that have these hosts, titles and texts. Returns its ID.
 async fn searched(world: &World, key: &str, pages: &[(&str, &str, &str)]) -> String {
     let body = json!({ "urls": ["https://seed.test/"], "settings": { "search": "on" } });
     let started = world.post(key, "/v1/crawls", &body).await.expect(201);
@@ -63,11 +63,11 @@ async fn pages_with_the_words_are_found_the_best_first_with_snippets() {
     assert_eq!(urls(&get("q=%22lazy+dog%22").await), ["https://c.test:8443/2"]);
     assert_eq!(urls(&get("q=fox+-quick+-long").await), ["https://b.test:8443/1"]);
     assert_eq!(urls(&get("q=dog+or+quick").await).len(), 2);
-    // A query without words finds nothing.
+    // A query without any word has no results.
     for nothing in ["-", "!!!", "%26%7C%3A*()", "'", "%00", "%22"] {
         assert_eq!(urls(&get(&format!("q={nothing}")).await).len(), 0, "{nothing}");
     }
-    // Read on, each once.
+    // Read all pages of results. Each result is returned once.
     let mut all = Vec::new();
     let mut after = String::new();
     loop {
@@ -83,7 +83,7 @@ async fn pages_with_the_words_are_found_the_best_first_with_snippets() {
 }
 
 #[tokio::test]
-async fn only_the_keys_pages_are_found_and_none_of_a_blocked_host() {
+async fn search_finds_only_the_keys_pages_and_no_blocked_hosts() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let pages = [
@@ -107,11 +107,11 @@ async fn only_the_keys_pages_are_found_and_none_of_a_blocked_host() {
     foreign.expect_problem(404, "not_found");
     let none = world.crawl(&key).await;
     let found = world.get(&key, &format!("{path}&crawl={none}")).await.expect(200);
-    assert_eq!(urls(&found), Vec::<&str>::new(), "a crawl that is not searched has no texts");
+    assert_eq!(urls(&found), Vec::<&str>::new(), "a crawl that is not indexed has no texts");
 }
 
 #[tokio::test]
-async fn a_bad_search_is_refused_with_the_parameter_that_is_wrong() {
+async fn invalid_search_parameters_are_rejected_by_name() {
     let world = World::new().await;
     let key = world.key().await;
     let long = format!("q={}", "a".repeat(1_001));

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::world::{World, generous};
 
 #[tokio::test]
-async fn a_url_is_accepted_with_an_id_that_says_how_it_stands() {
+async fn a_submitted_url_gets_an_id_for_reading_its_state() {
     let world = World::new().await;
     let key = world.key().await;
     let body = json!({ "url": "HTTP://Example.com:80/a/../b?utm_source=x#y" });
@@ -18,7 +18,7 @@ async fn a_url_is_accepted_with_an_id_that_says_how_it_stands() {
     assert_eq!(found["crawl"], accepted["crawl"]);
     let again = world.post(&key, "/v1/url", &body).await.expect(202);
     assert_eq!(again["id"], accepted["id"], "the same URL of the same crawl has the same id");
-    // Its key's standing crawl fetches only submitted URLs.
+    // The key's standing crawl fetches only submitted URLs.
     let crawl = accepted["crawl"].as_str().unwrap();
     let crawl = world.get(&key, &format!("/v1/crawls/{crawl}")).await.expect(200);
     assert_eq!(crawl["settings"]["scope"], "page");
@@ -42,7 +42,7 @@ async fn a_bare_hostname_is_a_url_and_a_url_with_depth_opens_a_crawl() {
 }
 
 #[tokio::test]
-async fn a_url_goes_to_the_crawl_that_it_names_until_that_has_ended() {
+async fn a_url_can_be_added_to_a_named_crawl_until_the_crawl_ends() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let id = world.crawl(&key).await;
@@ -95,7 +95,7 @@ async fn bad_submissions_are_refused_with_the_field_that_is_wrong() {
 }
 
 #[tokio::test]
-async fn of_a_list_each_good_url_is_accepted_and_each_other_named() {
+async fn a_list_accepts_valid_urls_and_returns_errors_for_the_others() {
     let world = World::new().await;
     let key = world.key().await;
     let lines = "# a comment\nexample.com\n\nmailto:me@x.test\nhttps://b.test/\nword\n";
@@ -142,7 +142,7 @@ async fn a_list_without_a_good_url_or_with_too_many_changes_nothing() {
 }
 
 #[tokio::test]
-async fn urls_that_are_submitted_together_share_commits_and_each_gets_its_own_answer() {
+async fn concurrent_submissions_share_commits_and_get_their_own_results() {
     let world = World::new().await;
     let (rich, poor) = (world.key().await, {
         let limits = everytab_coordinator::NewApiKey { urls_a_day: Some(3), ..generous() };

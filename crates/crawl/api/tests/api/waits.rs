@@ -1,4 +1,4 @@
-//! Requests that wait for news.
+//! Requests that wait for an event.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use tokio::time::timeout;
 
 use crate::world::{Answer, World};
 
-/// Maximum requests that one key may have waiting.
+/// Maximum waiting requests per key.
 const SEATS: usize = 32;
 
-/// Sends one request more than may wait, each for as long as the service allows. Returns those that
-/// wait, once the other one was refused.
+/// Sends one request more than a key may have waiting, each with the maximum `wait`. Returns the
+/// others once one was rejected.
 async fn take_all_seats<'a>(
     world: &'a World,
     key: &'a str,
@@ -27,7 +27,7 @@ async fn take_all_seats<'a>(
 }
 
 #[tokio::test]
-async fn who_waits_for_a_url_a_crawl_or_its_feed_hears_of_its_end() {
+async fn waits_for_a_url_a_crawl_and_a_feed_end_with_their_events() {
     let world = World::new().await;
     let key = world.key().await;
     let deep = json!({ "url": "a.test", "depth": 1 });
@@ -39,7 +39,7 @@ async fn who_waits_for_a_url_a_crawl_or_its_feed_hears_of_its_end() {
         format!("/v1/crawls/{crawl}/feed?wait=50"),
     ];
     let mut waiting = Box::pin(join_all(paths.iter().map(|path| world.get(&key, path))));
-    // Nobody is answered before there is news.
+    // No request gets a response before its event.
     assert!(timeout(Duration::from_millis(1_500), &mut waiting).await.is_err());
     world.post(&key, &format!("/v1/crawls/{crawl}/cancel"), &json!({})).await.expect(200);
     let [url, state, feed] = <[_; 3]>::try_from(waiting.await).unwrap();
@@ -48,14 +48,14 @@ async fn who_waits_for_a_url_a_crawl_or_its_feed_hears_of_its_end() {
     assert_eq!(state.expect(200)["state"], "ended");
     let feed = feed.expect(200);
     assert_eq!((&feed["crawl_state"], &feed["fetches"]), (&json!("ended"), &json!([])));
-    // An ended crawl is not a reason to wait.
+    // A request for an ended crawl does not wait.
     for path in &paths {
         world.get(&key, path).await.expect(200);
     }
 }
 
 #[tokio::test]
-async fn who_submits_a_url_may_wait_for_its_end_in_the_same_request() {
+async fn a_submission_can_wait_for_its_result() {
     let world = World::new().await;
     let key = world.key().await;
     let deep = json!({ "url": "a.test", "depth": 1 });
@@ -70,13 +70,13 @@ async fn who_submits_a_url_may_wait_for_its_end_in_the_same_request() {
         crawls["crawls"][0]["id"].as_str().unwrap().to_owned()
     };
     let crawl = tokio::select! {
-        early = &mut waiting => panic!("it did not wait: {early:?}"),
+        early = &mut waiting => panic!("a request did not wait: {early:?}"),
         crawl = crawl => crawl,
     };
     world.post(&key, &format!("/v1/crawls/{crawl}/cancel"), &json!({})).await.expect(200);
     let settled = in_time("the answer", waiting).await.expect(200);
     assert_eq!((&settled["state"], &settled["crawl"]), (&json!("left"), &json!(crawl)));
-    // A URL that is still due when the time is over is accepted anyway.
+    // If a submitted URL is still due when the wait ends, the response is the usual 202.
     let due = world.post(&key, "/v1/url?wait=0.1", &json!({ "url": "b.test" })).await.expect(202);
     assert_eq!(due["state"], "due");
     let wrong = world.post(&key, "/v1/url?wait=61", &json!({ "url": "b.test" })).await;
@@ -95,7 +95,7 @@ async fn a_submission_is_accepted_although_its_key_has_too_many_waiting_requests
 }
 
 #[tokio::test]
-async fn a_key_has_32_waiting_requests_and_a_client_that_goes_away_frees_its_own() {
+async fn a_key_has_32_waiting_requests_and_a_disconnect_frees_one() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let (id, of_other) = (world.crawl(&key).await, world.crawl(&other).await);
@@ -109,7 +109,7 @@ async fn a_key_has_32_waiting_requests_and_a_client_that_goes_away_frees_its_own
 }
 
 #[tokio::test]
-async fn a_service_that_stops_answers_who_waits_and_says_that_it_is_not_ready() {
+async fn a_stopping_service_ends_waits_and_is_not_ready() {
     let world = World::new().await;
     let key = world.key().await;
     let id = world.crawl(&key).await;
@@ -120,7 +120,7 @@ async fn a_service_that_stops_answers_who_waits_and_says_that_it_is_not_ready() 
     for answer in waiting.collect::<Vec<_>>().await {
         assert_eq!(answer.expect(200)["state"], "running");
     }
-    assert!(began.elapsed() < Duration::from_secs(55), "they are answered early");
+    assert!(began.elapsed() < Duration::from_secs(55), "a response arrived early");
     let not_ready = world.send("GET", "/readyz", &[], "").await;
     not_ready.expect_problem(503, "unavailable");
 }

@@ -1,4 +1,4 @@
-//! Webhooks over HTTP. No worker sends anything here.
+//! Webhooks over HTTP. No worker sends events here.
 
 use everytab_frontier::{CanonicalUrl, ParameterList, site_hash};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_webhook_is_added_shown_changed_and_removed_and_its_secret_is_shown_once() {
+async fn webhooks_can_be_managed_and_show_their_secret_once() {
     let world = World::new().await;
     let key = world.key().await;
     let answer = world.post(&key, PATH, &body()).await;
@@ -71,7 +71,7 @@ async fn a_webhook_is_added_shown_changed_and_removed_and_its_secret_is_shown_on
 }
 
 #[tokio::test]
-async fn a_webhook_that_is_wrong_is_refused_with_its_field() {
+async fn an_invalid_webhook_is_rejected_by_its_field() {
     let world = World::new().await;
     let key = world.key().await;
     let with = |field: &str, value: Value| {
@@ -111,7 +111,7 @@ async fn a_webhook_that_is_wrong_is_refused_with_its_field() {
 }
 
 #[tokio::test]
-async fn a_webhook_of_another_key_does_not_exist_and_a_revoked_key_has_none() {
+async fn webhooks_are_not_found_with_another_or_a_revoked_key() {
     let world = World::new().await;
     let (key, other) = (world.key().await, world.key().await);
     let added = world.post(&key, PATH, &body()).await.expect(201);
@@ -144,9 +144,10 @@ async fn a_key_has_ten_webhooks() {
     assert_eq!(refused["detail"], "the limit is 10");
 }
 
-/// The events that Postgres writes match the description, and a URL's id is that in its submission.
+/// The events that Postgres writes match the description. A URL's ID in them is the same as in the
+/// response to its submission.
 #[tokio::test]
-async fn each_event_is_as_the_description_says() {
+async fn each_event_matches_the_description() {
     let world = World::new().await;
     let key = world.key().await;
     let all = json!({ "url": "https://hook.test/",
@@ -156,7 +157,7 @@ async fn each_event_is_as_the_description_says() {
     let url = "https://a.test/page";
     let submitted = world.post(&key, "/v1/url", &json!({ "url": url })).await.expect(202);
     let parsed = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
-    // As Postgres keeps them.
+    // Postgres stores hashes as signed numbers.
     let kept = |hash: u64| (hash ^ (1 << 63)).cast_signed();
     let (host, hash) = (kept(site_hash(parsed.host())), kept(parsed.hash().0));
     let tell = |record: &str| {

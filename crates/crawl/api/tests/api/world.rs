@@ -1,4 +1,4 @@
-//! A database with keys, and the service on loopback.
+//! Test fixture: a database with keys, and the service on loopback.
 
 use std::net::SocketAddr;
 
@@ -41,14 +41,14 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Fails unless the status is this.
+    /// Panics unless the response has this status. Returns its JSON.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Value {
         assert_eq!(self.status.as_u16(), status, "{self:?}");
         if self.text.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// Fails unless it is a problem with this code, as RFC 9457 says it.
+    /// Panics unless the response is a problem with this code, in the form of RFC 9457.
     #[track_caller]
     pub(crate) fn expect_problem(self, status: u16, code: &str) -> Value {
         let kind = self.headers.get("content-type").map(|value| value.to_str().unwrap().to_owned());
@@ -61,7 +61,7 @@ impl Answer {
     }
 }
 
-/// A test key's permissions.
+/// Returns limits that no test reaches by accident.
 pub(crate) fn generous() -> NewApiKey {
     NewApiKey {
         key: String::new(),
@@ -106,7 +106,7 @@ impl World {
         Self { _folder: Some(folder), ..Self::with_store(&store).await }
     }
 
-    /// Like [`Self::new`], with the store for the keys' crawls.
+    /// Like [`Self::new`], but with this store for the keys' crawls.
     pub(crate) async fn with_store(store: &str) -> Self {
         let server = shared_for_tests();
         let database = server.fresh_database(Some(&template()));
@@ -134,7 +134,7 @@ impl World {
         Self { owner, base, stop, api, database, client, _folder: None }
     }
 
-    /// Makes a key with these limits; returns it as a client sends it.
+    /// Creates a key with these limits. Returns it in the form that clients send.
     pub(crate) async fn key_with(&self, limits: NewApiKey) -> String {
         let mut random = [0; KEY_RANDOM_BYTES];
         for part in random.chunks_mut(16) {
@@ -151,7 +151,7 @@ impl World {
         self.key_with(generous()).await
     }
 
-    /// Runs a statement as the database's owner; returns its rows, a line each.
+    /// Runs a statement as the database's owner. Returns its rows, one per line.
     pub(crate) fn sql(&self, statement: &str) -> String {
         shared_for_tests().psql(&self.database, statement).unwrap().trim().to_owned()
     }
@@ -203,14 +203,15 @@ impl World {
         self.send("DELETE", path, &[("authorization", &format!("Bearer {key}"))], "").await
     }
 
-    /// Sends lines.
+    /// Sends a `text/plain` body.
     pub(crate) async fn post_lines(&self, key: &str, path: &str, lines: &str) -> Answer {
         let bearer = format!("Bearer {key}");
         let headers = [("authorization", bearer.as_str()), ("content-type", "text/plain")];
         self.send("POST", path, &headers, lines).await
     }
 
-    /// Starts a crawl with one page that no worker fetches; returns its id.
+    /// Starts a crawl with one page that is never fetched, because there is no worker. Returns its
+    /// ID.
     pub(crate) async fn crawl(&self, key: &str) -> String {
         let body = serde_json::json!({ "urls": ["https://a.test/"] });
         let started = self.post(key, "/v1/crawls", &body).await.expect(201);

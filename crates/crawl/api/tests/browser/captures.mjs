@@ -1,7 +1,9 @@
-// Opens captures in real browsers: captures.mjs SERVICE KEY NAMES. A proxy on loopback adds the
-// key, which a browser would not send, and on some paths takes away a header, as a careless
-// operator's would. Invariants: a page of the test is the proxy's own, so it shares the origin with
-// captures, which is the worst case; whatever a capture asks of the proxy is counted.
+// Opens captures in real browsers. Usage: captures.mjs SERVICE KEY NAMES.
+//
+// A proxy on loopback adds the key, which a browser would not send. On some paths it removes a
+// header, like a misconfigured proxy. Invariants: the test's own page comes from this proxy, so it
+// has the same origin as the captures, which is the worst case. All requests that captures send to
+// the proxy are counted.
 
 import assert from "node:assert/strict";
 import http from "node:http";
@@ -9,10 +11,13 @@ import { Chromium, findChromium } from "../../../../../site/tests/chromium.mjs";
 import { findFirefox, openFirefox } from "../../../../../site/tests/firefox.mjs";
 
 const [service, key, names] = process.argv.slice(2);
-/** What is taken away: nothing, or the header that has a browser save and not show. */
+/**
+ * Path prefixes: the whole response, and the response without `Content-Disposition`, so that the
+ * browser shows it.
+ */
 const [WHOLE, SHOWN] = ["/whole", "/shown"];
 const FORMS = ["html", "raw", "text", "warc"];
-/** Long enough for a page to run and ask. */
+/** Time for a page to run scripts and send requests. */
 const SETTLE_MS = 120;
 const FRAMES = `<!doctype html><title>frames</title><body><script>
   window.stolen = [];
@@ -33,7 +38,7 @@ function forward(path, isShown, response) {
     const headers = { ...answer.headers };
     if (isShown) {
       delete headers["content-disposition"];
-      // The frame itself is refused by this one; it is taken away to test the sandbox alone.
+      // This header would forbid the frame. Remove it to test the sandbox alone.
       delete headers["x-frame-options"];
     } else downloads.whole += /^attachment/.test(headers["content-disposition"] ?? "") ? 1 : 0;
     response.writeHead(answer.statusCode, headers);
@@ -55,7 +60,10 @@ const own = `http://127.0.0.1:${server.address().port}`;
 
 const settle = () => new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
 
-/** In frames of the proxy's own page: with and without the header, in frame, object and image. */
+/**
+ * Opens captures in frames, objects and images of the proxy's own page, with and without the
+ * header.
+ */
 async function inFrames(page, open) {
   await open(`${own}/frames`);
   await page.until("the page with frames", "document.title === 'frames'");
@@ -83,7 +91,10 @@ async function inFrames(page, open) {
     "navigator.serviceWorker?.getRegistrations().then((all) => all.length) ?? 0"), 0);
 }
 
-/** In the window itself: each page, each other file, and each form as the service sends it. */
+/**
+ * Opens captures in the window itself: pages, all other files, and each form as the service sends
+ * it.
+ */
 async function inWindow(open) {
   const pages = paths.filter((path) => path.includes("/html?") || path.endsWith("&as=raw"));
   const shown = pages.map((path) => SHOWN + path);
@@ -102,7 +113,7 @@ async function chromium() {
   try {
     const page = await browser.page();
     await inFrames(page, (url) => page.open(url));
-    // A navigation that becomes a download is aborted, and the window stays.
+    // A navigation that becomes a download is aborted, and the window keeps its page.
     console.log(`chromium: ${await inWindow((url) => page.open(url).catch(() => {}))}`);
   } finally {
     await browser.close();

@@ -1,12 +1,12 @@
-//! Sends pages to a classifier, a program that listens on a unix socket on this host.
+//! Sends pages to a classifier, which is a program that listens on a unix socket on this host.
 //!
 //! Each page uses one connection: one line is sent, and one line is received within 200 ms. If a
-//! classifier fails to do this, the page is kept and the failure is counted. Does not depend on the
-//! meaning of a reply.
+//! classifier fails to do this, the page is kept and the failure is counted. This does not depend
+//! on the meaning of a reply.
 
 use std::{io, time::Duration};
 
-use everytab_filters::{ClassifierAnswer, ClassifierQuestion, MAX_ANSWER_BYTES};
+use everytab_filters::{ClassifierRequest, ClassifierResponse, MAX_ANSWER_BYTES};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::UnixStream,
@@ -14,9 +14,9 @@ use tokio::{
     time::timeout,
 };
 
-/// Maximum time that a page waits for a classifier, including the wait for a permit.
+/// Maximum time that a page waits for a classifier, including the time until a permit is free.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// Maximum concurrent classifier requests. Others wait within their time.
+/// Maximum concurrent classifier requests. Further requests wait for a permit.
 const MAX_QUESTIONS: usize = 64;
 
 static PERMITS: Semaphore = Semaphore::const_new(MAX_QUESTIONS);
@@ -28,7 +28,7 @@ pub(crate) enum ClassifierFailure {
     Timeout,
     /// The socket cannot be reached, or the connection closed without a reply.
     Unreachable,
-    /// The line is not a valid reply.
+    /// The reply is malformed.
     Invalid,
 }
 
@@ -46,8 +46,8 @@ impl ClassifierFailure {
 /// Sends a request to a classifier, and parses the reply.
 pub(crate) async fn classify(
     socket: &str,
-    question: &ClassifierQuestion<'_>,
-) -> Result<ClassifierAnswer, ClassifierFailure> {
+    question: &ClassifierRequest<'_>,
+) -> Result<ClassifierResponse, ClassifierFailure> {
     let line = question.line();
     let reply = timeout(PATIENCE, async {
         // The semaphore is never closed.
@@ -58,7 +58,7 @@ pub(crate) async fn classify(
         Err(_elapsed) => Err(ClassifierFailure::Timeout),
         Ok(Err(_)) => Err(ClassifierFailure::Unreachable),
         Ok(Ok(reply)) if reply.is_empty() => Err(ClassifierFailure::Unreachable),
-        Ok(Ok(reply)) => ClassifierAnswer::parse(&reply).map_err(|_| ClassifierFailure::Invalid),
+        Ok(Ok(reply)) => ClassifierResponse::parse(&reply).map_err(|_| ClassifierFailure::Invalid),
     }
 }
 
@@ -101,8 +101,8 @@ mod tests {
         (folder, path)
     }
 
-    async fn classified(path: &std::path::Path) -> Result<ClassifierAnswer, ClassifierFailure> {
-        let question = ClassifierQuestion::new("http://a.example/", "spam", "text", Some("eng"));
+    async fn classified(path: &std::path::Path) -> Result<ClassifierResponse, ClassifierFailure> {
+        let question = ClassifierRequest::new("http://a.example/", "spam", "text", Some("eng"));
         classify(path.to_str().unwrap(), &question).await
     }
 
@@ -116,7 +116,7 @@ mod tests {
         });
         let reply = classified(&path).await.unwrap();
         assert_eq!((reply.verdict, reply.labels), (FilterVerdict::Drop, vec!["x".to_owned()]));
-        let question = ClassifierQuestion::new("http://a.example/", "", "", None);
+        let question = ClassifierRequest::new("http://a.example/", "", "", None);
         let reply = classify(path.to_str().unwrap(), &question).await.unwrap();
         assert_eq!(reply.verdict, FilterVerdict::Keep);
     }
@@ -133,7 +133,7 @@ mod tests {
         });
         assert_eq!(classified(&lies).await, Err(ClassifierFailure::Invalid));
         let (_endless, endless) = classifier(|mut stream, _| async move {
-            // The reader stops after the maximum reply length.
+            // The client stops reading after the maximum reply length, which makes this write fail.
             while stream.write_all(&[b'x'; 4_096]).await.is_ok() {}
         });
         assert_eq!(classified(&endless).await, Err(ClassifierFailure::Invalid));

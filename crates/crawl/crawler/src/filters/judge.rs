@@ -2,7 +2,7 @@
 //!
 //! Does not depend on how a page is recorded.
 
-use everytab_filters::{ClassifierQuestion, Decision, FilterVerdict, PageContent, language_of};
+use everytab_filters::{ClassifierRequest, Decision, FilterVerdict, PageContent, language_of};
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_webpage::RobotsDirectives;
 
@@ -15,24 +15,25 @@ pub(crate) const NOARCHIVE: &str = "noarchive";
 /// The content of a parsed page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReadPage {
-    /// Its title.
+    /// The page's title.
     pub title: String,
-    /// Its visible text. If it is not HTML, this is empty unless a filter or the search needs it.
+    /// The page's visible text. If the page is not HTML, this is empty unless a filter or the
+    /// search needs it.
     pub text: String,
-    /// Its robots directives.
+    /// The page's robots directives.
     pub robots: RobotsDirectives,
 }
 
 /// The decision about a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Judgement {
-    /// The outcome if its body is not stored.
+    /// The outcome if the page's body is not stored. `None` if it is stored.
     pub refused: Option<&'static str>,
-    /// Whether its links are neither followed nor counted.
+    /// Whether the page's links are ignored: neither followed nor counted.
     pub is_dropped: bool,
-    /// Whether its links to pages are not followed.
+    /// Whether the page's links to other pages are not followed.
     pub is_nofollow: bool,
-    /// The language of its text, if a filter needs it.
+    /// The language of the page's text, if a filter needs it.
     pub language: Option<&'static str>,
 }
 
@@ -69,7 +70,7 @@ pub(crate) async fn judge(
             break;
         }
         let language = judgement.language;
-        let question = ClassifierQuestion::new(url.fetched(), &page.title, &page.text, language);
+        let question = ClassifierRequest::new(url.fetched(), &page.title, &page.text, language);
         match classify(&classifier.socket, &question).await {
             Ok(response) => {
                 metrics::classified(response.verdict.as_str());

@@ -35,7 +35,7 @@ fn fail_for_a_day(origins: &mut HostOrigins, url: &str, outcome: Outcome, mut no
 }
 
 #[test]
-fn the_longest_crawl_delay_of_a_hosts_origins_applies() {
+fn the_maximum_crawl_delay_of_a_hosts_origins_applies() {
     let (mut origins, now) = (HostOrigins::default(), Utc::now());
     let mut delay = |url, body: &str| robots(&mut origins, url, Outcome::Ok, body, now);
     let slow = "User-agent: *\nCrawl-delay: 20";
@@ -110,7 +110,11 @@ fn a_host_is_dead_only_if_all_its_origins_are() {
     assert_eq!(given_up(&origins, "https://a.com"), Some(GivenUp::RobotsUnreachable));
     fail_for_a_day(&mut origins, "https://a.com", Outcome::DnsServfail, now);
     let unresolved = GivenUp::Unresolved(Outcome::DnsServfail);
-    assert_eq!(given_up(&origins, "https://a.com"), Some(unresolved), "named by its failure");
+    assert_eq!(
+        given_up(&origins, "https://a.com"),
+        Some(unresolved),
+        "its URLs fail with the same outcome"
+    );
     let mut origins = HostOrigins::default();
     let pause = Duration::from_secs(3_600);
     origins.requested_pause(origin("http://a.com"), Outcome::Http429, pause, now);
@@ -137,7 +141,10 @@ fn robots_txt_is_stored_once_its_record_is_uploaded() {
             && !origins.has_unuploaded_record(2, origin(one))
     );
     origins.record_ends(1, origin(one), false);
-    assert!(origins.take_unrecorded("a.test").is_none() && !origins.is_kept(), "one is not put");
+    assert!(
+        origins.take_unrecorded("a.test").is_none() && !origins.is_kept(),
+        "one record is not uploaded"
+    );
     assert!(
         !origins.has_unuploaded_record(1, origin(one))
             && origins.has_unuploaded_record(1, origin(other))

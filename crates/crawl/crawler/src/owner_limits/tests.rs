@@ -92,7 +92,7 @@ fn unused_rate_does_not_allow_a_burst_later() {
 }
 
 #[test]
-fn the_longest_minimum_delay_applies() {
+fn the_maximum_of_the_minimum_delays_applies() {
     let crawls = [
         OpenCrawl { min_delay_ms: Some(700), owner_min_delay_ms: Some(300), ..open(1, "a") },
         OpenCrawl { owner_min_delay_ms: Some(300), ..open(2, "a") },

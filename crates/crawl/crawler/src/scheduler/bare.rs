@@ -1,8 +1,9 @@
-//! Handles seeds without a scheme, which get https. If no TLS connection can be made, http is
-//! requested, too, and https is given up once http has responded.
+//! Handles bare seeds: seeds that were submitted without a scheme. They get https. If no TLS
+//! connection can be made, the http URL is requested, too. The https URL is given up once http has
+//! responded.
 //!
-//! The https URL stays pending until then, because an outage may be over soon, and because http may
-//! redirect to it. Both have a row, and the row for http names the https URL as its referrer.
+//! Until then the https URL stays pending, because the outage may be short, and because http may
+//! redirect to https. Both URLs have a row. The row for http names the https URL as its referrer.
 
 use std::sync::Arc;
 
@@ -13,8 +14,7 @@ use everytab_frontier::{CanonicalUrl, FinalState, Origin, PendingUrl};
 use crate::scheduler::state::Scheduler;
 
 impl Scheduler {
-    /// Adds http URLs for seeds that were submitted without a scheme, if no TLS connection to their
-    /// origins can be made.
+    /// Adds http URLs for bare seeds whose origins accept no TLS connection.
     pub(super) fn fall_back_to_http(&mut self, host_hash: u64, crawl: i32) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         let context = Arc::clone(&self.context);
@@ -25,8 +25,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns the https URL that this result over http makes superfluous, with the outcome of its
-    /// last attempt. `None` if there is no such URL, or if http redirects to it.
+    /// Returns the https URL that this http result replaces, with the outcome of its last attempt.
+    /// `None` if there is no such URL, or if http redirects to it.
     pub(super) fn superseded_by(&self, row: &FetchRow) -> Option<(PendingUrl, Outcome)> {
         let is_over_http = row.url.starts_with("http://");
         let is_forbidden = row.outcome == Outcome::RobotsDisallowed.as_str();
@@ -46,7 +46,7 @@ impl Scheduler {
         (!is_target).then_some((pending, outcome))
     }
 
-    /// Records the outcome for an https URL that http has made superfluous.
+    /// Records the outcome of an https URL that an http URL replaces.
     pub(super) fn end_superseded(
         &mut self,
         (host_hash, crawl): (u64, i32),

@@ -1,9 +1,10 @@
-//! Follows redirects on their host, with the cookies that the host sets along the way.
+//! Follows redirects within a host, with the cookies that the host sets along the way.
 //!
-//! A redirect's target is the crawl's next request to the host, once it may be requested. If a
-//! chain ends without its target (because this is already fetched or out of scope, or the page
-//! limit is reached), it is recorded as redirects. If it waits for too long, it starts again while
-//! its first URL may be retried. Each URL in a loop is recorded as a redirect loop.
+//! A redirect's target is the crawl's next request to the host, as soon as the target may be
+//! requested. A chain ends without its target if the target is already fetched or out of scope, or
+//! if the page limit is reached. Its URLs are then recorded as redirects. If a chain waits for too
+//! long, it starts again while its first URL has retries left. Each URL in a loop is recorded as a
+//! redirect loop.
 
 use std::{
     iter,
@@ -21,20 +22,20 @@ use crate::{
     scheduler::state::{ChainedFetch, OnUploaded, Scheduler},
 };
 
-/// Maximum chains per host and crawl. A host has several only while their targets are retried. The
-/// next one starts again after a pause.
+/// Maximum chains per host and crawl. A host has several chains only while their targets are
+/// retried. A further chain starts again after a pause.
 const MAX_CHAINS_PER_HOST: usize = 16;
 
 impl Scheduler {
-    /// Returns the URLs to which a host's chains lead, in hash order.
+    /// Returns the URLs that a host's chains request next, in hash order.
     pub(super) fn targets_of(&self, crawl: i32, host_hash: u64) -> Vec<UrlHash> {
         let key = |target| ChainKey { crawl, host_hash, target: UrlHash(target) };
         let chains = self.state.chains.range(key(0)..=key(u64::MAX));
         chains.map(|(key, _)| key.target).collect()
     }
 
-    /// Returns a URL as its redirect chain requests it, with the chain's cookies. If the URL has no
-    /// chain, it is unchanged.
+    /// Returns a URL as its redirect chain spells it, with the chain's cookies. A URL without a
+    /// chain is returned unchanged.
     pub(super) fn in_chain(
         &self,
         host_hash: u64,
@@ -96,7 +97,7 @@ impl Scheduler {
         if waits != Some(true) {
             return self.end(chain, None);
         }
-        // The URL did not kill its holder, so clear its mark, although it is not finished.
+        // The URL did not kill its holder, so clear the mark, although the URL is not finished.
         if pending.attributes.flags.contains(LinkFlags::IN_PROGRESS) {
             self.state_of(crawl, host_hash, |state| state.clear_in_progress(pending.hash));
             self.changed(crawl, host_hash);
@@ -104,7 +105,7 @@ impl Scheduler {
         self.state.chains.insert(next, chain);
     }
 
-    /// Ends the chain that leads to a URL that is not requested now.
+    /// Ends the chain that leads to a URL, because this URL is not requested now.
     pub(super) fn end_chain(&mut self, host_hash: u64, crawl: i32, target: UrlHash) {
         if let Some(chain) = self.state.chains.remove(&ChainKey { crawl, host_hash, target }) {
             self.end(chain, None);
@@ -124,8 +125,8 @@ impl Scheduler {
         }
     }
 
-    /// Restarts chains whose fetches waited for too long, or whose suspended sites cannot finish
-    /// them soon.
+    /// Restarts chains whose fetches have waited for too long, or whose sites are suspended and
+    /// cannot finish them soon.
     pub(super) fn restart_stale_chains(&mut self) {
         let is_full = self.is_full();
         let waiting = self.state.chains.iter().filter(|(key, _)| !self.is_in_flight(key));
@@ -146,8 +147,8 @@ impl Scheduler {
     }
 
     /// Requests a chain's URLs again after a pause. Otherwise a page behind a cookie wall would be
-    /// recorded as a redirect. This counts as a retry of the first URL. If it has no retry left,
-    /// the chain is recorded as redirects.
+    /// recorded as a redirect. This counts as a retry of the chain's first URL. If this URL has no
+    /// retries left, the chain's URLs are recorded as redirects.
     fn restart(&mut self, key: ChainKey, chain: RedirectChain<ChainedFetch>, pause: Duration) {
         let ChainKey { crawl, host_hash, .. } = key;
         let first = chain.fetched_urls().next();
@@ -173,20 +174,19 @@ impl Scheduler {
         state.is_some_and(|state| state.is_in_flight(key.target))
     }
 
-    /// Returns whether a chain on a host leads to a URL that only waits for the host's next
-    /// request.
+    /// Returns whether a chain on a host leads to a URL that waits only for the host's delay.
     pub(super) fn has_due_chain(&self, crawl: i32, host_hash: u64) -> bool {
         let targets = self.targets_of(crawl, host_hash).into_iter();
         let mut keys = targets.map(|target| ChainKey { crawl, host_hash, target });
         keys.any(|key| self.is_due(&key))
     }
 
-    /// Returns whether a chain's target only waits for its host's next request.
+    /// Returns whether a chain's target waits only for its host's delay.
     fn is_due(&self, key: &ChainKey) -> bool {
         let state = self.known_in(key.crawl, key.host_hash);
         let host = self.state.hosts.get(&key.host_hash);
         let crawl = self.state.crawls.get(&key.crawl);
-        // A paused crawl may stay paused for days.
+        // A paused crawl may stay paused for days, so its chains are not due.
         let (Some(state), Some(host), Some((crawl, true))) = (state, host, crawl) else {
             return false;
         };
@@ -196,7 +196,7 @@ impl Scheduler {
         !is_paused && state.is_due(key.target, unix_s(now))
     }
 
-    /// Records a chain's fetches, with `outcome` instead of their own if it is given.
+    /// Records a chain's fetches. If `outcome` is given, it replaces their own outcomes.
     fn end(&mut self, chain: RedirectChain<ChainedFetch>, outcome: Option<Outcome>) {
         let mut fetches = chain.end();
         if let Some(outcome) = outcome {
@@ -208,7 +208,8 @@ impl Scheduler {
         self.record_chained(fetches);
     }
 
-    /// Records fetches together, once all their records are uploaded, as soon as the most urgent.
+    /// Records fetches together once all their records are uploaded. If one of them is urgent, all
+    /// are handled as urgent.
     fn record_chained(&mut self, mut fetches: Vec<ChainedFetch>) {
         let is_urgent = fetches.iter().any(|fetch| fetch.unrecorded.is_urgent);
         for record in fetches.iter_mut().filter_map(|fetch| fetch.record.as_mut()) {
@@ -226,8 +227,8 @@ impl Scheduler {
         }
     }
 
-    /// Keeps a URL pending, because it is requested again. No row refers to the earlier request's
-    /// record.
+    /// Keeps a URL pending, because it will be requested again. No row will refer to the record of
+    /// the earlier request.
     fn request_again(&mut self, ChainedFetch { record, unrecorded }: ChainedFetch) {
         self.forget_fetch(&unrecorded);
         self.changed(unrecorded.row.crawl, unrecorded.row.host_hash);

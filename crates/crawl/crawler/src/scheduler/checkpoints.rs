@@ -32,19 +32,19 @@ use crate::{
     slot::{SlotChanges, links_rows},
 };
 
-/// A slot's fetches are recorded at most this many times per `record_after`: every ten seconds.
+/// Maximum checkpoints for a slot's fetches per `record_after`, which is one every ten seconds.
 const CHECKPOINTS_PER_ARCHIVE: u32 = 3;
 /// If an upload takes longer than this many times `record_after` (2 x 30 s), its crawl sends no
 /// requests.
 const SLOW_UPLOAD: u32 = 2;
-/// Maximum fetches per host and crawl that may wait for robots.txt to be uploaded, at some hundred
-/// bytes each, before no more of its URLs are fetched.
+/// Maximum fetches per host and crawl that may wait for a robots.txt upload, at some hundred bytes
+/// each. When this is reached, no more of the host's URLs are fetched.
 const MAX_AWAITING_ROBOTS: usize = 1_000;
 /// Pause before a checkpoint is sent again after a transient error.
 const SEND_AGAIN: Duration = Duration::from_secs(1);
 
 impl Scheduler {
-    /// Applies a function to a host's state in a crawl. `None` if it is not loaded.
+    /// Applies a function to a host's state in a crawl. `None` if this state is not loaded.
     pub(super) fn state_of<T>(
         &mut self,
         crawl: i32,
@@ -65,7 +65,7 @@ impl Scheduler {
         }
     }
 
-    /// Puts a URL back as pending, as if it had not been taken.
+    /// Makes a URL pending again, as if it had not been taken.
     pub(super) fn put_back(&mut self, host_hash: u64, crawl: i32, pending: &PendingUrl) {
         self.state_of(crawl, host_hash, |state| state.put_back(pending.hash));
     }
@@ -93,8 +93,8 @@ impl Scheduler {
     }
 
     /// Marks the URLs of a host's fetches as finished, in one checkpoint. Call this when their
-    /// records are uploaded, or when they have none. This waits until their origins' robots.txt
-    /// records are uploaded, too, if those were fetched for this crawl.
+    /// records are uploaded, or when they have none. If the robots.txt of their origins was fetched
+    /// for this crawl, this also waits until its record is uploaded.
     pub(super) fn record_fetches(&mut self, fetches: Vec<UnrecordedFetch>) {
         let Some(first) = fetches.first() else { return };
         let (fence, crawl, host_hash) = (first.fence, first.row.crawl, first.row.host_hash);
@@ -176,8 +176,8 @@ impl Scheduler {
         }
     }
 
-    /// Handles an uploaded record: records its fetch, or marks its robots.txt for storing. Returns
-    /// its slot's fence if this slot is held.
+    /// Handles an uploaded record. Records its fetch, or lets the next checkpoint store its
+    /// robots.txt. Returns the fence of its slot if this worker still holds this slot.
     pub(super) fn record_uploaded(
         &mut self,
         record: UploadedRecord<OnUploaded>,
@@ -219,7 +219,7 @@ impl Scheduler {
         Some(fence)
     }
 
-    /// Handles a fetch whose record is uploaded or lost, or that has none.
+    /// Handles a fetch that has no record, or whose record is uploaded or lost.
     pub(super) fn fetch_uploaded(
         &mut self,
         fetch: UnrecordedFetch,
@@ -234,8 +234,8 @@ impl Scheduler {
     }
 
     /// Handles a robots.txt record that was uploaded, is lost, or cannot be written. The next
-    /// checkpoint may store this robots.txt, and fetches that waited for it are recorded. If it is
-    /// lost, those fetches are repeated after it.
+    /// checkpoint may store this robots.txt, and the fetches that waited for it are recorded. If
+    /// the record is lost, the robots.txt is fetched again, and then the URLs of these fetches.
     fn robots_uploaded(&mut self, robots: &RobotsRecord, is_lost: bool) {
         let RobotsRecord { fence, host_hash, crawl, origin } = robots;
         if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
@@ -251,13 +251,13 @@ impl Scheduler {
             if is_lost && fetches.iter().any(waited_for_it) {
                 self.fetch_again(&fetches);
             } else {
-                // Fetches that wait for another record continue to wait.
+                // Fetches that also wait for another record continue to wait.
                 self.record_fetches(fetches);
             }
         }
     }
 
-    /// Finds the crawls whose uploads take too long. They send no requests.
+    /// Finds the crawls whose uploads take too long, so that they send no requests.
     pub(super) fn check_slow_uploads(&mut self) {
         let patience = self.settings.record_after * SLOW_UPLOAD;
         let late = self.pending_uploads.stalled_crawls(patience, Instant::now());
@@ -267,7 +267,7 @@ impl Scheduler {
         self.state.stalled_crawls = late;
     }
 
-    /// Fetches these URLs again.
+    /// Makes the URLs of these fetches pending again.
     fn fetch_again(&mut self, fetches: &[UnrecordedFetch]) {
         for fetch in fetches {
             self.forget_fetch(fetch);
@@ -290,7 +290,8 @@ impl Scheduler {
     /// stopping. Work that exceeds the time slice continues in the next iteration.
     pub(super) fn record(&mut self) {
         let is_idle = self.is_idle() || self.state.is_stopping;
-        // An isolated slot fetches its next URL only once the last record is uploaded.
+        // An isolated slot fetches its next URL only after the last record is uploaded, so upload
+        // it soon.
         let is_awaited =
             self.state.slots.values().any(|slot| slot.is_isolated() && slot.pending_uploads > 0);
         if (is_idle || is_awaited) && self.state.unwritten.is_empty() {
@@ -344,7 +345,7 @@ impl Scheduler {
         let mut hosts: Vec<HostManners> = Vec::with_capacity(changed_hosts.len());
         for host_hash in changed_hosts {
             let Some(host) = self.state.hosts.get_mut(&host_hash) else { continue };
-            // When a request in flight ends, it changes them again.
+            // A request in flight will change the host again when it ends.
             hosts.extend(host.manners(host_hash));
         }
         let checkpoint = Checkpoint {
@@ -472,8 +473,8 @@ async fn packed(
 /// Returns a chunk's row.
 fn chunk_row(crawl: i32, host_hash: u64, packed: Packed) -> ChunkRow {
     let number = |value: u64| i32::try_from(value).unwrap_or(i32::MAX);
-    // A host that is due now gets the current time, so that hosts that have waited longer come
-    // first.
+    // A host that is due now gets the current time as its due time. Hosts that have waited longer
+    // therefore come first.
     let at = |due_s: u64| DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0);
     let at = |due_s: u64| at(due_s).filter(|_| due_s > 0).unwrap_or_else(Utc::now);
     let next_due = packed.next_due_s.map(at);

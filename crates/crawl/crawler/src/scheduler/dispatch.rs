@@ -31,8 +31,8 @@ use crate::{
 const MAX_RECORDED_AT_ONCE: usize = 64;
 /// How long a host pauses after a local failure.
 pub(super) const LOCAL_FAILURE_PAUSE: Duration = Duration::from_secs(15);
-/// Maximum records that wait to be written before no more requests start. Each holds the fetcher's
-/// permit for its body.
+/// Maximum records that wait to be written. When this is reached, no more requests start. Each
+/// record holds the fetcher's permit for its body.
 const MAX_UNWRITTEN: usize = 256;
 
 /// The next action for a host.
@@ -58,7 +58,7 @@ impl Scheduler {
         has_permits && has_room && !is_paused && !state.is_stopping
     }
 
-    /// Returns whether so many records wait to be written that no more requests may start.
+    /// Returns whether too many records wait to be written, so that no more requests may start.
     pub(super) fn has_too_many_unwritten(&self) -> bool {
         self.state.unwritten.len() >= MAX_UNWRITTEN
     }
@@ -80,7 +80,7 @@ impl Scheduler {
         }
     }
 
-    /// Schedules checks of some crawls' hosts now.
+    /// Schedules checks of the hosts of some crawls now.
     pub(super) fn schedule_hosts_of(&mut self, is_one: impl Fn(i32) -> bool) {
         let hosts = self.state.hosts.iter();
         let hosts: Vec<u64> = hosts
@@ -171,7 +171,7 @@ impl Scheduler {
             if self.state.dispatch_until.is_some_and(|until| Instant::now() >= until) {
                 return NextAction::Again;
             }
-            // Nothing more is due in this crawl; another one may have a URL.
+            // Nothing more is due in this crawl, but another crawl may have a due URL.
             let Some((pending, cookies)) = self.next_url(host_hash, crawl) else {
                 return NextAction::Again;
             };
@@ -208,7 +208,7 @@ impl Scheduler {
         NextAction::Again
     }
 
-    /// Decides the next action for an origin's URL. `None` if this URL was recorded without a
+    /// Decides the next action for a URL of an origin. `None` if this URL was recorded without a
     /// request.
     fn next_action_for(
         &mut self,
@@ -222,7 +222,8 @@ impl Scheduler {
         let permission = host.origins.permission(origin, self.patience_of(crawl), Utc::now());
         let client = host.client.as_ref();
         let is_too_slow = client.is_some_and(|client| client.delay.is_crawl_delay_too_long());
-        // If robots.txt is a day old, fetch it again first, because it may set a shorter delay now.
+        // If the robots.txt has expired, fetch it again first, because it may set a shorter delay
+        // now.
         if is_too_slow && !matches!(permission, Permission::FetchRobots) {
             let left = (FinalState::Left, CRAWL_DELAY_TOO_LONG);
             self.record_without_request(host_hash, crawl, &pending, left);
@@ -270,8 +271,8 @@ impl Scheduler {
         None
     }
 
-    /// Fetches a page that robots.txt allows, once the crawl's limit has a page reserved for it
-    /// and, in an isolated slot, a checkpoint has recorded it as in progress.
+    /// Fetches a page that robots.txt allows. A crawl with a page limit must first have a reserved
+    /// page. In an isolated slot, a checkpoint must first record the URL as in progress.
     fn page_action(
         &mut self,
         host_hash: u64,
@@ -289,8 +290,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns the final state if this URL should not be requested, whatever its robots.txt allows:
-    /// because of its port or address, by patterns that changed after the link was merged, or by a
+    /// Returns the final state if this URL should not be requested, regardless of robots.txt. The
+    /// reasons are its port, its address, patterns that changed after the link was merged, or a
     /// filter. `None` if it may be requested.
     fn refused_without_request(
         &self,
@@ -360,7 +361,7 @@ impl Scheduler {
         });
     }
 
-    /// Passes records to the archive task, as many as it has room for.
+    /// Passes records to the archive task until its queue is full.
     pub(super) fn write_more(&mut self) {
         let mut commands = std::mem::take(&mut self.state.unwritten).into_iter();
         for command in commands.by_ref() {

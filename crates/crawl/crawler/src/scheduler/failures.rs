@@ -1,7 +1,7 @@
 //! Handles transient failures: decides whether a URL is fetched again, and whether its origin is
 //! paused.
 //!
-//! Does not depend on how a response is read, or on how it is recorded.
+//! This does not depend on how a response is read or recorded.
 
 use std::time::Duration;
 
@@ -54,8 +54,8 @@ impl Scheduler {
         self.note_pauses(host_hash);
     }
 
-    /// Updates the origin's health with a page's result. Returns true if the URL is fetched again
-    /// later; otherwise the result is final.
+    /// Updates the origin's health with a page's result. Returns true if the URL will be fetched
+    /// again later. Otherwise the result is final.
     pub(super) fn is_fetched_again(
         &mut self,
         (fence, host_hash): (SlotFence, u64),
@@ -71,7 +71,8 @@ impl Scheduler {
         let failure = self.failure_of((host_hash, crawl), pending, fetched);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return false };
         // A body that ended early is stored after the last retry. If the origin never served a
-        // whole page, this body is the best that it has, so it is not the origin's failure.
+        // whole page, it may have nothing better, so this does not count as a failure of the
+        // origin.
         let is_kept = fetched.has_body() && !host.origins.has_served_page(origin);
         let blame = failure.map(|failure| {
             if is_kept {
@@ -92,7 +93,8 @@ impl Scheduler {
             Some(Blame::Origin) => {
                 let pause = self.retry_pause(0).max(Duration::from_secs(1));
                 let at = now + TimeDelta::from_std(pause).unwrap_or_default();
-                // Try another URL first after the pause, so that this one cannot block the origin.
+                // After the pause another URL should be first, so that this one cannot block the
+                // origin.
                 let after = self.paused_until(host_hash, origin).map(|at| unix_s(at) + 1);
                 let at_s = unix_s(at).max(after.unwrap_or_default());
                 self.state_of(number, host_hash, |state| state.put_off(hash, at_s))

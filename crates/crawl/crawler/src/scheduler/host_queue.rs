@@ -1,13 +1,13 @@
 //! The host queue decides which host is checked next.
 //!
-//! A host waits for its time, and is then ready for each crawl with a due URL on it. Ready hosts
-//! are taken in round-robin order, first over owners and then over an owner's crawls, so that
-//! neither an owner nor a crawl with a million hosts holds back another. If a client is waiting for
-//! a URL on a host, this host comes first.
+//! A host waits until its time, and is then ready for each crawl that has a due URL on it. Ready
+//! hosts are taken in round-robin order, first over owners and then over an owner's crawls.
+//! Therefore an owner or a crawl with a million hosts does not hold back another one. A host with a
+//! URL for which a client is waiting comes first.
 //!
-//! Invariants: a host is ready for a crawl at most once per lane. When an owner has a ready host
-//! and its rate allows a request, this owner gets one before any other owner gets two. Does not
-//! depend on why a host is due, or on what limits a crawl.
+//! Invariants: a host is ready for a crawl at most once per lane. If an owner has a ready host and
+//! its rate allows a request, this owner gets a request before any other owner gets two. This does
+//! not depend on why a host is due, or on what limits a crawl.
 
 use std::{
     cmp::Reverse,
@@ -16,14 +16,14 @@ use std::{
     time::Instant,
 };
 
-/// Hosts that wait for their time, and ready hosts in round-robin order.
+/// Hosts that wait until their time, and ready hosts in round-robin order.
 #[derive(Default)]
 pub(crate) struct HostQueue {
     urgent: Lane,
     ordinary: Lane,
 }
 
-/// Hosts that wait, and those whose time has come.
+/// Hosts that wait, and ready hosts.
 #[derive(Default)]
 struct Lane {
     waiting: BinaryHeap<Reverse<(Instant, u64)>>,
@@ -33,7 +33,7 @@ struct Lane {
 /// A crawl and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnedCrawl {
-    /// The owner, for the round-robin order.
+    /// The owner, which determines the round-robin order.
     pub owner: Arc<str>,
     /// The crawl's number.
     pub crawl: i32,
@@ -44,7 +44,7 @@ impl HostQueue {
         if is_urgent { &mut self.urgent } else { &mut self.ordinary }
     }
 
-    /// Adds a host that waits until a time.
+    /// Adds a host that waits until `at`.
     pub(crate) fn push(&mut self, is_urgent: bool, at: Instant, host_hash: u64) {
         self.lane(is_urgent).waiting.push(Reverse((at, host_hash)));
     }
@@ -64,8 +64,9 @@ impl HostQueue {
         None
     }
 
-    /// Removes and returns the next ready host, urgent ones first, then round-robin over owners and
-    /// their crawls. Skips crawls for which `is_allowed` returns false.
+    /// Removes and returns the next ready host. Urgent hosts come first, then the others in
+    /// round-robin order over owners and their crawls. Skips crawls for which `is_allowed` returns
+    /// false.
     pub(crate) fn next(&mut self, is_allowed: impl Fn(&str, i32) -> bool) -> Option<u64> {
         let urgent = self.urgent.ready.next(&is_allowed);
         urgent.or_else(|| self.ordinary.ready.next(&is_allowed))
@@ -100,9 +101,10 @@ impl HostQueue {
 /// Ready hosts, by owner and crawl.
 #[derive(Default)]
 struct FairQueue {
-    /// The owners with ready hosts, the next one first; each with its crawls, the next one first.
+    /// The owners with ready hosts, each with its crawls. The first owner and the first crawl are
+    /// next.
     owners: VecDeque<(Arc<str>, VecDeque<i32>)>,
-    /// The ready hosts of each listed crawl, the next one first. No queue is empty.
+    /// The ready hosts of each crawl in `owners`. The first host is next. No queue is empty.
     hosts: HashMap<i32, VecDeque<u64>>,
     members: HashSet<(i32, u64)>,
 }
@@ -191,7 +193,7 @@ mod tests {
         let taken = take(&mut due, 20);
         let small = taken.iter().filter(|host| **host >= 2_000_000).count();
         assert_eq!(small, 10);
-        // Ten crawls with one owner share its requests.
+        // Ten crawls of one owner share this owner's requests.
         (10..20).for_each(|crawl| {
             (0..9).for_each(|host| due.ready(false, of("many", crawl), 3_000_000 + host));
         });

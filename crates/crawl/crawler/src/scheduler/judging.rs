@@ -1,10 +1,10 @@
-//! Applies includes and excludes that change while a crawl runs to its pending URLs.
+//! Applies changed includes and excludes of a running crawl to the crawl's pending URLs.
 //!
-//! A pending URL that no longer passes is left, as `excluded` or `not_included`. URLs on loaded
-//! hosts are checked in batches when the scheduler learns about the change, those on other hosts
-//! when they are loaded. Invariant: no URL is requested that the newest patterns known to this
-//! worker exclude, because each URL is checked again before its fetch. Does not depend on how
-//! patterns change.
+//! A pending URL that no longer matches is left, with the outcome `excluded` or `not_included`.
+//! URLs on loaded hosts are checked in batches when the scheduler learns about the change. URLs on
+//! other hosts are checked when these are loaded. Invariant: no URL is requested that the newest
+//! patterns known to this worker exclude, because each URL is checked again before its fetch. This
+//! does not depend on how patterns change.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// Maximum fetches per slot that may wait for a checkpoint before no more URLs are left: some
-/// megabytes.
+/// Maximum fetches per slot that may wait for a checkpoint, which take some megabytes. When this is
+/// reached, no more URLs are left until the next checkpoint.
 const MAX_UNRECORDED: usize = 5_000;
 
 impl Scheduler {
@@ -48,7 +48,7 @@ impl Scheduler {
         }
     }
 
-    /// Queues the hosts' pending URLs to be checked, if the crawl's patterns have ever changed.
+    /// Queues the hosts' pending URLs for a check, unless the crawl's patterns have never changed.
     pub(super) fn judge_hosts(&mut self, crawl: i32, hosts: Vec<u64>) {
         let found = self.state.crawls.get(&crawl);
         let is_changed = found.is_some_and(|(crawl, _)| crawl.patterns_version() > 1);
@@ -87,7 +87,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns the next URL to check, with its crawl and host, and leaves it in the queue.
+    /// Returns the next URL to check, with its crawl and host. The URL remains in the queue.
     fn next_to_judge(&mut self) -> Option<((i32, u64), UrlHash)> {
         loop {
             if let Some((of, hashes)) = &self.state.judging.current
@@ -103,8 +103,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns whether the host's slot has so much to record that no more URLs should be left on
-    /// it. In this case, makes a checkpoint due soon.
+    /// Returns whether the host's slot has so much to record that no more of its URLs should be
+    /// left now. If so, requests a checkpoint soon.
     fn has_much_unrecorded(&mut self, crawl: i32, host_hash: u64) -> bool {
         let Some(host) = self.state.hosts.get(&host_hash) else { return false };
         let slot = host.slot;
@@ -119,7 +119,7 @@ impl Scheduler {
     }
 
     /// Leaves a pending URL if its crawl's patterns exclude it. If the slot is being released, the
-    /// next holder does this.
+    /// next holder checks the URL instead.
     fn judge(&mut self, crawl: i32, host_hash: u64, hash: UrlHash) {
         let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
         let slot = slot.and_then(|slot| self.state.slots.get(&slot));
@@ -139,8 +139,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns why a crawl's patterns exclude a known URL. `None` if they allow it, or have never
-    /// changed.
+    /// Returns why a crawl's patterns exclude a known URL. `None` if they allow it, or if they have
+    /// never changed.
     pub(super) fn pattern_refusal(
         &self,
         crawl: &Crawl,

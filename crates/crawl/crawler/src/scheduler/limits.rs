@@ -1,7 +1,7 @@
 //! Applies crawl owners' limits: minimum delays, rates, and the order of crawls on a host.
 //!
-//! Invariant: an owner's settings delay only this owner's requests. Does not depend on SQL, or on
-//! the next URL.
+//! Invariant: an owner's settings delay only this owner's requests. This does not depend on SQL, or
+//! on the next URL.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,8 @@ use everytab_webpage::RobotsTxt;
 use crate::{crawl::Crawl, host::Host, owner_limits::RobotsOverride, scheduler::state::Scheduler};
 
 impl Scheduler {
-    /// Returns a host's delays for a crawl: the crawl's own, or longer ones that its owner sets.
+    /// Returns a host's delays for a crawl: the crawl's own delays, or longer ones if its owner
+    /// sets them.
     pub(super) fn delays_of(&self, host: &Host, crawl: &Crawl) -> DelaySettings {
         let mut settings = crawl.delays(host.is_own);
         let owner_limits = &self.state.owner_limits;
@@ -23,8 +24,8 @@ impl Scheduler {
     }
 
     /// Returns when the next request to a host may be sent for a crawl, according to the crawl's
-    /// and the owner's delays. The fetcher's delay is not enough, because it counts every crawl's
-    /// requests, and between two crawls it applies the shorter delay.
+    /// and the owner's delays. The fetcher's delay is not enough, because it counts the requests of
+    /// all crawls, and between the requests of two crawls it applies the shorter delay.
     pub(super) fn spaced_until(
         &self,
         host: &Host,
@@ -43,15 +44,15 @@ impl Scheduler {
         ended.max()
     }
 
-    /// Returns when a crawl may send its next request, if its rate or its owner's holds it back
-    /// now.
+    /// Returns when a crawl may send its next request, if its rate or its owner's rate does not
+    /// allow one now.
     pub(super) fn gated_until(&self, crawl: &Crawl) -> Option<Instant> {
         let open_at = self.state.gates.open_at(&crawl.owner, crawl.number);
         open_at.filter(|at| *at > Instant::now())
     }
 
-    /// Rotates a host's crawls: the next request is for another owner if there is one, and this
-    /// owner's next for another crawl.
+    /// Rotates a host's crawls. The next request is for another owner if there is one. This owner's
+    /// next request is for another of its crawls.
     pub(super) fn rotate_crawls(&mut self, host_hash: u64, crawl: &Crawl) {
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         if host.crawls.len() < 2 {

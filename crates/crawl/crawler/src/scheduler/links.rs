@@ -1,8 +1,8 @@
 //! Reads links for the held slots, loads their sites, and merges the links.
 //!
 //! A pass reads all links in a lane that some slots have not read, in batches. At most one pass per
-//! kind is in progress. When a pass ends, the slot's cursor in this lane moves, together with its
-//! count of links read. While an ordinary pass takes long, other passes read newer links.
+//! kind is in progress. When a pass ends, each slot's cursor in this lane advances, together with
+//! the slot's count of links read. During a long ordinary pass, other passes read newer links.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -27,17 +27,18 @@ use crate::{
 const READ_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum sites that one call loads.
 const SITES_PER_CALL: usize = 500;
-/// Maximum sites that one call loads if memory may become short, because some are large.
+/// Maximum sites that one call loads if memory may become short, because some sites are large.
 const SITES_PER_SMALL_CALL: usize = 50;
 /// Interval at which we drop partitions that all slots have read.
 const DROP_INTERVAL: Duration = Duration::from_secs(10 * 60);
-/// Maximum chunks that one call deletes for ended crawls, in a transaction of some seconds.
+/// Maximum chunks of ended crawls that one call deletes, in a transaction of some seconds.
 const CHUNKS_DROPPED: i32 = 10_000;
-/// Pause between two such calls, which leaves Postgres to others for most of the time.
+/// Pause between two such calls, so that they do not block Postgres for other work.
 const DROP_PAUSE: Duration = Duration::from_secs(5);
 
 impl Scheduler {
-    /// Starts a pass if none of its kind is in progress and its interval is over.
+    /// Starts a pass if no pass of this kind is in progress and the interval since the last one is
+    /// over.
     pub(super) fn read_links(&mut self, kind: PassKind) {
         // Clients are waiting for urgent links, so do not stretch their interval.
         let interval = match kind {
@@ -74,9 +75,9 @@ impl Scheduler {
         self.read_part((kind, number), readers, None);
     }
 
-    /// Returns the slots to read links for, with their cursors. If an ordinary pass takes more than
-    /// [`READ_INTERVAL`], a `Newer` pass starts at its ceiling, so that new links need not wait for
-    /// a backlog.
+    /// Returns the slots whose links should be read, with their cursors. If an ordinary pass takes
+    /// more than [`READ_INTERVAL`], a `Newer` pass starts at its ceiling, so that new links need
+    /// not wait for a backlog.
     fn readers(&self, kind: PassKind) -> Readers {
         if kind != PassKind::Newer {
             let slots = self.state.slots.values().filter(|slot| !slot.is_leaving);
@@ -163,7 +164,7 @@ impl Scheduler {
         }
     }
 
-    /// Merges links whose sites are loaded, loads the other sites, and reads the next batch if no
+    /// Merges links whose sites are loaded, and loads the other sites. Reads the next batch if no
     /// links remain. Work that exceeds the time slice continues in the loop's next iteration.
     pub(super) fn merge_or_load(&mut self, kind: PassKind) {
         let Some(mut pass) = self.state.pass(kind).take() else { return };
@@ -204,7 +205,7 @@ impl Scheduler {
         self.read_on(kind, pass);
     }
 
-    /// Returns how many sites a pass loads at a time at most.
+    /// Returns the maximum number of sites that a pass loads at a time.
     fn sites_per_call(&self) -> usize {
         if self.has_much_memory() { SITES_PER_CALL } else { SITES_PER_SMALL_CALL }
     }
@@ -235,8 +236,9 @@ impl Scheduler {
         }
     }
 
-    /// Ends a pass whose links are all merged. Cursors move only when an ordinary pass ends, to the
-    /// position that newer passes have reached since.
+    /// Ends a pass whose links are all merged, and advances the cursors of its slots. A `Newer`
+    /// pass advances no cursors. Instead, the ordinary pass in progress later advances them to the
+    /// position that newer passes have reached.
     fn end_pass(&mut self, kind: PassKind, pass: Pass) {
         if kind == PassKind::Newer {
             let Some(ordinary) = &mut self.state.ordinary_pass else { return };
@@ -275,7 +277,7 @@ impl Scheduler {
         self.merge_links_of(crawl, &host, links);
     }
 
-    /// Merges one crawl's links into this host's state. All of them name this host.
+    /// Merges one crawl's links into this host's state. All these links must be on this host.
     pub(super) fn merge_links_of(
         &mut self,
         crawl: i32,
@@ -303,7 +305,7 @@ impl Scheduler {
         }
     }
 
-    /// Creates a host on which nothing is recorded yet. Its first checkpoint adds its row.
+    /// Creates a host about which Postgres has no row yet. The first checkpoint adds the row.
     fn add_host(&mut self, slot: i16, site_hash: u64, name: &str, host_hash: u64) {
         if self.state.hosts.contains_key(&host_hash) {
             return;
@@ -342,7 +344,7 @@ impl Scheduler {
         }
     }
 
-    /// Continues passes that waited for sites, some of which are installed now.
+    /// Continues passes that waited for sites, because some of the sites are now installed.
     pub(super) fn continue_passes(&mut self) {
         for kind in PassKind::ALL {
             let Some(pass) = self.state.pass(kind) else { continue };
@@ -364,8 +366,8 @@ impl Scheduler {
         }
         self.state.sites.insert(key, site);
         let died = self.state.slots.get(&slot).is_some_and(|slot| slot.lease.deaths > 0);
-        // Restore hosts without URLs in this crawl, too, because it may find some there, and
-        // because their delays count other crawls' requests.
+        // Also restore hosts without URLs in this crawl, because the crawl may find URLs there, and
+        // because their delays count the requests of other crawls.
         for manners in &hosts {
             self.state.hosts.entry(manners.host_hash).or_insert_with(|| {
                 let is_own = self.settings.own.contain(&manners.hostname);
@@ -384,7 +386,7 @@ impl Scheduler {
         self.judge_hosts(key.crawl, to_queue);
     }
 
-    /// Adds a crawl to those with URLs on a host, and schedules the host now.
+    /// Adds a crawl to the crawls with URLs on a host, and schedules the host now.
     fn add_crawl(&mut self, host_hash: u64, crawl: i32) {
         let is_urgent = self.state_of(crawl, host_hash, |state| state.is_urgent(0, never_paused));
         if is_urgent == Some(true) {
@@ -394,7 +396,7 @@ impl Scheduler {
         host.add_crawl(crawl);
         if is_urgent == Some(true) && !host.is_urgent {
             host.is_urgent = true;
-            // Schedule it again, in the urgent lane.
+            // Schedule the host again, this time in the urgent lane.
             host.scheduled_at = None;
         }
         self.schedule_host(host_hash, Instant::now());

@@ -1,15 +1,15 @@
-//! Bounds the memory for host state, and frees some when memory is short.
+//! Limits the memory for host state, and frees some of it when memory is short.
 //!
-//! A site leaves memory when all its state is recorded and it has no request in flight. A busy site
-//! never reaches this point, so when memory is short the scheduler suspends the sites that were
-//! loaded first. It sends no requests to their hosts until they have left memory, or until there is
-//! room again. When a crawl has no pages left, its sites are suspended before all others. Due URLs
-//! on a suspended site are loaded again later, like any other due URLs. Until then no more links
-//! are read. If links found in pages fill the memory anyway, no requests are sent. A site that is
-//! larger than the memory is crawled alone, up to a bound, and only for a limited time if other
-//! sites wait.
+//! A site can leave memory when all its state is recorded and it has no request in flight. A busy
+//! site never reaches this point. When memory is short, the scheduler therefore suspends the sites
+//! that were loaded first. A suspended site gets no requests until it has left memory, or until
+//! there is room again. Sites of a crawl that has no pages left are suspended before all others.
+//! After a suspended site has left memory, it is loaded again like any other site with due URLs.
 //!
-//! Hosts leave memory with their last site. Does not depend on how state is recorded or loaded.
+//! While memory is short, no more links are read. If links found in pages fill the memory anyway,
+//! no requests are sent. A site that is larger than the memory is crawled alone, up to a limit, and
+//! only for a limited time if other sites wait. Hosts leave memory with their last site. This does
+//! not depend on how state is recorded or loaded.
 
 use std::{
     collections::HashSet,
@@ -26,7 +26,7 @@ use crate::{
     scheduler::state::{ChainedFetch, Pass, Scheduler, State},
 };
 
-/// Above this percentage of `frontier_bytes` the worker sends no requests, because each page adds
+/// Above this percentage of `frontier_bytes`, the worker sends no requests, because each page adds
 /// links.
 const FULL_PERCENT: usize = 125;
 /// Percentage of `frontier_bytes` that a site may take while it is crawled alone. A host with the
@@ -35,10 +35,11 @@ const ALONE_PERCENT: usize = 400;
 /// Below this percentage of `frontier_bytes` more sites are loaded. Above 100 percent, sites are
 /// suspended down to this percentage.
 const LOADED_PERCENT: usize = 90;
-/// Percentage down to which sites are suspended in rotation, for hosts that wait to be loaded.
+/// Percentage of `frontier_bytes` down to which sites are suspended in rotation, to make room for
+/// hosts that wait to be loaded.
 const ROTATION_PERCENT: usize = 80;
-/// Below this percentage of `frontier_bytes` many sites are loaded in one call, whatever their
-/// size.
+/// Below this percentage of `frontier_bytes`, many sites are loaded in one call, regardless of
+/// their size.
 const MUCH_PERCENT: usize = 50;
 /// Interval between memory checks.
 const MEMORY_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -60,17 +61,18 @@ impl Scheduler {
         self.settings.frontier_bytes / 100 * percent
     }
 
-    /// Returns whether no requests are sent until some host state has left memory.
+    /// Returns whether no requests may be sent until some host state has left memory.
     pub(super) fn is_full(&self) -> bool {
         self.state.memory.bytes > self.percent(FULL_PERCENT) && !self.is_of_one_site()
     }
 
-    /// Returns whether at most one site is active and all state stays within [`ALONE_PERCENT`].
+    /// Returns whether at most one site is active and all state together is within
+    /// [`ALONE_PERCENT`].
     fn is_of_one_site(&self) -> bool {
         self.suffices_for_one_site() && self.active_sites().nth(1).is_none()
     }
 
-    /// Returns whether all state is within the bound for a site that is crawled alone.
+    /// Returns whether all state together is within the limit for a site that is crawled alone.
     fn suffices_for_one_site(&self) -> bool {
         self.state.memory.bytes <= self.percent(ALONE_PERCENT)
     }
@@ -93,7 +95,7 @@ impl Scheduler {
         self.state.memory.bytes <= self.percent(100)
     }
 
-    /// Returns whether many sites may be loaded in one call, whatever their size.
+    /// Returns whether many sites may be loaded in one call, regardless of their size.
     pub(super) fn has_much_memory(&self) -> bool {
         self.state.memory.bytes <= self.percent(MUCH_PERCENT)
     }
@@ -133,7 +135,7 @@ impl Scheduler {
             room = room.saturating_sub(bytes);
             if taken.insert(key) {
                 sites.push((slot.lease.fence, key));
-                // Postgres lists it as due, so the crawl may have pages left after all.
+                // Postgres lists this host as due, so the crawl may have pages left again.
                 slot.out_of_budget.remove(&crawl);
             }
         }
@@ -180,7 +182,8 @@ impl Scheduler {
         sites + chains.map(|chain| chain.sum_of(ChainedFetch::memory_bytes)).sum::<usize>()
     }
 
-    /// Drops sites that are fully recorded and either suspended or without pending URLs.
+    /// Drops sites that may leave memory: all suspended ones and, while memory is short, those
+    /// without pending URLs.
     fn drop_recorded_sites(&mut self) {
         let mut sites: Vec<(bool, Instant, SiteKey)> = self
             .state
@@ -207,8 +210,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns whether a site may be dropped: it is recorded, idle, and suspended or without
-    /// pending URLs.
+    /// Returns whether a site may be dropped: its state is recorded, it has no request in flight,
+    /// and it is suspended or has no pending URLs.
     fn may_leave(&self, site: &Site) -> bool {
         let slot = self.state.slots.get(&site.slot);
         let is_recorded = slot.is_none_or(|slot| !slot.is_recording && slot.isolated_url.is_none());
@@ -220,7 +223,8 @@ impl Scheduler {
         is_recorded && site.hosts.iter().all(is_quiet)
     }
 
-    /// Suspends the sites that were loaded first until there will be enough room.
+    /// Suspends the sites that were loaded first, until the suspended sites would free enough
+    /// memory.
     fn suspend_sites(&mut self) {
         let suspended: usize = self
             .state
@@ -230,8 +234,8 @@ impl Scheduler {
             .map(Site::memory_bytes)
             .sum();
         let bytes = self.state.memory.bytes.saturating_sub(suspended);
-        // If hosts wait to be loaded, some sites that have been crawled for a while make room for
-        // the first of these hosts.
+        // If hosts wait to be loaded, suspend sites that have been crawled for a while, to make
+        // room for the first of these hosts.
         let is_short = self.state.memory.bytes > self.percent(100);
         let wanted = self.percent(if is_short { LOADED_PERCENT } else { ROTATION_PERCENT });
         let room = self.percent(LOADED_PERCENT).saturating_sub(self.state.memory.awaited_bytes);
@@ -277,10 +281,9 @@ impl Scheduler {
     }
 
     /// Drops hosts on which no loaded site has URLs, if Postgres has everything learned about them.
-    /// They are loaded again when they are needed.
     fn forget_hosts(&mut self) {
         let State { hosts, slots, sites, loading, memory, .. } = &mut self.state;
-        // A scan of all hosts pays off only once their number has grown by a quarter.
+        // Scan all hosts only when their number has grown by a quarter, because a scan is slow.
         if hosts.len() <= memory.eviction_threshold {
             return;
         }

@@ -1,9 +1,8 @@
-//! Chooses a host's next URL, and applies the page limit and the isolation of URLs that may kill
-//! workers.
+//! Chooses a host's next URL. Applies the page limit, and isolates URLs that may kill workers.
 //!
-//! In an isolated slot, a checkpoint records a URL as in progress before it is fetched. If the
-//! holder dies, the next one finds this mark, counts a death and fetches the URL again. After the
-//! fourth death the URL is recorded as `crashed`.
+//! In an isolated slot, a checkpoint records a URL as in progress before the URL is fetched. If the
+//! holder dies, the next holder finds this mark, counts a death and fetches the URL again. After
+//! the fourth death the URL is recorded as `crashed`.
 
 use std::time::Instant;
 
@@ -22,7 +21,7 @@ use crate::{
     slot::IsolatedUrl,
 };
 
-/// Maximum pages that one call reserves: as many as are fetched in half a minute.
+/// Maximum pages that one call reserves, which are about as many as are fetched in half a minute.
 const PAGES_PER_CALL: i64 = 1_000;
 
 impl Scheduler {
@@ -47,8 +46,8 @@ impl Scheduler {
         host.is_urgent && self.known_in(crawl.number, host_hash).is_some_and(is_urgent)
     }
 
-    /// Returns when a host's next URL is due in a crawl. `None` if nothing is pending, or its site
-    /// is suspended and has no redirect chain to finish.
+    /// Returns when a host's next URL is due in a crawl. `None` if no URL is pending, or if the
+    /// site is suspended and has no redirect chain to finish.
     pub(super) fn due_in(&self, crawl: &Crawl, host_hash: u64) -> Option<Instant> {
         let site = self.site_in(crawl.number, host_hash)?;
         if site.is_suspended {
@@ -65,9 +64,10 @@ impl Scheduler {
         Some(Instant::now() + wait)
     }
 
-    /// Takes the host's next URL: the one marked as in progress in an isolated slot, else a
-    /// redirect chain's target (with the chain's cookies), else the first in order unless the site
-    /// is suspended. URLs on paused origins wait. `None` if nothing is due.
+    /// Takes the host's next URL. In an isolated slot, this is the URL marked as in progress.
+    /// Otherwise it is the target of a redirect chain, with the chain's cookies. Otherwise it is
+    /// the first URL in order, unless the site is suspended. URLs on paused origins wait. `None` if
+    /// nothing is due.
     pub(super) fn next_url(
         &mut self,
         host_hash: u64,
@@ -95,7 +95,7 @@ impl Scheduler {
         let pending = match slot.isolated_url.filter(|url| url.crawl == number) {
             Some(IsolatedUrl { hash, .. }) if is_free(state, hash) => state.take(hash, now_s)?,
             isolated => {
-                // If the marked URL's origin was paused since, take another URL.
+                // The origin of the marked URL was paused in the meantime, so take another URL.
                 if let Some(IsolatedUrl { hash, .. }) = isolated {
                     state.clear_in_progress(hash);
                     slot.isolated_url = None;
@@ -121,9 +121,9 @@ impl Scheduler {
         slot.is_isolated() && is_marked && !is_own
     }
 
-    /// Returns true if this URL has had so many deaths that it must be the cause; otherwise counts
-    /// one more. Workers are also killed for other reasons: if that happens to one URL in ten while
-    /// it is in progress, one in ten thousand has four such deaths in a row.
+    /// Returns true if this URL has had so many deaths that it must be the cause. Otherwise counts
+    /// one more. Workers are also killed for other reasons. Even if this happened to one URL in ten
+    /// while it is in progress, only one URL in ten thousand would have four such deaths in a row.
     pub(super) fn count_death(&mut self, host_hash: u64, crawl: i32, pending: &PendingUrl) -> bool {
         let is_last = pending.attributes.flags.deaths() == LinkFlags::MAX_DEATHS;
         if !is_last {
@@ -133,7 +133,7 @@ impl Scheduler {
         is_last
     }
 
-    /// Ends the isolation of a host's slot, because we have found the URL that killed its holders.
+    /// Ends the isolation of a host's slot, because the URL that killed its holders is found.
     pub(super) fn end_isolation(&mut self, host_hash: u64) {
         let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
         if let Some(slot) = slot.and_then(|slot| self.state.slots.get_mut(&slot)) {
@@ -142,8 +142,9 @@ impl Scheduler {
         }
     }
 
-    /// Has the next checkpoint record that a URL is in progress, in an isolated slot. Returns false
-    /// if the URL may be fetched now, because a checkpoint has recorded this or need not.
+    /// In an isolated slot, lets the next checkpoint record that a URL is in progress. Returns
+    /// false if the URL may be fetched now, because a checkpoint has already recorded it or the
+    /// slot is not isolated.
     pub(super) fn mark_in_progress(
         &mut self,
         host_hash: u64,
@@ -191,7 +192,8 @@ impl Scheduler {
         false
     }
 
-    /// Handles the reply to a page reservation. With 0 pages, no page is left for now.
+    /// Handles the reply to a page reservation. If it contains 0 pages, the limit has no pages left
+    /// for now.
     pub(super) fn reserved(&mut self, fence: SlotFence, crawl: i32, pages: Result<i64, Error>) {
         if !self.holds(fence) {
             return;

@@ -1,8 +1,8 @@
-//! Logs one line per minute about the crawl, and one when all crawls have ended: pages, pages per
-//! second, the bound on this rate, and how many origins are paused.
+//! Logs one progress line per minute, and one when all crawls have ended. It contains the pages,
+//! the pages per second, the bound on this rate, and the number of paused origins.
 //!
-//! Does not depend on how hosts are chosen. Each tick checks which bound holds back the next
-//! request, and the line names the most frequent one.
+//! Each tick determines which bound limits the speed, and the line names the most frequent bound.
+//! This does not depend on how hosts are chosen.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
@@ -10,17 +10,17 @@ use chrono::Utc;
 
 use crate::{progress::Bound, scheduler::state::Scheduler};
 
-/// If at least this share of the fetcher's permits is in use, permits count as the bound. It is
-/// below 1, because some requests may have just finished.
+/// If at least this share of the fetcher's permits is in use, permits count as the bound. The share
+/// is below 1, because some requests may have just finished.
 const PERMITS_TAKEN: (usize, usize) = (31, 32);
 
-/// If at least this many events are waiting, the loop, and so the CPU, counts as the bound. A loop
-/// that keeps up has only a few waiting.
+/// If at least this many events are waiting, the CPU counts as the bound. In a loop that keeps up,
+/// only a few events wait.
 const MANY_EVENTS: usize = 64;
 
 impl Scheduler {
-    /// Logs the progress in the last minute, and notifies the other loops in the process whether
-    /// this one is crawling.
+    /// Logs the progress of the last minute. Also tells the other loops of the process whether this
+    /// one is crawling.
     pub(super) fn log_progress(&mut self) {
         let is_crawling = !self.state.has_listed || !self.state.crawls.is_empty();
         self.settings.is_crawling.store(is_crawling, Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl Scheduler {
         );
     }
 
-    /// Returns the bound that holds back the next request.
+    /// Returns the bound that limits the speed now.
     fn bound(&self) -> Bound {
         let state = &self.state;
         let now = Instant::now();
@@ -67,7 +67,8 @@ impl Scheduler {
             () if are_late => Bound::Checkpoints,
             () if state.requests.len() * of >= limit * taken => Bound::Permits,
             () if self.events.len() >= MANY_EVENTS || self.has_sliced_work() => Bound::Cpu,
-            // A ready host gets its request immediately unless a rate limit holds it back.
+            // A host that is ready and waits can only wait for a rate limit, because it would get
+            // its request immediately otherwise.
             () if state.due.ready_hosts() > 0 => Bound::Rates,
             () => Bound::Delays,
         }

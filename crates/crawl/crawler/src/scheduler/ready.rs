@@ -1,7 +1,7 @@
 //! Decides whether a request to a host may start now, and for which crawls.
 //!
 //! Invariant: this check sends no requests, so that a host gets requests only when it is scheduled.
-//! Does not depend on the next URL, or on the order of crawls.
+//! This does not depend on the next URL, or on the order of crawls.
 
 use std::{
     sync::Arc,
@@ -14,30 +14,30 @@ use crate::{
     slot::IsolatedUrl,
 };
 
-/// Time until a host is checked again when something other than its delay holds it back, such as a
+/// Time until a host is checked again if it waits for something other than its delay, such as a
 /// paused crawl.
 pub(super) const RECHECK_DELAY: Duration = Duration::from_secs(1);
 
 /// Whether a host may get a request now.
 pub(super) enum HostReadiness {
-    /// It may, if rates allow it.
+    /// The host may get a request, if rates allow it.
     Ready {
-        /// The crawls with a due URL on the host. Those in which a client is waiting for one come
-        /// first, then the others in round-robin order, and last those whose limit has no free
-        /// page.
+        /// The crawls with a due URL on the host. First are the crawls in which a client is waiting
+        /// for one of these URLs, then the others in round-robin order, and last the crawls whose
+        /// limit has no free page.
         crawls: Vec<Arc<Crawl>>,
         /// The number of crawls in which a client is waiting.
         urgent: usize,
     },
-    /// Not before this time.
+    /// The host gets no request before this time.
     At(Instant),
-    /// Nothing is due, or another event will schedule the host.
+    /// No URL is due, or another event will schedule the host.
     Nothing,
 }
 
 impl Scheduler {
-    /// When a host's time has come, adds it to the ready queue of each crawl with a due URL there.
-    /// If the URL is urgent in some crawls, only these count.
+    /// When a host's time has come, adds it to the ready queue of each crawl that has a due URL on
+    /// it. If a due URL is urgent in some crawls, adds the host only for these crawls.
     pub(super) fn enqueue_ready(&mut self, host_hash: u64) {
         match self.readiness(host_hash) {
             HostReadiness::Ready { crawls, urgent } => {

@@ -20,7 +20,7 @@ use crate::{
 
 impl Scheduler {
     /// Handles a panic in a fetch task, which is a bug in EveryTab. The URL is recorded as
-    /// `crashed`; a robots.txt is fetched again.
+    /// `crashed`. A robots.txt is fetched again.
     pub(super) fn panicked(&mut self, fence: SlotFence, host_hash: u64, number: u64) {
         self.state.requests.remove(&number);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
@@ -55,7 +55,7 @@ impl Scheduler {
         let FinishedFetch { fence, host_hash, number, client, task, result } = finished;
         self.state.requests.remove(&number);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
-        // The request was cancelled, perhaps together with its slot.
+        // The request was cancelled, and its slot may be lost.
         if host.request.take_if(|request| request.number == number).is_none() {
             return;
         }
@@ -104,10 +104,10 @@ impl Scheduler {
         self.schedule_host(host_hash, next);
     }
 
-    /// Writes a robots.txt record. The robots.txt is stored with its host once the record is
-    /// uploaded.
+    /// Writes a robots.txt record. The robots.txt itself is stored with its host after this record
+    /// is uploaded.
     fn robots_record(&mut self, robots: RobotsRecord, mut record: WarcRecord) {
-        // A client that waits for a URL waits for this record, too.
+        // If a client is waiting for a URL on this host, the URL also waits for this record.
         let crawl = self.state.crawls.get(&robots.crawl);
         record.is_urgent =
             crawl.is_some_and(|(crawl, _)| self.is_urgent_in(crawl, robots.host_hash));
@@ -165,8 +165,8 @@ impl Scheduler {
             rejected: found.rejected,
         };
         let subset = match output.fetched.status {
-            // This includes sitemaps, because scans read the page index, which must contain only
-            // pages. robots.txt is indexed from its archives and has no rows.
+            // Sitemaps belong here, too, because scans read the index of pages, which must contain
+            // only pages. A robots.txt has no row, because it is indexed from its archives.
             _ if !is_page => ArchiveSubset::Media,
             // An unmodified page is still a page.
             Some(304) if outcome == Outcome::NotModified => ArchiveSubset::Warc,

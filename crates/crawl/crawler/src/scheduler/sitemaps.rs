@@ -1,6 +1,6 @@
 //! Adds an origin's sitemaps when one of its pages is about to be fetched.
 //!
-//! Does not depend on how a sitemap is read.
+//! This does not depend on how a sitemap is read.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use everytab_webpage::RobotsTxt;
 use crate::{crawl::Crawl, host::SiteKey, scheduler::state::Scheduler, sitemaps};
 
 impl Scheduler {
-    /// Adds an origin's sitemaps to a crawl, once while the site is in memory. Known sitemaps
-    /// change nothing.
+    /// Adds an origin's sitemaps to a crawl, once while the site is in memory. Sitemaps that the
+    /// crawl already knows change nothing.
     ///
-    /// The URL stays pending until then, and one checkpoint records both, so that the crawl does
-    /// not end in between.
+    /// The page's URL stays pending until the sitemaps are added, and one checkpoint records both,
+    /// so that the crawl does not end in between.
     pub(super) fn add_sitemaps(
         &mut self,
         host_hash: u64,

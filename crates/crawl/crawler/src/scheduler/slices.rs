@@ -1,10 +1,10 @@
-//! Splits work whose size users and sites control into time slices: each iteration of the loop
-//! spends a few milliseconds on it, and then does everything else.
+//! Splits work into time slices if users and sites control its size. Each iteration of the loop
+//! spends a few milliseconds on such work, and then does everything else.
 //!
-//! A page's or sitemap's links are merged before it is recorded. It stays pending until the last
-//! link is merged, so that the slot's next holder fetches it again if this one dies. Pages are
-//! handled in rotation, so that a small one does not wait for a large one. Does not depend on what
-//! is merged or recorded.
+//! The links of a page or sitemap are merged before the page is recorded. The page stays pending
+//! until its last link is merged. If this holder dies, the slot's next holder therefore fetches the
+//! page again. Pages are handled in rotation, so that a small page does not wait for a large one.
+//! This does not depend on what is merged or recorded.
 
 use std::{
     sync::Arc,
@@ -24,14 +24,14 @@ use crate::{
 };
 
 /// Time slice for one kind of work in an iteration. There are nine kinds, and the slowest step
-/// takes some milliseconds, so that an iteration takes about 50 ms.
+/// takes some milliseconds, so an iteration takes at most about 50 ms.
 const SLICE: Duration = Duration::from_millis(5);
-/// Maximum links that are merged from a page before another page follows. They take a millisecond
-/// or two, at 2 to 30 µs each, and never more than a time slice, however expensive lists and
-/// patterns are.
+/// Maximum links that are merged from a page before the next page's. They take a millisecond or
+/// two, at 2 to 30 µs each. They never take much longer than a time slice, even with expensive
+/// lists and patterns.
 const MAX_MERGED_AT_ONCE: usize = 64;
 
-/// Returns when a time slice ends that starts now.
+/// Returns the end of a time slice that starts now.
 pub(super) fn end_of_slice() -> Instant {
     Instant::now() + SLICE
 }
@@ -46,7 +46,7 @@ impl Scheduler {
         goes_on || waits || !state.unmerged.is_empty() || state.has_more_to_record
     }
 
-    /// Spends one time slice on each kind of work that remains.
+    /// Spends one time slice on each kind of remaining work.
     pub(super) fn run_slices(&mut self) {
         self.record_uploaded_parts();
         self.merge_pages();
@@ -124,7 +124,8 @@ impl Scheduler {
                 |one: &UnmergedOutput| one.pending.attributes.flags.contains(LinkFlags::URGENT);
             let first = self.state.unmerged.iter().position(is_urgent).unwrap_or_default();
             let Some(mut one) = self.state.unmerged.remove(first) else { return };
-            // The next holder fetches it again, or nothing does if the crawl has ended.
+            // If the slot is lost, the next holder fetches the page again. If the crawl has ended,
+            // the page is dropped.
             if !self.holds(one.fence) || !self.state.crawls.contains_key(&one.crawl.number) {
                 self.merged(one.fence);
                 continue;

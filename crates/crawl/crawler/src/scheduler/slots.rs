@@ -20,13 +20,13 @@ use crate::{
 
 /// Interval between calls that lease free slots.
 const LEASE_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval between lists of the due hosts. A new lease causes a list before this.
+/// Interval between lists of the due hosts. A new lease causes an earlier list.
 const DUE_INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum hosts in a list: as many as a worker can crawl in some minutes.
 const MAX_DUE: u32 = 50_000;
 /// Maximum slots that one call leases.
 const ALL_SLOTS: u32 = 256;
-/// Hosts that are due within this time are listed, too.
+/// Hosts that become due within this time are listed, too.
 const AHEAD: TimeDelta = TimeDelta::seconds(30);
 
 /// Leases free slots, and reads the open crawls' sums in them.
@@ -169,8 +169,8 @@ impl Scheduler {
         }
     }
 
-    /// Marks all slots for release and reads no more links, because the links of a crawl that this
-    /// program cannot read would be lost.
+    /// Marks all slots for release and stops reading links. Otherwise the links of a crawl that
+    /// this program cannot read would be lost.
     pub(super) fn mark_all_for_release(&mut self) {
         self.state.end_passes();
         self.state.slots.values_mut().for_each(|slot| slot.is_leaving = true);
@@ -184,16 +184,16 @@ impl Scheduler {
         slots.into_iter().take(number).for_each(|slot| slot.is_leaving = true);
     }
 
-    /// Releases leaving slots once they have nothing in flight or unrecorded. This does not wait
-    /// for uploads if a store is stalled or no crawl is open.
+    /// Releases leaving slots once they have nothing in flight or unrecorded. If a store is stalled
+    /// or no crawl is open, this does not wait for uploads.
     pub(super) fn release_slots(&mut self) {
         if self.state.calls.is_releasing {
             return;
         }
         let is_stopping = self.state.is_stopping || self.is_out_of_work();
-        // If a store is stalled or no crawl is open, do not wait for records. Their URLs are still
-        // pending, or their crawl has ended. A robots.txt that an ended crawl fetched and no longer
-        // needed is lost then.
+        // If a store is stalled or no crawl is open, do not wait for uploads. The URLs of these
+        // records are still pending, or their crawl has ended. The robots.txt record of an ended
+        // crawl may be lost, but no URL needs it.
         let gives_up = self.is_out_of_work() || !self.state.stalled_crawls.is_empty();
         let ready = |slot: &LeasedSlot| {
             let is_quiet =

@@ -1,6 +1,6 @@
 //! The scheduler's state, and the events that tasks send to it.
 //!
-//! Does not depend on how events are handled.
+//! This does not depend on how events are handled.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -45,11 +45,11 @@ const MAX_BACKOFF: u32 = 5;
 pub(crate) struct UnrecordedFetch {
     /// The fence of the slot.
     pub fence: SlotFence,
-    /// The row.
+    /// The fetch's row.
     pub row: FetchRow,
     /// The URL's final state.
     pub final_state: FinalState,
-    /// Whether it counts against its crawl's page limit.
+    /// Whether the fetch counts against its crawl's page limit.
     pub is_limited_page: bool,
     /// Whether a client is waiting for this URL.
     pub is_urgent: bool,
@@ -61,14 +61,14 @@ pub(crate) struct UnrecordedFetch {
 
 /// A fetch that waits until its redirect chain ends.
 pub(crate) struct ChainedFetch {
-    /// Its WARC record, which is not written yet. `None` if it has none.
+    /// The WARC record, which is not written yet. `None` if the fetch has none.
     pub record: Option<WarcRecord>,
     /// The fetch to record.
     pub unrecorded: UnrecordedFetch,
 }
 
 impl ChainedFetch {
-    /// Returns the memory that it takes, in bytes. A redirect has no body.
+    /// Returns the memory of this fetch, in bytes. A redirect has no body.
     pub(crate) fn memory_bytes(&self) -> usize {
         let heads = self.record.iter().map(|it| it.request_head.len() + it.response_head.len());
         size_of::<WarcRecord>() + size_of::<Self>() + heads.sum::<usize>()
@@ -77,11 +77,12 @@ impl ChainedFetch {
 
 /// The action to take once a WARC record is uploaded.
 pub(crate) enum OnUploaded {
-    /// Record the fetch, together with the others of its redirect chain.
+    /// Record the fetch, together with the other fetches of its redirect chain.
     Fetch(Box<UnrecordedFetch>, RecordedTogether<UnrecordedFetch>),
-    /// Nothing: no row names the record, because the URL was requested again in its redirect chain.
+    /// Nothing. No row refers to the record, because the URL was requested again in its redirect
+    /// chain.
     Nothing(SlotFence),
-    /// Store the origin's robots.txt with its host.
+    /// Store the origin's robots.txt in the host's row.
     Robots(RobotsRecord),
 }
 
@@ -91,7 +92,7 @@ pub(crate) struct RobotsRecord {
     pub fence: SlotFence,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// The crawl for which it was fetched.
+    /// The crawl for which the robots.txt was fetched.
     pub crawl: i32,
     /// The origin.
     pub origin: Origin,
@@ -107,7 +108,7 @@ pub(crate) struct UnmergedOutput {
     pub crawl: Arc<Crawl>,
     /// The pending URL.
     pub pending: PendingUrl,
-    /// The fetch output, without these links.
+    /// The fetch output, without the links in `links`.
     pub output: FetchOutput,
     /// The links that are not merged yet.
     pub links: vec::IntoIter<Link>,
@@ -123,7 +124,7 @@ pub(crate) struct UploadedPart {
     pub is_lost: bool,
     /// The records.
     pub records: vec::IntoIter<UploadedRecord<OnUploaded>>,
-    /// The first slot in the archive that this worker still holds, by its fence.
+    /// The fence of the first slot in the archive that this worker still holds.
     pub first: Option<SlotFence>,
 }
 
@@ -152,7 +153,7 @@ pub(crate) enum Event {
     Reserved(SlotFence, i32, Result<i64, Error>),
     Released,
     Dropped,
-    /// A call to Postgres failed. It is repeated at its next interval.
+    /// A call to Postgres failed. It is made again after its interval.
     Failed(&'static str, Error),
 }
 
@@ -214,21 +215,21 @@ pub(crate) struct State {
     pub uploaded_parts: VecDeque<UploadedPart>,
     /// Loaded sites that are not installed yet.
     pub loaded: VecDeque<(SlotFence, LoadedSite)>,
-    /// Whether checkpoints are due for which the last time slice was too short.
+    /// Whether some due checkpoints did not fit into the last time slice.
     pub has_more_to_record: bool,
-    /// When the time slice for starting fetches ends, in this iteration of the loop.
+    /// The end of this iteration's time slice for starting fetches.
     pub dispatch_until: Option<Instant>,
-    /// Fetches that wait until their host's robots.txt is uploaded, by the host's hash. Those in
-    /// one list are recorded together. When a crawl has no pending URLs, it must have a record for
-    /// each robots.txt that was fetched for it.
+    /// Fetches that wait until their host's robots.txt is uploaded, by the host's hash. The fetches
+    /// in one list are recorded together. They wait because a crawl may end as soon as it has no
+    /// pending URLs, and it must then have a record of each robots.txt that was fetched for it.
     pub awaiting_robots: HashMap<u64, Vec<Vec<UnrecordedFetch>>>,
-    /// Commands for which the archive task has no room yet.
+    /// Commands for which the archive task's queue has no room yet.
     pub unwritten: Vec<ArchiveCommand<OnUploaded>>,
-    /// Crawls whose store has not accepted an archive for too long.
+    /// Crawls with an upload that their store has not accepted for too long.
     pub stalled_crawls: HashSet<i32>,
     /// Counts for the next progress line in the log.
     pub progress: Progress,
-    /// Until then no requests are sent, because this host's disk failed.
+    /// No requests are sent until this time, because this host's disk failed.
     pub paused_until_disk_recovers: Option<Instant>,
     /// Pending URLs to check against changed includes and excludes.
     pub judging: Judging,
@@ -241,7 +242,7 @@ pub(crate) struct Judging {
     pub hosts: VecDeque<(i32, u64)>,
     /// The crawl and host in progress, with their unchecked URLs.
     pub current: Option<((i32, u64), Vec<UrlHash>)>,
-    /// Whether checking waits until more excluded URLs are recorded.
+    /// Whether the check waits until URLs that it has excluded are recorded.
     pub is_held: bool,
 }
 
@@ -305,34 +306,34 @@ pub(crate) struct Memory {
     pub checked_at: Option<Instant>,
     /// When freed memory was last returned to the system.
     pub trimmed_at: Option<Instant>,
-    /// Memory for which the first due host waits, in bytes. 0 if no host waits.
+    /// Memory that the first waiting host needs, in bytes. 0 if no host waits.
     pub awaited_bytes: usize,
-    /// Unused hosts are not dropped while at most this many are loaded.
+    /// Unused hosts are dropped only if more hosts than this are loaded.
     pub eviction_threshold: usize,
 }
 
 /// A pass over the links that some slots have not read.
 pub(crate) struct Pass {
-    /// Its number in this process.
+    /// The pass's number in this process.
     pub number: u64,
     pub readers: Readers,
-    /// When it began.
+    /// When the pass began.
     pub began_at: Instant,
     /// The position at which the pass ends.
     pub ceiling: String,
-    /// The position up to which newer passes have read since.
+    /// The position up to which newer passes have read.
     pub newer_ceiling: Option<String>,
     /// The position of the last row that was read. `None` if no rows are left to read.
     pub more_after: Option<String>,
     /// Links in the current batch that are not merged yet, with their slots and crawls.
     pub waiting: VecDeque<ReadLink>,
-    /// Whether to continue with them in the loop's next iteration.
+    /// Whether to continue with these links in the loop's next iteration.
     pub has_more: bool,
     /// Links whose sites are being loaded, and these sites.
     pub unloaded: VecDeque<ReadLink>,
     pub missing: HashSet<SiteKey>,
-    /// When the current batch was read, if it has links for unlisted crawls. These are new or have
-    /// ended, and the next list shows this.
+    /// When the current batch was read. `None` if all crawls of its links are listed. A crawl that
+    /// is not listed is new or has ended, and the next list shows which.
     pub unlisted_at: Option<Instant>,
     /// Whether the pass waits for memory.
     pub is_stalled: bool,
@@ -351,7 +352,8 @@ impl Pass {
         !self.has_waiting() && self.more_after.is_none()
     }
 
-    /// Requeues links that waited for their sites, or for memory to load these.
+    /// Requeues links that waited until their sites were loaded, or until there was memory for
+    /// their sites.
     pub(crate) fn requeue_waiting(&mut self) {
         self.is_stalled = false;
         self.missing.clear();

@@ -1,7 +1,7 @@
 //! Records page content for trap detection, and leaves URLs whose shapes no longer yield new
 //! content.
 //!
-//! The crate `everytab-frontier` decides this. Does not depend on how a page is parsed.
+//! The crate `everytab-frontier` makes this decision. This does not depend on how a page is parsed.
 
 use everytab_frontier::{
     CanonicalUrl, FinalState, FinishEffect, Link, PendingUrl, RejectReason, UrlHash,
@@ -31,8 +31,8 @@ impl Scheduler {
         });
     }
 
-    /// Returns the final state for a URL whose shape yields no new content. `None` if it may be
-    /// requested.
+    /// Returns the final state for a URL whose shape yields no new content. `None` if the URL may
+    /// be requested.
     pub(super) fn left_as_trap(
         &self,
         host_hash: u64,

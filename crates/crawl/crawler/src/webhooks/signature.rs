@@ -5,7 +5,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 /// Returns the signature for a body with this id and time (seconds since 1970): HMAC-SHA256 over
-/// the three, joined with dots. Neither the id nor the time contains a dot.
+/// id, time and body, joined with dots. Neither the id nor the time contains a dot.
 pub(super) fn signature(secret: &[u8], id: &str, timestamp: &str, body: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else {
         // HMAC accepts keys of any length.
@@ -21,7 +21,7 @@ pub(super) fn signature(secret: &[u8], id: &str, timestamp: &str, body: &str) ->
 mod tests {
     use super::*;
 
-    /// The example of the specification's reference libraries.
+    /// The example from the specification's reference libraries.
     #[test]
     fn signatures_equal_those_of_the_reference_libraries() {
         let secret = STANDARD.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();

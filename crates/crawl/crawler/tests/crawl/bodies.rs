@@ -1,5 +1,5 @@
-//! Bodies that end early, and bodies whose coding does not match their head. The received part is
-//! stored, marked and parsed, and never stored as an empty page.
+//! Bodies that end early, and bodies whose coding differs from the declared one. The received part
+//! is stored, marked and parsed, and is never stored as an empty page.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::world::{World, settings};
 
-/// The recorded fetch of a URL.
+/// A URL's recorded fetch.
 struct Recorded {
     outcome: String,
     ending: String,
@@ -26,7 +26,7 @@ impl Recorded {
     }
 }
 
-/// Returns the fetches of a crawl that have a record, by request target.
+/// Returns a crawl's fetches that have a record, by request target.
 fn recorded(world: &World, id: Uuid, store: &Path) -> BTreeMap<String, Recorded> {
     let rows = world.sql(&format!(
         "select f.url, f.outcome, coordinator.ending_of(f.outcome, f.bytes), f.truncated, f.title,
@@ -58,7 +58,7 @@ fn recorded(world: &World, id: Uuid, store: &Path) -> BTreeMap<String, Recorded>
     recorded.collect()
 }
 
-/// Returns the head and the body of a record's response, as they are stored.
+/// Returns the head and body of a record's response, as stored.
 fn stored(record: &Record) -> (String, &[u8]) {
     let end = record.block.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
     let (head, body) = record.block.split_at(end);
@@ -66,7 +66,7 @@ fn stored(record: &Record) -> (String, &[u8]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_came_of_a_body_is_kept_marked_and_read() {
+async fn a_partial_body_is_stored_marked_and_parsed() {
     let graph = GraphSettings {
         traps: vec![Trap::BrokenBodies],
         trap_hosts: 1_000,
@@ -101,7 +101,7 @@ async fn what_came_of_a_body_is_kept_marked_and_read() {
             let digest = format!("sha256:{}", hex::encode(Sha256::digest(&record.block)));
             assert_eq!(record.headers.text("warc-block-digest"), Some(digest), "{name}");
             read_recorded(&found.member, Limits::default(), |_| true, &found.sha256).unwrap();
-            // Check how the record and the row are marked.
+            // Check the marks in the record and the row.
             let is_coded = body.left() == BodyLeft::Coded;
             let mark = if body.ends_early() { "disconnect" } else { "" };
             assert_eq!(found.truncated, mark, "{name}");

@@ -1,4 +1,4 @@
-//! Urgent URLs, URLs that kill workers, stores of records, and robots.txt records.
+//! Urgent URLs, URLs that kill workers, divided stores, and robots.txt records.
 
 use std::{collections::BTreeSet, fs, time::Duration};
 
@@ -21,8 +21,8 @@ async fn an_urgent_url_is_recorded_before_other_urls_of_the_same_hosts() {
     let home = world.graph().home(0);
     let mut crawl_settings = settings("any");
     crawl_settings.delay_ms = 100;
-    // With a factor, hosts whose servers are slow on a busy host would all wait at the same time,
-    // and the scheduler would record everything because it is idle.
+    // With a delay factor, hosts with slow servers might all wait at the same time. The scheduler
+    // would then be idle and record everything.
     crawl_settings.delay_factor = 0.0;
     let crawl_settings = serde_json::to_value(crawl_settings).unwrap();
     let (number, id) = world.start_with(crawl_settings, None, &[home]).await;
@@ -42,7 +42,7 @@ async fn an_urgent_url_is_recorded_before_other_urls_of_the_same_hosts() {
     until("its record", async || world.recorded(id).await.contains_key(url.key())).await;
     let status = world.status(id).await;
     assert!(status.state == "running" && status.captured < 1_000, "{status:?}");
-    // Until then only fetches of the same slot are recorded.
+    // Until the urgent URL is recorded, only fetches from its own slot may be recorded.
     let rows = world.sql("select xid, slot, url from everytab.fetches order by xid");
     let rows = rows.lines().map(|row| row.splitn(3, '|').collect::<Vec<_>>());
     let rows: Vec<_> =
@@ -54,14 +54,14 @@ async fn an_urgent_url_is_recorded_before_other_urls_of_the_same_hosts() {
     worker.stop().await;
 }
 
-/// Returns the key of a URL.
+/// Returns a URL's normalized key.
 fn key(url: &str) -> String {
     CanonicalUrl::parse(url, &ParameterList::default()).unwrap().key().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_url_that_kills_its_workers_is_recorded_as_crashed() {
-    // The pages are so slow that a worker dies before it receives the page that it requests.
+    // Pages are so slow that a worker can be killed while it waits for one.
     let slow = GraphSettings { slow: 1_000, slow_ms: (1_500, 1_500), ..GraphSettings::default() };
     let world = World::new(7, GraphSettings { hosts: 2, sites: 1, pages: 12, ..slow }).await;
     let home = world.graph().home(0);
@@ -80,8 +80,8 @@ async fn a_url_that_kills_its_workers_is_recorded_as_crashed() {
         let requests = world.running.access_lines();
         requests.iter().filter(|line| line.host.clone() + &line.path == poison).count()
     };
-    // A few deaths may have other causes, so the page is requested again, and the next worker dies,
-    // too.
+    // The first deaths may have other causes, so the page is requested again, and the next worker
+    // is killed, too.
     for death in 2..=4 {
         world.expire_leases();
         let next = world.worker(&format!("worker-{death}"), |_| {});
@@ -97,7 +97,7 @@ async fn a_url_that_kills_its_workers_is_recorded_as_crashed() {
     let crashed: Vec<&String> =
         recorded.iter().filter(|(_, outcome)| *outcome == "crashed").map(|(url, _)| url).collect();
     assert!(crashed.len() == 1 && crashed[0].ends_with(&poison), "{crashed:?} {poison}");
-    assert_eq!(times(&world), 4, "it is not requested again");
+    assert_eq!(times(&world), 4, "the URL is not requested again");
     for (url, outcome) in world.expected(crawl) {
         let found = recorded.get(&url);
         assert!(found.is_none_or(|found| *found == outcome || found == "crashed"), "{url}");
@@ -118,7 +118,7 @@ async fn a_worker_that_cannot_read_an_open_crawl_holds_no_slots() {
         assert_eq!((world.status(crawl).await.read, world.status(crawl).await.known), (0, 0));
     }
     assert_eq!(world.sql("select count(*) from everytab.slots where holder <> ''"), "0");
-    // Without the unreadable crawl, the other one continues.
+    // After the unreadable crawl is cancelled, the other one continues.
     world.owner.move_crawl(newer, CrawlVerb::Cancel).await.unwrap().unwrap();
     world.ended(id).await;
     worker.finish().await;
@@ -167,7 +167,7 @@ async fn records_go_to_the_store_of_their_slot_or_of_requisites() {
         used.insert(store);
     }
     assert_eq!(used.len(), 3, "{rows}");
-    // A robots.txt is stored with the pages of its host.
+    // A robots.txt is stored with its host's pages.
     for store in ["low", "high"] {
         let robots =
             files_below(&world.directory(store)).into_iter().any(|path| path.contains("robotstxt"));
@@ -175,8 +175,7 @@ async fn records_go_to_the_store_of_their_slot_or_of_requisites() {
     }
 }
 
-/// The robots.txt that a crawl obeyed is stored even if the worker dies when no URL is left to
-/// fetch.
+/// A crawl's robots.txt is stored even if the worker dies when no URL is left to fetch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disallowed_url_finishes_only_once_its_robots_txt_is_stored() {
     let graph =
@@ -192,7 +191,7 @@ async fn a_disallowed_url_finishes_only_once_its_robots_txt_is_stored() {
     let first = world.worker("worker-1", |settings| settings.record_after = Duration::ZERO);
     until("a request", async || !world.running.access_lines().is_empty()).await;
     world.waited(id, |status| status.known == 1).await;
-    // This is long enough for many checkpoints.
+    // Wait for long enough for many checkpoints.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let status = world.status(id).await;
     assert_eq!((status.state.as_str(), status.pending), ("running", 1), "{status:?}");
@@ -202,13 +201,13 @@ async fn a_disallowed_url_finishes_only_once_its_robots_txt_is_stored() {
     let second = world.worker("worker-2", |_| {});
     world.ended(id).await;
     let stored = |name: &str| files_below(&directory).iter().any(|path| path.contains(name));
-    assert!(stored("/robotstxt/"), "when it has ended, all is stored");
+    assert!(stored("/robotstxt/"), "an ended crawl has stored its robots.txt");
     second.finish().await;
     let outcomes: Vec<String> = world.recorded(id).await.into_values().collect();
     assert_eq!(outcomes, ["robots_disallowed"]);
 }
 
-/// The URLs wait until the robots.txt is uploaded. The maximum of waiting fetches must not block
+/// The URLs wait until the robots.txt is uploaded. The limit on waiting fetches must not block
 /// their host.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_robots_txt_can_disallow_thousands_of_urls() {

@@ -43,7 +43,7 @@ fn host_settings() -> CrawlSettings {
     CrawlSettings { delay_ms: 250, delay_factor: 0.0, ..settings("host") }
 }
 
-/// Makes a worker wait for the dead port much longer than any test.
+/// Makes a worker wait for the dead port much longer than any test takes.
 fn patient(settings: &mut CrawlerSettings) {
     settings.host_patience = Duration::from_secs(24 * 60 * 60);
     settings.exit_when_done = false;
@@ -53,8 +53,8 @@ fn dropped(server: &Server) -> usize {
     server.requests().iter().filter(|path| path.starts_with("/drop/")).count()
 }
 
-/// Returns how many pages below `/keep` were requested. A page counts once, although a worker that
-/// was stopped may have requested it before.
+/// Returns how many pages below `/keep` were requested. A page counts once, even if two workers
+/// requested it.
 fn kept(server: &Server) -> usize {
     let requests: BTreeSet<String> = server.requests().into_iter().collect();
     requests.iter().filter(|path| path.starts_with("/keep/")).count()
@@ -78,8 +78,8 @@ async fn excluding_urls_of_a_running_crawl_leaves_them_without_requests() {
     let excluded = |left: &serde_json::Value| left["excluded"].as_i64().unwrap_or_default();
     world.waited(id, |status| excluded(&status.left) > 0).await;
     let before = dropped(&server);
-    // One excluded URL is on the dead port. If it stayed pending, it would keep the crawl open for
-    // a day.
+    // One excluded URL is on the dead port. If it stayed pending, the crawl would not end for a
+    // day.
     let status = world.ended(id).await;
     worker.stop().await;
     assert_eq!(status.ended_by.as_deref(), Some("empty"));

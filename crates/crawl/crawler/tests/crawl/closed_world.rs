@@ -1,4 +1,4 @@
-//! A crawl of a closed world must record exactly what the oracle predicts.
+//! A crawl in a closed world must record exactly the URLs that the oracle predicts.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ async fn stopping_workers_hand_over_their_slots_and_keep_all_delays() {
     for number in 1..5 {
         tokio::time::sleep(Duration::from_millis(1_500)).await;
         let next = world.worker(&format!("worker-{number}"), |_| {});
-        // If the crawl has ended, the worker has finished before this.
+        // If the crawl has already ended, the worker has finished by itself.
         worker.stop().await;
         worker = next;
     }
@@ -118,7 +118,7 @@ async fn a_page_limit_is_reached_and_never_exceeded() {
     }
 }
 
-/// The state of all hosts takes several times the memory limit, so sites take turns in memory. A
+/// All hosts' state takes several times the memory limit, so sites must rotate through memory. A
 /// worker that never dropped a site would stop sending requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_with_little_memory_matches_the_oracle() {
@@ -139,10 +139,10 @@ async fn a_worker_with_little_memory_matches_the_oracle() {
     assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
-/// A few slots reserve the last pages of the limit. Sites in other slots have pending URLs that may
-/// not be fetched. These sites used to rotate through memory and to keep out the sites that had
-/// reserved pages. With 25,000 bytes, many sites need more than the tenth of the memory that one
-/// rotation frees.
+/// A few slots reserve the last pages of the limit, and the other slots have pending URLs that they
+/// may not fetch. Sites in these other slots used to rotate through memory and to keep out the
+/// sites with reserved pages. With 25,000 bytes, many sites need more memory than the tenth that
+/// one rotation frees.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_with_little_memory_reaches_a_page_limit() {
     for bytes in [60_000, 25_000] {

@@ -14,16 +14,16 @@ use crate::{
     world::{World, assert_same, settings},
 };
 
-/// Returns a graph in which most pages of a host are behind walls. Other pages link to many of
-/// them, too.
+/// Returns a graph in which most pages on a host are behind cookie walls. Other pages link to many
+/// of these pages, too.
 fn walled(hosts: u64, pages: u64) -> GraphSettings {
     GraphSettings { walled: 700, redirect: 100, ..GraphSettings::plain(hosts, hosts, pages) }
 }
 
-/// The header field that sets the cookie of a server's walls.
+/// The header field that sets the cookie for passing a server's walls.
 const PASSED: &str = "Set-Cookie: passed=1\r\n";
 
-/// Returns the response of a server whose `/page` needs a cookie that `/check` sets.
+/// The response of a server whose `/page` needs a cookie from `/check`.
 fn of_wall(request: &str) -> Act {
     match request {
         "/page" => Act::Redirect("/check".to_owned(), ""),
@@ -54,8 +54,7 @@ async fn pages_behind_cookie_walls_are_captured() {
     assert_eq!(status.ended_by.as_deref(), Some("empty"));
 }
 
-/// A wall that is a seed is the only URL of its crawl. A limit of one page must be enough for the
-/// page behind it.
+/// If the crawl's only URL is a wall, a limit of one page must be enough for the page behind it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wall_takes_one_page_of_a_limit() {
     let world = World::new(61, walled(1, 60)).await;
@@ -71,7 +70,7 @@ async fn a_wall_takes_one_page_of_a_limit() {
     assert_eq!(world.ended(id).await.captured, 1);
     let recorded = world.recorded(id).await;
     assert_eq!(recorded.get(&graph.url(wall)).map(String::as_str), Some("ok"));
-    // The target of a redirect counts as another page, and the limit has no page left for it.
+    // A redirect's target counts as another page, and the limit has no page left for it.
     let status = world.ended(other).await;
     assert_eq!((status.ended_by.as_deref(), status.captured), (Some("limit"), 1));
     let recorded = world.recorded(other).await;
@@ -108,14 +107,14 @@ async fn redirect_loops_and_endless_cookies_fail() {
     let captured =
         world.count(ClosedCrawl::new(homes, OracleScope::Site), ExpectedEnding::Captured);
     assert_eq!((status.captured, status.failed), (captured, 4));
-    // This is the first request, and five that follow redirects.
+    // The first request, and five requests that follow redirects.
     let requests = world.requests();
     assert_eq!(requests.iter().filter(|line| line.path == "/counter").count(), 6);
     assert_eq!(requests.iter().filter(|line| line.path.starts_with("/loop/")).count(), 3);
 }
 
-/// A worker that dies between two requests of a chain loses the cookies, so the next one starts the
-/// chain again. Each URL must have one row, and all sums must match the oracle.
+/// When a worker dies between two requests of a chain, the cookies are lost, so the next worker
+/// starts the chain again. Each URL must have one row, and all sums must match the oracle.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chains_interrupted_by_a_death_start_again() {
     let graph = GraphSettings {
@@ -130,7 +129,7 @@ async fn chains_interrupted_by_a_death_start_again() {
     let id = world.start(&crawl_settings, None, &homes).await;
     let check = |line: &AccessLine| line.path.starts_with("/check/");
     let first = world.worker("worker-1", |_| {});
-    // By then, chains are in progress on some hosts.
+    // Four requests show that chains are in progress on some hosts.
     while world.running.access_lines().iter().filter(|line| check(line)).count() < 4 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -151,7 +150,7 @@ async fn chains_interrupted_by_a_death_start_again() {
     assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
-/// A page and its wall are in two archives. The worker dies when only one of them is stored.
+/// A page and its wall are in two archives. The worker dies when only one archive is stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wall_is_not_recorded_without_its_page() {
     let world = World::new(64, GraphSettings::plain(1, 1, 1)).await;
@@ -161,7 +160,7 @@ async fn a_wall_is_not_recorded_without_its_page() {
     let (number, id) = world.start_urls("one", &settings("page"), &urls).await;
     let name = world.sql(&format!("select name from everytab.crawls where crawl = {number}"));
     let segments = world.directory("store").join(format!("crawl-data/{name}/segments"));
-    // Files in place of the store's directories make uploads of pages fail.
+    // Files in place of the store's directories make page uploads fail.
     let pages: Vec<_> = (0..256).map(|slot| segments.join(format!("{slot}/warc"))).collect();
     for path in &pages {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -181,7 +180,7 @@ async fn a_wall_is_not_recorded_without_its_page() {
     assert_eq!(world.recorded(id).await.get(&page).map(String::as_str), Some("ok"));
 }
 
-/// The URL that sets the cookie was requested before, and its retry is due in some seconds.
+/// The URL that sets the cookie failed before, and its retry is due in some seconds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wall_waits_for_a_check_that_is_retried() {
     let world = World::new(65, GraphSettings::plain(1, 1, 1)).await;
@@ -227,7 +226,7 @@ async fn walls_lead_to_their_pages_after_the_site_budget_is_used_up() {
     assert_eq!((count("ok"), count("redirected")), (10, 9), "{recorded:?}");
 }
 
-/// More walls than the maximum number of chains wait for URLs that are retried.
+/// The number of walls that wait for retried URLs exceeds the maximum number of chains.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn walls_are_passed_although_every_check_fails_once() {
     const PAGES: usize = 18;

@@ -1,5 +1,4 @@
-//! Crawls when stores, database calls or robots.txt fail, and state that the next crawl of a host
-//! reuses.
+//! Crawls in which stores, database calls or robots.txt fail, and state that the next crawl reuses.
 
 use std::{fs, time::Duration};
 
@@ -9,7 +8,7 @@ use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
 
 use crate::world::{World, assert_same, settings};
 
-/// Creates a world of one host.
+/// Creates a world with one host.
 async fn one_host(seed: u64, pages: u64) -> World {
     World::new(seed, GraphSettings { hosts: 1, sites: 1, pages, ..GraphSettings::default() }).await
 }
@@ -43,7 +42,7 @@ async fn a_host_leaves_memory_after_its_last_crawl_and_is_loaded_for_the_next() 
               set robots = convert_to(regexp_replace(convert_from(robots, 'UTF8'),
                   '"text":"[^"]*"', '"text":"User-agent: *\\nDisallow: /"'), 'UTF8')"#,
     );
-    // The worker checks periodically which hosts it can drop.
+    // The worker periodically checks which hosts it can drop.
     until("a crawl that obeys the stored robots.txt", async || {
         tokio::time::sleep(Duration::from_secs(8)).await;
         let next = world.start(&settings("any"), None, &[home]).await;
@@ -116,7 +115,7 @@ async fn pages_reserved_by_a_call_without_a_reply_are_used() {
     let worker = world.worker("worker-1", |_| {});
     let pending = "select count(*) from everytab.crawl_slots where pending > 0";
     until("a pending URL", async || world.sql(pending) != "0").await;
-    // Do what a call that commits without a reply does.
+    // Simulate a reservation that commits although its reply is lost.
     world.sql(
         "update everytab.crawls set budget_left = budget_left - 3;
          update everytab.crawl_slots set reserved = reserved + 3 where pending > 0",

@@ -35,7 +35,7 @@ fn filtered(filter: FrozenFilter) -> CrawlSettings {
     CrawlSettings { filters: vec![filter], ..settings("any") }
 }
 
-/// Builds a list of domains as an object. [`put`] adds it to the store.
+/// Builds a domain list as an object. [`put`] adds it to the store.
 fn list_of(world: &World, domains: &[&str]) -> (FrozenList, Vec<u8>) {
     let mut builder = NameListBuilder::default();
     for domain in domains {
@@ -63,7 +63,7 @@ fn count(counts: &Value, name: &str) -> i64 {
     counts.get(name).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// Returns the URLs of the records in all archives.
+/// Returns the URLs of all archived records.
 fn archived_urls(world: &World) -> BTreeSet<String> {
     let archives = world.sql("select object from everytab.crawl_archives");
     let mut urls = BTreeSet::new();
@@ -217,7 +217,7 @@ async fn a_crawl_waits_for_its_list_and_holds_no_other_crawl_back() {
     let (list, object) = list_of(&world, &[&host]);
     let filter = json!({ "lists": [{ "name": "list", "mode": "drop" }] });
     let filter = frozen(filter, vec![list.clone()]);
-    // The store has an object of the right length but with other content, which must not be used.
+    // The store has an object with the right length but other content, which must not be used.
     put(&world, &list, &vec![0; object.len()]);
     let id = world.start(&filtered(filter), None, &[home]).await;
     let other = world.start(&settings("site"), None, &[world.graph().home(1)]).await;
@@ -228,7 +228,7 @@ async fn a_crawl_waits_for_its_list_and_holds_no_other_crawl_back() {
     put(&world, &list, &object);
     let status = world.ended(id).await;
     worker.finish().await;
-    // The seed became known before the list was available, so it is refused.
+    // The seed was added before the list was available, so it is refused when it is due.
     assert_eq!((status.known, count(&status.refused, "filtered_list")), (1, 1), "{status:?}");
 }
 
@@ -258,6 +258,6 @@ async fn a_classifier_drops_pages_and_the_links_of_others() {
     let (status, recorded) = crawl(&world, &filtered(frozen(filter, Vec::new()))).await;
     server.abort();
     let outcomes = outcomes(&recorded);
-    // Pages without a verdict in time are kept, so we cannot expect that all are dropped.
+    // A page without a verdict in time is kept, so the test cannot expect that all are dropped.
     assert!(outcomes.get("filtered_classifier").is_some_and(|dropped| *dropped > 0), "{status:?}");
 }

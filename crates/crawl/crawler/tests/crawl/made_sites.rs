@@ -1,10 +1,10 @@
-//! Generates sites from their paths: long lists of pages with unique text, and traps.
+//! Generates sites from their paths: long lists with unique text on each page, and traps.
 //!
-//! All pages share a template of 40 lines. Does not depend on how they are crawled.
+//! All pages share a template with 40 lines. This does not depend on how the pages are crawled.
 
 use std::fmt::Write;
 
-/// Number of pages with unique text that each site has at `/real/...`.
+/// Pages with unique text that each site has at `/real/...`.
 pub(crate) const REAL_PAGES: u64 = 150;
 
 const WORDS: [&str; 40] = [
@@ -32,15 +32,15 @@ const MONTHS: [&str; 12] = [
 
 /// A generated site, which maps paths to pages.
 pub(crate) struct MadeSite {
-    /// Its name.
+    /// The site's name.
     pub name: &'static str,
-    /// Number of pages with unique text at `/own/...`. A crawl should capture all of them.
+    /// Pages with unique text at `/own/...`. A crawl should capture all of them.
     pub own_pages: u64,
     page: fn(&str) -> Option<String>,
 }
 
 impl MadeSite {
-    /// Returns the HTML of a path. `None` if there is no such page.
+    /// Returns a path's HTML. `None` if there is no such page.
     pub(crate) fn html(&self, path: &str) -> Option<String> {
         if path == "/" {
             let real = (0..REAL_PAGES).map(|n| format!("/real/{}", phrase(n, 3).replace(' ', "-")));
@@ -60,7 +60,7 @@ impl MadeSite {
     }
 }
 
-/// All sites with many pages of one shape, each with unique content.
+/// Sites with many pages that have the same URL shape, but unique content.
 pub(crate) const LISTS: [MadeSite; 10] = [
     MadeSite { name: "numbers", own_pages: 4_000, page: |path| article(path, "/own/article-") },
     MadeSite { name: "dates", own_pages: 4_000, page: dated },
@@ -106,7 +106,7 @@ fn phrase(seed: u64, words: u64) -> String {
     (0..words).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns sentences that no other seed yields.
+/// Returns sentences that are unique for this seed.
 fn own_text(seed: u64, sentences: u64) -> String {
     (0..sentences).map(|n| format!("<p>The {}.</p>", phrase(mix(seed) ^ n << 40, 9))).collect()
 }
@@ -133,7 +133,7 @@ fn number(path: &str, prefix: &str) -> Option<u64> {
     path.strip_prefix(prefix)?.parse().ok()
 }
 
-/// Returns a page of an index with 100 links per page.
+/// Returns a page from an index with 100 links per page.
 fn indexed(path: &str, article: impl Fn(u64) -> String, count: u64) -> Option<String> {
     if path == "/own/" {
         let links: Vec<String> = (0..count / 100).map(|n| format!("/own/index-{n}")).collect();
@@ -192,7 +192,7 @@ fn sale(path: &str) -> Option<String> {
     indexed(path, |n| format!("/own/sale/{}", slug(n)), 1_000)
 }
 
-/// Pages differ only by numbers.
+/// Pages that differ only by numbers.
 fn table(path: &str) -> Option<String> {
     if let Some(n) = number(path, "/own/weather/") {
         let row = |hour: u64| {
@@ -204,14 +204,14 @@ fn table(path: &str) -> Option<String> {
     indexed(path, |n| format!("/own/weather/{n}"), 1_000)
 }
 
-/// Pages differ only by a picture.
+/// Pages that differ only by a picture.
 fn gallery(path: &str) -> Option<String> {
     let n = if path == "/own/" { 0 } else { number(path, "/own/photo/")? };
     let next = [format!("/own/photo/{}", (n + 1).min(1_000)), "/".to_owned()];
     Some(page(&format!("Photo {n}"), &format!("<img src=/pictures/img_{n}.jpg>"), &next))
 }
 
-/// The pages of the list have no new content, but they lead to pages that do.
+/// The list's pages have no new content, but they link to pages that do.
 fn listed(path: &str) -> Option<String> {
     if let Some(n) = number(path, "/own/item/") {
         return Some(page(&format!("Item {n}"), &own_text(n, 3), &["/".to_owned()]));
@@ -285,7 +285,7 @@ fn session_path(path: &str) -> Option<String> {
 fn session_query(path: &str) -> Option<String> {
     let rest = path.strip_prefix("/trap/")?;
     let item = WORDS.iter().position(|word| rest.starts_with(word)).unwrap_or(0);
-    // The session has no digits, and is not a dictionary word.
+    // A session ID without digits that is not a dictionary word.
     let letters = |seed: u64| -> String {
         (0..12).map(|n| char::from(b'a' + (mix(seed ^ n) % 26) as u8)).collect()
     };
@@ -304,7 +304,7 @@ fn choice(seed: u64, links: &[String]) -> String {
     page(&format!("{} items", items.len()), &text, links)
 }
 
-/// Four parameters with six values each, in any number and order.
+/// Four parameters with six values each, in any combination and order.
 fn facets(path: &str) -> Option<String> {
     let query = path.strip_prefix("/trap/")?;
     let chosen = query.strip_prefix('?').unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Live crawls of a graph of sites, over real sockets and with a real Postgres. The graph's oracle
-//! predicts their results.
+//! Live crawls of a generated graph of sites, over real sockets and with a real Postgres. An oracle
+//! computes the expected results from the graph.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

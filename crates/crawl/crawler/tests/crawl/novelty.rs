@@ -1,8 +1,8 @@
-//! Crawls judge pages by their content: long lists are captured completely, and traps end within as
-//! many pages as their site has otherwise.
+//! Crawls judge pages by their content. Long lists must be captured completely. A trap must end
+//! after as many pages as its site has otherwise.
 //!
-//! Most of these crawls use no sockets. Pages are parsed as the crawler parses them, and the state
-//! of their host is packed and unpacked periodically, as if its holder had died.
+//! Most of these crawls use no sockets. Pages are parsed as in the crawler, and the host's state is
+//! packed and unpacked periodically, as if its holder had died.
 
 use std::collections::HashMap;
 
@@ -23,14 +23,14 @@ use crate::{
 
 const ORIGIN: &str = "https://made.example";
 
-/// Number of pages in flight before the first of them finishes.
+/// Pages in flight before the first of them finishes.
 const IN_FLIGHT: usize = 10;
 /// Finished fetches per pack.
 const FETCHES_PER_PACK: u64 = 25;
 /// Packs per death of the holder.
 const PACKS_PER_DEATH: u64 = 7;
 
-/// The result of a site's crawl.
+/// The result of crawling a site.
 #[derive(Debug, Default)]
 struct Crawled {
     wanted: u64,
@@ -38,7 +38,7 @@ struct Crawled {
     left: u64,
     rejected: u64,
     known: u64,
-    /// Size of the last chunks in bytes, and of all chunks written.
+    /// Size of the last chunks in bytes, and total size of all chunks written.
     stored: usize,
     written: usize,
 }
@@ -195,7 +195,7 @@ fn traps_end_within_as_many_pages_as_their_site_has_otherwise() {
         assert!(crawled.of_trap <= REAL_PAGES, "{}: {crawled:?}", site.name);
     }
 }
-/// Crawls a list and a trap over sockets, and the trap again for a user who wants more of it.
+/// Crawls a list and a trap over sockets. Then crawls the trap again with a higher limit for traps.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_captures_a_whole_list_and_leaves_a_trap() {
     let graph = GraphSettings { hosts: 1, sites: 1, pages: 1, ..GraphSettings::default() };
@@ -211,7 +211,8 @@ async fn a_crawl_captures_a_whole_list_and_leaves_a_trap() {
     let of_trap = Server::start("127.8.0.2:8080", serve(trap)).await;
     let host = CrawlSettings { site_pages: 10_000, ..settings("host") };
     let urls = |n: u8| [format!("http://127.8.0.{n}:8080/")];
-    // A worker sends an address ten requests per second, so crawl only a part of the list.
+    // A worker sends at most ten requests per second to an address, so crawl only a part of the
+    // list.
     let part = CrawlSettings {
         exclude: vec![r"re:article-(\d{4}|[3-9]\d\d)|index-(\d\d|[3-9])".to_owned()],
         ..host.clone()

@@ -1,4 +1,4 @@
-//! Origins of a host that fail, while its other origins continue.
+//! Origins that fail while the host's other origins continue.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ async fn world(seed: u64) -> World {
         .await
 }
 
-/// Returns a home page with links to [`PAGES`] pages, and with more HTML.
+/// Returns a home page with links to [`PAGES`] pages and with additional HTML.
 fn home(more: &str) -> Act {
     let links: String = (0..PAGES).map(|page| format!("<a href=/p{page}>.</a>")).collect();
     page(&format!("<title>home</title>{links}{more}"))
@@ -38,7 +38,7 @@ fn host_settings() -> CrawlSettings {
     CrawlSettings { delay_ms: 250, delay_factor: 0.0, ..settings("host") }
 }
 
-/// Makes a worker as patient as an operator's, but with short pauses.
+/// Gives a worker a long patience, as in operation, but short pauses.
 fn patient(settings: &mut CrawlerSettings) {
     settings.host_patience = Duration::from_secs(24 * 60 * 60);
     settings.origin_pause = Duration::from_secs(1);
@@ -62,7 +62,7 @@ async fn a_dead_port_holds_back_only_its_own_urls() {
     let worker = world.worker("worker-1", patient);
     let good = i64::try_from(PAGES).unwrap() + 1;
     world.waited(one, |status| status.captured == good).await;
-    // The dead port does not hold back another owner's URL on the host, either.
+    // The dead port must not hold back another owner's URL on the same host, either.
     let url = "http://127.6.0.1:8080/other".to_owned();
     let (_, other) = world.start_urls("other", &host_settings(), &[url]).await;
     world.waited(other, |status| status.captured == 1 && status.state == "ended").await;
@@ -95,9 +95,10 @@ async fn a_dead_port_holds_back_only_its_own_urls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_costs_no_page_whatever_the_failure() {
     const OUTAGE: std::ops::Range<usize> = 4..12;
-    // Longer than the number of pages left, so that one of them would have no retry left.
+    // The outage lasts for more requests than there are pages left, so one of these would use up
+    // its retries.
     const LONG_OUTAGE: std::ops::Range<usize> = 4..15;
-    // These replace a status.
+    // These values replace an HTTP status.
     const CLOSED: u16 = 0;
     const CUT: u16 = 1;
     let world = world(61).await;
@@ -139,7 +140,7 @@ async fn an_outage_costs_no_page_whatever_the_failure() {
     assert_eq!(world.sql("select count(*) from everytab.fetches where truncated <> ''"), "0");
 }
 
-/// Fewer pages are left than the number of failures that pauses an origin.
+/// Fewer pages are left than the number of failures after which an origin is paused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_during_the_last_pages_of_a_site_costs_none() {
     let world = world(67).await;
@@ -207,7 +208,7 @@ async fn urls_of_a_dead_origin_are_left_after_the_patience_of_their_crawl() {
     let worker = world.worker("worker-1", patient);
     let status = world.ended(one).await;
     assert_eq!(status.left, serde_json::json!({ "robots_unreachable": 1 }));
-    // This does not affect a later crawl of another origin on the host.
+    // A later crawl is not affected on the host's other origin.
     let urls = ["http://127.6.3.1:8080/a".to_owned(), dead];
     let (_, other) = world.start_urls("other", &impatient, &urls).await;
     let status = world.ended(other).await;

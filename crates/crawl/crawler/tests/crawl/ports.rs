@@ -1,5 +1,5 @@
-//! Ports that a crawl or a worker does not request: links to them are counted, and known URLs are
-//! refused when they are scheduled. Each host of a world has one port, 80 or 443.
+//! Ports that a crawl or a worker does not allow. Links to them are counted, and known URLs are
+//! refused when they are due. Each host in a world has one port, 80 or 443.
 
 use everytab_fetcher::FetchSettings;
 use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
@@ -12,7 +12,7 @@ async fn world(seed: u64) -> World {
     World::new(seed, graph).await
 }
 
-/// Returns the settings of a worker that requests only https.
+/// Returns fetch settings for a worker that allows only port 443.
 fn https_alone(world: &World) -> FetchSettings {
     FetchSettings { ports: "443".parse().unwrap(), ..world.fetcher() }
 }
@@ -32,7 +32,7 @@ async fn links_to_ports_that_a_crawl_does_not_request_are_counted() {
     let world = world(70).await;
     let home = (0..world.graph().hosts()).find(|host| world.graph().has_https(*host)).unwrap();
     let home = world.graph().home(home);
-    // First the crawl restricts the ports, then the worker.
+    // First the crawl restricts the ports, then the worker does.
     let (_, by_crawl) = world.start_with(with("ports", &[443]), None, &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(by_crawl).await;
@@ -54,7 +54,7 @@ async fn links_to_ports_that_a_crawl_does_not_request_are_counted() {
     assert!(world.requests().iter().all(|line| !is_http(&line.host)), "an http host was requested");
 }
 
-/// A key's crawl may name a port that a worker does not request.
+/// A key's crawl may name a port that the worker does not allow.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn known_urls_on_ports_that_a_worker_does_not_request_are_refused() {
     let world = world(71).await;

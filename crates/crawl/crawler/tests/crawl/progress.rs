@@ -1,4 +1,4 @@
-//! Expensive input of one user does not hold back others, and a stuck scheduler loses its slots.
+//! Expensive input from one user does not hold back others, and a stuck scheduler loses its slots.
 
 use std::{
     fmt,
@@ -21,9 +21,9 @@ use crate::{
     world::{World, assert_same, settings},
 };
 
-/// Number of links on the page.
+/// Links on the page.
 const LINKS: usize = 5_000;
-/// Number of known URLs in a crawl of that page.
+/// Known URLs in a crawl of this page.
 const ALL: i64 = LINKS as i64 + 1;
 
 async fn small_world(seed: u64) -> World {
@@ -41,7 +41,7 @@ fn long_links(host: &str, path: &str) -> Act {
     page(&format!("<base href={base}>{links}"))
 }
 
-/// Starts a crawl of that page with expensive patterns. An engine that tracked all states of the
+/// Starts a crawl of this page with expensive patterns. An engine that tracked all states of the
 /// first pattern would take 0.1 s per link.
 async fn start_costly(world: &World, host: &str) -> Uuid {
     let costly = CrawlSettings {
@@ -104,7 +104,7 @@ async fn a_crawl_with_patterns_over_the_cost_limit_ends_and_holds_no_other_back(
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(before).await;
     // No link is followed, because the pattern might have excluded it. The crawl's owner sees the
-    // reason.
+    // reason in the counts.
     assert_eq!((status.known, status.links_refused["pattern_cost"].as_i64()), (0, Some(1)));
     world.ended(id).await;
     worker.finish().await;
@@ -112,7 +112,7 @@ async fn a_crawl_with_patterns_over_the_cost_limit_ends_and_holds_no_other_back(
     assert_same(&world.recorded(id).await, &expected);
 }
 
-/// A log whose reader stops reading at a certain message, so that the task that writes this line
+/// A log that stops being read at a certain message, so that the task that writes this message
 /// hangs.
 #[derive(Default)]
 struct BlockedLog {
@@ -188,12 +188,12 @@ async fn a_scheduler_that_hangs_loses_its_slots_and_continues_without_them() {
         world.sql(&format!("select count(*) from everytab.slots where holder = '{worker}'"))
     };
     let one = world.worker_with_log("worker-1", Log(Arc::clone(&log)));
-    until("the first to hold all slots", async || slots("worker-1") == "256").await;
+    until("the first worker to hold all slots", async || slots("worker-1") == "256").await;
     one.request_stop();
     until("it to hang", async || log.has(HANGS_AT)).await;
-    assert_eq!(slots("worker-1"), "256", "it hangs before it gives them back");
+    assert_eq!(slots("worker-1"), "256", "it hangs before it releases the slots");
     let two = world.worker("worker-2", |settings| settings.exit_when_done = false);
-    until("the other to hold them", async || slots("worker-2") == "256").await;
+    until("the other worker to hold all slots", async || slots("worker-2") == "256").await;
     assert!(log.has(STUCK));
     log.go_on();
     one.finish().await;

@@ -1,4 +1,4 @@
-//! Rows contain the outcome of each URL, its referrer, and the fault of its server's certificate.
+//! Rows contain each URL's outcome, its referrer, and the fault of its server's certificate.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn key(url: &str) -> String {
     CanonicalUrl::parse(url, &Default::default()).unwrap().key().to_owned()
 }
 
-/// Returns the fetches of a crawl by their keys.
+/// Returns a crawl's fetches by their keys.
 async fn fetches(world: &World, id: Uuid) -> BTreeMap<String, CrawlFetch> {
     let (mut found, mut next) = (BTreeMap::new(), Some(FetchPosition::default()));
     while let Some(after) = next {
@@ -28,7 +28,7 @@ async fn fetches(world: &World, id: Uuid) -> BTreeMap<String, CrawlFetch> {
     found
 }
 
-/// Returns the lines of the metadata records in all archives, by the keys of their URLs.
+/// Returns the lines in all archived metadata records, by their URLs' keys.
 fn metadata(world: &World) -> BTreeMap<String, Vec<String>> {
     let archives = world.sql("select object from everytab.crawl_archives");
     let mut found = BTreeMap::new();
@@ -65,7 +65,7 @@ async fn each_row_names_its_referrer_and_failure_across_worker_restarts() {
     let id = world.start(&crawl_settings, None, &[home]).await;
     // Without root certificates, every certificate has a fault.
     let fetcher = || FetchSettings { ca_file: None, ..world.fetcher() };
-    // One worker packs the pending URLs, and the next unpacks them.
+    // The first worker packs the pending URLs, and the next one unpacks them.
     let one = world.worker_with("worker-1", fetcher(), |_| {});
     world.waited(id, |status| status.captured > 40).await;
     one.stop().await;
@@ -78,7 +78,7 @@ async fn each_row_names_its_referrer_and_failure_across_worker_restarts() {
     let mut redirects = 0;
     for (url, fetch) in &fetches {
         let Some(via) = &fetch.via else {
-            // If robots.txt names no sitemap, the usual location of one has no referrer.
+            // If robots.txt names no sitemap, `/sitemap.xml` is tried, and has no referrer.
             assert!(*url == seed || url.ends_with("/sitemap.xml"), "{url}");
             continue;
         };

@@ -1,4 +1,4 @@
-//! A receiver of webhooks that listens on its own address.
+//! A webhook receiver that listens on its own address.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -26,7 +26,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// Returns the id of the event.
+    /// Returns the event's id.
     pub(crate) fn id(&self) -> &str {
         &self.fields["webhook-id"]
     }
@@ -46,7 +46,7 @@ impl Received {
     }
 }
 
-/// A receiver on one port. It stops when it is dropped.
+/// A receiver on one port. It stops when this value is dropped.
 pub(crate) struct Receiver {
     received: Arc<Mutex<Vec<Received>>>,
     task: JoinHandle<()>,
@@ -59,8 +59,8 @@ impl Drop for Receiver {
 }
 
 impl Receiver {
-    /// Starts a receiver. `respond` gets a request and the number of earlier ones, and returns a
-    /// status and further header fields, each with a line ending. If it returns `None`, the
+    /// Starts a receiver. `respond` gets a request and the number of earlier requests. It returns a
+    /// status and additional header fields, each with a line ending. If it returns `None`, the
     /// receiver sends no response.
     pub(crate) async fn start(
         address: &str,

@@ -1,5 +1,5 @@
 //! A crawl that repeats an earlier one does not store unchanged pages again, and handles all others
-//! as if they were new.
+//! as in a new crawl.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,13 +9,13 @@ use uuid::Uuid;
 
 use crate::world::{World, assert_same, settings};
 
-/// Creates a world in which a tenth of the pages changes from day to day.
+/// Creates a world in which a tenth of the pages changes each day.
 async fn world(seed: u64) -> World {
     let graph = GraphSettings { hosts: 12, sites: 6, pages: 400, ..GraphSettings::default() };
     World::new(seed, graph).await
 }
 
-/// Crawls the whole world on a day, and compares the result with the oracle.
+/// Crawls the whole world on this day, and compares the result with the oracle.
 async fn crawl(world: &World, day: u32, settings: &CrawlSettings) -> Uuid {
     world.running.set_day(day);
     let home = world.graph().home(0);
@@ -38,14 +38,14 @@ fn again(earlier: Uuid) -> CrawlSettings {
     CrawlSettings { again: Some(earlier), ..settings("any") }
 }
 
-/// Counts the fetches of a crawl that satisfy an SQL condition.
+/// Counts a crawl's fetches that satisfy an SQL condition.
 fn count(world: &World, crawl: Uuid, condition: &str) -> usize {
     let of_crawl = format!("f.crawl = (select crawl from everytab.crawls where id = '{crawl}')");
     let sql = format!("select count(*) from everytab.fetches f where {of_crawl} and {condition}");
     world.sql(&sql).parse().unwrap()
 }
 
-/// Returns the digest and the location of each URL's body in a crawl, by the hash of the URL.
+/// Returns each URL's body digest and body location in a crawl, by the URL's hash.
 fn bodies(world: &World, crawl: Uuid) -> BTreeMap<String, (String, String)> {
     let rows = world.sql(&format!(
         "select f.url_hash, encode(f.sha256, 'hex'), a.object,
@@ -78,7 +78,7 @@ async fn unchanged_pages_are_revisits_of_the_first_copy_on_every_later_day() {
     assert_eq!(count(&world, second, "f.outcome = 'ok' and f.body_archive is not null"), 0);
     let (before, after) = (bodies(&world, first), bodies(&world, second));
     let same = after.iter().filter(|(url, body)| before.get(*url) == Some(*body)).count();
-    assert_eq!(same, unchanged, "a revisit is of the record that has the body");
+    assert_eq!(same, unchanged, "a revisit refers to the record that has the body");
     // The third crawl repeats the second one, whose revisits have no body.
     let third = crawl(&world, 1, &again(second)).await;
     assert_eq!(count(&world, third, "f.outcome = 'not_modified'"), pages);
@@ -103,9 +103,9 @@ async fn an_identical_body_is_a_revisit_even_without_an_etag() {
     assert_eq!(refused, u64::try_from(pages).ok());
 }
 
-/// Counts the revisits in a crawl that name the record of another URL of their site, at the
-/// location in that URL's row, with the same body. The second number counts those that are in
-/// another archive.
+/// Counts a crawl's revisits that correctly refer to another URL's record: on the same site, with
+/// the same body, and at the location in the other URL's row. The second number counts only those
+/// that refer to another archive.
 fn copies(world: &World, crawl: Uuid) -> (usize, usize) {
     let named = "f.body_url is not null and f.record_length > 0 and exists (
         select from everytab.fetches o
@@ -133,17 +133,19 @@ async fn the_same_file_under_another_url_of_its_site_is_stored_once() {
     let first = crawl(&world, 0, &settings("any")).await;
     let files = "f.mime = 'application/pdf'";
     let all = count(&world, first, files);
-    // The files of a site have the same bytes. An archive that is being uploaded is not named.
+    // All these files on a site have the same bytes. A record cannot refer to an archive that is
+    // still being uploaded.
     assert!(all > 30, "{all}");
     let stored = count(&world, first, &format!("{files} and f.body_archive is null"));
     assert!((2..all / 3).contains(&stored), "{stored} of {all}");
     assert_eq!(copies(&world, first).0, all - stored);
-    // In the next crawl each is a revisit of that record, even if its response has another `ETag`.
+    // In the next crawl, all of them are revisits that refer to this record, even if their
+    // responses have other `ETag`s.
     let second = crawl(&world, 1, &again(first)).await;
     assert_eq!(count(&world, second, &format!("{files} and f.body_archive is null")), 0);
     assert_eq!(bodies(&world, second).len(), bodies(&world, first).len());
 
-    // Records in other archives are named once those are uploaded.
+    // With short archives, records also refer to archives that are already uploaded.
     let id = world.start(&settings("any"), None, &[world.graph().home(0)]).await;
     let worker = world.worker("worker-2", |settings| settings.record_after = Duration::ZERO);
     world.ended(id).await;
@@ -151,7 +153,7 @@ async fn the_same_file_under_another_url_of_its_site_is_stored_once() {
     let (named, elsewhere) = copies(&world, id);
     assert!(elsewhere > 0 && named < all, "{elsewhere} of {named}");
     let stored = count(&world, id, &format!("{files} and f.body_archive is null"));
-    assert_eq!(named + stored, all, "each has a record with its body");
+    assert_eq!(named + stored, all, "each file has a record with its body");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -161,7 +163,7 @@ async fn a_copy_that_is_too_old_or_gone_is_stored_again() {
     let old = CrawlSettings { store_again_after_s: 0, ..again(first) };
     let second = crawl(&world, 0, &old).await;
     assert_eq!(count(&world, second, "f.body_archive is not null or f.status = 304"), 0);
-    // The archives are gone, so a 304 response leaves nothing to read links from.
+    // The archives are gone, so after a 304 response there is no page to parse for links.
     std::fs::remove_dir_all(world.directory("store")).unwrap();
     let third = crawl(&world, 0, &again(first)).await;
     let html = "f.mime = 'text/html'";

@@ -52,7 +52,7 @@ async fn a_seed_without_a_scheme_is_crawled_over_http_if_https_is_unreachable() 
         settings.exit_when_done = false;
     });
     world.ended(id).await;
-    // Another crawl starts while https is paused.
+    // Start another crawl while https is paused.
     let (_, other) = world.start_urls("other", &settings("host"), &seeds).await;
     world.ended(other).await;
     worker.stop().await;
@@ -90,7 +90,7 @@ async fn a_seed_without_a_scheme_is_not_requested_over_http_if_https_works() {
     crate::world::assert_same(&world.recorded(id).await, &world.expected(crawl));
 }
 
-/// The server redirects to https, so the crawl must wait for it.
+/// http redirects to https, so the crawl must wait for https.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_https_redirect_target_waits_for_the_patience_of_its_crawl() {
     let world = world(92).await;
@@ -147,7 +147,8 @@ async fn the_scope_of_a_list_follows_a_seed_that_has_moved() {
     assert_eq!(status.links_refused["scope"], 1, "the third site is not where a seed moved to");
 }
 
-/// A host used to get a request for another host's robots.txt 57 ms after its last request.
+/// Regression test: a host got a request for another host's robots.txt 57 ms after its last
+/// request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_robots_txt_on_another_host_keeps_that_hosts_delay() {
     const DELAY: Duration = Duration::from_millis(300);

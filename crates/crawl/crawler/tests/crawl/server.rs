@@ -1,4 +1,4 @@
-//! A web server whose responses are chosen by a test. It listens on any ports of its own address.
+//! A web server that responds as a test specifies. It listens on one port of its own address.
 
 use std::{
     net::SocketAddr,
@@ -11,7 +11,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// The reaction of a server to a request.
+/// A server's reaction to a request.
 pub(crate) enum Act {
     /// Responds with this status, these header fields (each with a line ending) and this body.
     Respond(u16, &'static str, String),
@@ -28,7 +28,7 @@ pub(crate) fn page(body: &str) -> Act {
     Act::Respond(200, "Content-Type: text/html\r\n", body.to_owned())
 }
 
-/// A server on one port. It stops when it is dropped.
+/// A server on one port. It stops when this value is dropped.
 pub(crate) struct Server {
     requests: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
@@ -41,8 +41,8 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts a server. `act` gets a path and the number of earlier requests for it. The cookies
-    /// that a client sends follow the path: `/path Cookie: a=1`.
+    /// Starts a server. `act` gets a path and the number of earlier requests for this path. If the
+    /// client sends cookies, they follow the path, as in `/path Cookie: a=1`.
     pub(crate) async fn start(
         address: &str,
         act: impl Fn(&str, usize) -> Act + Send + Sync + 'static,
@@ -80,7 +80,7 @@ async fn serve(
     log: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
-    // A TLS handshake has no lines, so reading one would never finish.
+    // A TLS handshake has no lines, so do not wait for one.
     if stream.fill_buf().await?.first() == Some(&0x16) {
         return Ok(());
     }

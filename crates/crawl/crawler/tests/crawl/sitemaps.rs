@@ -1,4 +1,4 @@
-//! A crawl reads the sitemaps of its hosts, and no sitemap keeps it from ending.
+//! A crawl reads its hosts' sitemaps, and ends despite sitemap traps.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::world::{World, assert_same, settings};
 const KEPT: &str = "select count(*) from (select url, outcome, a.object from everytab.fetches f
     join everytab.crawl_archives a using (crawl, archive)) kept";
 
-/// Returns a graph in which most hosts have sitemaps, and some pages are linked only from these.
+/// Returns a graph in which most hosts have sitemaps. Some pages are linked only from a sitemap.
 fn with_sitemaps(hosts: u64, sites: u64, pages: u64) -> GraphSettings {
     GraphSettings { hosts, sites, pages, sitemaps: 800, hidden: 100, ..GraphSettings::default() }
 }
@@ -24,8 +24,8 @@ fn with_sitemaps_option(sitemaps: SitemapsOption, scope: &str) -> CrawlSettings 
     CrawlSettings { sitemaps, ..settings(scope) }
 }
 
-/// Returns the outcome of each recorded URL, with the digest if it is `ok`. Bodies of other
-/// responses are not parsed.
+/// Returns each recorded URL's outcome. If the outcome is `ok`, it includes the digest, because
+/// only such bodies are parsed.
 fn recorded(world: &World, id: Uuid) -> BTreeMap<String, String> {
     let rows = world.sql(&format!(
         "select url, outcome, case outcome when 'ok' then encode(sha256, 'hex') end
@@ -153,8 +153,8 @@ async fn sitemaps_do_not_count_against_the_page_limit() {
     assert!(sitemaps.parse::<u32>().unwrap() > 3, "{sitemaps}");
 }
 
-/// Crawls each host, each with another trap. The crawl must end and find every page, and the number
-/// of other requests must be bounded.
+/// Each host has another trap. The crawl must end and find every page, and the number of other
+/// requests must be bounded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_ends_and_finds_its_pages_despite_sitemap_traps() {
     let traps: Vec<Trap> = Trap::ALL.into_iter().filter(|trap| trap.is_of_sitemaps()).collect();
@@ -187,28 +187,28 @@ async fn a_crawl_ends_and_finds_its_pages_despite_sitemap_traps() {
         println!("{}: {} pages, {others} others, {refused}", trap.as_str(), pages.len());
         match trap {
             Trap::SitemapLoop => assert_eq!(others, 3),
-            // The indexes nest five levels deep.
+            // The index files nest five levels deep.
             Trap::SitemapTree => {
                 assert_eq!(others, 64);
                 assert!(counted("trap_sitemaps") > 0, "{refused}");
             }
-            // These are the index and the list. One of the special addresses has two spellings.
+            // The index and its list. One of the special addresses has two spellings.
             Trap::SitemapForeign => {
                 assert!(others == 2 && counted("scope") >= 20, "{others} {refused}");
             }
-            // These are the list, and the entry that needs no entity.
+            // The list, and the entry that needs no entity.
             Trap::SitemapEntities => {
                 assert_eq!((others, counted("unparsable")), (2, 3), "{refused}");
             }
             Trap::SitemapBomb | Trap::SitemapLying => assert_eq!(others, 1),
-            // One shape gets half of the site's budget, and most of its pages are left. The crawler
-            // reads 10 MiB of the list, and 50,000 entries of these.
+            // A URL shape gets half of the site's budget, and most of its pages are left. The
+            // crawler reads 10 MiB of the list, and 50,000 entries from this part.
             Trap::SitemapMany => {
                 assert!(counted("trap_page_links") >= 50_000, "{refused}");
                 assert!(counted("trap_shape") > 0 && others <= 1_010, "{others}");
                 assert!(status.left["trap_shape"].as_i64() > Some(900), "{}", status.left);
             }
-            // These are the index, 21 lists, and the pages that the budget allows.
+            // The index, 21 lists, and the pages that the budget allows.
             Trap::SitemapFlood => {
                 assert!(counted("trap_shape") >= 1_000_000, "{refused}");
                 assert!(others <= 22 + 1_010, "{others}");

@@ -1,4 +1,4 @@
-//! Several owners of crawls: their order, rates, delays and stricter robots rules.
+//! Several crawl owners: their order, rates, delays and stricter robots rules.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 use crate::world::{World, assert_same, settings};
 
-/// Maximum requests in flight of a saturated worker. With one, the servers' log shows the order in
-/// which hosts were chosen, however slow this host is.
+/// Maximum requests in flight for a saturated worker. With one request at a time, the servers' log
+/// shows the order in which hosts were chosen, even on a slow machine.
 const IN_FLIGHT: usize = 1;
-/// Number of requests after which all hosts of the large crawl are known and due.
+/// Requests after which all hosts in the large crawl are known and due.
 const SATURATED: usize = 700;
 
 /// Returns the positions of requests to some hosts in the log of all requests.
@@ -23,14 +23,15 @@ fn request_numbers(lines: &[AccessLine], hosts: &BTreeSet<String>) -> Vec<usize>
     own.map(|(number, _)| number).collect()
 }
 
-/// When hosts were chosen in the order of their times, the second owner's ten hosts got their
-/// requests after all hosts that were due before.
+/// Regression test: hosts were chosen in the order of their due times, so the second owner's ten
+/// hosts had to wait for all hosts that were due before them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_with_ten_urls_is_served_while_another_saturates_the_worker() {
     let graph = GraphSettings { hosts: 500, sites: 500, pages: 60_000, ..GraphSettings::default() };
     let world = World::new(21, graph).await;
     let big: Vec<GraphPage> = (0..490).map(|host| world.graph().home(host)).collect();
-    // The delay does not depend on response times, which are long if a worker is saturated.
+    // The delay must not depend on response times, because these are long while a worker is
+    // saturated.
     let quick = |scope| CrawlSettings { delay_factor: 0.0, ..settings(scope) };
     let (_, big_id) =
         world.start_as("big", serde_json::to_value(quick("site")).unwrap(), None, &big).await;
@@ -46,8 +47,8 @@ async fn an_owner_with_ten_urls_is_served_while_another_saturates_the_worker() {
     let lines = world.requests();
     let own = request_numbers(&lines, &hosts);
     assert_eq!(own.len(), 20, "robots.txt and one page of each");
-    // Every second request is for the small owner while one of its hosts is ready. Before, each of
-    // its requests came after one to each of the 490 hosts that are always due.
+    // Every second request must be for the small owner while one of its hosts is ready. Earlier,
+    // each of its requests had to wait for a request to each of the 490 other hosts.
     let span = own[19] - own[0];
     assert!(span <= 2 * 20, "{span} requests: {own:?}");
     worker.kill();
@@ -137,8 +138,8 @@ async fn a_longer_delay_of_one_owner_spaces_only_its_requests() {
     let apart: Vec<i64> = at.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(apart.len(), 3, "{at}");
     assert!(apart.iter().all(|ms| *ms >= 700), "{apart:?}");
-    // The other crawl was not held back during that time. With the same delay, it would have
-    // fetched one page between two of these.
+    // Other crawls were not held back during this time. With the same delay, the quick crawl would
+    // have fetched one page between two of these requests.
     let between = world.sql(&format!(
         "select count(*) from everytab.fetches f join everytab.crawls c using (crawl)
           where c.id = '{quick}'
@@ -186,8 +187,8 @@ async fn an_owner_obeys_its_own_rules_too_and_another_owner_does_not() {
     assert_eq!(world.expected(ClosedCrawl::new(vec![home], OracleScope::Page)).len(), 1);
 }
 
-/// Prints how many queries the name server gets if one or two workers resolve the names, and if a
-/// third one takes over. docs/decisions/0016-dns-over-eight-sockets.md has the numbers.
+/// Prints how many queries the name server gets from one or two workers, and after a third one
+/// takes over. The numbers are in docs/decisions/0016-dns-over-eight-sockets.md.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures, and asserts nothing"]
 async fn names_that_are_asked_for_again() {

@@ -1,9 +1,9 @@
-//! Every kind of trap costs a crawl little: nearly all real pages are found early, and repetitive
-//! pages end within as many pages.
+//! A crawl spends little on any kind of trap: it finds nearly all real pages early, and stops early
+//! in repetitive pages.
 //!
-//! Each host of a world has another trap in addition to its real pages. We check how the crawl
-//! ends, and count in the servers' log how many requests a host took until 95 % of its real pages
-//! were requested. Requests to the hosts of a link farm count only in the total.
+//! Each host in a world has its own trap in addition to its real pages. The test checks how the
+//! crawl ends. From the servers' log, it counts a host's requests until 95 % of its real pages were
+//! requested. Requests to a link farm's hosts count only in the total.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,16 +14,16 @@ use everytab_testbed::{GraphPage, GraphSettings, PageSpread, Trap};
 
 use crate::world::{World, settings};
 
-/// Number of real pages per host.
+/// Real pages per host.
 const PAGES: u64 = 150;
-/// Maximum requests until 95 % of the real pages were requested, in multiples of their number. The
-/// goal is twice their number, and we measured up to 1.97 (docs/benchmarks.md). The order of
-/// responses changes this slightly.
+/// Maximum requests until 95 % of the real pages were requested, as a multiple of the real pages.
+/// The goal is 2, and we measured up to 1.97 (docs/benchmarks.md). The limit is higher because
+/// responses may arrive in another order.
 const MOST_REQUESTS: f64 = 2.2;
 
-/// Maximum total of requests to hosts with repetitive traps, in multiples of their pages.
+/// Maximum total requests to hosts with repetitive traps, as a multiple of their real pages.
 const MOST_IN_ALL: f64 = 2.0;
-/// Traps with an unlimited number of repetitive pages.
+/// Traps with unlimited repetitive pages.
 const REPEATING: [Trap; 9] = [
     Trap::Calendar,
     Trap::EndlessQuery,
@@ -36,15 +36,15 @@ const REPEATING: [Trap; 9] = [
     Trap::SoftNotFound,
 ];
 
-/// The requests of a crawl to a site.
+/// A crawl's requests to a site.
 #[derive(Default)]
 struct SiteRequests {
-    /// Number of requests to the host with the pages.
+    /// Requests to the host with the pages.
     requests: usize,
-    /// Number of requests to the hosts of its link farm.
+    /// Requests to the hosts in its link farm.
     of_farm: usize,
     pages: HashSet<GraphPage>,
-    /// Number of requests until 95 % of the pages were requested.
+    /// Requests until 95 % of the pages were requested.
     until_most: Option<usize>,
 }
 
@@ -74,7 +74,8 @@ async fn a_host_with_any_trap_costs_at_most_about_two_requests_per_page() {
     for line in world.requests() {
         let graph = world.graph();
         let name = line.host.as_str();
-        // The name of a link farm's host ends with the name of the host to which it belongs.
+        // The name of a host in a link farm ends with the name of the host to which the farm
+        // belongs.
         let Some(host) = graph.host_of_name(name) else {
             let host = name.split_once('.').and_then(|(_, name)| graph.host_of_name(name));
             sites.entry(host.unwrap()).or_default().of_farm += 1;
@@ -112,7 +113,7 @@ async fn a_host_with_any_trap_costs_at_most_about_two_requests_per_page() {
     }
     println!("left out: {}, left: {}", status.links_refused, status.left);
     assert!(status.left["trap_shape"].as_i64() > Some(0), "{}", status.left);
-    // The other reasons, for budgets and limits of hosts and sites, have separate tests.
+    // Other tests cover the remaining reasons: budgets, and limits per host and site.
     for reason in [
         "trap_length",
         "trap_segments",
@@ -129,7 +130,7 @@ async fn a_host_with_any_trap_costs_at_most_about_two_requests_per_page() {
     assert_eq!(wrong, [], "{}", status.links_refused);
 }
 
-/// The state of this host exceeds the worker's memory limit, but its URLs are fetched anyway.
+/// This host's state exceeds the worker's memory limit, but its URLs are fetched anyway.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_has_at_most_a_million_known_urls_and_all_crawls_continue() {
     let graph = GraphSettings {
@@ -138,7 +139,7 @@ async fn a_host_has_at_most_a_million_known_urls_and_all_crawls_continue() {
         ..GraphSettings::plain(2, 2, 60)
     };
     let world = World::new(51, graph).await;
-    // No budget of the site or of a shape applies.
+    // With these settings, neither the site's budget nor the limit for URL shapes takes effect.
     let crawl_settings =
         CrawlSettings { site_pages: 100_000_000, trap_pages: 1_000_000, ..settings("site") };
     let id = world.start(&crawl_settings, None, &[world.graph().home(0)]).await;

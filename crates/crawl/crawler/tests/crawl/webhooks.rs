@@ -1,4 +1,4 @@
-//! Webhook events of a key's crawls, as receivers get them.
+//! Webhook events about a key's crawls, as receivers get them.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ async fn state(world: &World, id: Uuid) -> WebhookState {
     all.into_iter().find(|one| one.id == id).unwrap()
 }
 
-/// Lets time pass for all waiting events and webhooks.
+/// Simulates that this time has passed for all waiting events and webhooks.
 fn wait(world: &World, time: &str) {
     world.sql(&format!(
         "update everytab.webhooks set due_at = due_at - interval '{time}',
@@ -91,7 +91,7 @@ async fn each_submitted_url_and_the_end_of_its_crawl_cause_a_signed_event() {
     })
     .await;
     hook(&world, &caller, "127.8.0.2:8080", &ALL).await;
-    // Crawls of the operator or of another key cause no events.
+    // Crawls that belong to the operator or to another key cause no events.
     let other = key(&world, 1).await;
     let crawls = [
         crawl(&world, &caller, HOST, 3).await,
@@ -100,7 +100,7 @@ async fn each_submitted_url_and_the_end_of_its_crawl_cause_a_signed_event() {
     ];
     let worker = world.worker("worker-1", |_| {});
     worker.finish().await;
-    // A worker that exits after the last crawl has sent its event.
+    // Before the worker exits, it has sent the last crawl's event.
     let received = receiver.received();
     let events: Vec<Value> = received.iter().map(|one| one.json()).collect();
     for one in &received {
@@ -144,7 +144,7 @@ async fn a_receiver_that_was_down_for_an_hour_gets_each_event_later() {
     let crawled = crawl(&world, &caller, HOST, 12).await;
     let worker = world.worker("worker-1", |settings| settings.exit_when_done = false);
     world.ended(crawled).await;
-    // Let an hour pass, and shorten each pause of the webhook.
+    // Simulate an hour of failures. `wait` shortens the webhook's pauses.
     for _ in 0..6 {
         let before = state(&world, id).await;
         wait(&world, "10 minutes");
@@ -161,10 +161,11 @@ async fn a_receiver_that_was_down_for_an_hour_gets_each_event_later() {
         "select 'msg_' || replace(id::text, '-', '')
                                from everytab.webhook_events order by 1",
     );
-    // The next attempt is at most five minutes away. After it, no event waits for its own pause.
+    // The next attempt is due in at most five minutes. After its success, the other events are sent
+    // immediately.
     let receiver = Receiver::start("127.8.1.2:8080", |_, _| Some((200, ""))).await;
     wait(&world, "5 minutes");
-    until("all to be sent", async || state(&world, id).await.pending == 0).await;
+    until("all events to be sent", async || state(&world, id).await.pending == 0).await;
     let back = state(&world, id).await;
     assert_eq!((back.failures, back.failing_since, back.sent), (0, None, 13));
     let received = receiver.by_id();
@@ -188,7 +189,7 @@ async fn an_event_is_sent_again_with_the_same_id_if_its_worker_dies() {
     let two = world.worker("worker-2", go_on);
     wait(&world, "1 minute");
     receiver.has(2).await;
-    until("it to be recorded", async || state(&world, id).await.sent == 1).await;
+    until("the event to be recorded", async || state(&world, id).await.sent == 1).await;
     let name = format!("msg_{}", event.simple());
     assert_eq!(receiver.by_id(), [(name, 2)].into());
     let received = receiver.received();
@@ -222,14 +223,13 @@ async fn a_receiver_that_hangs_or_fails_delays_no_other() {
         world.owner.api_test_webhook(&other, responding).await.unwrap();
     }
     good.has(10).await;
-    until("the redirect to be a failure", async || {
+    until("the redirect to count as a failure", async || {
         state(&world, redirected).await.last_outcome.as_deref() == Some("redirected")
     })
     .await;
     assert!(elsewhere.received().is_empty(), "a redirect was followed");
-    // Up to four events are sent concurrently, and one once these have failed.
-    until("the time of the first ones to be over", async || state(&world, hung).await.failures > 0)
-        .await;
+    // Up to four events are sent concurrently, and only one after these have failed.
+    until("the first attempts to time out", async || state(&world, hung).await.failures > 0).await;
     let failed = state(&world, hung).await;
     assert_eq!(failed.last_outcome.as_deref(), Some("first_byte_timeout"));
     assert!((4..=5).contains(&hanging.received().len()));
@@ -253,22 +253,24 @@ async fn disabled_webhooks_and_those_of_revoked_keys_get_no_more_events() {
     }
     assert!(world.owner.revoke_key(&revoked.key).await.unwrap());
     let worker = world.worker("worker-1", |settings| settings.exit_when_done = false);
-    until("it to be disabled", async || state(&world, ended).await.disabled_at.is_some()).await;
+    until("the webhook to be disabled", async || state(&world, ended).await.disabled_at.is_some())
+        .await;
     let disabled = state(&world, ended).await;
     assert_eq!(disabled.disabled_because.as_deref(), Some("gone"));
     assert_eq!((disabled.last_status, disabled.pending, disabled.dropped), (Some(410), 0, 3));
     let disabled = state(&world, lost).await;
     assert_eq!(disabled.disabled_because.as_deref(), Some("key_revoked"));
     assert_eq!((disabled.pending, disabled.dropped), (0, 3));
-    // The events that other webhooks get show that a worker has queried the due webhooks since.
+    // When another webhook gets events, a worker must have queried the due webhooks in the
+    // meantime.
     let before = gone.received().len();
     let _site = Server::start(HOST, |path, _| page(path)).await;
     let crawled = crawl(&world, &caller, HOST, 1).await;
     world.ended(crawled).await;
     good.has(2).await;
     assert_eq!((gone.received().len(), of_revoked.received().len()), (before, 0));
-    // Once it is enabled again, it gets new events, signed with both secrets while the old one is
-    // valid.
+    // A webhook that is enabled again gets new events. They are signed with both secrets while the
+    // old one is valid.
     let enabled = WebhookChange {
         url: Some("http://127.8.4.3:8080/other".to_owned()),
         enabled: Some(true),

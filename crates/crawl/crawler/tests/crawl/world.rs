@@ -1,4 +1,4 @@
-//! A served graph of sites, a database, a store, and workers that crawl.
+//! Test fixture: a served graph of sites, a database, a store, and workers.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -29,7 +29,7 @@ use tokio::{
 use tracing::{Dispatch, Subscriber, dispatcher::set_default};
 use uuid::Uuid;
 
-/// Maximum number of logged requests.
+/// Maximum logged requests.
 const MAX_LINES: usize = 1_000_000;
 
 pub(crate) struct World {
@@ -60,7 +60,7 @@ impl TestWorker {
         self.finish().await
     }
 
-    /// Cancels all its tasks, so that nothing is recorded or released.
+    /// Cancels all the worker's tasks, so that nothing is recorded or released.
     pub(crate) fn kill(self) {
         self.runtime.shutdown_background();
     }
@@ -108,26 +108,26 @@ impl World {
         Self { running, owner, database: name, worker_url, directory }
     }
 
-    /// Returns all requests. There must be at least one.
+    /// Returns all requests. Panics if there are none.
     pub(crate) fn requests(&self) -> Vec<AccessLine> {
         let lines = self.running.access_lines();
         assert!(!lines.is_empty() && self.running.lost_accesses() == 0);
         lines
     }
 
-    /// Runs a statement as the owner of the database, and returns its rows, one per line.
+    /// Runs a statement as the database's owner. Returns its rows, one per line.
     pub(crate) fn sql(&self, statement: &str) -> String {
         shared_for_tests().psql(&self.database, statement).unwrap().trim().to_owned()
     }
 
-    /// Expires the leases of workers that died.
+    /// Expires all leases, as if their workers had died long ago.
     pub(crate) fn expire_leases(&self) {
         self.sql(
             "update everytab.slots set lease_until = now() - interval '1 s' where holder <> ''",
         );
     }
 
-    /// Returns a path below the directory of this world.
+    /// Returns a path below this world's directory.
     pub(crate) fn directory(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -143,8 +143,8 @@ impl World {
             ca_file: Some(client.ca_file.clone()),
             allow_ranges: client.allow_ranges.iter().map(|r| r.parse().unwrap()).collect(),
             dial_ports: client.dial_ports.iter().copied().collect(),
-            // Servers and workers share this process, and this host may be busy, so no server must
-            // count as silent.
+            // Servers and workers share this process, so they may be slow on a busy machine. No
+            // server may count as dead because of this.
             dns_timeout: LIMIT,
             connect_timeout: LIMIT,
             first_byte_timeout: LIMIT,
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    /// Starts a crawl with pages as seeds.
+    /// Starts a crawl with these pages as seeds.
     pub(crate) async fn start(
         &self,
         settings: &CrawlSettings,
@@ -175,7 +175,7 @@ impl World {
         self.start_as("test", settings, page_limit, seeds).await
     }
 
-    /// Starts a crawl of an owner, and returns its number and id.
+    /// Starts an owner's crawl, and returns its number and id.
     pub(crate) async fn start_as(
         &self,
         owner: &str,
@@ -217,7 +217,7 @@ impl World {
         self.add_urgent_urls(crawl, &urls).await;
     }
 
-    /// Starts a crawl of an owner with any URLs as seeds, and returns its number and id.
+    /// Starts an owner's crawl with any URLs as seeds, and returns its number and id.
     pub(crate) async fn start_urls(
         &self,
         owner: &str,
@@ -244,7 +244,7 @@ impl World {
         self.worker_with(name, self.fetcher(), change)
     }
 
-    /// Starts a worker that writes this log, and continues when no crawl is open.
+    /// Starts a worker that writes to this log and does not exit when no crawl is open.
     pub(crate) fn worker_with_log(
         &self,
         name: &str,
@@ -278,8 +278,8 @@ impl World {
         let sites = (0..self.graph().sites()).map(|site| self.graph().site_name(site));
         settings.own = OwnHosts::new(sites);
         settings.record_after = Duration::from_secs(2);
-        // The patience lasts for three pauses of an origin, because a request may fail when this
-        // host is busy. It is longer than any Retry-After in these tests.
+        // The patience is long enough for three pauses, because a request may fail on a busy
+        // machine. It is longer than any Retry-After in these tests.
         settings.host_patience = Duration::from_secs(16);
         settings.origin_pause = Duration::from_secs(2);
         settings.retry_pause = Duration::ZERO;
@@ -287,7 +287,8 @@ impl World {
         let (stop, stopped) = watch::channel(false);
         let worker_url = self.worker_url.clone();
         let mut builder = Builder::new_multi_thread();
-        // Set the log per thread, because other workers in this process write another log or none.
+        // Set the log per thread, because other workers in this process write to another log or to
+        // none.
         builder.worker_threads(2).enable_all().on_thread_start(move || {
             if let Some(log) = &log {
                 std::mem::forget(set_default(log));
@@ -330,7 +331,7 @@ impl World {
         }
     }
 
-    /// Returns the recorded outcome of each URL of a crawl, by its key.
+    /// Returns each URL's recorded outcome in a crawl, by the URL's key.
     pub(crate) async fn recorded(&self, id: Uuid) -> BTreeMap<String, String> {
         let mut recorded = BTreeMap::new();
         let mut after = FetchPosition::default();
@@ -353,7 +354,7 @@ impl World {
         fetches.map(|fetch| (fetch.url, fetch.outcome.to_owned())).collect()
     }
 
-    /// Returns how many URLs the oracle expects to have this final state.
+    /// Returns for how many URLs the oracle expects this final state.
     pub(crate) fn count(&self, crawl: ClosedCrawl, ending: ExpectedEnding) -> i64 {
         let fetches = self.graph().oracle(crawl).filter(|fetch| fetch.ending == ending);
         i64::try_from(fetches.count()).unwrap()
@@ -392,7 +393,7 @@ pub(crate) fn assert_adds_up(status: &CrawlStatus) {
     assert_eq!(*known, sum, "{status:?}");
 }
 
-/// Returns settings for a crawl of a closed world, without a delay or a limiting budget.
+/// Returns settings for a closed-world crawl, without a delay or a limiting budget.
 pub(crate) fn settings(scope: &str) -> CrawlSettings {
     CrawlSettings {
         scope: scope.parse().unwrap(),
@@ -403,7 +404,7 @@ pub(crate) fn settings(scope: &str) -> CrawlSettings {
     }
 }
 
-/// Compares recorded outcomes with expected ones, and prints some differences.
+/// Asserts that the recorded outcomes are the expected ones, and prints some differences.
 pub(crate) fn assert_same(
     recorded: &BTreeMap<String, String>,
     expected: &BTreeMap<String, String>,
