@@ -1,20 +1,23 @@
--- The roles of workers, which belong to the whole cluster: another database's migration may
--- make them at the same moment. everytab_worker takes every kind of job; the others take some
--- kinds each (functions/queue/role_of_kind.sql), so that a process that reads bytes of the web need
--- not be able to publish. All of them execute functions and touch no table.
+-- Creates the worker roles. Roles belong to the whole cluster, so a migration of another
+-- database may create them at the same time. everytab_worker can take every kind of job. Each
+-- of the other roles can take only some kinds (functions/queue/role_of_kind.sql), so that a
+-- process that reads untrusted bytes from the web need not be able to publish. Worker roles can
+-- only execute functions and have no access to tables.
 --
--- From Postgres 16 on, the role that makes a role becomes its member, with admin option. Amazon
--- RDS lets members of rds_iam sign in by token only, and counts indirect members: an owner who
--- made everytab_worker would lock itself out with `grant rds_iam to everytab_worker`. So the
--- owner makes a role that makes everytab_roles, which makes the workers' roles; then the role
--- between is dropped, and no role that signs in is a member of a worker's role. Later changes
--- of these roles go through everytab_roles.change, which runs as everytab_roles, and which the
--- owner alone may call.
+-- Since Postgres 16, a role that creates another role becomes a member of it, with admin
+-- option. On Amazon RDS, members of rds_iam can sign in only with a token, and indirect members
+-- count. If the owner created everytab_worker, the owner would lock itself out with `grant
+-- rds_iam to everytab_worker`. Therefore the owner creates the role everytab_maker,
+-- everytab_maker creates everytab_roles, and everytab_roles creates the worker roles.
+-- everytab_maker is then dropped, so that no role that signs in is a member of a worker role.
+-- Later changes to the worker roles use everytab_roles.change, which runs as everytab_roles.
+-- Only the owner may call this function.
 do $$ declare
-    -- Each worker keeps a few connections, and a fleet has at most 200 workers; Postgres must keep
-    -- some for operators (max_connections is 1,200 in terraform/).
+    -- Each worker keeps a few connections, and a fleet has at most 200 workers. Some
+    -- connections must remain for operators (max_connections is 1,200 in terraform/).
     max_connections constant integer := 1000;
-    -- The client ends each call after 60 s; these end what its server still works on.
+    -- The client cancels each call after 60 s. These timeouts stop a call that the server is
+    -- still executing after that.
     limits constant text := 'alter role %1$I connection limit %2$s;
         alter role %1$I set statement_timeout = ''90s'';
         alter role %1$I set lock_timeout = ''60s'';
@@ -67,12 +70,12 @@ begin
         execute format(limits, 'everytab_worker', max_connections);
     end if;
 exception
-    -- Another migration has made them since.
+    -- Another migration has created the roles in the meantime.
     when duplicate_object or unique_violation then null;
 end $$;
 
--- The role of the HTTP service. It came later than the workers' roles, so it is made as changes of
--- those are: by everytab_roles, where there is one.
+-- Creates the role of the HTTP service. If everytab_roles.change exists, it creates the role,
+-- for the reason given above.
 do $$ declare
     -- A few processes with a few connections each.
     max_connections constant integer := 100;
@@ -92,6 +95,6 @@ begin
         execute making;
     end if;
 exception
-    -- Another migration has made it since.
+    -- Another migration has created the role in the meantime.
     when duplicate_object or unique_violation then null;
 end $$;

@@ -1,5 +1,5 @@
--- The tables of the coordinator: those of the queue, of scans, of live crawls, of their HTTP
--- service. Data tables are append-only; the others say when their rows are updated or deleted.
+-- The coordinator's tables: the job queue, scans, live crawls and the HTTP service. Data tables
+-- are append-only. The comment on any other table says when its rows are updated or deleted.
 
 create type everytab.run_kind as enum ('scan', 'crawl');
 create type everytab.run_state as enum
@@ -9,13 +9,14 @@ create type everytab.job_kind as enum
      'crawl-close');
 create type everytab.job_state as enum ('pending', 'leased', 'completed', 'discarded');
 
--- Each scan, and the closing of each live crawl, is a run of the queue: stages, jobs, their results
--- and their events belong to it. One row a run, read by every lease call and seldom updated, so
--- that a lease call does not step over old versions of the row. digests names what the run's output
--- depends on besides its input, such as the icon encoder: a worker whose digest differs takes no
--- jobs of the kinds that need it. deadline_ms is how long one lease may last in all (null: by kind,
--- coordinator.deadline). archive_rate is how many requests a second the fleet sends to the run's
--- source, all workers together (null: no limit).
+-- A run is one pass of the job queue: a scan, or the closing of a live crawl. Stages, jobs,
+-- their results and their events belong to a run. Every lease call reads this table and few
+-- calls update it, so that a lease call does not step over old row versions. digests identifies
+-- programs that the run's output depends on in addition to its input, such as the icon encoder.
+-- A worker with a different digest takes no jobs of the kinds that need this program.
+-- deadline_ms limits the total duration of one lease (null: by kind, see coordinator.deadline).
+-- archive_rate limits the requests per second that all workers together send to the run's
+-- source (null: unlimited).
 create table everytab.runs (
     run integer generated always as identity primary key,
     kind everytab.run_kind not null,
@@ -30,7 +31,7 @@ create table everytab.runs (
     archive_rate integer check (archive_rate > 0)
 );
 
--- Counters of a run's stages, updated by every completion.
+-- Counters for each stage of a run. Every completion updates them.
 create table everytab.stages (
     run integer not null,
     kind everytab.job_kind not null,
@@ -42,10 +43,11 @@ create table everytab.stages (
     primary key (run, kind)
 ) with (fillfactor = 10);
 
--- About 75,000 rows a scan, at most 150 bytes each: small, and updated often. No index holds a
--- column that a renewal changes, so renewals are HOT updates. A job waits at not_before =
--- 'infinity' while a job whose output it reads is performed again. current_item is the item that a
--- job under isolation handles; a sweep moves it into the event of the crash.
+-- A scan has about 75,000 rows of at most 150 bytes each, and updates them often. Renewals are
+-- HOT updates, because they change no indexed column. A job has not_before = 'infinity' while
+-- another job, whose output this job reads, runs again. current_item is the item that a job
+-- under isolation is processing. If the lease expires, a sweep copies current_item into the
+-- crash event.
 create table everytab.jobs (
     job_id bigint generated always as identity primary key,
     leased_at timestamptz,
@@ -74,7 +76,7 @@ create index jobs_delayed on everytab.jobs (not_before)
     where state = 'pending' and not_before is not null;
 create index jobs_leased on everytab.jobs (job_id) where state = 'leased';
 
--- One row for each completion. Counts are summed from this table, never from the data tables.
+-- One row per completion. Counts are summed from this table, never from the data tables.
 create table everytab.job_results (
     job_id bigint not null,
     run integer not null,
@@ -89,12 +91,12 @@ create table everytab.job_results (
     primary key (job_id, lease_number),
     constraint job_results_stats_size check (octet_length(stats::text) <= 1048576)
 );
--- Results are appended and summed by run: a BRIN index finds them as well as a B-tree, and costs a
--- completion nothing.
+-- Results are appended and summed by run, so a BRIN index finds them as well as a B-tree and
+-- adds no cost to a completion.
 create index job_results_run on everytab.job_results using brin (run)
     with (pages_per_range = 16, autosummarize = on);
 
--- What happened to a job besides completing: retry, release, expired, discard, reopened, revoked.
+-- Job events other than completion: retry, release, expired, discard, reopened, revoked.
 create table everytab.job_events (
     job_id bigint not null,
     run integer not null,
@@ -108,9 +110,9 @@ create table everytab.job_events (
 create index job_events_job on everytab.job_events (job_id);
 create index job_events_run on everytab.job_events (run, at);
 
--- The number of a scan is that of its run. hosts, pages and icons are partitioned by scan, so that
--- an old scan is dropped by partition and not deleted row by row. Lengths are limited because a
--- stolen token of a worker must not fill the disk, nor make the scan read what it should not.
+-- A scan has the number of its run. hosts, pages and icons are partitioned by scan, so that an
+-- old scan can be dropped as partitions instead of deleted row by row. Lengths are limited so
+-- that a stolen worker token can neither fill the disk nor make the scan read the wrong files.
 create table everytab.scans (
     scan integer primary key references everytab.runs (run),
     scan_id uuid not null unique,
@@ -135,10 +137,10 @@ create table everytab.warc_files (
     path text not null unique check (length(path) <= 1000)
 );
 
--- Captures of home pages. Only rows with the lease number of a completed index job are read;
--- loading a shard picks one capture for each hostname. hash is the first 8 bytes of the hostname's
--- SHA-256 with the sign bit flipped, so that the order of signed numbers is that of the unsigned
--- ones.
+-- Captures of home pages. Readers use only rows with the lease number of a completed index job.
+-- Loading a shard selects one capture for each hostname. hash is the first 8 bytes of the
+-- hostname's SHA-256 with the sign bit flipped, so that signed integers sort like the unsigned
+-- originals.
 create table everytab.hosts (
     scan integer not null,
     file integer not null,
@@ -155,8 +157,8 @@ create table everytab.hosts (
 ) partition by list (scan);
 create index hosts_hash on everytab.hosts (hash);
 
--- A title has at most 300 characters; the candidates of a page are at most 51 URLs and 64 KiB of
--- data: URLs.
+-- A title has at most 300 characters. A page has at most 51 candidate URLs and 64 KiB of data:
+-- URLs.
 create table everytab.pages (
     scan integer not null,
     shard integer not null,
@@ -213,9 +215,10 @@ create table everytab.bundles (
     primary key (scan, shard, lease_number)
 );
 
--- What scans leave out. Icons are known by the SHA-256 of their bytes. Patterns of an imported list
--- (public lists of malware and phishing hosts, of a million names) say its name; those that an
--- operator added have none. Updated by the operator.
+-- Hosts, titles and icons that scans exclude. An icon is identified by the SHA-256 of its
+-- bytes. list names the imported list of a pattern (a public list of malware or phishing hosts,
+-- with up to a million names) and is null if an operator added the pattern. Updated by the
+-- operator.
 create table everytab.blocklist (
     kind text not null check (kind in ('hostname', 'suffix', 'title', 'sha256')),
     pattern text not null check (length(pattern) between 1 and 300),
@@ -224,10 +227,10 @@ create table everytab.blocklist (
     list text,
     primary key (kind, pattern)
 );
--- Live crawls ask again and again what was added.
+-- Live crawls poll for new patterns.
 create index blocklist_added on everytab.blocklist (added_at);
--- import_list keeps both tables in step; a foreign key would cost a trigger for each of a million
--- rows.
+-- import_list keeps both tables consistent. A foreign key would run a trigger for each of a
+-- million rows.
 create index blocklist_list on everytab.blocklist (list) where list is not null;
 
 create table everytab.imported_lists (
@@ -237,8 +240,9 @@ create table everytab.imported_lists (
     patterns bigint not null check (patterns >= 0)
 );
 
--- Imported lists name the same hosts. The blocklist keeps a pattern once, with the name of one
--- list; here are the other lists that name it, so that it stays when that list drops it.
+-- Imported lists overlap. The blocklist stores each pattern once, with the name of one list.
+-- This table stores the other lists that contain the pattern, so that the pattern remains when
+-- the first list drops it.
 create table everytab.also_listed (
     list text not null,
     kind text not null,
@@ -246,9 +250,9 @@ create table everytab.also_listed (
     primary key (list, kind, pattern)
 );
 
--- A copy of the blocklist as it was when the scan started: the bundles depend on this copy only.
--- An icon job gets the patterns that operators added, and requests nothing from these hosts;
--- imported ones are a million, and are compared where hosts are loaded.
+-- A copy of the blocklist from the start of the scan, because bundles must not depend on later
+-- changes. An icon job receives the patterns that operators added and requests nothing from
+-- these hosts. The million imported patterns are compared when hosts are loaded instead.
 create table everytab.scan_blocklist (
     scan integer not null,
     kind text not null,
@@ -258,10 +262,10 @@ create table everytab.scan_blocklist (
 );
 create index scan_blocklist_by_hand on everytab.scan_blocklist (scan, kind) where not imported;
 
--- What was excluded from a scan while it ran: a host, a domain with all hosts below it, or a
--- network. Append-only: what was asked of a host before its exclusion stays a fact. Versions count
--- the exclusions of a scan in the order in which they were committed, so a worker asks for those
--- after the last one that it knows.
+-- Hosts, domains (with all hosts below them) and networks that were excluded while the scan
+-- ran. Append-only, because requests sent before an exclusion remain a fact. version counts a
+-- scan's exclusions in commit order, so that a worker can fetch those after the last version it
+-- has.
 create table everytab.scan_exclusions (
     scan integer not null references everytab.scans (scan),
     version integer not null check (version > 0),
@@ -272,12 +276,13 @@ create table everytab.scan_exclusions (
     unique (scan, kind, pattern)
 );
 
--- The live crawl: what a fleet knows of the web that it fetches itself.
+-- Live crawls: the state of a fleet that fetches the web itself.
 
--- The unit of lease: one of 256 fixed slices of all sites by hash, shared by all crawls. While a
--- worker holds a slot, it alone asks the slot's hosts. Slots are no jobs: they never complete, have
--- no attempts and no deadline. Updated by leases, renewals and checkpoints. A cursor says which
--- rows of links the slot has read: those that are visible in it.
+-- A slot is the unit that a crawl worker leases: one of 256 fixed slices of all sites by hash,
+-- shared by all crawls. Only the worker that holds a slot sends requests to the slot's hosts.
+-- Slots are not jobs: they never complete and have neither attempts nor a deadline. Updated by
+-- leases, renewals and checkpoints. The slot has read exactly those rows of links that are
+-- visible in its cursor.
 create table everytab.slots (
     slot smallint primary key check (slot between 0 and 255),
     lease_number integer not null default 0,
@@ -293,22 +298,22 @@ create table everytab.slots (
 ) with (fillfactor = 10);
 insert into everytab.slots (slot) select generate_series(0, 255);
 
--- The workers that crawl, so that each knows its share of the slots. Updated by renewals; rows of
--- workers that have gone are deleted.
+-- The active crawl workers, so that each worker can compute its share of the slots. Updated by
+-- renewals. Rows of workers that are gone are deleted.
 create table everytab.workers (
     worker text primary key check (length(worker) <= 40),
     seen_at timestamptz not null
 ) with (fillfactor = 50);
 
--- What one submission asked for. Updated by its owner, by reservations of pages and at its end.
--- An owner is operator, or key:<id> for a key of the HTTP service. rate and min_delay_ms say how
--- often hosts are asked for it, and paused_by who paused it: what a quota paused goes on by itself.
--- run has the jobs that write indexes, lists and documents beside the archives of a crawl that has
--- ended. Includes and excludes may change while it runs: settings has the newest ones, and
--- patterns_version says how often they have changed, so that workers read them again. dropping_at
--- and dropped_at are when the removal of a crawl that has ended began and was over: then its row
--- and its sums are all that is left, so that its number and name are not used again, and whoever
--- knows them still finds it ended.
+-- A live crawl. Updated by its owner, by page reservations and when it ends. owner is operator,
+-- or key:<id> for an HTTP service key. rate and min_delay_ms limit the crawl's requests.
+-- paused_by is who or what paused the crawl. A crawl paused by a quota resumes automatically.
+-- run is the run whose jobs write the indexes, lists and documents of an ended crawl next to
+-- its archives. Includes and excludes may change while the crawl runs: settings has the latest
+-- ones, and patterns_version counts the changes so that workers know when to read settings
+-- again. dropping_at and dropped_at are when the removal of an ended crawl started and
+-- finished. After the removal this row and the crawl's sums remain, so that its number and name
+-- are not reused and clients can still see that the crawl has ended.
 create table everytab.crawls (
     crawl integer generated always as identity primary key,
     id uuid not null unique,
@@ -344,8 +349,8 @@ create table everytab.crawls (
 create index crawls_open on everytab.crawls (crawl) where state <> 'ended';
 create index crawls_owner on everytab.crawls (owner, crawl) where state <> 'ended';
 
--- Each version of the includes and excludes of a crawl whose patterns have changed, the first one
--- too. Append-only.
+-- All versions, including the first, of the includes and excludes of a crawl whose patterns
+-- have changed. Append-only.
 create table everytab.crawl_patterns (
     crawl integer not null references everytab.crawls,
     version integer not null check (version > 0),
@@ -355,10 +360,10 @@ create table everytab.crawl_patterns (
     primary key (crawl, version)
 );
 
--- The sums of a crawl, by slot: known = pending + captured + failed + refused + left. Updated by
--- the checkpoints of the slot's holder, and closed when the crawl ends. sent counts links that the
--- slot's holder recorded, read those that it merged: a crawl has ended when all that was sent has
--- been read and nothing is pending. failures has the failed URLs by outcome.
+-- A crawl's counts for each slot: known = pending + captured + failed + refused + left. Updated
+-- by checkpoints of the slot's holder, and closed when the crawl ends. sent counts links that
+-- the slot's holder recorded; read counts links that the holder merged. A crawl has ended when
+-- all sent links have been read and nothing is pending. failures counts failed URLs by outcome.
 create table everytab.crawl_slots (
     crawl integer not null references everytab.crawls,
     slot smallint not null references everytab.slots,
@@ -378,8 +383,8 @@ create table everytab.crawl_slots (
     primary key (crawl, slot)
 ) with (fillfactor = 50);
 
--- The sums of a crawl that has ended, which change no more. To add up those of 256 slots, with
--- their reasons, took 1.7 ms a crawl and list of crawls. Append-only.
+-- The final totals of an ended crawl. Summing 256 slots with their reasons took 1.7 ms for each
+-- crawl in every list of crawls. Append-only.
 create table everytab.crawl_totals (
     crawl integer primary key references everytab.crawls,
     sent bigint not null,
@@ -396,9 +401,10 @@ create table everytab.crawl_totals (
     failures jsonb not null default '{}'
 );
 
--- A host's manners, for all crawls. Updated by the checkpoints of the slot's holder. Failures and
--- pauses belong to an origin of a host (scheme, host and port), because one port can be dead while
--- another answers: put_hosts says what an object of the array origins holds.
+-- The delay, robots.txt and addresses of a host, shared by all crawls. Updated by checkpoints
+-- of the slot's holder. Failures and pauses belong to an origin (scheme, host and port),
+-- because one port can be dead while another responds. put_hosts describes the objects in the
+-- array origins.
 create table everytab.frontier_hosts (
     slot smallint not null,
     host_hash bigint not null,
@@ -415,11 +421,11 @@ create table everytab.frontier_hosts (
     origins jsonb check (jsonb_typeof(origins) = 'array'),
     primary key (slot, host_hash)
 ) with (fillfactor = 80);
--- A site is loaded whole, for its budget is of all its hosts.
+-- All hosts of a site are loaded together, because they share the site's budget.
 create index frontier_hosts_site on everytab.frontier_hosts (slot, site_hash);
 
--- What a crawl knows of a host, packed. A chunk is written once; those before a snapshot are
--- deleted when it is written, and all of a crawl some time after its end.
+-- The packed state of a host in a crawl. A chunk is written once. Writing a snapshot deletes
+-- the chunks before it. All chunks of a crawl are deleted some time after the crawl ends.
 create table everytab.frontier_chunks (
     crawl integer not null,
     slot smallint not null,
@@ -432,10 +438,11 @@ create table everytab.frontier_chunks (
     primary key (slot, crawl, host_hash, seq)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 
--- When something of a host is due in a live crawl: one row a host and crawl, while anything is
--- pending there. Chunks with times of their own would be found by those that newer ones have
--- overtaken. Updated by checkpoints, but seldom while the host stays due. The index begins with the
--- crawl: by slot and time alone, all hosts of a crawl that is paused were walked by each call.
+-- When a host is next due in a live crawl: one row per host and crawl while any URL of the host
+-- is pending. The times are not stored in frontier_chunks, because a search would find chunks
+-- that newer ones have replaced. Updated by checkpoints, but seldom while the host remains due.
+-- The index starts with the crawl, because by slot and time alone each call walked all hosts of
+-- a paused crawl.
 create table everytab.frontier_due (
     slot smallint not null,
     crawl integer not null,
@@ -445,10 +452,10 @@ create table everytab.frontier_due (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 create index frontier_due_of_crawl on everytab.frontier_due (slot, crawl, next_due);
 
--- Links on their way to the slots that merge them: one row a checkpoint, crawl and group of 16
--- slots; the mask says which of these. Append-only. A partition is dropped when every slot has read
--- it. A database that came back from a backup writes those that are not read once more
--- (begin_epoch).
+-- Links that slots have yet to merge: one row per checkpoint, crawl and group of 16 slots.
+-- slot_mask selects slots within the group. Append-only. A partition is dropped when every slot
+-- has read it. After the database is restored from a backup, begin_epoch writes the unread
+-- links again.
 create table everytab.links (
     xid xid8 not null default pg_current_xact_id(),
     id bigint not null generated always as identity,
@@ -462,25 +469,26 @@ create table everytab.links (
 ) partition by range (hour);
 create index links_unread on everytab.links (slot_group, is_urgent, xid, id);
 
--- The archives of live crawls that fetches name, each once: the name of an archive takes about 140
--- bytes. Append-only.
+-- The archives that fetches of live crawls refer to. Each name is stored once, because it takes
+-- about 140 bytes. Append-only.
 create table everytab.crawl_archives (
     archive integer primary key generated always as identity,
     crawl integer not null,
     object text not null,
     unique (crawl, object)
 );
--- Whether any other crawl names an archive.
+-- To find out whether another crawl refers to an archive.
 create index crawl_archives_object on everytab.crawl_archives (object);
 
--- How each URL's turn ended. Append-only. Partitions are made before the crawls whose rows they
--- hold. is_no_page is true of a requisite or a sitemap, null of pages. The columns body_* say, of a
--- fetch that has no body of its own because an earlier record has the same one, where and when that
--- was stored, and its URL with the hashes where it is another one. via_url_hash is the hash of the
--- URL that links or redirects to it, of the same crawl, and via_host_hash that of its host where it
--- is another one; the text via has it instead while the row of that URL is not recorded: hashes
--- take 12 bytes a fetch, and texts 70. Null of seeds. certificate is what is wrong with the
--- certificate of its server (null: nothing, or no TLS).
+-- The final result of each fetched URL. Append-only. Partitions are created before the crawls
+-- whose rows they contain. is_no_page is true for a requisite or a sitemap and null for a page.
+-- If a fetch has no body of its own because an earlier record has the same body, the columns
+-- body_* locate this record: where and when it was stored, and its URL and hashes if the URL
+-- differs. via_url_hash is the hash of the URL, in the same crawl, that links or redirects to
+-- this one. via_host_hash is the hash of that URL's host if the host differs. The column via
+-- has the URL itself while that URL's row is not recorded, because hashes take 12 bytes per
+-- fetch and URLs take 70. All three are null for seeds. certificate is the problem with the
+-- server's certificate (null: no problem, or no TLS).
 create table everytab.fetches (
     xid xid8 not null default pg_current_xact_id(),
     id bigint not null generated always as identity,
@@ -513,19 +521,21 @@ create table everytab.fetches (
     certificate text check (length(certificate) <= 20)
 ) partition by range (crawl);
 create unique index fetches_url on everytab.fetches (crawl, host_hash, url_hash);
--- Transactions of an earlier epoch may have greater ids than those of this one.
+-- Transactions from an earlier epoch may have greater ids than those in the current epoch.
 create index fetches_feed on everytab.fetches (crawl, epoch, xid, id);
 create index fetches_slot on everytab.fetches (crawl, slot);
--- Who forgets a URL looks for those that have its body. Other fetches are not in it.
+-- To find fetches that refer to the body of a URL that is being forgotten. Other fetches are
+-- not indexed.
 create index fetches_body on everytab.fetches (crawl, body_host_hash, body_url_hash)
  where body_url_hash is not null;
--- Those that were not captured, by outcome: a few among millions. The others cost nothing.
+-- Fetches that were not captured, by outcome: a few among millions. Captured ones are not
+-- indexed.
 create index fetches_uncaptured on everytab.fetches (crawl, outcome, epoch, xid, id)
  where outcome not in ('ok', 'redirected', 'empty_body', 'not_modified');
 
--- The text of captured pages, for full-text search: one row a page of crawls that are searched
--- (settings.search), beside fetches. Partitions as those of fetches, made where such a crawl
--- starts. Append-only. The text is what snippets are cut from.
+-- The text of captured pages, for full-text search: one row per page of each crawl with
+-- settings.search. Partitioned like fetches; a partition is created when such a crawl starts.
+-- Append-only. Snippets are cut from text.
 create table everytab.fetch_texts (
     crawl integer not null,
     host_hash bigint not null,
@@ -536,18 +546,18 @@ create table everytab.fetch_texts (
 ) partition by range (crawl);
 create index fetch_texts_words on everytab.fetch_texts using gin (words);
 
--- URLs and sites of which live crawls are to keep nothing that they kept until a time: no function
--- gives it out from then on, and `crawl gc` takes it out of the archives. cleared_at is set when
--- that is done. A row that is forgotten again gets a later time.
+-- URLs and sites whose captures up to forgotten_at must be removed. From then on functions no
+-- longer return these captures, and `crawl gc` removes them from the archives. It then sets
+-- cleared_at. Forgetting the same URL or site again updates forgotten_at.
 create table everytab.forgotten (
     number integer primary key generated always as identity,
     kind text not null check (kind in ('url', 'site')),
-    -- The normalized key of the URL, or the name of the site.
+    -- The URL's normalized key, or the site's name.
     name text not null check (length(name) between 1 and 2048),
-    -- Of the URL's host, or of the site.
+    -- The hash of the URL's host, or of the site.
     host_hash bigint not null,
     url_hash bigint check ((url_hash is null) = (kind = 'site')),
-    -- Of the site.
+    -- The site's slot.
     slot smallint check ((slot is null) = (kind = 'url')),
     forgotten_at timestamptz not null default clock_timestamp(),
     cleared_at timestamptz,
@@ -555,17 +565,18 @@ create table everytab.forgotten (
 );
 create index forgotten_url on everytab.forgotten (host_hash, url_hash);
 
--- Each time the database came back from a backup with crawls in it. A server that was restored into
--- gives out transaction ids anew, so what is ordered by them is ordered by its epoch first: how
--- many restores there were.
+-- One row for each time that a database with crawls was restored from a backup. A restored
+-- server assigns transaction ids from the start, so everything that is ordered by transaction
+-- id is ordered by epoch first. epoch is the number of restores so far.
 create table everytab.restores (
     epoch smallint primary key check (epoch > 0),
     restored_at timestamptz not null default now()
 );
 
--- Lists that were imported for filters of live crawls, each version a row, written once: a crawl
--- names the version with which it was started. The object has the names as hashes, or ranges of
--- addresses with their countries (crates/filters); entries counts them, by category.
+-- Lists imported for filters of live crawls. Each version is a row and is written once, because
+-- a crawl uses the version that it started with. The object contains hashes of names, or
+-- address ranges with their countries (crates/filters). entries is the number of entries;
+-- categories has their number by category.
 create table everytab.filter_lists (
     version integer not null check (version > 0),
     imported_at timestamptz not null default now(),
@@ -581,8 +592,8 @@ create table everytab.filter_lists (
     primary key (name, version)
 );
 
--- Filters as their owners wrote them. Updated by their owners, each time with the next version:
--- crawls have a copy of the one with which they were started.
+-- Filters as their owners wrote them. Each update by the owner increments the version. A crawl
+-- has a copy of the version that it started with.
 create table everytab.filters (
     id uuid primary key,
     version integer not null default 1 check (version > 0),
@@ -593,16 +604,16 @@ create table everytab.filters (
     unique (owner, name)
 ) with (fillfactor = 50);
 
--- How often hosts are asked for all crawls of an owner together. Updated by the owner.
+-- Request rate limits for all crawls of an owner together. Updated by the owner.
 create table everytab.owner_limits (
     owner text primary key check (length(owner) between 1 and 100),
     rate double precision check (rate > 0 and rate <= 100000),
     min_delay_ms integer check (min_delay_ms between 0 and 3600000)
 );
 
--- What an owner's crawls obey beside the robots.txt of sites; it only tightens. site is a domain
--- with all hosts below it, null: every host. rules are lines of robots.txt without a User-agent.
--- Rows are deleted by their owner.
+-- Rules that an owner's crawls obey in addition to each site's robots.txt. They can only
+-- restrict a crawl further. site is a domain with all hosts below it (null: every host). rules
+-- are robots.txt lines without a User-agent line. Rows are deleted by their owner.
 create table everytab.robots_overrides (
     id uuid primary key,
     delay_ms integer check (delay_ms between 0 and 300000),
@@ -615,9 +626,10 @@ create table everytab.robots_overrides (
 );
 create index robots_overrides_owner on everytab.robots_overrides (owner);
 
--- A crawl that is started again and again: each every_s seconds, or at at_s seconds of the UTC day
--- on the weekdays of a mask whose first bit is Monday. Updated when it is due, and deleted by its
--- owner. A time at which its last crawl has not ended is skipped and counted.
+-- A schedule starts a crawl repeatedly: every every_s seconds, or at second at_s of the UTC day
+-- on the days in weekdays, a mask whose first bit is Monday. Updated when the schedule is due,
+-- and deleted by its owner. If the last crawl has not ended when the schedule is due, this
+-- start is skipped and counted.
 create table everytab.schedules (
     id uuid primary key,
     next_at timestamptz not null,
@@ -639,7 +651,7 @@ create table everytab.schedules (
 ) with (fillfactor = 50);
 create index schedules_due on everytab.schedules (next_at);
 
--- The seeds of a schedule, packed as links are.
+-- The seeds of a schedule, packed like links.
 create table everytab.schedule_links (
     schedule uuid not null references everytab.schedules on delete cascade,
     slot_mask integer not null check (slot_mask between 1 and 65535),
@@ -649,13 +661,15 @@ create table everytab.schedule_links (
 );
 create index schedule_links_schedule on everytab.schedule_links (schedule);
 
--- The HTTP service: keys, what each has used, the crawls that are a key's, and answers that are
--- given again. The role everytab_api reads and writes them by functions of schema api alone.
+-- The HTTP service: keys, the usage of each key, the crawls of keys, and stored responses to
+-- repeated requests. The role everytab_api reads and writes these tables only by functions in
+-- schema api.
 
--- Who may use the service, and how much. Made and revoked by the operator, never deleted: crawls
--- name them. Of the secret, 256 random bits, only the digest is kept. A limit that is null is none.
--- ports are those that URLs of the key may name. Its crawls have them among their settings, so that
--- every worker follows links to these ports alone, and URLs are refused before they are submitted.
+-- The keys of the HTTP service and their limits. The operator creates and revokes keys. Keys
+-- are never deleted, because crawls refer to them. Of the secret, which has 256 random bits,
+-- only the digest is stored. A null limit means unlimited. ports are the ports that a key's
+-- URLs may use. A URL with another port is rejected before it is submitted. Crawls copy ports
+-- into their settings, so that workers follow links to these ports only.
 create table everytab.api_keys (
     key text primary key check (key ~ '^[a-z2-7]{12}$'),
     secret_sha256 bytea not null check (length(secret_sha256) = 32),
@@ -676,11 +690,11 @@ create table everytab.api_keys (
 );
 create unique index api_keys_name on everytab.api_keys (name) where revoked_at is null;
 
--- What a key has used. Updated by every request: its leaky bucket (level, at), the bucket of its
--- urgent URLs, and the URLs submitted that day; so all of this is one row. pages, bytes and
--- open_crawls were counted at counted_at; of these, ended_pages are those of that day and
--- ended_bytes those of all days that crawls have which have ended since and need not be counted
--- again. standing is the crawl to which URLs go that name none.
+-- The usage of a key, in one row because every request updates it: the leaky bucket (level,
+-- at), the bucket for urgent URLs, and the number of URLs submitted that day. pages, bytes and
+-- open_crawls were counted at counted_at. ended_pages and ended_bytes are the part that belongs
+-- to ended crawls and need not be counted again. ended_pages covers that day; ended_bytes
+-- covers all days. standing is the crawl that receives URLs submitted without a crawl.
 create table everytab.api_usage (
     key text primary key references everytab.api_keys,
     level double precision not null default 0,
@@ -700,8 +714,9 @@ create table everytab.api_usage (
     open_crawls integer not null default 0
 ) with (fillfactor = 10);
 
--- The crawls of keys. pages_before is what the crawl had captured when it was first counted that
--- day. Updated once a day, when a standing crawl is replaced, and when the crawl has ended.
+-- The crawls of keys. pages_before is the number of pages that the crawl had captured when it
+-- was first counted that day. Updated once a day, when a standing crawl is replaced, and when
+-- the crawl has ended.
 create table everytab.api_crawls (
     crawl integer primary key references everytab.crawls,
     day date not null default (clock_timestamp() at time zone 'UTC')::date,
@@ -715,8 +730,8 @@ create index api_crawls_key on everytab.api_crawls (key, crawl);
 create index api_crawls_uncounted on everytab.api_crawls (key) where not is_counted;
 create index api_crawls_to_close on everytab.api_crawls (crawl) where is_to_close;
 
--- Answers to requests that clients named, for 24 hours: the same request is answered so again.
--- Older ones are deleted by the key's next one.
+-- Responses to requests with an Idempotency-Key. For 24 hours, repeating the request returns
+-- the stored response. The next request of the key deletes older responses.
 create table everytab.api_answers (
     key text not null references everytab.api_keys,
     at timestamptz not null default clock_timestamp(),
@@ -727,7 +742,7 @@ create table everytab.api_answers (
 );
 create index api_answers_at on everytab.api_answers (key, at);
 
--- A URL of a crawl, and its fetch where it was fetched, as functions of schema api answer it.
+-- A URL of a crawl as functions in schema api return it, with its fetch if there is one.
 create type everytab.api_fetch as (
     crawl integer, crawl_id uuid, crawl_name text, store text, media_store text,
     host_hash bigint, url_hash bigint, state text, reason text, url text, at timestamptz,
@@ -737,18 +752,19 @@ create type everytab.api_fetch as (
     body_length integer, truncated text, via text, certificate text
 );
 
--- What becomes of one URL that was submitted: refused with a code, or the crawl where it is found.
+-- The result for one submitted URL: an error code, or the crawl that contains the URL.
 create type everytab.api_verdict as (
     number bigint, code text, detail jsonb, crawl integer, is_urgent boolean, is_answered boolean
 );
 
--- Webhooks of keys, and the events that are to be sent to them. A secret is kept as it is, because
--- an HMAC needs it: the worker's role reads it with a lease alone, and everytab_api writes it and
--- cannot read it back.
+-- Webhooks of keys, and the events to send to them. A secret is stored unencrypted, because an
+-- HMAC needs it. The worker's role receives a secret only with a lease. everytab_api can write
+-- a secret but cannot read it.
 
--- Where a key wants to be told of what. Updated by its owner, by leases and by what workers record.
--- While a lease is valid one worker sends the webhook's events; failures counts failed attempts
--- since the last one that succeeded, and due_at is when the next may begin.
+-- The URL to which a key's events are sent, and the kinds of events. Updated by its owner, by
+-- leases and by the results that workers record. Only the worker with a valid lease sends the
+-- webhook's events. failures counts failed attempts since the last success, and due_at is the
+-- earliest time for the next attempt.
 create table everytab.webhooks (
     id uuid primary key,
     created_at timestamptz not null default clock_timestamp(),
@@ -782,9 +798,9 @@ create table everytab.webhooks (
 ) with (fillfactor = 50);
 create index webhooks_key on everytab.webhooks (key);
 
--- Events on their way to a webhook, each written in the transaction that did what it tells of, and
--- deleted when it was sent or given up. id is what the receiver knows it by, the same at each
--- attempt; body is what is sent.
+-- Events to be sent to a webhook. An event is written in the same transaction as the change
+-- that it reports, and is deleted when it was sent or given up. id identifies the event to the
+-- receiver and is identical in every attempt. body is the request body.
 create table everytab.webhook_events (
     number bigint generated always as identity primary key,
     due_at timestamptz not null default clock_timestamp(),
@@ -796,7 +812,7 @@ create table everytab.webhook_events (
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 create index webhook_events_due on everytab.webhook_events (webhook, due_at, number);
 
--- A webhook as its owner and the operator see it.
+-- A webhook as shown to its owner and the operator.
 create type everytab.webhook_state as (
     id uuid, key text, url text, events text[], description text, created_at timestamptz,
     disabled_at timestamptz, disabled_because text, failures integer, failing_since timestamptz,
@@ -804,8 +820,8 @@ create type everytab.webhook_state as (
     last_status smallint, sent bigint, dropped bigint, pending bigint
 );
 
--- Rows that a call sends, as arrays of these types: a value is sent by its column's name, so that
--- two columns of one type cannot be confused.
+-- Row types for calls that send arrays of rows. Each value is sent with its column's name, so
+-- that two columns of the same type cannot be confused.
 create type everytab.capture_row as (
     hash bigint, hostname text, https boolean, fetch_time timestamptz, path text,
     warc_offset bigint, warc_length bigint);

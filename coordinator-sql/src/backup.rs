@@ -49,11 +49,11 @@ pub struct TableDigest {
 /// Whether a database holds EveryTab's tables and data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
-    /// It was never migrated.
+    /// The database was never migrated.
     Nothing,
-    /// It has the tables, but no scan, live crawl, key or blocklist.
+    /// The database has the tables, but no scan, live crawl, key or blocklist.
     EmptyTables,
-    /// It has scans, live crawls, keys of the HTTP service, or a blocklist.
+    /// The database has scans, live crawls, keys of the HTTP service, or a blocklist.
     Scans,
 }
 
@@ -151,9 +151,9 @@ impl Coordinator {
         Ok(if has_any { Contents::Scans } else { Contents::EmptyTables })
     }
 
-    /// Collects statistics of all tables, which a restored database lacks: the planner would choose
-    /// plans for small tables until autovacuum has read the large ones. Each table has its own
-    /// transaction, so that no table stays locked while the next ones are read.
+    /// Collects statistics of all tables. A restored database lacks them, so the planner would
+    /// choose plans for small tables until autovacuum has read the large ones. Each table has its
+    /// own transaction, so that no table stays locked while the next ones are read.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

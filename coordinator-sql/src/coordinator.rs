@@ -120,8 +120,8 @@ impl Coordinator {
         self.value("select current_setting('server_encoding')", &[]).await
     }
 
-    /// Returns the isolation level of transactions that name none, which the server, database or
-    /// role sets.
+    /// Returns the isolation level of transactions that do not specify one. It is set by the
+    /// server, the database or the role.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -31,7 +31,7 @@ const KEEPALIVE_TRIES: u32 = 3;
 /// How a URL's connections to Postgres are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// They stay on this host.
+    /// The connections do not leave this host.
     Local,
     /// The server's certificate is verified for its hostname.
     Verified,

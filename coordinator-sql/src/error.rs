@@ -17,7 +17,7 @@ const STALE_STATEMENT: [&str; 3] = ["0A000", "26000", "42P05"];
 /// SQLSTATE of a lock that was not available in time.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
 
-/// An error of the coordinator. `Display` is one line that names what failed and what to do.
+/// An error of the coordinator. `Display` writes one line with the failure and a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database URL is invalid.
@@ -25,7 +25,7 @@ pub enum Error {
     Url {
         /// The URL without its password.
         url: String,
-        /// Why it is invalid.
+        /// Why the URL is invalid.
         reason: String,
     },
     /// No connection could be made.
@@ -74,7 +74,7 @@ pub enum Error {
     Dependents {
         /// The function with its parameters.
         function: String,
-        /// What depends on it, from the detail of Postgres's error.
+        /// The objects that depend on the function, from the detail of Postgres's error.
         dependents: String,
     },
     /// A role of the project has other settings, which this role may not reset.
@@ -86,9 +86,9 @@ pub enum Error {
     RoleSettings {
         /// The role.
         role: String,
-        /// Its settings.
+        /// The role's settings.
         found: String,
-        /// The statements that reset them.
+        /// The statements that reset these settings.
         statements: String,
         /// The message of Postgres.
         reason: String,

@@ -15,13 +15,13 @@ pub const OPERATOR: &str = "operator";
 /// A stored filter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoredFilter {
-    /// Its id, which does not change with its version.
+    /// The filter's id, which is the same for all versions.
     pub id: Uuid,
-    /// Its owner: `operator`, or `key:` and the id of a key.
+    /// The filter's owner: `operator`, or `key:` and the id of a key.
     pub owner: String,
-    /// Its name, unique among those of its owner.
+    /// The filter's name, unique for each owner.
     pub name: String,
-    /// Number of times that it was written.
+    /// The version: how often the filter has been written.
     pub version: i32,
     /// The filter as JSON.
     pub body: Value,
@@ -34,17 +34,17 @@ from_row!(StoredFilter { id, owner, name, version, body, changed_at });
 /// A list to import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFilterList {
-    /// Its name.
+    /// The list's name.
     pub name: String,
-    /// The kind of its entries: `names` or `countries`.
+    /// The kind of the list's entries: `names` or `countries`.
     pub kind: String,
-    /// The store of its object.
+    /// The URL of the store that contains the list's object.
     pub store: String,
-    /// The name of its object.
+    /// The name of the list's object.
     pub object: String,
     /// SHA-256 of the object.
     pub sha256: Vec<u8>,
-    /// Number of its names or ranges.
+    /// Number of names or address ranges in the list.
     pub entries: i64,
     /// Length of the object in bytes.
     pub bytes: i64,
@@ -57,19 +57,19 @@ pub struct NewFilterList {
 /// The newest version of an imported list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredFilterList {
-    /// Its name.
+    /// The list's name.
     pub name: String,
-    /// Number of imports with different contents.
+    /// The version: how many imports have changed the list.
     pub version: i32,
-    /// The kind of its entries: `names` or `countries`.
+    /// The kind of the list's entries: `names` or `countries`.
     pub kind: String,
-    /// The store of its object.
+    /// The URL of the store that contains the list's object.
     pub store: String,
-    /// The name of its object.
+    /// The name of the list's object.
     pub object: String,
     /// SHA-256 of the object.
     pub sha256: Vec<u8>,
-    /// Number of its names or ranges.
+    /// Number of names or address ranges in the list.
     pub entries: i64,
     /// Length of the object in bytes.
     pub bytes: i64,

@@ -67,7 +67,7 @@ pub use completion::Completion;
 pub use coordinator::{ConnectSettings, Coordinator};
 pub use crawl::{
     changes::{CrawlChange, CrawlChanged, FoundCrawl, PatternChange, PatternsChanged, RateChange},
-    checkpoint::{Checkpoint, CheckpointAnswer},
+    checkpoint::{Checkpoint, CheckpointResult},
     crawl_fetches::{CrawlFetch, FetchFilter, FetchesPage},
     crawls::{
         CRAWL_ENDS, CRAWL_STATES, CrawlHost, CrawlPace, CrawlStatus, CrawlVerb, MovedCrawl,
@@ -83,7 +83,7 @@ pub use crawl::{
     load::{DueHost, SlotSums, StoredChunk},
     report::{ReportPart, ReportRow},
     robots::RobotsOverrideRow,
-    rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow, Via},
+    rows::{ChunkRow, CrawlCounts, FetchRow, FrontierHostRow, LinksRow, Via},
     schedules::{NewSchedule, ScheduleAdded, ScheduleRow, ScheduleTimes},
     slots::{LinkCursors, SlotFence, SlotLease, SlotRenewal},
     webhooks::{WebhookBacklog, WebhookLease, WebhookRecorded, WebhookState, WebhookTry},

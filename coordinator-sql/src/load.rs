@@ -12,9 +12,9 @@ use crate::{
 pub struct ScanInfo {
     /// The scan's id, which names its objects.
     pub scan_id: Uuid,
-    /// The crawl.
+    /// The name of the Common Crawl crawl that the scan reads.
     pub crawl: String,
-    /// The settings, frozen at scan start.
+    /// The scan's settings, which do not change after its start.
     pub settings: Value,
     /// Number of shards. `None` until the hosts are counted.
     pub shards: Option<i32>,
@@ -48,15 +48,15 @@ pub struct WarcHost {
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
-    /// Whether the capture was read over https.
+    /// Whether the page was captured over https.
     pub https: bool,
     /// The WARC file, below the crawl's source.
     pub warc_path: String,
-    /// Offset of the record's gzip member, in bytes.
+    /// Offset of the record's gzip member in the WARC file, in bytes.
     pub warc_offset: i64,
-    /// The member's length, in bytes.
+    /// Length of this gzip member, in bytes.
     pub warc_length: i64,
-    /// Whether the blocklist names the host.
+    /// Whether the blocklist contains the host.
     pub blocked: bool,
     /// Other captures of the same hostname, which are not read.
     pub duplicates: i32,
@@ -90,15 +90,15 @@ pub struct BundleHost {
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
-    /// Whether its page was read over https.
+    /// Whether the host's page was captured over https.
     pub https: bool,
-    /// Whether an https page of another origin may embed it in a frame.
+    /// Whether an https page of another origin may show the host's page in a frame.
     pub frameable: bool,
     /// The title as a tab shows it.
     pub title: Option<String>,
-    /// Whether the blocklist names the host. The job itself checks the title.
+    /// Whether the blocklist contains the host. The job itself checks the title.
     pub blocked: bool,
-    /// The lease number in the archive's name. `None` if the icon job was discarded.
+    /// The lease number in the name of the icon archive. `None` if the icon job was discarded.
     pub archive_lease_number: Option<i32>,
     /// The lease's token in the archive's name. `None` if the name has none.
     pub archive_token: Option<Uuid>,
@@ -117,7 +117,7 @@ pub struct OutcomeCount {
     pub key: String,
     /// Name of the count.
     pub name: String,
-    /// The sum.
+    /// The sum over the completed jobs.
     pub amount: i64,
 }
 

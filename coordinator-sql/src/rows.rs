@@ -1,6 +1,6 @@
 //! The rows that jobs record, and the chunks in which they are sent.
 //!
-//! Does not depend on how they are written.
+//! Does not depend on how the rows are written.
 
 use chrono::{DateTime, Utc};
 
@@ -17,7 +17,7 @@ pub struct HostRow {
     pub hash: u64,
     /// The hostname, up to 253 bytes.
     pub hostname: String,
-    /// Whether the page was read over https.
+    /// Whether the page was captured over https.
     pub https: bool,
     /// Capture time.
     pub fetch_time: DateTime<Utc>,
@@ -25,7 +25,7 @@ pub struct HostRow {
     pub warc_path: String,
     /// Offset of the record's gzip member, in bytes.
     pub warc_offset: i64,
-    /// The member's length, in bytes.
+    /// Length of this gzip member, in bytes.
     pub warc_length: i64,
 }
 
@@ -36,9 +36,9 @@ pub struct PageRow {
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
-    /// Whether the page was read over https.
+    /// Whether the page was captured over https.
     pub https: bool,
-    /// Whether an https page of another origin may embed it in a frame.
+    /// Whether an https page of another origin may show this page in a frame.
     pub frameable: bool,
     /// The rule that decides whether the page may be framed.
     pub framing_rule: String,
@@ -61,19 +61,19 @@ pub struct IconRow {
     pub host_no: i32,
     /// Number of the candidate among those of its host, from 0.
     pub candidate_no: i16,
-    /// Whether it is declared as an apple-touch-icon.
+    /// Whether the page declares the candidate as an apple-touch-icon.
     pub touch: bool,
     /// Width in pixels of the image entry that fits 32 px best. `None` if the body is not an image.
     pub width: Option<i32>,
-    /// Height in pixels of that entry.
+    /// Height in pixels of this image entry.
     pub height: Option<i32>,
-    /// Size of the body in bytes. `None` if there is none.
+    /// Size of the body in bytes. `None` if there is no body.
     pub bytes: Option<i32>,
     /// Offset in the shard's archive of the record with the body, in bytes.
     pub archive_offset: Option<i64>,
-    /// Length of that record, in bytes.
+    /// Length of this record, in bytes.
     pub archive_length: Option<i64>,
-    /// SHA-256 of the body. `None` if there is none.
+    /// SHA-256 of the body. `None` if there is no body.
     pub sha256: Option<Vec<u8>>,
     /// Outcome of the fetch.
     pub outcome: String,
@@ -90,7 +90,7 @@ pub struct BundleRow {
     pub first_bundle: i32,
     /// Number of bundles.
     pub bundles: i32,
-    /// Number of tabs in them.
+    /// Number of tabs in the bundles.
     pub tabs: i32,
     /// Tabs with an icon.
     pub with_icon: i32,
@@ -126,7 +126,7 @@ pub(crate) enum RowChunk<'a> {
 }
 
 impl Output {
-    /// Splits the output, in order, into chunks of bounded rows and bytes. Never empty.
+    /// Splits the output, in order, into at least one chunk of bounded rows and bytes.
     pub(crate) fn chunks(&self) -> Vec<RowChunk<'_>> {
         let chunks: Vec<RowChunk<'_>> = match self {
             Self::Hosts(rows) => split(rows, |row| row.hostname.len() + row.warc_path.len() + 64)

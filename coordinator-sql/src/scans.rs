@@ -24,7 +24,7 @@ use crate::{
 pub struct NewScan {
     /// The scan's id, unique over all databases.
     pub scan_id: Uuid,
-    /// The crawl.
+    /// The name of the Common Crawl crawl that the scan reads.
     pub crawl: String,
     /// Settings that apply to every worker until the scan finishes.
     pub settings: Value,
@@ -32,7 +32,8 @@ pub struct NewScan {
     pub lease_ms: i32,
     /// The fleet's requests per second to the source. `None` if unlimited.
     pub archive_rate: Option<i32>,
-    /// The digests that a worker needs to perform jobs that depend on them.
+    /// Digests of programs on which jobs depend. A worker takes such jobs only if its own digest
+    /// matches.
     pub digests: Digests,
     /// The index files, below the crawl's source, and the number of captures wanted from each.
     /// `None` for all.
@@ -44,9 +45,9 @@ pub struct NewScan {
 pub struct ScanSummary {
     /// The scan's id.
     pub scan_id: Uuid,
-    /// The crawl.
+    /// The name of the Common Crawl crawl that the scan reads.
     pub crawl: String,
-    /// Its state.
+    /// The scan's state.
     pub state: ScanState,
     /// Unfinished jobs.
     pub outstanding: i64,
@@ -54,7 +55,7 @@ pub struct ScanSummary {
     pub discarded: i64,
     /// Start time.
     pub started_at: DateTime<Utc>,
-    /// End time. `None` while it is open.
+    /// End time. `None` until the scan finishes.
     pub finished_at: Option<DateTime<Utc>>,
 }
 
@@ -63,9 +64,9 @@ pub struct ScanSummary {
 pub struct JobEvent {
     /// Event time.
     pub at: DateTime<Utc>,
-    /// Its name: completed, retry, release, expired, discard, reopened or revoked.
+    /// The event's name: completed, retry, release, expired, discard, reopened or revoked.
     pub event: String,
-    /// Number of the lease that it refers to.
+    /// Number of the lease to which the event refers.
     pub lease_number: i32,
     /// The worker that held the lease. `None` if no lease was held.
     pub worker_id: Option<String>,
@@ -74,12 +75,12 @@ pub struct JobEvent {
 }
 
 from_row!(ScanSummary { scan_id, crawl, state, outstanding, discarded, started_at, finished_at });
-/// An archive object that rows of a scan refer to. Its name has all these.
+/// An archive object to which rows of a scan refer. The object's name contains all these fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReferencedArchive {
     /// The shard.
     pub shard: i32,
-    /// Number of the lease that wrote it.
+    /// Number of the lease under which the archive was written.
     pub lease_number: i32,
     /// The lease's token.
     pub token: Uuid,
@@ -185,7 +186,7 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Writes a scan and its index jobs in one transaction. Returns its number.
+    /// Writes a scan and its index jobs in one transaction. Returns the scan's number.
     ///
     /// # Errors
     /// Returns an error if there are no files, or Postgres rejects them.

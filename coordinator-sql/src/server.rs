@@ -133,7 +133,7 @@ impl PostgresServer {
         Error::Connect { place: self.place(), reason, transient: true }
     }
 
-    /// Returns the fields that a line of the password file is found by.
+    /// Returns the fields by which a line of the password file is found.
     fn fields_for_password(&self) -> [String; 4] {
         let host = match self.config.get_hosts().first() {
             Some(Host::Tcp(host)) => host.as_str(),
@@ -223,8 +223,8 @@ impl PostgresServer {
     }
 }
 
-/// Returns whether a pooler may have rejected a setting of the start-up message. Poolers use
-/// different codes, so any error counts that is not about the user, the database or capacity.
+/// Returns whether a pooler may have rejected a setting in the start-up message. Poolers use
+/// different codes, so every error counts unless it concerns the user, the database or capacity.
 fn may_reject_setting(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| {
         !matches!(code.code().get(..2).unwrap_or_default(), "28" | "3D" | "53" | "57")
@@ -239,7 +239,7 @@ async fn has_setting(client: &Client, token: &str) -> Result<bool, tokio_postgre
     rows.first().map_or(Ok(false), |row| row.try_get(0))
 }
 
-/// Returns whether a certificate is not valid yet or not valid any more.
+/// Returns whether a certificate is not yet valid or has expired.
 fn is_out_of_time(fault: &CertificateError) -> bool {
     matches!(
         fault,
@@ -250,7 +250,7 @@ fn is_out_of_time(fault: &CertificateError) -> bool {
     )
 }
 
-/// Returns whether a certificate is for other names than the one that was connected to.
+/// Returns whether a certificate is for names other than the hostname of this connection.
 fn is_other_name(fault: &CertificateError) -> bool {
     matches!(
         fault,

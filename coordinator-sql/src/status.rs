@@ -17,20 +17,20 @@ use crate::{error::Error, job::JobKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScanState {
-    /// Workers lease its jobs.
+    /// Workers lease the scan's jobs.
     Running,
-    /// Its jobs are not leased until it is resumed.
+    /// The scan's jobs are not leased until the scan is resumed.
     Paused,
     /// Every job was completed.
     Finished,
     /// Every job has finished, and some were discarded.
     FinishedWithDiscards,
-    /// An operator cancelled it.
+    /// An operator cancelled the scan.
     Cancelled,
 }
 
 impl ScanState {
-    /// Every state.
+    /// All states.
     pub const ALL: [Self; 5] =
         [Self::Running, Self::Paused, Self::Finished, Self::FinishedWithDiscards, Self::Cancelled];
 
@@ -99,7 +99,7 @@ impl Timestamp {
         self.0.parse().ok()
     }
 
-    /// Returns the text, as written by Postgres.
+    /// Returns the time as the string that Postgres wrote.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -114,10 +114,10 @@ pub struct StoreTrouble {
     pub at: Timestamp,
     /// The kind of the jobs.
     pub kind: JobKind,
-    /// The worker that gave it back.
+    /// The worker that released the job.
     #[serde(rename = "holder")]
     pub worker_id: Option<String>,
-    /// What the job waits for, and why.
+    /// The unavailable dependency, and the reason.
     pub message: Option<String>,
 }
 
@@ -127,11 +127,11 @@ pub struct ScanStatus {
     /// The scan's id.
     #[serde(rename = "scan")]
     pub scan_id: Uuid,
-    /// The crawl that it reads.
+    /// The Common Crawl crawl that the scan reads.
     pub crawl: String,
-    /// Its state.
+    /// The scan's state.
     pub state: ScanState,
-    /// Its settings, frozen when it was started.
+    /// The scan's settings, which do not change after its start.
     pub settings: Value,
     /// The fleet's icon requests per second, if limited.
     pub rate: Option<i32>,
@@ -144,15 +144,15 @@ pub struct ScanStatus {
     pub bundles_per_shard: Option<i32>,
     /// Start time.
     pub started_at: Timestamp,
-    /// End time. `None` while it is open.
+    /// End time. `None` until the scan finishes.
     pub finished_at: Option<Timestamp>,
     /// The time of this status by Postgres' clock.
     pub now: Timestamp,
     /// Unfinished jobs.
     pub outstanding: Option<i64>,
-    /// Its stages, in pipeline order.
+    /// The scan's stages, in pipeline order.
     pub stages: Vec<StageStatus>,
-    /// What jobs wait for, newest first.
+    /// Unavailable dependencies for which jobs wait, newest first.
     #[serde(default)]
     pub troubles: Vec<StoreTrouble>,
     /// Sums over the completed jobs of each stage that has any.
@@ -181,14 +181,14 @@ pub struct EarlierOutcomes {
     /// The earlier scan's id.
     #[serde(rename = "scan")]
     pub scan_id: Uuid,
-    /// The outcomes of its inputs, by stage.
+    /// The outcomes of the earlier scan's inputs, by stage.
     pub outcomes: BTreeMap<JobKind, BTreeMap<String, i64>>,
 }
 
 /// One stage of a scan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageStatus {
-    /// The kind of its jobs.
+    /// The kind of the stage's jobs.
     pub kind: JobKind,
     /// Unfinished jobs.
     pub outstanding: u64,
@@ -196,11 +196,11 @@ pub struct StageStatus {
     pub done: u64,
     /// Discarded jobs.
     pub discarded: u64,
-    /// Whether leasing its jobs is paused.
+    /// Whether leasing this stage's jobs is paused.
     pub paused: bool,
-    /// Time when its first job was leased.
+    /// Time when the stage's first job was leased.
     pub started_at: Option<Timestamp>,
-    /// Time when its last job finished.
+    /// Time when the stage's last job finished.
     pub finished_at: Option<Timestamp>,
     /// Jobs leased now.
     pub leased: u64,
@@ -231,17 +231,17 @@ pub struct StageOutcomes {
     pub counts: BTreeMap<String, i64>,
 }
 
-/// One worker of a scan. Numbers are those of the last five minutes.
+/// One worker of a scan. The counts cover the last five minutes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerStatus {
     /// The worker's id.
     #[serde(rename = "holder")]
     pub worker_id: String,
-    /// Leases that it holds now.
+    /// Leases that the worker holds now.
     pub leases: u64,
-    /// The kinds of the jobs that it holds.
+    /// The kinds of the jobs that the worker holds.
     pub kinds: Vec<JobKind>,
-    /// Start time of its oldest lease.
+    /// Start time of the worker's oldest lease.
     pub oldest_lease: Option<Timestamp>,
     /// Jobs completed.
     pub jobs: u64,
@@ -251,7 +251,7 @@ pub struct WorkerStatus {
     pub items_per_second: Number,
     /// Jobs that failed, were released or lost their lease, counted each time.
     pub errors: u64,
-    /// The reason for the last of them.
+    /// The reason for the last of these failures.
     pub last_error: Option<String>,
 }
 
@@ -260,21 +260,21 @@ pub struct WorkerStatus {
 pub struct IsolatedJob {
     /// The job.
     pub job_id: i64,
-    /// Its kind.
+    /// The job's kind.
     pub kind: JobKind,
-    /// Its shard, file or range.
+    /// The job's shard, file or range.
     pub part: i32,
     /// pending or leased.
     pub state: String,
-    /// Number of its expired leases.
+    /// Number of the job's expired leases.
     pub crashes: i32,
-    /// The worker that holds it, or held it last.
+    /// The worker that holds the job, or held it last.
     #[serde(rename = "holder")]
     pub worker_id: Option<String>,
-    /// The item being handled.
+    /// The item that the worker is processing.
     #[serde(rename = "in_hand")]
     pub current_item: Option<i64>,
-    /// Time before which it cannot be leased.
+    /// Time before which the job cannot be leased.
     pub not_before: Option<Timestamp>,
 }
 
@@ -291,21 +291,21 @@ pub struct JobFailure {
     pub part: i32,
     /// The job.
     pub job_id: i64,
-    /// The worker that held it.
+    /// The worker that held the lease.
     #[serde(rename = "holder")]
     pub worker_id: Option<String>,
     /// The reason.
     pub message: Option<String>,
 }
 
-/// A stage whose counter disagrees with its rows.
+/// A stage whose counter of outstanding jobs differs from the number of its unfinished rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageDrift {
     /// The stage.
     pub kind: JobKind,
-    /// Outstanding jobs by its counter.
+    /// Outstanding jobs according to the counter.
     pub outstanding: i32,
-    /// Unfinished jobs by its rows.
+    /// Unfinished jobs according to the rows.
     pub unfinished: i32,
 }
 

@@ -7,20 +7,20 @@ use everytab_coordinator::Lease;
 use serde_json::Value;
 use tokio_postgres::{Client, NoTls, types::Type};
 
-/// Completes jobs, without waiting for the disk.
+/// Completes jobs without waiting for the disk.
 const COMPLETE: &str = "select coordinator.complete($1, $2, $3, $4),
                                set_config('synchronous_commit', 'off', true)";
-/// Ends when everything committed before is on disk.
+/// Waits until all earlier commits are on disk.
 const FLUSH: &str = "select pg_logical_emit_message(true, 'everytab', '')::text";
 
-/// A session of a worker.
+/// Opens a session as a worker.
 pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
 }
 
-/// Completes jobs that record no rows, each with the same statistics.
+/// Completes jobs that record no rows, all with the same statistics.
 pub(crate) async fn complete(client: &Client, leases: Vec<Lease>, stats: &Value) {
     let fences = || leases.iter().map(|lease| lease.fence);
     let job_ids: Vec<i64> = fences().map(|fence| fence.job_id).collect();
@@ -33,7 +33,7 @@ pub(crate) async fn complete(client: &Client, leases: Vec<Lease>, stats: &Value)
         (&tokens as _, Type::UUID_ARRAY),
         (&stats as _, Type::JSONB_ARRAY),
     ];
-    // Both are sent before the first is answered.
+    // Send both statements before waiting for the first reply.
     let completing = client.query_typed(COMPLETE, &parameters);
     let (rows, flushed) = tokio::join!(completing, client.query_typed(FLUSH, &[]));
     let rows = rows.unwrap();

@@ -1,10 +1,10 @@
-//! Simulates the traffic of 200 workers of live crawls against a Postgres on one core, at set rates
-//! of pages. The workers run on the other core.
+//! Simulates 200 workers of live crawls at fixed page rates. Postgres runs on one core, and the
+//! workers run on the other.
 //!
-//! Each simulated worker leases slots, renews them, lists crawls, reads links and sends checkpoints
-//! as often as a real one, with rows as long as real ones; it fetches nothing. What hosts know is
-//! kept by the frontier's own core. With the default settings each host is visited again before it
-//! is forgotten, so hosts are loaded only at first.
+//! Each simulated worker leases and renews slots, lists crawls, reads links and sends checkpoints
+//! as often as a real worker, with rows of realistic size. It fetches no pages. The host states are
+//! maintained by the real frontier code. With the default settings each host is used again before
+//! it is dropped from memory, so hosts are loaded only at the start.
 
 use std::{
     collections::HashSet,
@@ -25,10 +25,10 @@ use crate::{
     timings::Timings,
 };
 
-/// How long the workers of a fleet take to lease all slots, once the last one has started.
+/// Time for the workers to lease all slots after the last worker has started.
 const STARTED: Duration = Duration::from_secs(10);
 
-/// What all workers of a fleet share.
+/// State that all workers of a fleet share.
 pub(crate) struct Fleet {
     pub(crate) url: String,
     pub(crate) crawl: i32,
@@ -139,7 +139,7 @@ fn statements(server: &Server, elapsed: Duration) {
     }
 }
 
-/// Compares what is recorded with itself: nothing was lost, and nothing counted twice.
+/// Checks that the recorded counts are consistent, so that nothing was lost or counted twice.
 fn audit(server: &Server, slots: usize) {
     let one = |sql: &str| server.number("ours", sql);
     assert_eq!(slots, 256, "slots that were held at the end");

@@ -1,5 +1,5 @@
-//! A simulated worker of live crawls: it asks Postgres for all that a real one asks for, as often,
-//! and visits made-up pages.
+//! Simulates a worker of live crawls. It calls Postgres as often as a real worker does, but its
+//! pages are made up.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -9,8 +9,8 @@ use std::{
 
 use chrono::{TimeDelta, Utc};
 use everytab_coordinator::{
-    Checkpoint, CheckpointAnswer, ConnectSettings, Coordinator, CrawlCounts, HostManners, LinkLane,
-    LinksRow, SlotFence, SlotLease,
+    Checkpoint, CheckpointResult, ConnectSettings, Coordinator, CrawlCounts, FrontierHostRow,
+    LinkLane, LinksRow, SlotFence, SlotLease,
 };
 use everytab_frontier::{
     FinalState, HostState, Link, ParameterList, Rules, SiteUsage, never_paused, pack_links,
@@ -20,9 +20,9 @@ use serde_json::json;
 
 use crate::{crawl_fleet::Fleet, frontier};
 
-/// The intervals of a holder, as in crates/crawl/crawler/src: of leases (scheduler/slots.rs), of
-/// renewals (leases.rs), of lists of crawls (scheduler.rs), of links (scheduler/links.rs), of due
-/// hosts (scheduler/slots.rs) and of the blocklist (blocked.rs).
+/// Intervals between calls, copied from crates/crawl/crawler/src: leases and due hosts
+/// (scheduler/slots.rs), renewals (leases.rs), lists of crawls (scheduler.rs), links
+/// (scheduler/links.rs) and the blocklist (blocked.rs).
 const INTERVALS: [(Call, Duration); 7] = [
     (Call::Lease, Duration::from_secs(1)),
     (Call::Renew, Duration::from_secs(5)),
@@ -32,14 +32,15 @@ const INTERVALS: [(Call, Duration); 7] = [
     (Call::Due, Duration::from_secs(10)),
     (Call::Blocklist, Duration::from_secs(10)),
 ];
-/// As in crates/crawl/crawler/src/scheduler/state.rs: how many workers ask for free slots and links
-/// without a longer pause, and how many times as long it is at most.
+/// With more live workers than this, each worker leases slots and reads ordinary links less often:
+/// in proportion to the number of workers, up to [`MAX_BACKOFF`] times the interval. Both constants
+/// are copied from crates/crawl/crawler/src/scheduler/state.rs.
 const WORKERS_WITHOUT_BACKOFF: u32 = 40;
 const MAX_BACKOFF: u32 = 5;
 const TICK: Duration = Duration::from_millis(100);
-/// How long a host stays in memory after it was used. A real worker keeps it while it has room.
+/// How long an unused host remains in memory. A real worker keeps hosts until its memory is full.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
-/// Rows of links of one call, as in crates/crawl/crawler/src/load.rs.
+/// Maximum rows of links per call, as in crates/crawl/crawler/src/load.rs.
 const ROWS_A_CALL: u32 = 64;
 const MAX_DUE: u32 = 50_000;
 
@@ -54,17 +55,17 @@ enum Call {
     Blocklist,
 }
 
-/// How fast a slot is crawled, and what its pages hold.
+/// How fast a slot is crawled, and how many new links each page contains.
 pub(crate) struct CrawlPace {
     pub(crate) pages_per_slot: f64,
     pub(crate) checkpoint: Duration,
-    /// New URLs of its own host in a page.
+    /// New URLs per page on the page's own host.
     pub(crate) own_links: u32,
-    /// New URLs of other hosts in a page.
+    /// New URLs per page on other hosts.
     pub(crate) links_elsewhere: u32,
 }
 
-/// The hosts, each the only one of its site, by slot.
+/// All hosts of the benchmark, grouped by slot. Each host is a site of its own.
 pub(crate) struct Graph {
     hosts: Vec<String>,
     by_slot: HashMap<i16, Vec<u32>>,
@@ -83,14 +84,14 @@ impl Graph {
     }
 }
 
-/// A host that the slot has met.
+/// The state of a host in memory.
 struct Host {
     state: HostState,
     site: SiteUsage,
     used: Instant,
 }
 
-/// A slot that is held, and what was done since its last checkpoint.
+/// A leased slot, with all changes since its last checkpoint.
 struct Slot {
     lease: SlotLease,
     number: i64,
@@ -119,10 +120,10 @@ struct Worker {
     random: u64,
 }
 
-/// The workers of a fleet start one by one, with this pause between them.
+/// Pause between the starts of two workers.
 pub(crate) const START_PAUSE: Duration = Duration::from_millis(150);
 
-/// Works until the fleet stops; returns the slots that are held then.
+/// Runs the worker until the fleet stops. Returns the slots that the worker holds at that time.
 pub(crate) async fn work(fleet: Arc<Fleet>, number: u32) -> Vec<i16> {
     tokio::time::sleep(START_PAUSE * number).await;
     let coordinator = Coordinator::connect(&fleet.url, &ConnectSettings::default()).await.unwrap();
@@ -230,7 +231,8 @@ impl Worker {
         assert_eq!(renewal.held.len(), fences.len(), "leases were lost");
         self.live_workers = renewal.live_workers;
         self.share = Some(renewal.share);
-        // The fleet starts one by one: those who came early give slots back.
+        // The workers start one by one, so the first workers lease too many slots and must release
+        // some.
         let surplus = self.share.map_or(0, |share| self.slots.len().saturating_sub(share));
         let given: Vec<i16> = self.slots.keys().copied().take(surplus).collect();
         for slot in &given {
@@ -264,7 +266,7 @@ impl Worker {
         self.fleet.timings.note("load_due_hosts", begun);
     }
 
-    /// Reads links that others sent, loads hosts that are not in memory, and merges.
+    /// Reads the links that other slots sent, loads their hosts if necessary, and merges the links.
     async fn read_links(&mut self, lane: LinkLane) {
         let readers: Vec<_> =
             self.slots.iter().map(|(slot, held)| (*slot, held.lease.cursors.clone())).collect();
@@ -438,7 +440,7 @@ impl Worker {
         let begun = Instant::now();
         let answer = self.coordinator.checkpoint_slot(&checkpoint).await.unwrap();
         self.fleet.timings.note("checkpoint_slot", begun);
-        assert_eq!(answer, CheckpointAnswer::Recorded { ended: Vec::new() });
+        assert_eq!(answer, CheckpointResult::Recorded { ended: Vec::new() });
     }
 }
 
@@ -464,8 +466,8 @@ fn link_rows(crawl: i32, links: &[Link]) -> Vec<LinksRow> {
     rows.collect()
 }
 
-fn manners(host: &str) -> HostManners {
-    HostManners {
+fn manners(host: &str) -> FrontierHostRow {
+    FrontierHostRow {
         host_hash: site_hash(host),
         site_hash: site_hash(host),
         hostname: host.to_owned(),

@@ -1,5 +1,5 @@
-//! Drains a queue of no-op jobs with several processes: ours and the peer's in turn, on the same
-//! server.
+//! Drains a queue of no-op jobs with several processes. Our queue and the peer's take turns on the
+//! same server.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -143,7 +143,7 @@ fn drainer(url: &str, mode: LeaseMode) -> Child {
         .unwrap()
 }
 
-/// Fails unless each job was completed once, the counters are at zero, and one publish job exists.
+/// Panics unless each job was completed once, the counters are zero, and one publish job exists.
 fn audit(server: &Server, scan: i32, jobs: u32) {
     let sql = format!(
         "select (select count(*) from everytab.job_results where kind = 'search'),

@@ -1,4 +1,5 @@
-//! One of the processes of `drain`: leases and completes no-op jobs until its stdin is closed.
+//! A client process of the benchmark `drain`. It leases and completes no-op jobs until its stdin is
+//! closed.
 
 use std::{
     io::Read as _,
@@ -15,11 +16,11 @@ use tokio_postgres::Client;
 
 use crate::{batch, samples, server::digests};
 
-/// Jobs that one process performs concurrently, as many as a process of the peer.
+/// Concurrent jobs per process, equal to the peer's setting.
 const CONCURRENCY: usize = 24;
-/// Connections of one process, as many as the peer's have.
+/// Connections per process, equal to the peer's setting.
 const CONNECTIONS: u32 = 10;
-/// Jobs in a batch, as many as the peer fetches.
+/// Jobs per batch, equal to the peer's setting.
 const BATCH: usize = 500;
 /// Batches that one process completes concurrently, so that Postgres never waits for the client.
 const BATCHES: usize = 3;
@@ -27,12 +28,12 @@ const BATCHES: usize = 3;
 /// How jobs are leased and completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseMode {
-    /// As in a worker: each job is leased when there is a free permit, and completed when it is
-    /// done. Concurrent completions of one process share a transaction (group commit).
+    /// Like a worker: a job is leased when a permit is free, and is completed by its own call.
+    /// Concurrent completions of one process share a transaction (group commit).
     Single,
-    /// One lease call and one transaction that completes it for each job.
+    /// Each job has its own lease call and its own transaction for the completion.
     Alone,
-    /// One lease call for many jobs, and one transaction that completes them all.
+    /// One call leases many jobs, and one transaction completes them all.
     Batched,
 }
 
@@ -73,7 +74,7 @@ pub(crate) async fn run(url: &str, mode: LeaseMode) {
         LeaseMode::Single => drop(tokio::spawn(one_by_one(coordinator, worker_id))),
         LeaseMode::Alone => {
             for _ in 0..CONNECTIONS {
-                // Each has a client of its own, so that no two completions share a transaction.
+                // Each task has its own client, so that two completions never share a transaction.
                 let settings = ConnectSettings { max_connections: 1, ..settings.clone() };
                 let coordinator = Coordinator::connect(url, &settings).await.unwrap();
                 tokio::spawn(alone(coordinator, worker_id.clone()));
@@ -158,7 +159,7 @@ async fn complete(coordinator: &Coordinator, lease: Lease) {
     assert_eq!(completion.unwrap(), Completion::Recorded);
 }
 
-/// Until when a completion may be repeated.
+/// Returns the time until which a completion may be retried.
 fn deadline() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }

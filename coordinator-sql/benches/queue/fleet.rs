@@ -1,10 +1,10 @@
 //! Simulates the queue traffic of 200 workers during a scan of 30 million hosts that takes six
-//! hours, against a Postgres on one core. The workers run on the other core.
+//! hours. Postgres runs on one core, and the workers run on the other.
 //!
-//! A scan of 25,000 shards is started, and so many jobs are completed that jobs of every kind are
-//! ready. Then each simulated worker leases, loads, renews and completes as a real one does, with
-//! outputs as long as real ones. Instead of a job's work it waits, as long as makes the scan last
-//! six hours.
+//! The benchmark starts a scan of 25,000 shards and completes enough jobs so that jobs of every
+//! kind are ready. Then each simulated worker leases, loads, renews and completes jobs like a real
+//! worker, with outputs of realistic size. Instead of working, a job waits, so that the scan would
+//! take six hours.
 
 use std::{
     sync::{
@@ -25,9 +25,9 @@ use crate::{
     timings::Timings,
 };
 
-/// Shards of 30 million hosts.
+/// Number of shards for 30 million hosts.
 const SHARDS: u32 = 25_000;
-/// How long the simulated scan takes.
+/// Duration of the simulated scan.
 const SCAN: Duration = Duration::from_secs(6 * 3_600);
 const LEASE_MS: i32 = 300_000;
 
@@ -80,7 +80,7 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Completes so many warc and icon jobs that enough jobs of each kind are ready for the fleet.
+/// Completes enough warc and icon jobs so that jobs of each kind are ready for the whole fleet.
 async fn complete_first_jobs(server: &Server, pace: &Pace, workers: u32) {
     let bundles = pace.leases(workers, JobKind::BundleShard) * 5 / 4 + 50;
     let icons = pace.leases(workers, JobKind::Icon) * 9 / 8 + 50;
@@ -115,7 +115,7 @@ async fn complete_first_jobs(server: &Server, pace: &Pace, workers: u32) {
     }
 }
 
-/// Waits until the fleet holds nearly all the leases that it has permits for, at most two minutes.
+/// Waits up to two minutes until the fleet holds nearly as many leases as it has permits.
 async fn wait_until_all_lease(server: &Server, pace: &Pace, workers: u32) {
     let wanted: u32 = Pace::KINDS.iter().map(|kind| pace.leases(workers, *kind)).sum();
     let sql = "select count(*) from everytab.jobs where state = 'leased'";

@@ -1,5 +1,5 @@
-//! A simulated worker: it leases, loads, renews and completes as a real one does, but its jobs only
-//! wait.
+//! Simulates a worker of scans. It leases, loads, renews and completes jobs like a real worker, but
+//! the jobs only wait.
 
 use std::{
     collections::HashMap,
@@ -21,12 +21,12 @@ use crate::{samples, server::digests, timings::Timings};
 /// Pause of an idle worker before its next lease call, doubled up to [`MAX_IDLE`], as in
 /// `crates/scan/runner/src/worker.rs`.
 const MIN_IDLE: Duration = Duration::from_millis(200);
-/// Longest pause of an idle worker before its next lease call.
+/// Maximum pause of an idle worker before its next lease call.
 const MAX_IDLE: Duration = Duration::from_secs(5);
 /// Lease calls with a cursor between two full scans, as in `crates/scan/runner/src/worker.rs`.
 const INCREMENTAL_SCANS: u32 = 20;
 
-/// How long a job of each kind takes, so that the scan lasts the wanted time.
+/// Duration of a job of each kind, chosen so that the scan takes the configured time.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
     seconds_per_permit: f64,
@@ -39,7 +39,7 @@ impl Pace {
         Self { seconds_per_permit: scan.as_secs_f64() / f64::from(shards) * f64::from(workers) }
     }
 
-    /// Jobs of a kind that a worker performs concurrently.
+    /// Returns how many jobs of a kind a worker performs concurrently.
     fn permits(kind: JobKind) -> u32 {
         match kind {
             JobKind::Warc => 2,
@@ -48,7 +48,7 @@ impl Pace {
         }
     }
 
-    /// Leases of a kind that the whole fleet holds.
+    /// Returns how many leases of a kind the whole fleet holds.
     pub(crate) fn leases(&self, workers: u32, kind: JobKind) -> u32 {
         workers * Self::permits(kind)
     }
@@ -234,7 +234,7 @@ async fn renew_forever(
     }
 }
 
-/// A random number between 0 and 1.
+/// Returns a random number between 0 and 1.
 fn random_share() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }

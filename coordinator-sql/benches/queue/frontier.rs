@@ -1,15 +1,14 @@
-//! Measures what live crawls cost the database: a known URL over a hundred checkpoints of its host,
-//! and a fetch.
+//! Measures the database cost of live crawls, per known URL and per fetch.
 //!
-//! Hosts learn URLs and answer half of them, by the frontier's own core, whose chunks are recorded
-//! by checkpoints; every fourth known URL also travels as a link of another slot. Each URL leads to
-//! four others.
+//! Each host learns new URLs in a hundred checkpoints and captures half of them. The chunks are
+//! made by the real frontier code. Every fourth known URL is also sent as a link to another slot.
+//! Each URL has links to four others.
 
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use everytab_coordinator::{
-    Checkpoint, CheckpointAnswer, ChunkRow, ConnectSettings, Coordinator, CrawlCounts, FetchRow,
+    Checkpoint, CheckpointResult, ChunkRow, ConnectSettings, Coordinator, CrawlCounts, FetchRow,
     LinksRow, NewCrawl, SlotFence, Via,
 };
 use everytab_frontier::{
@@ -25,24 +24,24 @@ use crate::{
     setting,
 };
 
-/// Checkpoints of each host.
+/// Checkpoints per host.
 const CHECKPOINTS: u32 = 100;
-/// URLs that a host learns from one checkpoint to the next.
+/// New URLs of a host per checkpoint.
 const NEW_URLS: u32 = 20;
-/// New URLs to which a URL leads.
+/// Number of URLs that share one referrer.
 const URLS_A_REFERRER: u32 = 4;
-/// Hosts of a slot that change at once.
+/// Hosts per checkpoint.
 const HOSTS: u32 = 64;
-/// Fetches of a checkpoint.
+/// Fetches per checkpoint.
 const FETCHES: u32 = 300;
-/// Leases last 30 s.
+/// Renew the leases this often, because they expire after 30 s.
 const RENEW_AFTER: Duration = Duration::from_secs(5);
 const WORKER: &str = "bench";
-/// As long as the names of workers.
+/// A worker ID of realistic length.
 const WORKER_ID: &str = "0b2f3c4e-5d6a-4b7c-8d9e-0f1a2b3c4d5e";
 const CRAWL: &str = "LIVE-20261124000000-00000000";
 
-/// A worker that holds slots, and what it has recorded.
+/// A worker with leased slots, and the last checkpoint number of each slot.
 struct Bench {
     coordinator: Coordinator,
     crawl: i32,
@@ -54,7 +53,8 @@ struct Bench {
 pub(crate) async fn run() {
     let urls: u32 = setting("URLS", 10_000_000);
     let fetches: u32 = setting("FETCHES", 300_000);
-    // As in terraform/modules/fleet/database.tf, because dead rows count as stored bytes.
+    // Use the settings in terraform/modules/fleet/database.tf, because dead rows count as stored
+    // bytes.
     let settings = [("autovacuum_naptime", "15"), ("autovacuum_vacuum_cost_limit", "2000")];
     let server = Server::start(&settings);
     say("calibration", &server.calibration());
@@ -87,7 +87,7 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Starts a crawl without settings; returns its number.
+/// Starts a crawl with default settings and returns its ID.
 pub(crate) async fn start_crawl(owner: &Coordinator) -> i32 {
     let new = NewCrawl {
         id: Uuid::new_v4(),
@@ -102,7 +102,8 @@ pub(crate) async fn start_crawl(owner: &Coordinator) -> i32 {
     owner.start_crawl(&new).await.unwrap()
 }
 
-/// Prints what each of `amount` things cost. Tables are those whose names match.
+/// Prints the cost per item since `before`, for `amount` items. The stored bytes are those of the
+/// tables whose names match `tables`.
 fn report(what: &str, server: &Server, before: &Usage, begun: Instant, amount: u64, tables: &str) {
     let used = server.used_since(before);
     let size = format!(
@@ -130,7 +131,7 @@ impl Bench {
         Self { coordinator, crawl, fences, numbers, renewed: Instant::now() }
     }
 
-    /// Hosts of one slot learn their URLs.
+    /// Adds URLs to the hosts of one slot and records them in checkpoints.
     async fn learn(&mut self, turn: u32) {
         let rules = Rules { scope: "any".parse().unwrap(), ..Rules::default() };
         let name = |host: u32| format!("www.{}-{turn}.example", word(host + turn * 7));
@@ -166,7 +167,7 @@ impl Bench {
         }
     }
 
-    /// Records the fetches of one checkpoint.
+    /// Records one checkpoint that contains only fetches.
     async fn fetch(&mut self, turn: u32) {
         let rows = (0..FETCHES).map(|n| fetch_row(self.crawl, turn, n)).collect();
         let captured = i64::from(FETCHES);
@@ -206,11 +207,11 @@ impl Bench {
             hosts: Vec::new(),
         };
         let answer = self.coordinator.checkpoint_slot(&checkpoint).await.unwrap();
-        assert_eq!(answer, CheckpointAnswer::Recorded { ended: Vec::new() });
+        assert_eq!(answer, CheckpointResult::Recorded { ended: Vec::new() });
     }
 }
 
-/// A word of a URL, as long as such words are.
+/// Returns a path segment of realistic length.
 fn word(number: u32) -> String {
     const PARTS: [&str; 16] = [
         "news", "shop", "blog", "item", "about", "garden", "recipe", "music", "city", "travel",
@@ -229,7 +230,7 @@ pub(crate) fn link(host: &str, number: u32) -> Link {
     Link { via, ..Link::submitted(url, false, 0) }
 }
 
-/// The chunk of what changed of a host, as a holder records it.
+/// Packs the changes of a host into a chunk for the next checkpoint.
 pub(crate) fn chunk(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRow> {
     let packed = state.pack(never_paused)?;
     let number = |value: u64| i32::try_from(value).unwrap();
@@ -245,7 +246,7 @@ pub(crate) fn chunk(crawl: i32, host_hash: u64, state: &mut HostState) -> Option
     })
 }
 
-/// Links for slots of all groups.
+/// Spreads links over rows for all 16 slot groups.
 fn rows_of(crawl: i32, links: &[Link]) -> Vec<LinksRow> {
     let of_a_group = links.len().div_ceil(16).max(1);
     let rows = links.chunks(of_a_group).zip(0_i16..).flat_map(|(links, slot_group)| {

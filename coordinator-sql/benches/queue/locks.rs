@@ -1,5 +1,5 @@
-//! Measures how long workers wait beside each call of an operator, while another session reads
-//! every table for ten seconds, as a dump does.
+//! Measures how long workers wait during each call of an operator, while another session reads
+//! every table for ten seconds, like a dump.
 
 use std::{
     cell::RefCell,
@@ -45,7 +45,7 @@ const CALLS: [&str; 9] = [
     "scan drop",
 ];
 
-/// The longest time of each call of the workers since it was last taken.
+/// Maximum duration of each worker call since the last reading.
 type Longest = Rc<RefCell<BTreeMap<&'static str, Duration>>>;
 
 pub(crate) async fn run() {
@@ -123,7 +123,7 @@ async fn start(owner: &Coordinator, files: usize) -> i32 {
     owner.start_scan(&scan).await.unwrap()
 }
 
-/// Makes one of [`CALLS`].
+/// Runs one of [`CALLS`].
 async fn operate(owner: &Coordinator, call: &str, dropped: i32) {
     match call {
         "none" => {}
@@ -151,7 +151,8 @@ async fn operate(owner: &Coordinator, call: &str, dropped: i32) {
     }
 }
 
-/// Leases, renews, loads and completes without end, and notes the longest time of each.
+/// Leases, renews, loads and completes jobs in a loop, and records the maximum duration of each
+/// call.
 async fn work(url: String, loaded: i32, longest: Longest) {
     let (session, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
     tokio::task::spawn_local(async move { drop(connection.await) });

@@ -54,7 +54,7 @@ fn main() {
     });
 }
 
-/// A setting from the environment, or its default.
+/// Reads a setting from the environment, or returns its default.
 fn setting<T: FromStr>(name: &str, otherwise: T) -> T {
     let Ok(text) = env::var(name) else { return otherwise };
     text.parse().unwrap_or_else(|_| panic!("{name}={text} cannot be read"))
@@ -65,7 +65,7 @@ fn say(what: &str, figures: &Value) {
     println!("{}", json!({"what": what, "figures": figures}));
 }
 
-/// The median of the values; 0 if there are none.
+/// Returns the median of the values, or 0 if there are none.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()

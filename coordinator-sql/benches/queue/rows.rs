@@ -1,4 +1,5 @@
-//! Measures how many rows completions record per second: icon jobs of 3,000 rows, eight clients.
+//! Measures how many rows per second completions record, with eight clients and icon jobs of 3,000
+//! rows.
 
 use std::{
     sync::Arc,
@@ -55,7 +56,7 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Leases and completes jobs until none is left. Returns the longest time of a completion.
+/// Leases and completes jobs until there are none. Returns the maximum duration of a completion.
 async fn record(url: Arc<str>, client: u32) -> Duration {
     let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
     let worker_id = format!("client-{client}");

@@ -1,8 +1,8 @@
-//! Generated rows, as many and as long as a scan of the web records.
+//! Generates rows with the sizes that a scan of the web records.
 //!
-//! The lengths are those of a crawl's home pages: titles of about 45 bytes, 3.7 candidates of about
-//! 80 bytes with their declared type and sizes, URLs of 60 to 80 bytes, and hashes, which do not
-//! compress.
+//! The sizes are averages of a crawl's home pages: titles of 45 bytes, 3.7 candidates of 80 bytes
+//! with their declared types and sizes, and URLs of 60 to 80 bytes. The hashes are pseudo-random,
+//! so that they do not compress.
 
 use everytab_coordinator::{BundleRow, IconRow, JobKind, Output, PageRow};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(crate) const PAGES: i32 = 1_200;
 /// Icons per shard: 3.7 for each host.
 pub(crate) const ICONS: i32 = 4_440;
 
-/// The output of a job of a kind for a shard.
+/// Returns a realistic output of a job for a shard.
 pub(crate) fn output(kind: JobKind, shard: i32) -> Output {
     match kind {
         JobKind::Warc => Output::Pages((0..PAGES).map(|n| page(shard, n)).collect()),
@@ -29,7 +29,7 @@ pub(crate) fn output(kind: JobKind, shard: i32) -> Output {
     }
 }
 
-/// Statistics with as many fields as those of a job.
+/// Returns statistics with as many fields as those of a real job.
 pub(crate) fn stats() -> Value {
     let names = ["ok", "dns", "timeout", "refused", "reset", "http_4xx", "http_5xx", "not_image"];
     let outcomes: serde_json::Map<String, Value> =
@@ -40,12 +40,12 @@ pub(crate) fn stats() -> Value {
            "milliseconds": {"load": 21, "run": 61_202}})
 }
 
-/// The fewest statistics that a completion must have: those of a job that found this many hosts.
+/// Returns the minimal statistics of a completion, for a job that found this many hosts.
 pub(crate) fn least_stats(hosts: u64) -> Value {
     json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": hosts}})
 }
 
-/// The `n`-th icon of a shard.
+/// Returns the `n`-th icon of a shard.
 pub(crate) fn icon(shard: i32, n: i32) -> IconRow {
     let digest = digest(shard, n);
     let hex = hex(&digest, 6);
@@ -91,7 +91,7 @@ fn page(shard: i32, n: i32) -> PageRow {
     }
 }
 
-/// 32 pseudo-random bytes (splitmix64).
+/// Returns 32 pseudo-random bytes (splitmix64).
 fn digest(shard: i32, n: i32) -> [u8; 32] {
     let mut state = (u64::from(shard.unsigned_abs()) << 32) | u64::from(n.unsigned_abs());
     let mut bytes = [0; 32];

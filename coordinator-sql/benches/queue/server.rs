@@ -1,4 +1,5 @@
-//! The Postgres that is measured: a private, durable server, with its processor time and its log.
+//! Runs the Postgres server that a benchmark measures. The server is private and durable. This
+//! module also reads its CPU time and its log.
 
 use std::{
     fs,
@@ -16,17 +17,18 @@ use uuid::Uuid;
 
 use crate::samples;
 
-/// The digests of the scans.
+/// Digests for the scans of the benchmarks.
 pub(crate) fn digests() -> Digests {
     Digests { encoder: "encoder".into() }
 }
 
-/// A durable server whose folder is beside the built program, so that it is on a disk.
+/// A durable server. Its directory is next to the program file, so that it is on a disk and not in
+/// memory.
 pub(crate) struct Server {
     postgres: Option<PrivatePostgres>,
 }
 
-/// What the server has used since its start, read at one time.
+/// The server's total resource usage since its start.
 pub(crate) struct Usage {
     at: Instant,
     processor: Duration,
@@ -34,7 +36,7 @@ pub(crate) struct Usage {
     commits: i64,
 }
 
-/// What the server used between two readings.
+/// The server's resource usage between two readings.
 pub(crate) struct Used {
     pub(crate) elapsed: Duration,
     pub(crate) cores: f64,
@@ -70,7 +72,7 @@ impl Server {
         text.parse().unwrap_or_else(|_| panic!("{sql}: {text}"))
     }
 
-    /// The server's log.
+    /// Reads the server's log.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.postgres().log_file()).unwrap()
     }
@@ -83,7 +85,7 @@ impl Server {
         client
     }
 
-    /// Makes a migrated database, and connects to it as the owner.
+    /// Creates a database, migrates it, and connects to it as the owner.
     pub(crate) async fn migrated(&self, database: &str) -> Coordinator {
         self.sql("postgres", &format!("create database {database}"));
         let url = self.url(database, ADMIN_USER);
@@ -92,8 +94,8 @@ impl Server {
         owner
     }
 
-    /// Transactions per second of two clients that run `select 1`, which shows how quiet the
-    /// machine is.
+    /// Returns the transactions per second of two clients that run `select 1`. This number drops if
+    /// other processes use the CPU.
     fn calibrate(&self) -> f64 {
         let url = self.url("postgres", ADMIN_USER);
         let script = std::env::temp_dir().join(format!("everytab-select-1-{}", process::id()));
@@ -111,12 +113,14 @@ impl Server {
         tps.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Measures the speed of the machine now. Results can be compared only if this is the same.
+    /// Measures the current speed of this computer. Compare results only if their calibrations are
+    /// equal.
     pub(crate) fn calibration(&self) -> Value {
         json!({"select_1_per_s": self.calibrate().round(), "commit_ms": self.commit_ms()})
     }
 
-    /// Milliseconds of a commit of one client, which waits for the disk.
+    /// Returns the milliseconds that one client needs for a commit, including the wait for the
+    /// disk.
     fn commit_ms(&self) -> f64 {
         self.sql("postgres", "create table if not exists committed (n integer)");
         let sql = "do $$ begin for n in 1..500 loop insert into committed values (n); commit; \
@@ -147,7 +151,8 @@ impl Server {
         }
     }
 
-    /// Binds every process of the server to one core. Processes that it starts later inherit that.
+    /// Binds every process of the server to one core. Processes that the server starts later
+    /// inherit this.
     pub(crate) fn pin(&self, core: &str) {
         for pid in with_children(self.postgres().pid()) {
             pin(pid, core);
@@ -169,16 +174,16 @@ impl Drop for Server {
     }
 }
 
-/// Binds a process with all its threads to a core.
+/// Binds all threads of a process to a core.
 pub(crate) fn pin(pid: u32, core: &str) {
     let done = Command::new("taskset").args(["-acp", core, &pid.to_string()]).output().unwrap();
-    // A process of the server may have ended meanwhile.
+    // The server process may have exited by now.
     if !done.status.success() {
         eprintln!("taskset: {}", String::from_utf8_lossy(&done.stderr).trim());
     }
 }
 
-/// A process and its children.
+/// Returns the IDs of a process and its children.
 fn with_children(parent: u32) -> Vec<u32> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -204,14 +209,13 @@ fn stat(pid: u32) -> Option<Stat> {
     })
 }
 
-/// Processor time of this process.
+/// Returns the CPU time of this process.
 pub(crate) fn own_processor_time() -> Duration {
     let ticks = stat(process::id()).map_or(0, |stat| stat.own_ticks);
     Duration::from_millis(ticks * 10)
 }
 
-/// Processor time of the server: of its running processes, and of those that have ended and were
-/// waited for.
+/// Returns the CPU time of all server processes, including those that have exited.
 fn processor_time(postmaster: u32) -> Duration {
     let ticks: u64 = with_children(postmaster)
         .into_iter()
@@ -224,8 +228,7 @@ fn processor_time(postmaster: u32) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Starts a scan of `shards` shards: its one index job is completed with the matching number of
-/// hosts.
+/// Starts a scan and completes its only index job, so that the scan has this number of shards.
 pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i32) -> i32 {
     let scan = NewScan {
         scan_id: Uuid::new_v4(),

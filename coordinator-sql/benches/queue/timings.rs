@@ -22,8 +22,8 @@ impl Timings {
         self.0.lock().clear();
     }
 
-    /// For each verb: calls, calls per second, and milliseconds at the median, the 99th percentile
-    /// and the maximum.
+    /// Returns for each call name the number of calls, calls per second, and the median, 99th
+    /// percentile and maximum in milliseconds.
     pub(crate) fn report(&self, elapsed: Duration) -> Vec<(&'static str, Value)> {
         let mut all = self.0.lock();
         let of_verb = |(verb, taken): (&&'static str, &mut Vec<Duration>)| {

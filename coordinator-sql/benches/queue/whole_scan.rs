@@ -1,5 +1,5 @@
-//! Times the transactions that touch a whole scan, on a scan of 30 million hosts. Other
-//! transactions may wait that long for their locks.
+//! Measures transactions that affect a whole scan of 30 million hosts. Other transactions may have
+//! to wait for their locks that long.
 
 use std::time::Instant;
 
@@ -79,7 +79,7 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Prints how long a transaction took.
+/// Prints the duration of a transaction.
 fn report(what: &str, begun: Instant) {
     say("transaction", &json!({"name": what, "ms": begun.elapsed().as_millis()}));
 }
@@ -104,7 +104,7 @@ async fn complete_all(
     }
 }
 
-/// Until when a completion may be repeated.
+/// Returns the time until which a completion may be retried.
 fn deadline() -> Instant {
     Instant::now() + std::time::Duration::from_secs(60)
 }

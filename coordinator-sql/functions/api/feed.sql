@@ -27,9 +27,10 @@ language plpgsql security definer set search_path = everytab, pg_temp
 -- per call.
 set enable_sort = off set jit = off as $$
 declare
-    -- Some hundred KB.
+    -- Maximum amount per page: some hundred KB.
     max_rows constant integer := 1000;
-    -- Rows to inspect for those that are wanted: some tens of milliseconds.
+    -- Maximum rows inspected per call to find matching ones, which takes some tens of
+    -- milliseconds.
     max_looked_at constant integer := 10000;
     nothing_read constant pg_snapshot := '1:1:';
     remaining integer := greatest(1, least(p_limit, max_rows));

@@ -17,7 +17,7 @@ declare
     -- Limit hosts_a_slot = 40: 10,240 hosts are read in some tens of milliseconds, and allow
     -- more pages per second than a worker fetches.
     hosts_a_slot constant integer := 40;
-    -- Delays are kept in milliseconds.
+    -- Delays are stored in milliseconds.
     a_second constant integer := 1000;
     crawl_row crawls;
     limits record;

@@ -23,13 +23,13 @@ set lock_timeout = '30s' as $$
 declare
     -- Below every priority, so that a full scan starts at the index's start.
     lowest_priority constant smallint := -32768;
-    -- The default priority, unless an operator set another; an incremental scan starts here.
+    -- The priority of a job unless an operator changed it. An incremental scan starts here.
     usual_priority constant smallint := 0;
     -- Maximum expired leases that one call frees: enough for a fleet whose workers all died to
     -- recover within a few calls, few enough for the call to take milliseconds.
     max_swept constant integer := 50;
-    -- A worker requests one job per call; more are for tests and benches. A stolen token must
-    -- not take a whole stage in one call.
+    -- A worker requests one job per call; only tests and benches request more. A stolen token
+    -- must not take a whole stage in one call.
     max_leases constant integer := 32;
     target record;
     wanted integer := least(p_wanted, max_leases);

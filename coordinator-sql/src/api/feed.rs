@@ -51,7 +51,7 @@ pub struct FeedPage {
     pub positions: Vec<FeedPosition>,
     /// The position of the next page.
     pub next: FeedPosition,
-    /// Whether there may already be more.
+    /// Whether there may already be more fetches after this page.
     pub has_more: bool,
     /// The crawl's state: running, paused or ended. The feed of an ended crawl is complete after a
     /// page without more.
@@ -96,12 +96,12 @@ fn positions_of(rows: &[Row]) -> Result<Vec<FeedPosition>, Error> {
 
 impl Coordinator {
     /// Returns up to `limit` fetches of a key's crawl that match the filter, after a position. A
-    /// page may have fewer, or none, although there are more. Charges `cost` requests: 1, or 0 if a
-    /// waiting request queries again.
+    /// page may contain fewer fetches, or be empty, although more follow. Charges `cost` requests:
+    /// 1, or 0 if a waiting request queries again.
     ///
     /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `invalid_cursor` (no position
-    /// of this database).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `invalid_cursor` (not a
+    /// position in this database).
     pub async fn api_feed(
         &self,
         caller: &ApiCaller,

@@ -39,9 +39,9 @@ pub struct ApiFetch {
     pub store: String,
     /// The store of the crawl's media, if it is separate.
     pub media_store: Option<String>,
-    /// Hash of the hostname, as Postgres holds it.
+    /// Hash of the hostname, as the signed number that Postgres stores.
     pub host_hash: i64,
-    /// Hash of the normalized key, as Postgres holds it.
+    /// Hash of the normalized key, as the signed number that Postgres stores.
     pub url_hash: i64,
     /// due, captured, failed, refused or left.
     pub state: String,
@@ -61,7 +61,7 @@ pub struct ApiFetch {
     pub outcome: Option<String>,
     /// Bytes of the body as stored.
     pub bytes: Option<i32>,
-    /// SHA-256 of that body.
+    /// SHA-256 of the body.
     pub sha256: Option<Vec<u8>>,
     /// MIME type.
     pub mime: Option<String>,
@@ -73,21 +73,21 @@ pub struct ApiFetch {
     pub title: Option<String>,
     /// The target of a redirect.
     pub redirect: Option<String>,
-    /// The object that holds the record.
+    /// The archive object that contains the record.
     pub object: Option<String>,
     /// Offset of the record in the object, in bytes.
     pub record_offset: Option<i64>,
     /// Length of the record, in bytes.
     pub record_length: Option<i32>,
-    /// The object that holds the body, if it is in another record.
+    /// The archive object with an earlier record of the same body, if the fetch refers to one.
     pub body_object: Option<String>,
-    /// Offset of that record, in bytes.
+    /// Offset of this earlier record, in bytes.
     pub body_offset: Option<i64>,
-    /// Length of that record, in bytes.
+    /// Length of this earlier record, in bytes.
     pub body_length: Option<i32>,
     /// Why the body is truncated.
     pub truncated: Option<String>,
-    /// The URL whose link or redirect led to it.
+    /// The URL that links or redirects to this one.
     pub via: Option<String>,
     /// Why the server's certificate is invalid.
     pub certificate: Option<String>,

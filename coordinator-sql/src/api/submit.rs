@@ -22,9 +22,9 @@ use crate::{
 /// Parameters for starting a key's standing crawl, if needed. Postgres assigns its id and name.
 #[derive(Debug, Clone)]
 pub struct StandingCrawl {
-    /// The store of its records.
+    /// The URL of the store for the crawl's records.
     pub store: String,
-    /// Its settings: scope page, depth 0.
+    /// The crawl's settings: scope page, depth 0.
     pub settings: Value,
 }
 
@@ -58,7 +58,7 @@ pub struct ApiAccepted {
     pub crawl_id: Uuid,
     /// The crawl's name.
     pub crawl_name: String,
-    /// Whether it used the urgent lane.
+    /// Whether the URL used the urgent lane.
     pub is_urgent: bool,
     /// The URL's state, if it is settled or has a recent capture, so that it is not fetched.
     pub capture: Option<ApiFetch>,
@@ -107,7 +107,7 @@ impl Coordinator {
     /// `throttled`, `not_found`, `crawl_ended`, `quota_urls`, `quota_pages`, `quota_bytes`.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached; then none is submitted.
+    /// Returns an error if Postgres cannot be reached. In this case no URL is submitted.
     pub async fn api_submit(
         &self,
         standing: &StandingCrawl,

@@ -1,4 +1,4 @@
-//! Finds a crawl by what a person typed, and changes its limits, rates and patterns.
+//! Finds crawls by a name or the start of an id, and changes its limits, rates and patterns.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -10,11 +10,11 @@ use crate::{
 /// A crawl that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundCrawl {
-    /// Its id.
+    /// The crawl's id.
     pub id: Uuid,
-    /// Its number in this database.
+    /// The crawl's number in this database.
     pub crawl: i32,
-    /// Its name.
+    /// The crawl's name.
     pub name: String,
 }
 
@@ -25,9 +25,9 @@ from_row!(FoundCrawl { id, crawl, name });
 pub enum CrawlChange {
     /// Maximum pages, at least 1. Only for a crawl that was started with a limit.
     Limit(i64),
-    /// Seconds from its start. `None` removes the time limit.
+    /// Maximum duration in seconds, from the crawl's start. `None` removes the time limit.
     Duration(Option<i64>),
-    /// Maximum bytes in the store. `None` removes the limit.
+    /// Maximum bytes that the crawl may upload to its store. `None` removes the limit.
     MaxStoreBytes(Option<i64>),
 }
 
@@ -42,7 +42,7 @@ pub enum RateChange {
 }
 
 impl RateChange {
-    /// Returns the name and the value.
+    /// Returns the name of the limit in SQL, and its new value.
     pub(crate) fn parts(self) -> (&'static str, Option<f64>) {
         match self {
             Self::Rate(rate) => ("rate", rate),
@@ -51,46 +51,46 @@ impl RateChange {
     }
 }
 
-/// A limit change's result.
+/// The result of a limit change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlChanged {
     /// The change is in effect.
     Changed,
-    /// There is no such crawl.
+    /// The crawl was not found.
     Unknown,
     /// The crawl has ended.
     Ended,
     /// The crawl was started without a limit, and cannot get one now.
     Unlimited,
-    /// This many pages are captured or reserved, more than the new limit.
+    /// The new limit is lower than this number of captured and reserved pages.
     Used(i64),
 }
 
-/// New includes and excludes for an open crawl, which the caller has checked.
+/// New includes and excludes for an open crawl. The caller has validated them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternChange {
     /// The version that the change replaces.
     pub version: i32,
-    /// Patterns of which at least one must match, if there are any: an array of strings.
+    /// An array of strings. If it is not empty, a URL must match at least one of these patterns.
     pub include: Value,
-    /// Patterns of which none may match: an array of strings.
+    /// An array of strings. A URL must not match any of these patterns.
     pub exclude: Value,
 }
 
-/// A pattern change's result.
+/// The result of a pattern change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatternsChanged {
     /// The change is in effect.
     Changed,
     /// The patterns were already in effect.
     Unchanged,
-    /// Another change came first. The caller must read the settings again.
+    /// Another change has replaced the given version. The caller must read the settings again.
     Moved,
     /// The crawl has reached its limit for recorded changes.
     Full,
     /// The crawl has ended.
     Ended,
-    /// There is no such crawl.
+    /// The crawl was not found.
     Unknown,
 }
 

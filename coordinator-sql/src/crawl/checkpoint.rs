@@ -9,7 +9,7 @@ use crate::{
     coordinator::Coordinator,
     crawl::{
         links::SqlLink,
-        rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow, Via},
+        rows::{ChunkRow, CrawlCounts, FetchRow, FrontierHostRow, LinksRow, Via},
         slots::SlotFence,
     },
     error::Error,
@@ -37,12 +37,12 @@ pub struct Checkpoint {
     /// Host state chunks.
     pub chunks: Vec<ChunkRow>,
     /// Host rows: their delays, pauses and robots.txt.
-    pub hosts: Vec<HostManners>,
+    pub hosts: Vec<FrontierHostRow>,
 }
 
 /// A checkpoint's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CheckpointAnswer {
+pub enum CheckpointResult {
     /// It is recorded, by this call or by an earlier one whose reply was lost. The given crawls
     /// have ended. Nothing was recorded for crawls that had ended before.
     Recorded {
@@ -108,7 +108,7 @@ sql_row!("chunk_row": SqlChunk from ChunkRow as |row| {
     data: &'a [u8] = &row.data,
 });
 
-sql_row!("host_row": SqlHost from HostManners as |row| {
+sql_row!("host_row": SqlHost from FrontierHostRow as |row| {
     host_hash: i64 = signed_hash(row.host_hash),
     site_hash: i64 = signed_hash(row.site_hash),
     hostname: &'a str = &row.hostname,
@@ -131,7 +131,7 @@ impl Coordinator {
     pub async fn checkpoint_slot(
         &self,
         checkpoint: &Checkpoint,
-    ) -> Result<CheckpointAnswer, Error> {
+    ) -> Result<CheckpointResult, Error> {
         let Checkpoint { fence, counts, fetches, links, chunks, hosts, .. } = checkpoint;
         let counts: Value = serde_json::to_value(counts)
             .map_err(|error| Error::Unexpected(format!("counts: {error}")))?;
@@ -158,9 +158,9 @@ impl Coordinator {
         let row = rows.first().ok_or_else(|| Error::Unexpected("no row".into()))?;
         match row.try_get("word")? {
             "recorded" | "repeated" => {
-                Ok(CheckpointAnswer::Recorded { ended: row.try_get("ended")? })
+                Ok(CheckpointResult::Recorded { ended: row.try_get("ended")? })
             }
-            "lost" => Ok(CheckpointAnswer::Lost),
+            "lost" => Ok(CheckpointResult::Lost),
             word => Err(Error::Unexpected(format!("the word {word:?} of a checkpoint"))),
         }
     }

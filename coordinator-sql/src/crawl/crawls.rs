@@ -12,7 +12,7 @@ use crate::{bind::sql_row, error::Error, row::from_row, sql_calls::sql_calls};
 pub struct NewCrawl {
     /// The crawl's id, unique across all databases.
     pub id: Uuid,
-    /// Its name, which is part of its objects' names.
+    /// The crawl's name, which is part of the names of its objects.
     pub name: String,
     /// Its owner.
     pub owner: String,
@@ -22,9 +22,9 @@ pub struct NewCrawl {
     pub settings: Value,
     /// Maximum pages. `None` if unlimited.
     pub page_limit: Option<i64>,
-    /// The latest time of its end.
+    /// The time at which the crawl ends at the latest. `None` if unlimited.
     pub ends_at: Option<DateTime<Utc>>,
-    /// Bytes in the store after which it ends.
+    /// Maximum bytes in the store. The crawl ends when it reaches this limit.
     pub max_store_bytes: Option<i64>,
 }
 
@@ -73,14 +73,16 @@ pub struct OpenCrawl {
     pub forgotten_at: Option<DateTime<Utc>>,
     /// When it was started.
     pub started_at: DateTime<Utc>,
-    /// Its pattern version, from 1. They must be read again when it changes.
+    /// Version of the crawl's patterns, from 1. Workers must read the patterns again when it
+    /// changes.
     pub patterns_version: i32,
 }
 
 /// Every state of a crawl.
 pub const CRAWL_STATES: [&str; 3] = ["running", "paused", "ended"];
 
-/// Every reason for which a crawl ends. URLs that are still pending are left for this reason.
+/// Every reason for which a crawl ends. URLs that are still pending get the state `left` with this
+/// reason.
 pub const CRAWL_ENDS: [&str; 5] = ["empty", "limit", "cancel", "time", "store"];
 
 /// A crawl and its sums over all slots. known = pending + captured + failed + refused + left.
@@ -134,7 +136,7 @@ pub struct CrawlStatus {
     pub stored_bytes: i64,
     /// Refused URLs, by reason.
     pub refused: Value,
-    /// URLs that were left, by reason.
+    /// URLs that were skipped (state `left`), by reason.
     pub left: Value,
     /// Rejected links, by reason.
     pub links_refused: Value,
@@ -176,7 +178,7 @@ pub struct CrawlHost {
     /// The delay that 429 and 503 responses have caused, in milliseconds. 0 if only the crawl's
     /// settings and robots.txt apply.
     pub delay_ms: i32,
-    /// Its smoothed response time, in milliseconds.
+    /// The host's smoothed response time, in milliseconds.
     pub response_ms: i32,
     /// Crawl-delay of its robots.txt, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
@@ -194,7 +196,7 @@ pub struct CrawlHost {
 pub struct CrawlPace {
     /// Hosts that may get a request.
     pub hosts: i32,
-    /// Hosts that have a URL due later, or that rest.
+    /// Hosts that are paused, or whose next URL is due later.
     pub resting_hosts: i32,
     /// Pages per second that the hosts' delays and response times allow.
     pub pages_per_second: f64,

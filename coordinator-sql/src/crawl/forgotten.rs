@@ -24,11 +24,11 @@ pub enum NewForgotten<'a> {
     },
     /// All URLs of a site.
     Site {
-        /// Its name.
+        /// The site's name.
         name: &'a str,
         /// Hash of the name.
         site_hash: u64,
-        /// Its slot.
+        /// The site's slot.
         slot: u8,
     },
 }
@@ -42,20 +42,20 @@ pub struct Forgotten {
     pub kind: String,
     /// The normalized key of the URL, or the name of the site.
     pub name: String,
-    /// Everything stored up to then is forgotten.
+    /// Everything stored up to this time is forgotten.
     pub forgotten_at: DateTime<Utc>,
 }
 
 /// An archive with records of a forgotten URL or site, or a crawl that fetched it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForgottenArchive {
-    /// Its name. `None` for a crawl that fetched it and stored nothing.
+    /// The site's name. `None` for a crawl that fetched it and stored nothing.
     pub object: Option<String>,
     /// Name of the crawl that wrote it.
     pub crawl_name: String,
     /// That crawl's store URL.
     pub store: String,
-    /// That crawl's settings, which name further stores.
+    /// That crawl's settings, which may contain further stores.
     pub settings: Value,
 }
 

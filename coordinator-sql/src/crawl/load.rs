@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 use crate::{
     bind::bind,
     coordinator::Coordinator,
-    crawl::rows::HostManners,
+    crawl::rows::FrontierHostRow,
     error::Error,
     load::BlockedHost,
     record::{signed_hash, unsigned_hash},
@@ -90,7 +90,7 @@ impl FromRow for StoredChunk {
 }
 
 /// A host and its slot.
-struct HostOfSlot(i16, HostManners);
+struct HostOfSlot(i16, FrontierHostRow);
 
 impl FromRow for HostOfSlot {
     fn from_row(row: &Row) -> Result<Self, Error> {
@@ -99,7 +99,7 @@ impl FromRow for HostOfSlot {
             (row.try_get("addresses")?, row.try_get("addresses_until")?);
         Ok(Self(
             row.try_get("slot")?,
-            HostManners {
+            FrontierHostRow {
                 host_hash: unsigned_hash(row.try_get("host_hash")?),
                 site_hash: unsigned_hash(row.try_get("site_hash")?),
                 hostname: row.try_get("hostname")?,
@@ -169,7 +169,7 @@ impl Coordinator {
     pub async fn load_site_hosts(
         &self,
         sites: &[(i16, u64)],
-    ) -> Result<Vec<(i16, HostManners)>, Error> {
+    ) -> Result<Vec<(i16, FrontierHostRow)>, Error> {
         let sql = "select * from coordinator.load_site_hosts($1, $2)";
         let slots: Vec<i16> = sites.iter().map(|(slot, _)| *slot).collect();
         let hashes: Vec<i64> = sites.iter().map(|(_, hash)| signed_hash(*hash)).collect();

@@ -1,4 +1,4 @@
-//! A checkpoint's rows, as the tables store them.
+//! Rows that a checkpoint writes.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -20,11 +20,11 @@ pub struct CrawlCounts {
     pub failed: Value,
     /// Fetches that were refused, by reason.
     pub refused: Value,
-    /// URLs that were left, by reason.
+    /// URLs that were skipped (state `left`), by reason.
     pub left: Value,
     /// Rejected links, by reason.
     pub links_refused: Value,
-    /// Links that this checkpoint records for any slot.
+    /// Links that this checkpoint writes, for all slots together.
     pub sent: i64,
     /// Links that were merged.
     pub read: i64,
@@ -51,21 +51,21 @@ pub struct FetchRow {
     pub at: DateTime<Utc>,
     /// Response time, in milliseconds. `None` if no request was sent.
     pub duration_ms: Option<i32>,
-    /// Links from a seed to the URL.
+    /// Number of links from a seed to the URL.
     pub depth: i16,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// The outcome, as one word.
+    /// The outcome, for example `ok` or `not_modified`.
     pub outcome: String,
     /// Stored body size, in bytes.
     pub bytes: Option<i32>,
-    /// That body's SHA-256.
+    /// SHA-256 of the body.
     pub sha256: Option<[u8; 32]>,
-    /// MIME type.
+    /// MIME type of the body.
     pub mime: Option<String>,
     /// Character encoding name.
     pub charset: Option<String>,
-    /// The text's language.
+    /// Language of the text.
     pub language: Option<String>,
     /// Title of the page.
     pub title: Option<String>,
@@ -75,47 +75,48 @@ pub struct FetchRow {
     pub last_modified: Option<String>,
     /// The redirect target.
     pub redirect: Option<String>,
-    /// The object that has the record.
+    /// The archive object that contains the record.
     pub object: Option<String>,
     /// Record offset in the object, in bytes.
     pub record_offset: Option<i64>,
     /// Record length, in bytes.
     pub record_length: Option<i32>,
-    /// The object that has the body, if it is in another record.
+    /// The archive object with an earlier record of the same body, if the fetch refers to one.
     pub body_object: Option<String>,
-    /// That record's offset, in bytes.
+    /// Offset of this earlier record, in bytes.
     pub body_offset: Option<i64>,
-    /// That record's length, in bytes.
+    /// Length of this earlier record, in bytes.
     pub body_length: Option<i32>,
-    /// When that record was stored.
+    /// When this earlier record was stored.
     pub body_at: Option<DateTime<Utc>>,
-    /// That record's URL, if it differs.
+    /// URL of this earlier record, if it differs from this URL.
     pub body_url: Option<String>,
-    /// That URL's hashes (host and key), if they differ.
+    /// Hashes (host and key) of the earlier record's URL, if they differ.
     pub body_hashes: Option<(u64, u64)>,
     /// The reason why the body is truncated.
     pub truncated: Option<String>,
-    /// Its text, at most 64 KiB, if the crawl is indexed for search.
+    /// Text of the page, at most 64 KiB, if the crawl is indexed for search.
     pub text: Option<String>,
-    /// Whether it is a requisite or a sitemap.
+    /// Whether the URL is a requisite or a sitemap.
     pub is_no_page: bool,
-    /// The URL that led to it. `None` if it was submitted.
+    /// The URL that links or redirects to this one. `None` for a seed.
     pub via: Option<Via>,
-    /// The server certificate's fault. `None` if there is none, or over http.
+    /// The problem with the server's certificate. `None` if there is no problem, or for http.
     pub certificate: Option<&'static str>,
 }
 
-/// The URL whose link or redirect led to another one of its crawl.
+/// The URL in the same crawl that links or redirects to a fetched URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Via {
-    /// A URL whose row is recorded earlier or by the same checkpoint: its host's and key's hashes.
+    /// The hashes of a URL's host and key. The URL's row is recorded earlier or by the same
+    /// checkpoint.
     Recorded(u64, u64),
-    /// Any URL.
+    /// A URL whose row may not be recorded yet.
     Url(String),
 }
 
 impl Via {
-    /// Returns the hashes of host and key, if the URL's row is recorded.
+    /// Returns the hashes of host and key for [`Via::Recorded`].
     pub(crate) fn hashes(&self) -> Option<(u64, u64)> {
         match self {
             Self::Recorded(host_hash, url_hash) => Some((*host_hash, *url_hash)),
@@ -123,7 +124,7 @@ impl Via {
         }
     }
 
-    /// Returns any other URL as text.
+    /// Returns the URL for [`Via::Url`].
     pub(crate) fn url(&self) -> Option<&String> {
         match self {
             Self::Recorded(..) => None,
@@ -143,13 +144,13 @@ impl FetchRow {
 /// One crawl's links for some of the 16 slots in a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinksRow {
-    /// The crawl. For submitted links the call sets it.
+    /// The crawl. For submitted links, the submitting call sets this field.
     pub crawl: i32,
     /// The group: slots 16 n to 16 n + 15.
     pub slot_group: i16,
     /// A bit for each slot in the group that has links.
     pub slot_mask: i32,
-    /// Whether a client is waiting for them.
+    /// Whether a client is waiting for these links.
     pub is_urgent: bool,
     /// Number of links.
     pub amount: i32,
@@ -166,7 +167,7 @@ pub struct ChunkRow {
     pub host_hash: u64,
     /// The chunk's number per crawl and host, from 1, ascending.
     pub seq: i32,
-    /// Whether it replaces all earlier chunks.
+    /// Whether this chunk replaces all earlier ones.
     pub is_snapshot: bool,
     /// When the host's next URL is due. `None` if nothing is pending.
     pub next_due: Option<DateTime<Utc>>,
@@ -178,28 +179,30 @@ pub struct ChunkRow {
     pub data: Vec<u8>,
 }
 
-/// A host's row, for all crawls.
+/// A row of `frontier_hosts`: the delays, robots.txt and addresses of a host, shared by all
+/// crawls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostManners {
+pub struct FrontierHostRow {
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// Hash of its site.
+    /// Hash of the host's site.
     pub site_hash: u64,
     /// The hostname.
     pub hostname: String,
-    /// When it may get its next request.
+    /// The earliest time for the next request to the host.
     pub free_at: DateTime<Utc>,
     /// The delay that 429 and 503 responses have caused, in milliseconds. 0 if there were none.
     pub delay_ms: i32,
-    /// Its smoothed response time, in milliseconds.
+    /// The host's smoothed response time, in milliseconds.
     pub response_ms: i32,
     /// Crawl-delay of its robots.txt, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// Its origins' pauses: an array of objects, as described in `put_hosts.sql`. `None` if no
-    /// origin is paused.
+    /// Origins that are paused, or have not responded since their pause: an array of objects,
+    /// described in `put_hosts.sql`. `None` if there are none.
     pub origins: Option<Value>,
-    /// Its robots.txt files, packed, with their expiry. `None` leaves the row's value unchanged.
+    /// The host's robots.txt files, packed, with their expiry. `None` leaves the row's value
+    /// unchanged.
     pub robots: Option<(Vec<u8>, DateTime<Utc>)>,
-    /// Its addresses, with their expiry. `None` leaves the row's value unchanged.
+    /// The host's IP addresses, with their expiry. `None` leaves the row's value unchanged.
     pub addresses: Option<(Vec<String>, DateTime<Utc>)>,
 }

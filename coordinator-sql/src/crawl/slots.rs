@@ -19,7 +19,7 @@ use crate::{
 pub struct SlotFence {
     /// The slot, 0 to 255.
     pub slot: i16,
-    /// Counts the slot's leases, and only grows.
+    /// The lease number, which increases with each lease of the slot.
     pub lease_number: i32,
     /// Random, drawn by Postgres when the lease was granted.
     pub token: Uuid,
@@ -31,9 +31,9 @@ pub struct SlotFence {
 pub struct SlotLease {
     /// The fence of this lease.
     pub fence: SlotFence,
-    /// Lease duration unless it is renewed.
+    /// Duration of the lease from its start or its last renewal.
     pub length: Duration,
-    /// How many holders in a row died before they reached a checkpoint.
+    /// Number of consecutive holders that died before they reached a checkpoint.
     pub deaths: i16,
     /// Whether the slot's URLs are fetched one at a time, each recorded as in progress first.
     pub is_isolated: bool,
@@ -57,7 +57,7 @@ pub struct SlotRenewal {
     pub held: Vec<i16>,
     /// Live workers that crawl.
     pub live_workers: u32,
-    /// Maximum slots for each of them.
+    /// Maximum number of slots for each of these workers.
     pub share: usize,
 }
 

@@ -39,7 +39,7 @@ impl fmt::Debug for WebhookLease {
     }
 }
 
-/// How an attempt to send an event ended.
+/// The result of an attempt to send an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookTry {
     /// The number of the event.
@@ -50,12 +50,12 @@ pub struct WebhookTry {
     pub status: Option<i16>,
 }
 
-/// What recording attempts did.
+/// The result of recording attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRecorded {
     /// `recorded`, or `lost` if another worker has the lease or the webhook is gone.
     pub word: String,
-    /// Why the webhook was disabled, if it was: `gone` or `failing`.
+    /// The reason if this disabled the webhook: `gone` or `failing`.
     pub disabled_because: Option<String>,
     /// Events that were given up.
     pub dropped: i64,
@@ -70,36 +70,36 @@ pub struct WebhookBacklog {
     pub failing: i64,
 }
 
-/// A webhook as its owner and the operator see it.
+/// A webhook as shown to its owner and the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WebhookState {
-    /// Its id.
+    /// The webhook's id.
     pub id: Uuid,
-    /// The id of the key that owns it.
+    /// The id of the key that owns the webhook.
     pub key: String,
     /// URL to which events are sent.
     pub url: String,
-    /// The event types that it receives.
+    /// The event types that the webhook receives.
     pub events: Vec<String>,
-    /// Its owner's description.
+    /// The owner's description of the webhook.
     pub description: Option<String>,
-    /// When it was added.
+    /// When the webhook was added.
     pub created_at: DateTime<Utc>,
-    /// When it was disabled. `None` while it is enabled.
+    /// When the webhook was disabled. `None` while it is enabled.
     pub disabled_at: Option<DateTime<Utc>>,
-    /// Why it was disabled: `requested`, `gone`, `failing` or `key_revoked`.
+    /// Why the webhook was disabled: `requested`, `gone`, `failing` or `key_revoked`.
     pub disabled_because: Option<String>,
     /// Failed attempts since the last successful one.
     pub failures: i32,
-    /// When the first of them happened.
+    /// When the first of these failures happened.
     pub failing_since: Option<DateTime<Utc>>,
     /// When an event was last delivered.
     pub last_success_at: Option<DateTime<Utc>>,
     /// When an attempt last failed.
     pub last_failure_at: Option<DateTime<Utc>>,
-    /// That attempt's outcome.
+    /// Outcome of the last failed attempt.
     pub last_outcome: Option<String>,
-    /// Its response status.
+    /// Response status of the last failed attempt.
     pub last_status: Option<i16>,
     /// Events that were delivered.
     pub sent: i64,
@@ -140,8 +140,8 @@ sql_calls! {
     pub async fn lease_webhooks(limit: i32) -> Result<Vec<WebhookLease>, Error>
         = rows("select * from coordinator.lease_webhooks($1)", limit);
 
-    /// Records attempts for a leased webhook, and ends the lease. `retry_after_s` is the pause that
-    /// the receiver requested.
+    /// Records attempts for a leased webhook and releases its lease. `retry_after_s` is the pause
+    /// that the receiver requested.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

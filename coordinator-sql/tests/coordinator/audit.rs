@@ -1,5 +1,6 @@
-//! Random sequences of all verbs over two scans: after every step the counters equal the rows, a
-//! job has one holder, a stage opens once and at its time, and at the end every scan has ended.
+//! Runs random sequences of all calls over two scans. After every step the counters must equal the
+//! rows, a job must have at most one holder, and each stage must open once and at the right time.
+//! At the end every scan must have ended.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +13,7 @@ use crate::{
     setup::{Database, again, digests, soon},
 };
 
-/// One line a broken rule; none when all is well. What one counter or one row cannot show.
+/// Returns one line per violated rule, for rules that involve several rows or counters.
 const BROKEN: &str = "
 with j as (
     select *, state = 'leased' or (state = 'pending' and not_before is distinct from 'infinity')
@@ -76,7 +77,8 @@ select 'finished is not ' || s.state from s
  where state in ('finished', 'finished_with_discards')
    and (state = 'finished') <> ((select sum(discarded) from st) = 0)";
 
-/// Hosts an index job counts: as many shards in the end, of which each can take its own way.
+/// Hosts that an index job counts. Each host gets its own shard, so that the shards can be in
+/// different states.
 const HOSTS: u32 = 4;
 
 #[derive(Debug, Clone)]
@@ -85,23 +87,23 @@ enum Step {
         holder: u8,
         kinds: u8,
         wanted: u32,
-        /// From the holder's hints on, and without a sweep.
+        /// Whether to lease from the holder's cursors, without sweeping expired leases.
         short: bool,
     },
     Complete(Index, u8),
-    /// So many leases, lost ones among them, by one call.
+    /// Completes several leases in one call. Some of them may be lost.
     CompleteAll(Index, u8),
-    /// Poison-item isolation: checkpoints an item as the current one of a lease.
+    /// Records an item as the current one of a lease, for the isolation of poison items.
     Take(Index, i64),
     Retry(Index),
     Discard(Index),
     Release(Index),
-    /// A lease runs out without its worker's knowledge.
+    /// A lease expires without its holder's knowledge.
     Expire(Index),
     Renew(u8),
-    /// The time of jobs that were backed off has come.
+    /// All backed-off jobs become ready.
     Due,
-    /// What a worker tries that lost a lease or has ended it.
+    /// A worker makes a call for a lease that it has lost or already ended.
     Late(Index, u8),
     RetryJobs {
         scan: usize,

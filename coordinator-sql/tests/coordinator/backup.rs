@@ -33,7 +33,7 @@ async fn a_changed_row_shows_and_another_order_or_setting_does_not() {
         of(&before, "hosts_1").rows,
         database.value::<i64>("select count(*) from everytab.hosts where scan = $1", scan).await
     );
-    // The same rows in another place of the table, under other settings.
+    // Store the rows in a different physical order, under other settings.
     database.run("alter table everytab.hosts_1 set (fillfactor = 50)").await;
     database.run("vacuum full everytab.hosts_1").await;
     database
@@ -45,7 +45,7 @@ async fn a_changed_row_shows_and_another_order_or_setting_does_not() {
     database.run("update everytab.jobs set priority = priority").await;
     let again = Coordinator::connect(&database.owner_url, &crate::setup::settings()).await.unwrap();
     assert_eq!(digests(&again).await, before);
-    // One bit of one row.
+    // Change one bit of one row.
     database
         .run(
             "update everytab.hosts_1 set warc_offset = warc_offset + 1

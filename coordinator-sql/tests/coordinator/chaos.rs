@@ -32,11 +32,11 @@ const RENEWED_LEASE_MS: i32 = 500;
 
 #[derive(Default)]
 struct Table {
-    /// How often each job's completion was recorded.
+    /// Number of recorded completions per job.
     recorded: Mutex<HashMap<i64, usize>>,
     stale_completions: AtomicUsize,
     stale_failures: AtomicUsize,
-    /// Completions and failures of leases that were lost by then, all refused.
+    /// Completions and failures that were rejected because the lease had been lost.
     refused: AtomicUsize,
     done: AtomicBool,
 }
@@ -87,7 +87,7 @@ async fn end(database: &Database, worker: &Coordinator, lease: Lease, fails: boo
             if lost {
                 table.stale_completions.fetch_add(1, Ordering::SeqCst);
             }
-            // The reply got lost, as far as this worker knows: it sends it again.
+            // Repeat the call, as if its reply had been lost.
             let twice = worker.complete(copy, &Output::Nothing, &stats, soon()).await.unwrap();
             assert_eq!(twice, Completion::AlreadyRecorded);
         }

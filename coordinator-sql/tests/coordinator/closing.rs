@@ -1,4 +1,5 @@
-//! The closing jobs: search after the last bundle-shard, publish after the last search job.
+//! Tests of the closing jobs: search jobs follow the last bundle-shard job, and the publish job
+//! follows the last search job.
 
 use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, LeaseCursors, Progress};
 use serde_json::json;
@@ -8,7 +9,7 @@ use crate::setup::{
     until_someone_waits,
 };
 
-/// Completes two jobs, the last of their stage, by two transactions of which the second waits.
+/// Completes the last two jobs of a stage in two transactions. The second waits for the first.
 async fn complete_both_at_once(database: &Database, leases: Vec<Lease>) {
     let [first, second] = <[Lease; 2]>::try_from(leases).unwrap();
     let (one, other) = (database.session().await, database.session().await);
@@ -140,7 +141,7 @@ async fn nothing_closes_while_one_shard_is_missing() {
     database.assert_audited(scan).await;
 }
 
-/// A transaction-mode pooler gives each call whatever connection is free.
+/// A pooler in transaction mode may run each call on a different connection.
 #[tokio::test]
 async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
     let database = Database::new().await;

@@ -1,4 +1,4 @@
-//! Completing is one transaction, and a lost reply is not a second completion.
+//! Tests that a job is completed in one transaction, and only once even if a reply is lost.
 
 use everytab_coordinator::{Completion, JobKind, Lease, Output, VerbResult};
 use serde_json::json;

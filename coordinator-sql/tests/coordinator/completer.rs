@@ -1,4 +1,5 @@
-//! Completions that meet share a transaction, and each is answered for itself and from the disk.
+//! Tests of group commit: concurrent completions share a transaction, but each gets its own result,
+//! and only after the commit is on disk.
 
 use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, Output};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};

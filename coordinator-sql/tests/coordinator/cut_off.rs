@@ -1,5 +1,5 @@
-//! A network that swallows bytes and says nothing: every call ends, what it held is let go, and
-//! the next call goes well.
+//! Tests of a network that drops bytes silently. Every call must return, its locks must be
+//! released, and the next call must succeed.
 
 use std::{
     sync::{
@@ -21,8 +21,8 @@ use crate::setup::{Database, WORKER_ID, digests, no_counts, output_of, soon};
 
 type Fatal = Arc<Mutex<Option<&'static str>>>;
 
-/// Passes bytes between TCP and the server's socket. A connection that is swallowed stays open
-/// and dead for ever, as behind a router that forgot it; later ones pass.
+/// A proxy between TCP and the server's socket. A connection that it cuts off remains open but
+/// passes no bytes, as if a router had forgotten it. Later connections work.
 struct Wire {
     url: String,
     /// What a message to the server must hold for its connection to be dead from then on.
@@ -102,7 +102,7 @@ async fn pass(
         }
     }
     if is_dead() {
-        // The server never hears that its client has gone.
+        // The server is not notified that its client is gone.
         std::future::pending::<()>().await;
     }
     answers.abort();
@@ -114,7 +114,8 @@ async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_wel
     let scan = database.start(1).await;
     let wire = Wire::before(&database).await;
     let worker = wire.connect().await;
-    // Twice, since a pool of one connection would be used up by one that is never given back.
+    // Repeat this, because a pool of one connection would be exhausted if the first call did not
+    // return its connection.
     for _ in 0..2 {
         wire.swallow_at("run_progress");
         let error = worker.progress(&JobKind::OF_SCANS).await.unwrap_err();
@@ -125,7 +126,7 @@ async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_wel
         assert!(error.is_transient(), "{error}");
         worker.renew(WORKER_ID, &[]).await.unwrap();
     }
-    // Loading is reading, which is simply done again.
+    // A load only reads, so it is simply repeated.
     for step in ["begin", "load_scan", "commit"] {
         wire.swallow_at(step);
         worker.load_scan(scan).await.unwrap();

@@ -1,7 +1,7 @@
-//! A server, database or role may have any default isolation level: runs and crawls end all the
-//! same, because every transaction names its own.
+//! Tests that runs and crawls end correctly with any default isolation level of the server,
+//! database or role, because every transaction sets its own level.
 
-use everytab_coordinator::{CheckpointAnswer, Completion, CrawlCounts, JobKind};
+use everytab_coordinator::{CheckpointResult, Completion, CrawlCounts, JobKind};
 use everytab_patience::until;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -138,8 +138,8 @@ async fn a_crawl_ends_whose_last_checkpoints_come_together() {
         let mut ended: Vec<i32> = Vec::new();
         for answer in [first.unwrap(), second.unwrap()] {
             match answer {
-                CheckpointAnswer::Recorded { ended: crawls } => ended.extend(crawls),
-                CheckpointAnswer::Lost => panic!("a lease is lost"),
+                CheckpointResult::Recorded { ended: crawls } => ended.extend(crawls),
+                CheckpointResult::Lost => panic!("a lease is lost"),
             }
         }
         assert_eq!(ended, [crawl], "{level}");

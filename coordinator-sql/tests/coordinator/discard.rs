@@ -1,4 +1,4 @@
-//! A discarded job never blocks the rest.
+//! Tests that a discarded job never blocks the rest of its scan.
 
 use everytab_coordinator::{JobKind, VerbResult};
 

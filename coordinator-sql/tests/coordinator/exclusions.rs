@@ -1,4 +1,5 @@
-//! What is excluded from a running scan: in the order of commits, known to workers, without a tab.
+//! Tests of exclusions from a running scan: they are ordered by commit, workers learn of them, and
+//! excluded hosts get no tab.
 
 use everytab_coordinator::{JobKind, Output};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! The index job that completes last opens the shards, exactly once, with everybody's hosts.
+//! Tests that the index job that completes last opens the shards exactly once, with the hosts of
+//! all index jobs.
 
 use everytab_coordinator::{Completion, JobKind, Lease};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! A worker that lost a lease writes nothing, above all while another worker has a lease of the
-//! job: then the state alone would let the first one in.
+//! Tests that a worker with a lost lease cannot write. The important case is a job that another
+//! worker has leased since, because the job's state alone would then allow the write.
 
 use everytab_coordinator::{BundleRow, Completion, Fence, JobKind, Lease, Output, VerbResult};
 
@@ -28,7 +28,7 @@ fn two_chunks_of(kind: JobKind) -> Output {
     }
 }
 
-/// The lease of the next worker, after the first one's ran out.
+/// Leases the job for another worker after the first lease has expired.
 async fn lost_and_leased_again(database: &Database, kind: JobKind) -> (Lease, Lease) {
     database.start(1).await;
     database.work_on(&kinds_before(kind)).await;
@@ -71,7 +71,7 @@ async fn a_stale_holder_of(kind: JobKind) {
     ] {
         assert_shut_out(&database, &lost, fence).await;
     }
-    // The right fence in another worker's hand renews nothing either.
+    // Another worker cannot renew the lease, even with the right fence.
     assert!(database.worker.renew(WORKER_ID, &[new]).await.unwrap().held.is_empty());
     assert!(database.worker.renew("another", &[new]).await.unwrap().held.contains(&new.job_id));
     assert_eq!(database.complete(current).await, Completion::Recorded);

@@ -1,4 +1,5 @@
-//! The worker's role executes what a worker needs and touches no table.
+//! Tests that the worker's role can execute the functions that a worker needs, and has no access to
+//! tables.
 
 use everytab_coordinator::{Coordinator, JobKind, NewScan, ScanState};
 use serde_json::json;
@@ -53,7 +54,8 @@ async fn the_worker_reads_and_writes_no_table() {
     }
 }
 
-/// What a worker may call, by name, so that a function that is added is a decision.
+/// The functions that a worker may call. They are listed by name, so that adding one is a
+/// deliberate decision.
 const OF_WORKERS: &[&str] = &[
     "audit_run",
     "bundled_shards",

@@ -1,5 +1,6 @@
-//! What a stolen token of a worker cannot do: take a whole stage, write without limit, name objects
-//! outside the crawl, end a stage without counts, fill the server's disk, or take other kinds.
+//! Tests that a stolen worker token has limited power. With it, an attacker cannot lease a whole
+//! stage, write without limit, name objects outside the crawl, end a stage without counts, fill the
+//! server's disk, or lease other kinds of jobs.
 
 use everytab_coordinator::JobKind;
 use serde_json::json;
@@ -86,7 +87,7 @@ async fn each_statement_of_a_hostile_worker_is_refused() {
     }
     assert_eq!(database.contents().await, before);
     database.assert_audited(scan).await;
-    // What an honest worker does is not refused.
+    // The calls of an honest worker are accepted.
     evil.0.batch_execute(&record_hosts(5_000, 1, WARC)).await.unwrap();
 }
 

@@ -1,5 +1,5 @@
-//! Poison-item isolation: which item a worker was handling when it died. Deadlines: how long a
-//! lease may last in all.
+//! Tests of poison-item isolation, which records the item that a worker was handling when it died,
+//! and of deadlines, which limit the total duration of a lease.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Leasing: a job has one lease at a time, the furthest stage comes first, and nothing is leased
-//! that is paused or not for this worker.
+//! Tests of leasing: a job has at most one lease, jobs of later stages are leased first, and a
+//! worker never leases paused jobs or jobs for other workers.
 
 use everytab_coordinator::{Digests, JobKind, LeaseCursors, WithheldRun};
 
@@ -180,7 +180,7 @@ async fn a_worker_with_another_encoder_leases_no_bundle_shard_job_and_can_say_wh
     assert_eq!(database.worker.withheld_runs(&other).await.unwrap(), [], "the run has ended");
 }
 
-/// A newer program starts a run with a digest that this one does not know.
+/// A newer program starts a run with a digest that this worker does not know.
 #[tokio::test]
 async fn a_digest_that_a_worker_does_not_know_withholds_every_kind() {
     let database = Database::new().await;

@@ -1,4 +1,5 @@
-//! Shards divide the hashes without gap or overlap, and a limit takes exactly the smallest.
+//! Tests that shards divide the hashes without gap or overlap, and that a limited scan takes
+//! exactly the hosts with the smallest hashes.
 
 use everytab_coordinator::{HostRow, JobKind};
 use proptest::{collection::btree_set, prelude::*, test_runner::TestRunner};

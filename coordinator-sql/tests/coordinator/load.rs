@@ -1,4 +1,5 @@
-//! Loading a job's input: one capture a host, only of completed leases, the blocklist as it was.
+//! Tests of loading a job's input: one capture per host, only from completed leases, with the
+//! frozen blocklist.
 
 use everytab_coordinator::{BundleRow, HostRow, JobKind, Output, WarcHost};
 use serde_json::json;

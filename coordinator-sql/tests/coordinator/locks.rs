@@ -1,5 +1,6 @@
-//! No call of an operator makes the fleet wait for a lock: while sessions that hold tables for long
-//! delay the operator, workers go on leasing, renewing, loading and completing.
+//! Checks that an operator's call never makes the fleet wait long for a lock. While other sessions
+//! hold table locks, the operator's call may wait, but workers must continue to lease, renew, load
+//! and complete jobs.
 
 use std::sync::{
     Arc,
@@ -21,12 +22,13 @@ use crate::{
 /// functions hold theirs for 200 ms at most; this is longer, because a busy machine may stop the
 /// process that holds one. The bench `locks` measures.
 const LONGEST_WAIT: &str = "set lock_timeout = '2s'";
-/// Workers of the fleet.
+/// Number of workers in the fleet.
 const WORKERS: usize = 3;
-/// Rounds of the fleet that show that it continues. An operator's call locks several times in them.
+/// Rounds after which the fleet counts as running. An operator's call tries to lock several times
+/// during these rounds.
 const ROUNDS: u64 = 150;
 
-/// Locks every table as a dump does, until the transaction ends.
+/// Locks every table in the same way as a dump, until the transaction ends.
 const READ_ALL: &str = "
     begin;
     do $$ declare t regclass; begin
@@ -36,14 +38,14 @@ const READ_ALL: &str = "
         end loop;
     end $$";
 
-/// Workers that lease, renew, load and complete until they are dropped.
+/// Workers that lease, renew, load and complete jobs until they are dropped.
 struct Fleet {
     rounds: Arc<AtomicU64>,
     workers: JoinSet<()>,
 }
 
 impl Fleet {
-    /// Starts workers on a scan of their own, which also load the shards of scan `loaded`.
+    /// Starts workers on a new scan. They also load the shards of the scan `loaded`.
     async fn start(database: &Database, loaded: i32) -> Self {
         database.start(20_000).await;
         let rounds = Arc::<AtomicU64>::default();
@@ -62,7 +64,7 @@ impl Fleet {
         Self { rounds, workers }
     }
 
-    /// Waits until the workers have made [`ROUNDS`] more rounds.
+    /// Waits until the workers have completed [`ROUNDS`] more rounds.
     async fn goes_on(&mut self) {
         let before = self.rounds.load(Ordering::Relaxed);
         self.works_until("the fleet to go on", |rounds| rounds >= before + ROUNDS).await;
@@ -81,7 +83,7 @@ impl Fleet {
     }
 }
 
-/// Leases a job, renews the lease, loads what jobs of all kinds load, and completes the job.
+/// Leases a job, renews its lease, loads shard 0 for each kind of job, and completes the job.
 async fn work_once(session: &Session, loaded: i32) {
     let lease = "select job_id, lease_number, lease_token
                    from coordinator.lease('fleet', '{index}', 1,
@@ -99,8 +101,9 @@ async fn work_once(session: &Session, loaded: i32) {
     assert!(matches!(result.as_str(), "recorded" | "lost"), "{result}");
 }
 
-/// Makes an operator's call while `holder` holds its locks, and returns its result. Checks that the
-/// fleet goes on, and that the call ends before the holder does, or only afterwards if it `waits`.
+/// Runs an operator's call while `holder` holds its locks, and returns the result. Checks that the
+/// fleet continues. If `waits` is true, the call must finish only after `holder` commits; otherwise
+/// it must finish before.
 async fn beside<T: Send + 'static>(
     fleet: &mut Fleet,
     holder: &Session,
@@ -121,7 +124,7 @@ async fn beside<T: Send + 'static>(
     call.await.unwrap()
 }
 
-/// A database with a scan that has ended, and a fleet that works on another one.
+/// Creates a database with a completed scan, and a fleet that works on another scan.
 async fn with_fleet() -> (Database, i32, Fleet) {
     let database = Database::new().await;
     let ended = database.start_sharded(2).await;
@@ -156,7 +159,7 @@ async fn a_scan_is_started_and_a_list_imported_beside_readers_of_every_table() {
     });
     let started = started.await;
     assert_eq!(database.state_of_scan(started).await, "running");
-    // Its partitions are as if they had been made in place.
+    // The partitions of the new scan must have attached indexes.
     let sql = "select count(*) from pg_index i
                  join pg_inherits p on p.inhrelid = i.indexrelid
                 where i.indrelid in (format('everytab.hosts_%s', $1)::regclass,
@@ -165,7 +168,8 @@ async fn a_scan_is_started_and_a_list_imported_beside_readers_of_every_table() {
     assert_eq!(database.value::<i64>(sql, started).await, 3);
 }
 
-/// Completions that end a stage write the run's row, which an exclusion locks.
+/// Completions that end a stage write the row of the run. An exclusion locks this row, so it must
+/// not hold the lock while it waits for an import of the blocklist.
 #[tokio::test]
 async fn an_exclusion_waits_for_an_import_without_the_row_of_the_run() {
     let (database, _, mut fleet) = with_fleet().await;
@@ -194,7 +198,7 @@ async fn a_scan_is_dropped_when_its_readers_end_and_the_fleet_does_not_notice() 
     reader.run(READ_ALL).await;
     let owner = database.owner.clone();
     let dropped = async move { owner.drop_scan(ended).await.unwrap() };
-    // The fleet loads the scan that is dropped.
+    // The fleet loads shards of the scan that is being dropped.
     assert!(beside(&mut fleet, &reader, true, dropped).await);
     let left = "select count(*) from pg_class where relname in
                     ('hosts_' || $1, 'pages_' || $1, 'icons_' || $1)";
@@ -222,7 +226,7 @@ async fn a_scan_whose_drop_was_given_up_is_not_reopened_and_keeps_its_archives()
 #[tokio::test]
 async fn the_advice_after_the_maximum_wait_finds_the_session_of_a_locked_row() {
     let database = Database::new().await;
-    // Postgres names no process where a row is locked.
+    // Postgres does not report a process if a row is locked.
     let holder = "Postgres: could not obtain lock on row in relation \"runs\"".to_owned();
     let said = Error::Locked { holder, minutes: 60 }.to_string();
     let [_, sessions, _, end, _] = said.split('`').collect::<Vec<_>>()[..] else {
@@ -255,7 +259,7 @@ async fn a_cancelled_scan_is_dropped_only_after_it_was_emptied() {
 async fn jobs_are_rearranged_once_no_long_transaction_writes_them() {
     let (database, ended, mut fleet) = with_fleet().await;
     let other = database.start(1).await;
-    // A transaction that writes jobs for long, such as a large completion.
+    // This transaction writes jobs for a long time, like a large completion.
     let writer = database.session().await;
     let held = "begin; lock table everytab.jobs in row exclusive mode";
     for verb in ["retry", "exclude", "revoke", "cancel"] {
@@ -330,16 +334,16 @@ async fn a_lock_that_is_not_free_is_given_up_with_the_session_that_holds_it() {
     assert!(error.message().ends_with("application a dump)"), "{}", error.message());
     reader.run("commit").await;
     operator.run(sql).await;
-    // The limit applies to this lock only.
+    // The lock timeout is reset after the lock.
     let limit: String = query("show lock_timeout").value(&operator).await;
     assert_eq!(limit, "0");
 }
 
-/// The owner's session has no limits of its own, as the workers' roles have.
+/// The owner's role has no lock timeout, unlike the roles of workers.
 #[tokio::test]
 async fn a_worker_s_call_of_any_role_waits_for_a_lock_for_half_a_minute_at_most() {
     let database = Database::new().await;
-    // Shows the limit in the place of a shard.
+    // Return the lock timeout as if it were a shard.
     let shows = "create or replace function coordinator.bundled_shards(p_scan integer)
                  returns setof integer language sql stable security definer as $$
                      select extract(epoch from current_setting('lock_timeout')::interval)::integer

@@ -1,5 +1,6 @@
-//! An asynchronous standby that lacks the last commits was promoted. The next lease of a job gets
-//! the number of the lost one, and only the token tells them apart. Leases of slots end.
+//! Tests the promotion of an asynchronous standby that lacks the last commits. The next lease of a
+//! job then gets the number of the lost lease, so only the token distinguishes the two. All slot
+//! leases must end.
 
 use std::{
     fs::{Permissions, set_permissions},
@@ -7,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use everytab_coordinator::{CheckpointAnswer, Completion, Coordinator, JobKind, Output, SlotFence};
+use everytab_coordinator::{CheckpointResult, Completion, Coordinator, JobKind, Output, SlotFence};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use tempfile::TempDir;
 
@@ -94,7 +95,7 @@ async fn a_lease_of_a_slot_ends_with_the_failover_and_its_holder_records_nothing
     for (slot, number) in [(3, 2), (3, 3), (4, 1), (4, 2), (5, 1)] {
         let next = checkpoint(&leases[slot], number);
         let answer = database.worker.checkpoint_slot(&next).await.unwrap();
-        assert!(matches!(answer, CheckpointAnswer::Lost), "{slot} {number}: {answer:?}");
+        assert!(matches!(answer, CheckpointResult::Lost), "{slot} {number}: {answer:?}");
     }
     assert!(database.worker.renew_slots("a", &fences).await.unwrap().held.is_empty());
     database.expire_slots("a").await;

@@ -1,5 +1,5 @@
-//! The coordinator's behaviours against a real Postgres, one module each. Every test tries to
-//! break an invariant of the design, over a database of its own.
+//! Tests of the coordinator on a real Postgres, one module per behavior. Each test has its own
+//! database.
 
 // A broken expectation ends the test that has it.
 #![allow(clippy::panic, clippy::unwrap_used)]

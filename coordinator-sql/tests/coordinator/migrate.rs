@@ -119,7 +119,7 @@ async fn a_database_that_is_not_there_is_named_without_its_password() {
     assert!(error.is_err_and(|error| !error.to_string().contains("secret")));
 }
 
-/// Whether a role may execute a function.
+/// Returns whether a role may execute a function.
 async fn may(database: &Database, role: &str, function: &str) -> bool {
     let sql = format!("select has_function_privilege('{role}', '{function}', 'execute')");
     query(sql).value(&database.pool).await
@@ -180,7 +180,7 @@ async fn a_function_with_another_result_is_replaced_and_its_grants_come_back() {
     assert!(database.owner.list_scans().await.unwrap().is_empty());
 }
 
-/// The schema without the grants of a role.
+/// Dumps the schema without the grants of a role.
 fn dump_without(database: &str, role: &str) -> String {
     let lines = dump(database);
     let kept = lines.lines().filter(|line| !line.contains(role));

@@ -18,10 +18,10 @@ use crate::session::Session;
 pub(crate) const ADMIN: &str = "rdsadmin";
 /// The versions that npm's packages bring.
 const PACKAGED: [&str; 3] = ["16", "17", "18"];
-/// Where Debian's packages put the servers.
+/// Directory in which Debian's packages install the servers.
 const SYSTEM: &str = "/usr/lib/postgresql";
 
-/// A server in a folder of its own, which ends with this value.
+/// A server in its own directory. It is stopped when this value is dropped.
 pub(crate) struct OwnServer {
     folder: tempfile::TempDir,
     running: Child,
@@ -29,7 +29,7 @@ pub(crate) struct OwnServer {
 
 impl Drop for OwnServer {
     fn drop(&mut self) {
-        // It has ended already, or ends now.
+        // The server has already stopped, or stops now.
         let _ = self.running.kill();
         let _ = self.running.wait();
     }
@@ -87,7 +87,7 @@ impl OwnServer {
         Session::connect(&self.url(user, database)).await.run(sql).await;
     }
 
-    /// Whether the user may sign in.
+    /// Returns whether the user can sign in.
     pub(crate) async fn admits(&self, user: &str) -> bool {
         tokio_postgres::connect(&self.url(user, "everytab"), tokio_postgres::NoTls).await.is_ok()
     }

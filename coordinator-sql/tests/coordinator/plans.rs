@@ -1,4 +1,5 @@
-//! What keeps the queue fast at its size: narrow rows, HOT renewals, the lease by its index.
+//! Checks the properties that keep the queue fast for large scans: narrow rows, HOT updates for
+//! renewals, and leasing by an index.
 
 use everytab_coordinator::{Coordinator, JobKind};
 use everytab_postgres::{PrivatePostgres, shared_for_tests};
@@ -8,7 +9,7 @@ use crate::{
     setup::{Database, settings},
 };
 
-/// A scan with 20,000 jobs of one kind, a tenth of them ended.
+/// Starts a scan with 20,000 jobs of one kind, of which a tenth have ended.
 async fn many_jobs(database: &Database) -> i32 {
     let scan = database.start_sharded(1).await;
     query(
@@ -222,7 +223,7 @@ async fn a_job_row_takes_at_most_150_bytes() {
 
 #[tokio::test]
 async fn renewals_stay_hot() {
-    // Other databases' transactions hold the horizon back, before which rows are pruned.
+    // Open transactions in other databases delay the pruning of rows.
     let server = PrivatePostgres::start_for_tests().unwrap();
     let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));
     Coordinator::connect(&owner, &settings()).await.unwrap().migrate().await.unwrap();

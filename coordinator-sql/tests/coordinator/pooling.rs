@@ -1,4 +1,5 @@
-//! Nothing needs a session, so a pooler in transaction mode may stand before Postgres.
+//! Tests that no call depends on session state, so that Postgres can be used through a pooler in
+//! transaction mode.
 
 use std::{collections::BTreeSet, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Giving a job back immediately, and its attempt too.
+//! Tests of releasing a job: it is ready immediately, and the attempt is not counted.
 
 use everytab_coordinator::{JobKind, VerbResult};
 

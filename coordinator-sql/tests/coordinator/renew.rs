@@ -1,4 +1,5 @@
-//! Renewing: all leases of a holder in one call, and which of them still hold.
+//! Tests of renewals: one call renews all leases of a holder and returns the leases that it still
+//! holds.
 
 use everytab_coordinator::JobKind;
 

@@ -1,5 +1,5 @@
-//! `scan retry`: whatever was discarded runs again, with all that it feeds, and ends in a new
-//! closing round.
+//! Tests of `scan retry`: discarded jobs run again, together with all jobs that depend on them, and
+//! then the closing jobs run again.
 
 use everytab_coordinator::{Completion, JobKind, Lease, VerbResult};
 use uuid::Uuid;
@@ -18,7 +18,8 @@ impl Database {
         reopened
     }
 
-    /// Works to the end, which must be without discards, and every closing job done once more.
+    /// Completes all jobs. The scan must end without discarded jobs, after the publish job has run
+    /// once more.
     async fn assert_closes_again(&self, scan: i32) {
         let published = "select count(*) from everytab.job_results
                           where run = $1 and kind = 'publish'";
@@ -181,7 +182,7 @@ async fn a_reopened_index_job_fences_off_every_shard_and_brings_its_hosts() {
     database.complete_hosts(first, hosts(0, 4)).await;
     let part = late.part;
     database.discard(late).await;
-    // One shard in each state.
+    // Bring each shard into a different state.
     for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
         let lease = database.lease_part(kind, 0).await;
         database.complete(lease).await;
@@ -214,7 +215,7 @@ async fn a_reopened_index_job_fences_off_every_shard_and_brings_its_hosts() {
     database.assert_closes_again(scan).await;
 }
 
-/// An index without hosts left the scan without shards: it must not stay so.
+/// The only index job was discarded, so the scan ended without shards. Its retry must add them.
 #[tokio::test]
 async fn hosts_found_by_a_retry_get_shards() {
     let database = Database::new().await;
@@ -232,7 +233,8 @@ async fn hosts_found_by_a_retry_get_shards() {
     database.assert_closes_again(scan).await;
 }
 
-/// Its icon and bundle-shard jobs have rows from before, which wait; they are discarded with it.
+/// The icon and bundle-shard jobs of the shard already have rows, which must be counted as
+/// discarded together with the warc job.
 #[tokio::test]
 async fn a_warc_job_discarded_in_a_second_round_counts_what_it_would_have_fed() {
     let database = Database::new().await;
@@ -267,12 +269,12 @@ async fn icons_of_an_outcome_are_fetched_again_even_from_completed_jobs() {
     assert_eq!((lease.part, lease.fence.lease_number), (1, 2));
     database.complete(lease).await;
     database.assert_closes_again(scan).await;
-    // What the first lease recorded is there still and is not read.
+    // Rows of the first lease still exist, but must be ignored.
     assert_eq!(retry("dns_timeout").await.unwrap(), 0);
     let archives = database.owner.referenced_archives(scan).await.unwrap();
     let leases: Vec<_> = archives.iter().map(|of| (of.shard, of.lease_number)).collect();
     assert_eq!(leases, [(0, 1), (1, 2), (2, 1)]);
-    // The name of an archive has the token of the lease that completed its job.
+    // An archive's name contains the token of the lease that completed its job.
     let sql = "select r.token from everytab.jobs j join everytab.job_results r
                     on r.job_id = j.job_id and r.lease_number = j.lease_number
                 where j.run = $1 and j.kind = 'icon' order by j.part";

@@ -1,4 +1,4 @@
-//! Which icon of a host is best: the SQL passes the same table of cases as its model in Rust.
+//! Tests the choice of a host's best icon. The SQL must pass the same cases as its model in Rust.
 
 use everytab_coordinator::{BundleHost, IconRow, JobKind, Output};
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};

@@ -1,46 +1,46 @@
-//! Which icon of a host is the best: a model of `functions/scan/icon_order.sql`, for tests alone.
+//! A model of `functions/scan/icon_order.sql` in Rust, which tests compare with the SQL. It decides
+//! which icon of a host is the best.
 //!
-//! Usable are icons whose outcome is `ok` and that are not known to be
-//! 2x2 or smaller (both sides). They are ordered by these keys, each deciding only where all
-//! before it are equal:
+//! An icon is usable if its outcome is `ok`, unless it is a raster image whose width and height are
+//! known and at most 2 pixels. Usable icons are sorted by these keys:
 //!
-//! 1. apple-touch-icon after all others;
-//! 2. class: size known and at least 32, or SVG; then size known and below 32; then unknown.
-//!    The size of a picture is its smaller side; an SVG's size is 32, whatever its sides say;
-//!    a picture with one side unknown is of unknown size;
-//! 3. inside the first class the smaller size first, inside the second the larger;
-//! 4. not square after square; an unknown size, and an SVG without sides, count as square;
+//! 1. apple-touch-icons after all other icons;
+//! 2. class: icons of at least 32 pixels and SVGs, then smaller icons, then icons of unknown size.
+//!    The size of an icon is the smaller of width and height. An icon with only one known dimension
+//!    has an unknown size, and an SVG always has size 32;
+//! 3. in the first class the smaller size first, in the second class the larger;
+//! 4. square icons first. An unknown size, and an SVG without dimensions, count as square;
 //! 5. format: PNG, SVG, ICO, GIF or JPEG or BMP, WebP, any other;
-//! 6. fewer bytes; unknown last;
+//! 6. fewer bytes first, unknown last;
 //! 7. URL by its bytes (collation "C").
 //!
-//! `tests/select_cases.json` holds cases that both this model and the SQL must pass.
+//! `tests/select_cases.json` contains cases that this model and the SQL must both pass.
 
 use std::cmp::{Ordering, Reverse};
 
-/// The size in pixels that a tab shows on a screen of two pixels a CSS pixel, as
-/// `everytab_icon::limits::TAB_ICON_PIXELS` has it.
+/// Size of a tab's icon in device pixels on a high-density screen. Equal to
+/// `everytab_icon::limits::TAB_ICON_PIXELS`.
 const TARGET_PIXELS: u32 = 32;
-/// The longest side in pixels of an image that is taken for a tracking pixel, as
-/// `everytab_icon::convert::MAX_TRACKING_PIXELS` has it.
+/// Maximum width and height of an image that counts as a tracking pixel. Equal to
+/// `everytab_icon::convert::MAX_TRACKING_PIXELS`.
 const MAX_TRACKING_PIXELS: u32 = 2;
 
-/// What selection knows of a fetched icon.
+/// The properties of a fetched icon that the selection uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate<'a> {
-    /// Address, unique in its host.
+    /// The URL, unique for its host.
     pub(crate) url: &'a str,
-    /// Declared as apple-touch-icon.
+    /// Whether the page declares it as an apple-touch-icon.
     pub(crate) apple_touch: bool,
-    /// Outcome of the fetch; `ok` is usable.
+    /// Outcome of the fetch. Only `ok` is usable.
     pub(crate) outcome: &'a str,
-    /// MIME type by content, as [`everytab_icon::Format::content_type`] has it.
+    /// MIME type that was detected from the content, see [`everytab_icon::Format::content_type`].
     pub(crate) content_type: Option<&'a str>,
-    /// Width in pixels by the header.
+    /// Width in pixels, according to the header.
     pub(crate) width: Option<u32>,
-    /// Height in pixels by the header.
+    /// Height in pixels, according to the header.
     pub(crate) height: Option<u32>,
-    /// Bytes of the body.
+    /// Size of the body in bytes.
     pub(crate) bytes: Option<u64>,
 }
 
@@ -52,7 +52,7 @@ enum SizeClass {
 }
 
 impl Candidate<'_> {
-    /// True where the icon may be selected at all.
+    /// Returns true if the icon may be selected.
     pub(crate) fn usable(&self) -> bool {
         let tracking = !self.is_svg()
             && matches!((self.width, self.height), (Some(width), Some(height))
@@ -104,12 +104,13 @@ impl Candidate<'_> {
     }
 }
 
-/// `Less` where `left` is the better icon. Total for icons of one host.
+/// Returns `Less` if `left` is the better icon. This is a total order for the icons of one host.
 pub(crate) fn compare(left: &Candidate, right: &Candidate) -> Ordering {
     left.rank().cmp(&right.rank())
 }
 
-/// Indices of the usable candidates, best first: the first that converts is the host's icon.
+/// Returns the indices of the usable icons, best first. The host's icon is the first that can be
+/// converted.
 pub(crate) fn best_first(candidates: &[Candidate]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.retain(|&index| candidates[index].usable());

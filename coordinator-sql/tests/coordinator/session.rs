@@ -1,4 +1,4 @@
-//! Plain SQL of the tests, to look behind the functions: sessions, and a few that are shared.
+//! Plain SQL sessions, with which tests inspect the tables.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio_postgres::{
 };
 use uuid::Uuid;
 
-/// A connection. Dropping it rolls back what it has begun.
+/// A connection. Dropping it rolls back its open transaction.
 pub(crate) struct Session(pub(crate) Client);
 
 impl Session {
@@ -71,7 +71,7 @@ impl Sessions {
     }
 }
 
-/// Where a query can run.
+/// A connection or pool that can run a query.
 pub(crate) trait Runs {
     async fn rows_of(&self, query: &Query) -> Vec<Row>;
 }
@@ -113,18 +113,18 @@ impl Query {
         self
     }
 
-    /// The first column of the only row.
+    /// Returns the first column of the only row.
     pub(crate) async fn value<T: for<'r> FromSql<'r>>(self, session: &impl Runs) -> T {
         let (value,) = self.row(session).await;
         value
     }
 
-    /// The first column of all rows.
+    /// Returns the first column of all rows.
     pub(crate) async fn column<T: for<'r> FromSql<'r>>(self, session: &impl Runs) -> Vec<T> {
         self.rows(session).await.into_iter().map(|(value,)| value).collect()
     }
 
-    /// The only row.
+    /// Returns the only row.
     pub(crate) async fn row<T: FromRow>(self, session: &impl Runs) -> T {
         let sql = self.sql.clone();
         self.rows(session).await.pop().unwrap_or_else(|| panic!("{sql}: no row"))

@@ -1,4 +1,5 @@
-//! A migrated database for each test, scans to work on, and a worker that completes jobs.
+//! Gives each test a migrated database, scans to work on, and functions that lease and complete
+//! jobs.
 
 use std::time::Instant;
 
@@ -15,25 +16,25 @@ use uuid::Uuid;
 
 use crate::session::{FromRow, Session, Sessions, query};
 
-/// The worker that leases unless a test needs several.
+/// Name of the worker that leases jobs, except in tests that need several workers.
 pub(crate) const WORKER_ID: &str = "worker";
-/// How long jobs are leased unless a test wants leases to run out.
+/// Default lease duration, so long that no lease expires during a test.
 pub(crate) const LEASE_MS: i32 = 300_000;
 
-/// A database that was migrated, and the owner's and the worker's ways into it.
+/// A migrated database with connections for its owner and for a worker.
 pub(crate) struct Database {
     pub(crate) name: String,
     pub(crate) owner_url: String,
     pub(crate) worker_url: String,
-    /// As the schema's owner.
+    /// Connected as the schema's owner.
     pub(crate) owner: Coordinator,
-    /// As the worker's role.
+    /// Connected as the worker's role.
     pub(crate) worker: Coordinator,
-    /// Plain SQL as the owner, to look behind the functions.
+    /// Runs plain SQL as the owner, so that tests can inspect the tables.
     pub(crate) pool: Sessions,
 }
 
-/// The digests that the scans of these tests fix.
+/// Digests for the scans of these tests.
 pub(crate) fn digests() -> Digests {
     Digests { encoder: "encoder".into() }
 }
@@ -42,7 +43,7 @@ pub(crate) fn settings() -> ConnectSettings {
     ConnectSettings { max_connections: 3, ..ConnectSettings::default() }
 }
 
-/// The template is migrated once a server, whatever the number of test processes.
+/// Migrates the template database once per server and returns its name.
 pub(crate) fn template(server: &TestServer) -> String {
     let name = format!("coordinator_{}", schema_digest());
     server.template(&name, |url| {
@@ -69,7 +70,7 @@ impl Database {
         Self::at(url(ADMIN_USER), url("everytab_worker"), name.clone()).await
     }
 
-    /// A database of a server that only this test uses. It must be migrated already.
+    /// Connects to a migrated database on a server that only this test uses.
     pub(crate) async fn at(owner_url: String, worker_url: String, name: String) -> Self {
         let owner = Coordinator::connect(&owner_url, &settings()).await.unwrap();
         let worker = Coordinator::connect(&worker_url, &settings()).await.unwrap();
@@ -77,8 +78,8 @@ impl Database {
         Self { name, owner_url, worker_url, owner, worker, pool }
     }
 
-    /// Takes the right to temporary tables away, as migrating does: a database that was copied from
-    /// a template does not have the template's rights.
+    /// Revokes the right to create temporary tables, as `migrate` does. This is necessary because a
+    /// copied database does not inherit the template's rights.
     pub(crate) async fn revoke_temporary(&self) {
         self.run(
             "do $$ begin
@@ -88,7 +89,7 @@ impl Database {
         .await;
     }
 
-    /// One more session of the owner, to hold transactions open.
+    /// Opens another session as the owner, so that a test can hold a transaction open.
     pub(crate) async fn session(&self) -> Session {
         Session::connect(&self.owner_url).await
     }
@@ -97,7 +98,7 @@ impl Database {
         self.pool.run(sql).await;
     }
 
-    /// The rows of a query whose only parameter, if any, is a scan.
+    /// Returns the rows of a query. Its only parameter, if any, is the scan.
     pub(crate) async fn rows<T>(&self, sql: &'static str, scan: i32) -> Vec<T>
     where
         T: FromRow,
@@ -105,7 +106,7 @@ impl Database {
         query(sql).bind(scan).rows(&self.pool).await
     }
 
-    /// The one value that a query gives for a number: a scan or a job.
+    /// Returns the single value of a query. Its parameter is the ID of a scan or job.
     pub(crate) async fn value<T>(&self, sql: &'static str, number: impl Into<i64>) -> T
     where
         T: for<'r> FromSql<'r>,
@@ -121,7 +122,7 @@ impl Database {
         self.value("select state::text from everytab.jobs where job_id = $1", job_id).await
     }
 
-    /// A fingerprint of everything that a worker with a lost lease must not change.
+    /// Returns a fingerprint of all data that a worker with a lost lease must not change.
     pub(crate) async fn contents(&self) -> Vec<String> {
         let mut contents = Vec::new();
         for sql in [
@@ -146,7 +147,7 @@ impl Database {
         contents
     }
 
-    /// Starts a scan of `files` index files whose shards hold one host each, up to 16 of them.
+    /// Starts a scan of `files` index files. It has up to 16 shards of one host each.
     pub(crate) async fn start(&self, files: usize) -> i32 {
         self.start_with(files, LEASE_MS, json!({"entries_per_bundle": 1})).await
     }
@@ -164,7 +165,7 @@ impl Database {
         self.owner.start_scan(&scan).await.unwrap()
     }
 
-    /// Starts a scan of one file and counts `shards` hosts (at most 16), one a shard.
+    /// Starts a scan of one index file with `shards` shards (at most 16) of one host each.
     pub(crate) async fn start_sharded(&self, shards: u32) -> i32 {
         let scan = self.start(1).await;
         let lease = self.lease_one(JobKind::Index).await;
@@ -173,7 +174,7 @@ impl Database {
         scan
     }
 
-    /// Leases by a full scan, as any worker.
+    /// Leases up to `wanted` jobs in the name of a worker.
     pub(crate) async fn lease_as(
         &self,
         worker_id: &str,
@@ -182,7 +183,7 @@ impl Database {
     ) -> Vec<Lease> {
         let cursors = LeaseCursors::default();
         let mut leases = Vec::new();
-        // One call gives 32 at most.
+        // A call returns at most 32 leases.
         while let missing @ 1.. = wanted - u32::try_from(leases.len()).unwrap() {
             let got = self.worker.lease(worker_id, kinds, missing, &digests(), &cursors).await;
             let got = got.unwrap();
@@ -198,33 +199,32 @@ impl Database {
         self.lease_as(WORKER_ID, &[kind], wanted).await
     }
 
-    /// Leases jobs of all kinds.
     pub(crate) async fn lease_any(&self, wanted: u32) -> Vec<Lease> {
         self.lease_as(WORKER_ID, &JobKind::OF_SCANS, wanted).await
     }
 
-    /// Whether a fence still holds its job for the usual worker.
+    /// Returns whether [`WORKER_ID`] still holds this lease.
     pub(crate) async fn holds(&self, fence: Fence) -> bool {
         self.worker.holds(WORKER_ID, fence).await.unwrap()
     }
 
-    /// Lets every lease run out; the next full scan finds them.
+    /// Makes all leases expire.
     pub(crate) async fn expire_leases(&self) {
         self.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
     }
 
-    /// Lets every back-off end.
+    /// Makes all backed-off jobs ready.
     pub(crate) async fn end_backoffs(&self) {
         self.run("update everytab.jobs set not_before = now() where not_before < 'infinity'").await;
     }
 
-    /// The next job of a kind; there must be one.
+    /// Leases a job of this kind. Panics if there is none.
     pub(crate) async fn lease_one(&self, kind: JobKind) -> Lease {
         let mut leases = self.lease(kind, 1).await;
         leases.pop().unwrap_or_else(|| panic!("no {kind} job is ready"))
     }
 
-    /// The job of one shard; the others of its kind are given back.
+    /// Leases the job of one shard and releases the other jobs of its kind.
     pub(crate) async fn lease_part(&self, kind: JobKind, part: i32) -> Lease {
         let mut wanted = None;
         for lease in self.lease(kind, 1_000).await {
@@ -242,7 +242,7 @@ impl Database {
         self.worker.complete(lease, &Output::Hosts(hosts), &stats, soon()).await.unwrap()
     }
 
-    /// Completes jobs that record no rows by one call of the SQL function.
+    /// Completes jobs that record no rows in one call of the SQL function.
     pub(crate) async fn complete_all(&self, leases: Vec<(Lease, Value)>) -> Vec<Completion> {
         let fences = || leases.iter().map(|(lease, _)| lease.fence);
         let stats = leases.iter().map(|(_, stats)| stats.clone());
@@ -262,12 +262,12 @@ impl Database {
         results.iter().map(completion).collect()
     }
 
-    /// Completes a job with an output that its kind would have.
+    /// Completes a job with a typical output for its kind.
     pub(crate) async fn complete(&self, lease: Lease) -> Completion {
         self.complete_counting(lease, 1).await
     }
 
-    /// The same, counting so many hosts.
+    /// Completes a job like [`Self::complete`], with this number of hosts in its counts.
     pub(crate) async fn complete_counting(&self, lease: Lease, hosts: u32) -> Completion {
         let output = output_of(&lease);
         let counts = json!({"hosts": hosts});
@@ -275,7 +275,7 @@ impl Database {
         self.worker.complete(lease, &output, &stats, soon()).await.unwrap()
     }
 
-    /// Works until nothing is ready and nothing is left but what waits for a time.
+    /// Leases and completes jobs until no job is ready.
     pub(crate) async fn work(&self) {
         self.work_on(&JobKind::OF_SCANS).await;
     }
@@ -292,7 +292,7 @@ impl Database {
         }
     }
 
-    /// Counters and rows agree, by the coordinator's own audit and by counting again here.
+    /// Checks with `audit_run` and a separate query that the counters agree with the rows.
     pub(crate) async fn assert_audited(&self, scan: i32) {
         let drift: Vec<(String, i32, i32)> =
             self.rows("select * from coordinator.audit_run($1)", scan).await;
@@ -303,7 +303,8 @@ impl Database {
     }
 }
 
-/// Completes a job inside the session's transaction, which the caller has recorded its rows in.
+/// Completes a job inside a transaction of the session. The caller must have recorded its rows in
+/// the same transaction.
 pub(crate) async fn complete_in(session: &Session, lease: &Lease, stats: Value) -> String {
     query("select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]")
         .bind(lease.fence.job_id)
@@ -314,27 +315,27 @@ pub(crate) async fn complete_in(session: &Session, lease: &Lease, stats: Value) 
         .await
 }
 
-/// The kinds that come before one in the pipeline.
+/// Returns the kinds before this kind in the pipeline.
 pub(crate) fn kinds_before(kind: JobKind) -> Vec<JobKind> {
     JobKind::OF_SCANS.into_iter().filter(|other| *other < kind).collect()
 }
 
-/// Time enough for any answer of a local server.
+/// Returns a deadline that a local server easily meets.
 pub(crate) fn soon() -> Instant {
     Instant::now() + LIMIT
 }
 
-/// A copy of a lease, as a worker has it that does not know that the lease is lost.
+/// Copies a lease, as if a worker had not noticed that it lost the lease.
 pub(crate) fn again(lease: &Lease) -> Lease {
     Lease { ..*lease }
 }
 
-/// A fence of another lease of the same job, or of the same lease with another token.
+/// Returns a fence of the same job and lease number with a different token.
 pub(crate) fn with_token(fence: Fence) -> Fence {
     Fence { token: Uuid::new_v4(), ..fence }
 }
 
-/// The `n`-th of `count` hashes that lie evenly over all of them, each inside its own slice.
+/// Returns the `n`-th of `count` evenly spaced hashes, each in the middle of its slice.
 pub(crate) fn spread(n: u32, count: u32) -> u64 {
     let step = u64::MAX / u64::from(count.max(1));
     step * u64::from(n) + step / 2
@@ -352,17 +353,17 @@ pub(crate) fn host(hash: u64, n: u32) -> HostRow {
     }
 }
 
-/// The path of a WARC file of the crawl that [`Database::start_with`] names.
+/// Returns the path of a WARC file in the crawl that [`Database::start_with`] names.
 pub(crate) fn warc_path(name: &str) -> String {
     format!("crawl-data/CC-MAIN-2026-01/{name}.warc.gz")
 }
 
-/// The counts of an index job that found so many hosts.
+/// Returns the counts of an index job that found this many hosts.
 pub(crate) fn hosts_counted(hosts: usize) -> Value {
     json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": hosts}})
 }
 
-/// The counts of a job that had nothing to do, whatever its kind.
+/// Returns the counts of a job that had nothing to do.
 pub(crate) fn no_counts() -> Value {
     hosts_counted(0)
 }
@@ -419,7 +420,7 @@ pub(crate) fn output_of(lease: &Lease) -> Output {
     }
 }
 
-/// The SQLSTATE of a refusal.
+/// Returns the SQLSTATE of a rejected call.
 pub(crate) fn sqlstate<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     match &result {
         Err(error) if error.sqlstate().is_some() => error.sqlstate().unwrap().to_owned(),

@@ -1,4 +1,5 @@
-//! Every statement of the client fits the schema: its functions exist, with these parameters.
+//! Checks that every SQL statement of the client fits the schema: its functions must exist with
+//! these parameters.
 
 use std::{fs, path::Path};
 

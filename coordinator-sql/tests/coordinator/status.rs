@@ -1,4 +1,5 @@
-//! What a person sees: status, history, lists; and forgetting a scan.
+//! Tests of the commands that show a scan to operators (status, history and lists), and of
+//! forgetting a scan.
 
 use everytab_coordinator::{Completion, JobKind, Output, Progress, ScanStatus};
 use serde_json::{Value, json};

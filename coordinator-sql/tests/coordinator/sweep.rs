@@ -1,4 +1,5 @@
-//! Leases that ran out: the next worker that asks for jobs gets them, without an operator.
+//! Tests of expired leases: the next worker that leases jobs gets them, without help from an
+//! operator.
 
 use everytab_coordinator::{JobKind, Progress};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Requests that the client named are performed once.
+//! Tests of idempotency keys: a request with the same key is performed once.
 
 use everytab_coordinator::{ApiCaller, ApiError, ApiStarted, IdempotencyKey, NewApiKey};
 
@@ -33,7 +33,7 @@ async fn the_same_request_gets_the_same_answer_and_starts_nothing() {
     assert_eq!(again, ApiStarted { is_repeated: true, ..first.clone() });
     assert_eq!(service.status(first.crawl).await.seeds, 2);
     assert_eq!(service.api.api_key(&caller).await.unwrap().urls_today, 2);
-    // Another body under the same name is a mistake of the client.
+    // A different body with the same key is rejected as the client's mistake.
     let mismatch = start(&service, &caller, &named("a", 2)).await;
     assert_eq!(code(mismatch), "idempotency_mismatch");
     assert_eq!(crawls(&service).await, 1);

@@ -1,4 +1,4 @@
-//! The leaky bucket: never more requests than burst and rate allow, whoever asks at the same time.
+//! Tests of the leaky bucket: concurrent requests never exceed the burst and the rate of a key.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! Who may call: a key that is valid, with its own secret, for what is its own.
+//! Tests of authorization: a caller needs a valid key with its secret, and has access only to its
+//! own crawls.
 
 use everytab_coordinator::{
     ApiCaller, ApiError, CrawlVerb, FeedPosition, FetchFilter, IdempotencyKey, NewApiKey,

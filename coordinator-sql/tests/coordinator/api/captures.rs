@@ -1,4 +1,4 @@
-//! Finding what is kept of a URL.
+//! Tests of finding the captures of a URL.
 
 use std::time::Duration;
 

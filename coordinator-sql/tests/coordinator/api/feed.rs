@@ -1,4 +1,5 @@
-//! The feed: each fetch once, in the order of recording, however late a transaction commits.
+//! Tests of the feed: it lists each fetch once, in the order of recording, even if a transaction
+//! commits late.
 
 use everytab_coordinator::{ApiCaller, FeedPage, FeedPosition, FetchFilter, SlotLease};
 use uuid::Uuid;
@@ -17,7 +18,7 @@ impl Service {
         self.api.api_feed(caller, id, after, (limit, &FetchFilter::default()), 1).await.unwrap()
     }
 
-    /// Whether somebody who waits after a position is to be woken.
+    /// Returns whether a client that waits for fetches after this position should be woken.
     async fn has_news(&self, caller: &ApiCaller, id: Uuid, after: &FeedPosition) -> bool {
         self.api.api_feed_news(&[(caller, id, after)]).await.unwrap()[0]
     }
@@ -27,7 +28,7 @@ pub(super) fn urls(page: &FeedPage) -> Vec<i64> {
     page.fetches.iter().map(|fetch| fetch.id().url_hash.cast_signed()).collect()
 }
 
-/// Records fetches in a transaction that somebody else ends.
+/// Records fetches in the session's open transaction. The caller must commit it.
 async fn record_in(session: &Session, crawl: i32, lease: &SlotLease, urls: Vec<i64>) {
     let sql = "insert into everytab.fetches (crawl, host_hash, url_hash, url, at, depth, outcome,
                                              slot, lease_number, epoch)
@@ -66,7 +67,7 @@ async fn a_page_goes_on_where_the_last_one_ended() {
         (first.fetches[0].state.as_str(), first.crawl_state.as_str()),
         ("captured", "running")
     );
-    // What is recorded meanwhile comes after the pass.
+    // A fetch that is recorded during a pass appears after it.
     service.capture(&lease, number, &[3]).await;
     let second = service.page(&caller, crawl.id, &first.next, 3).await;
     assert_eq!((urls(&second), second.has_more), (vec![1], true));
@@ -74,16 +75,16 @@ async fn a_page_goes_on_where_the_last_one_ended() {
     let third = service.page(&caller, crawl.id, &second.next, 3).await;
     assert_eq!((urls(&third), third.has_more), (vec![3], false));
     assert!(!service.has_news(&caller, crawl.id, &third.next).await);
-    // A page that is asked for again is the same, while no pass was begun anew.
+    // A repeated request returns the same page.
     assert_eq!(service.page(&caller, crawl.id, &first.next, 3).await.fetches, second.fetches);
-    // The whole feed from the beginning.
+    // Read the whole feed from the start.
     let all = service.page(&caller, crawl.id, &FeedPosition::default(), 1_000).await;
     assert_eq!(urls(&all), [4, 2, 9, 1, 3]);
     assert_eq!(service.capture(&lease, number, &[0, 5, 6, 7, 8]).await, [number]);
     assert!(service.has_news(&caller, crawl.id, &all.next).await);
     let last = service.page(&caller, crawl.id, &all.next, 1_000).await;
     assert_eq!((last.fetches.len(), last.has_more, last.crawl_state.as_str()), (5, false, "ended"));
-    // Who wants the newest gets these, and goes on behind all.
+    // The tail contains the newest fetches, and its position is at the end of the feed.
     let tail = service.api.api_feed_tail(&caller, crawl.id, 3).await.unwrap();
     assert_eq!(urls(&tail), [6, 7, 8]);
     assert_eq!((tail.has_more, tail.crawl_state.as_str()), (false, "ended"));
@@ -94,7 +95,8 @@ async fn a_page_goes_on_where_the_last_one_ended() {
     assert_eq!(code(refused), "invalid_cursor");
 }
 
-/// A reader stops where a crawl has ended and nothing more is there.
+/// A reader stops if a crawl has ended and `has_more` is false, so `has_more` must be true if
+/// fetches were recorded during the pass.
 #[tokio::test]
 async fn a_pass_over_earlier_fetches_is_not_the_end_where_more_has_come_since() {
     let service = Service::new().await;
@@ -112,7 +114,7 @@ async fn a_pass_over_earlier_fetches_is_not_the_end_where_more_has_come_since() 
     assert_eq!(found, [1, 2, 3, 4, 5, 6]);
 }
 
-/// A reader that takes only a part of a page, because the rest is too large for it.
+/// A client may use only the first fetches of a page, because the rest is too large for a response.
 #[tokio::test]
 async fn a_page_may_be_left_behind_any_of_its_fetches() {
     let service = Service::new().await;
@@ -135,7 +137,7 @@ async fn a_page_may_be_left_behind_any_of_its_fetches() {
         let (mut found, mut after) = (urls(&page)[..=taken].to_vec(), position.clone());
         loop {
             let part = service.page(&caller, crawl.id, &after, 2).await;
-            // Of each part the first fetch alone is taken.
+            // Use only the first fetch of each page.
             found.extend(urls(&part).first());
             match part.positions.first() {
                 Some(first) => after = first.clone(),
@@ -143,7 +145,7 @@ async fn a_page_may_be_left_behind_any_of_its_fetches() {
                 None => break,
             }
         }
-        // What was visible comes first, and all once.
+        // Fetches that were visible at the start appear first. Each fetch appears once.
         assert_eq!(found[..4], [1, 2, 3, 4]);
         found.sort_unstable();
         assert_eq!(found, [1, 2, 3, 4, 5, 100, 101, 200], "{taken}");
@@ -164,7 +166,7 @@ async fn a_transaction_that_commits_late_is_not_passed_over_and_does_not_come_tw
     service.capture(&lease, number, &[1, 2, 3]).await;
     record_in(&later, number, &lease, vec![200]).await;
     service.capture(&lease, number, &[4]).await;
-    // In the middle of a pass one of them commits: it is above the ceiling.
+    // A transaction commits in the middle of this pass, so its fetches are above the ceiling.
     let first = service.page(&caller, crawl.id, &FeedPosition::default(), 2).await;
     assert_eq!(urls(&first), [1, 2]);
     late.run("commit").await;
@@ -187,8 +189,8 @@ async fn a_transaction_that_commits_late_is_not_passed_over_and_does_not_come_tw
     assert_eq!(urls(&service.page(&caller, crawl.id, &last.next, 9).await), Vec::<i64>::new());
 }
 
-/// Writers whose transactions overlap in all ways, some of them undone, and readers with pages of
-/// several sizes: each reads what was committed, once.
+/// Several writers have overlapping transactions, and roll back some of them. Readers with
+/// different page sizes must each read all committed fetches once.
 #[tokio::test]
 async fn readers_beside_writers_read_each_fetch_once() {
     let service = Service::new().await;
@@ -208,7 +210,7 @@ async fn readers_beside_writers_read_each_fetch_once() {
         let (writer, session) = &writers[place];
         let own: Vec<i64> = (0..=round % 4).map(|n| *writer * 100_000 + round * 10 + n).collect();
         record_in(session, number, &lease, own.clone()).await;
-        // Transactions stay open over several rounds.
+        // Keep transactions open over several rounds.
         let ends = usize::try_from(round * 5 % 7).unwrap() % 6;
         let (writer, session) = &writers[ends];
         let pending = query(
@@ -253,7 +255,8 @@ async fn in_another_epoch_the_rest_of_the_old_one_comes_first_and_nothing_twice(
     let lease = service.lease("a").await;
     let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
     service.capture(&lease, number, &[1, 2, 3]).await;
-    // Between two passes, in the middle of one with a row below that commits late, and nowhere.
+    // Test three positions: between two passes, in the middle of a pass during which a fetch
+    // commits late, and at the start of the feed.
     let between = service.page(&caller, crawl.id, &FeedPosition::default(), 9).await.next;
     let late = service.database.session().await;
     late.run("begin").await;
@@ -262,7 +265,8 @@ async fn in_another_epoch_the_rest_of_the_old_one_comes_first_and_nothing_twice(
     let middle = service.page(&caller, crawl.id, &FeedPosition::default(), 4).await;
     assert_eq!(urls(&middle), [1, 2, 3, 4]);
     late.run("commit").await;
-    // The server that is restored into has given out fewer transaction ids.
+    // Raise the recorded transaction IDs, because a server that was restored into starts with lower
+    // IDs.
     let newer = "update everytab.fetches set xid = (xid::text::bigint + 1000000)::text::xid8;
                  update everytab.links set xid = (xid::text::bigint + 1000000)::text::xid8;";
     service.database.run(newer).await;
@@ -313,8 +317,8 @@ async fn in_another_epoch_the_rest_of_the_old_one_comes_first_and_nothing_twice(
     }
 }
 
-/// The server that was restored from had given out greater transaction ids, which come first where
-/// a crawl's fetches are ordered by these alone.
+/// The server before the restore had higher transaction IDs. If fetches were ordered by transaction
+/// ID alone, a query for new fetches would have to read past the old ones.
 #[tokio::test]
 async fn a_page_reads_no_more_fetches_than_it_has_whatever_other_epochs_have() {
     let service = Service::new().await;
@@ -334,7 +338,7 @@ async fn a_page_reads_no_more_fetches_than_it_has_whatever_other_epochs_have() {
     let after_restore = format!("'{key}', '\\x{secret}', '{id}', 1::smallint, '1:1:', null, 0, 0");
     let shown =
         format!("coordinator.crawl_fetches('{id}', 1::smallint, 0, 0, 10, null, null, null)");
-    // While a transaction of another test is older, none of these fetches is shown.
+    // Wait until the fetches are visible. Older transactions of other tests may delay this.
     let all = format!("select count(*) from {shown}");
     while query(&all).value::<i64>(&service.database.pool).await < 10 {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;

@@ -1,4 +1,4 @@
-//! Filters of keys: a key's own, and without a classifier.
+//! Tests of filters that belong to keys. Such filters cannot use a classifier.
 
 use everytab_coordinator::{IdempotencyKey, StoredFilter};
 use serde_json::{Value, json};

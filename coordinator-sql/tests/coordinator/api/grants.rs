@@ -1,4 +1,4 @@
-//! The service's role executes functions of schema `api` and nothing else.
+//! Tests that the service's role can execute only the functions in schema `api`.
 
 use super::service::Service;
 use crate::{
@@ -17,7 +17,7 @@ async fn refusal(session: &Session, sql: &str) -> Option<String> {
     Some(error.code().unwrap().code().to_owned())
 }
 
-/// By name, so that a function that is added is a decision.
+/// The functions are listed by name, so that adding one is a deliberate decision.
 #[tokio::test]
 async fn the_service_executes_these_functions_and_no_others() {
     let database = Database::new().await;

@@ -1,4 +1,4 @@
-//! The overview: numbers of the installation, and the pace of a key's own crawl.
+//! Tests of the overview: figures of the whole installation, and the pace of a key's own crawl.
 
 use everytab_coordinator::{ApiCaller, CrawlVerb, JobKind, RateChange};
 use serde_json::{Value, json};

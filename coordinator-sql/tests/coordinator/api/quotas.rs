@@ -1,4 +1,4 @@
-//! What a key may use in a day, keep, and have open: never more.
+//! Tests of a key's limits: pages per day, storage, and open crawls are never exceeded.
 
 use everytab_coordinator::{ApiCaller, ApiError, NewApiKey};
 use serde_json::Value;

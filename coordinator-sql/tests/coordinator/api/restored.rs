@@ -1,5 +1,5 @@
-//! A database that came back from a backup: its keys are valid, what they used is known, and their
-//! feeds go on.
+//! Tests of a database that was restored from a backup: keys remain valid, their usage is
+//! preserved, and feeds continue.
 
 use std::{path::PathBuf, process::Command};
 

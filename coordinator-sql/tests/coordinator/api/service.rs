@@ -1,5 +1,5 @@
-//! What these tests share: a service that calls as its own role, keys, URLs to submit, and a holder
-//! of slots that fetches them.
+//! Shared setup of the API tests: a service with its own role, keys, submissions, and a slot holder
+//! that records fetches.
 
 use everytab_coordinator::{
     ApiCaller, ApiError, ApiSubmission, ApiTarget, Coordinator, CrawlStatus, FetchId, FetchRow,
@@ -17,10 +17,10 @@ use crate::{
     setup::{Database, settings},
 };
 
-/// The hash of the host of all URLs here, see [`fetch`].
+/// Hash of the host of all URLs in these tests, see [`fetch`].
 pub(super) const HOST: u64 = 7;
 
-/// A database and a service over it.
+/// A test database and a service that is connected to it.
 pub(super) struct Service {
     pub(super) database: Database,
     pub(super) api: Coordinator,
@@ -96,13 +96,13 @@ impl Service {
         Self { database, api }
     }
 
-    /// Another client of the same database.
+    /// Connects another client to the same database.
     pub(super) async fn another(&self) -> Coordinator {
         let url = self.database.worker_url.replace("everytab_worker", "everytab_api");
         Coordinator::connect(&url, &settings()).await.unwrap()
     }
 
-    /// Makes a key and returns who has it.
+    /// Creates a key and returns its caller.
     pub(super) async fn add(&self, key: NewApiKey) -> ApiCaller {
         self.database.owner.add_key(&key).await.unwrap();
         ApiCaller { key: key.key, secret_sha256: key.secret_sha256 }
@@ -113,14 +113,14 @@ impl Service {
         self.add(new_key(number)).await
     }
 
-    /// Submits URLs to the standing crawl of a key, which must take them; their crawls.
+    /// Submits URLs to a key's standing crawl and returns their crawls. Panics if one is rejected.
     pub(super) async fn submit(&self, caller: &ApiCaller, urls: &[u64]) -> Vec<i32> {
         let all: Vec<_> = urls.iter().map(|url| submission(caller, *url)).collect();
         let answers = self.api.api_submit(&standing(), &all).await.unwrap();
         answers.into_iter().map(|answer| answer.unwrap().crawl).collect()
     }
 
-    /// Starts a crawl of a key whose seeds are all added.
+    /// Starts a crawl for a key and adds all its seeds.
     pub(super) async fn start(
         &self,
         caller: &ApiCaller,
@@ -132,7 +132,7 @@ impl Service {
         Ok((crawl, started.crawl))
     }
 
-    /// Adds URLs to a crawl of a key.
+    /// Adds URLs to a key's crawl.
     pub(super) async fn extend(
         &self,
         caller: &ApiCaller,
@@ -142,7 +142,7 @@ impl Service {
         self.api.api_add_links(caller, (crawl, &standing()), None, &links(urls), false).await
     }
 
-    /// One crawl's sums, as the operator sees them.
+    /// Returns the status of a crawl, as the operator sees it.
     pub(super) async fn status(&self, crawl: i32) -> CrawlStatus {
         let all = self.database.owner.crawl_status(None).await.unwrap();
         all.into_iter().find(|status| status.crawl == crawl).unwrap()
@@ -168,13 +168,14 @@ impl Service {
         self.database.record_checkpoint(&next).await
     }
 
-    /// Fetches URLs of a crawl, all of which are captured; the crawls that have ended.
+    /// Records captures of a crawl's URLs. Returns the crawls that have ended.
     pub(super) async fn capture(&self, lease: &SlotLease, crawl: i32, urls: &[u64]) -> Vec<i32> {
         let rows = urls.iter().map(|url| fetch(crawl, number_of(*url), "ok")).collect();
         self.record(lease, crawl, rows).await
     }
 
-    /// Leases all slots, and returns the lease of one. A crawl of the operator's keeps them leased.
+    /// Leases all slots and returns the lease of one of them. An open crawl of the operator keeps
+    /// the leases.
     pub(super) async fn lease(&self, worker: &str) -> SlotLease {
         self.database.owner.start_crawl(&new_crawl(None)).await.unwrap();
         self.database.lease_all_slots(worker).await.swap_remove(5)

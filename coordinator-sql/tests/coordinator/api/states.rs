@@ -1,4 +1,5 @@
-//! What becomes of a URL: due, then what its fetch says, or left by what ended its crawl.
+//! Tests of a URL's states: pending, then the result of its fetch, or the reason why its crawl
+//! ended first.
 
 use everytab_coordinator::CrawlVerb;
 

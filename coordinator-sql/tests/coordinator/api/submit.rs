@@ -1,4 +1,4 @@
-//! Submissions that arrive together: one commit, and each has its own answer.
+//! Tests of concurrent submissions: they share one commit, but each gets its own result.
 
 use std::collections::BTreeSet;
 

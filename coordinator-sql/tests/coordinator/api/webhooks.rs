@@ -1,4 +1,5 @@
-//! Webhooks: what is written for them, who sends it, and when it is given up.
+//! Tests of webhooks: which events are recorded, which worker sends them, and when an event is
+//! dropped.
 
 use everytab_coordinator::{
     ApiCaller, CrawlVerb, NewWebhook, ScheduleTimes, Via, WebhookChange, WebhookLease,
@@ -40,7 +41,7 @@ impl Service {
         all.into_iter().find(|one| one.id == id).unwrap()
     }
 
-    /// Writes events for a webhook.
+    /// Records events for a webhook.
     async fn events(&self, id: Uuid, amount: i32) {
         let sql = format!(
             "insert into everytab.webhook_events (webhook, body)
@@ -53,7 +54,7 @@ impl Service {
         self.database.worker.lease_webhooks(100).await.unwrap()
     }
 
-    /// Leases the only webhook that is due, and records that all of its events ended so.
+    /// Leases the only due webhook and records this outcome for all its events.
     async fn end_all(&self, outcome: &'static str, status: Option<i16>) -> WebhookRecorded {
         let lease = self.lease_hooks().await.pop().expect("a webhook is due");
         self.record_hook(&lease, outcome, status, None).await
@@ -72,7 +73,7 @@ impl Service {
         self.database.worker.record_webhook(lease, &tries, retry_after_s).await.unwrap()
     }
 
-    /// Lets time pass for webhooks and events.
+    /// Moves all times of webhooks and events into the past, as if this much time had passed.
     async fn pass(&self, time: &str) {
         let sql = format!(
             "update everytab.webhooks set due_at = due_at - interval '{time}',
@@ -85,7 +86,8 @@ impl Service {
         self.database.pool.run(&sql).await;
     }
 
-    /// Seconds from the last failure until the events are due, and until the webhook is.
+    /// Returns the seconds from the last failure until each event is due, and until the webhook is
+    /// due.
     async fn pauses(&self) -> (Vec<f64>, f64) {
         let events = "select extract(epoch from e.due_at - w.last_failure_at)::float8
                         from everytab.webhook_events e
@@ -141,7 +143,7 @@ async fn events_are_written_with_what_they_tell_of_for_webhooks_that_want_them()
         (&told[1]["data"]["state"], &told[1]["data"]["outcome"]),
         (&json!("failed"), &json!("http_5xx"))
     );
-    // A checkpoint that is sent again, or of a lease that was lost, tells nothing.
+    // No event is recorded for a checkpoint of a lost lease.
     let mut lost = checkpoint(&lease, 9);
     lost.fence.lease_number += 1;
     lost.counts.push(counts(crawl));
@@ -156,7 +158,7 @@ async fn events_are_written_with_what_they_tell_of_for_webhooks_that_want_them()
     assert_eq!((&data["crawl"], &data["ended_by"]), (&json!(new.id), &json!("cancel")));
     assert_eq!((&data["name"], &data["captured"]), (&json!(new.name), &json!(5)));
     assert_eq!(service.bodies(others).await, Vec::<Value>::new());
-    // What has ended is refused, and nobody is told of it.
+    // A fetch of an ended crawl is not recorded, so there is no event for it.
     let mut late = checkpoint(&lease, 2);
     late.counts.push(counts(crawl));
     late.fetches = vec![seed(7, "ok")];
@@ -210,7 +212,7 @@ async fn a_webhook_is_leased_to_one_worker_until_it_has_recorded_or_died() {
     let again = service.lease_hooks().await;
     let next = again.iter().find(|lease| lease.id == one).unwrap();
     assert_eq!((&next.numbers, &next.event_ids), (&dead.numbers, &dead.event_ids));
-    // Who lost the lease records nothing.
+    // A worker that has lost the lease cannot record results.
     let lost = service.record_hook(&dead, "ok", Some(200), None).await;
     assert_eq!(lost.word, "lost");
     assert_eq!(service.hook_state(one).await.pending, 40);
@@ -228,14 +230,15 @@ async fn what_fails_is_due_again_after_pauses_that_grow_and_a_dead_receiver_cost
     let id = service.hook(&caller, &ALL).await;
     service.events(id, 2).await;
     let mut pauses = Vec::new();
-    // The first attempt is at both; then at one, the longest due.
+    // The first attempt sends both events. After a failure only the event that is due longest is
+    // sent.
     for (attempt, expected) in [(0, 2), (1, 1), (2, 1)] {
         let lease = service.lease_hooks().await.pop().unwrap();
         assert_eq!(lease.numbers.len(), expected, "{attempt}");
         service.record_hook(&lease, "connect_refused", None, None).await;
         let (events, hook) = service.pauses().await;
         pauses.push(hook);
-        // The others stay due since long before.
+        // The due times of the other events are still in the past.
         assert_eq!(events.iter().filter(|event| **event > 0.0).count(), expected, "{events:?}");
         service.pass("10 minutes").await;
     }
@@ -243,7 +246,7 @@ async fn what_fails_is_due_again_after_pauses_that_grow_and_a_dead_receiver_cost
     assert!(pauses[0] < pauses[1] && pauses[1] <= pauses[2] && pauses[2] <= 300.0, "{pauses:?}");
     let state = service.hook_state(id).await;
     assert_eq!((state.failures, state.last_outcome.as_deref()), (4, Some("connect_refused")));
-    // A receiver that is back gets all that waits, whatever the pauses of single events.
+    // After a success all pending events are sent, even if their own pauses have not passed.
     let lease = service.lease_hooks().await.pop().unwrap();
     service.record_hook(&lease, "ok", Some(200), None).await;
     let lease = service.lease_hooks().await.pop().unwrap();
@@ -267,7 +270,7 @@ async fn a_receiver_that_asks_to_be_left_alone_is_for_an_hour_at_most() {
         assert!((least..most).contains(&hook) && events[0] >= least, "{asked}: {hook} {events:?}");
         service.pass("10 hours").await;
     }
-    // Trouble of a worker's own is no failure: nothing was tried.
+    // A lease without attempts does not count as a failure, because the worker had a local problem.
     let lease = service.lease_hooks().await.pop().unwrap();
     service.database.worker.record_webhook(&lease, &[], None).await.unwrap();
     assert_eq!(service.hook_state(id).await.failures, 3);
@@ -281,7 +284,7 @@ async fn an_event_is_given_up_after_a_day_and_a_webhook_with_nothing_but_failure
     let caller = service.caller(0).await;
     let id = service.hook(&caller, &ALL).await;
     service.events(id, 1).await;
-    // One event fails for a day, and others are delivered.
+    // One event fails for a day while others are delivered. Only this event is dropped.
     service.end_all("http_5xx", Some(500)).await;
     service.pass("12 hours").await;
     service.end_all("http_5xx", Some(500)).await;
@@ -294,7 +297,7 @@ async fn an_event_is_given_up_after_a_day_and_a_webhook_with_nothing_but_failure
     assert_eq!((given_up.dropped, given_up.disabled_because), (1, None));
     let state = service.hook_state(id).await;
     assert_eq!((state.pending, state.dropped, state.disabled_at), (0, 1, None));
-    // Nothing is delivered for a day.
+    // If nothing is delivered for a day, the webhook is disabled.
     service.database.run("update everytab.webhooks set failures = 0, failing_since = null").await;
     for attempt in 1..=10 {
         service.events(id, 3).await;
@@ -308,7 +311,7 @@ async fn an_event_is_given_up_after_a_day_and_a_webhook_with_nothing_but_failure
     let state = service.hook_state(id).await;
     assert_eq!(state.disabled_because.as_deref(), Some("failing"));
     assert!(state.disabled_at.is_some() && state.pending == 0 && state.dropped >= 20, "{state:?}");
-    // Nothing is written for it until it is enabled again.
+    // No events are recorded for a disabled webhook.
     let (new, _) = service.start(&caller, &[1]).await.unwrap();
     service.api.api_move_crawl(&caller, new.id, CrawlVerb::Cancel).await.unwrap();
     assert_eq!(service.bodies(id).await, Vec::<Value>::new());

@@ -1,8 +1,10 @@
-//! Checkpoints: recorded once, numbered, refused where their numbers do not add up.
+//! Tests of checkpoints: each is numbered and recorded once, and is rejected if its counts do not
+//! add up.
 
 use chrono::{Duration, Utc};
 use everytab_coordinator::{
-    CheckpointAnswer, CrawlCounts, CrawlFetch, CrawlVerb, FetchFilter, FetchPosition, HostManners,
+    CheckpointResult, CrawlCounts, CrawlFetch, CrawlVerb, FetchFilter, FetchPosition,
+    FrontierHostRow,
 };
 use everytab_patience::eventually;
 use serde_json::json;
@@ -17,11 +19,11 @@ use crate::{
 const HOST: u64 = u64::MAX;
 const SITE: u64 = 5;
 
-pub(super) fn manners(hostname: &str) -> HostManners {
+pub(super) fn manners(hostname: &str) -> FrontierHostRow {
     let soon = Utc::now() + Duration::hours(1);
-    // As Postgres keeps it, in microseconds.
+    // Round down to microseconds, because Postgres stores times with this precision.
     let soon = soon - Duration::nanoseconds(i64::from(soon.timestamp_subsec_nanos() % 1_000));
-    HostManners {
+    FrontierHostRow {
         host_hash: HOST,
         site_hash: SITE,
         hostname: hostname.into(),
@@ -58,10 +60,10 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     let urls: Vec<&str> = fetched.iter().map(|fetch| fetch.url.as_str()).collect();
     assert_eq!(urls, ["https://example.com/1"]);
     assert_eq!(fetched[0].title.as_deref(), Some("a\u{fffd}b"));
-    // A number beyond the next one is a mistake of the caller's.
+    // A checkpoint number that skips one is rejected as a caller's mistake.
     let error = database.worker.checkpoint_slot(&checkpoint(&leases[3], 3)).await.unwrap_err();
     assert_eq!(error.sqlstate(), Some("22023"));
-    // What it wrote is what the next holder loads.
+    // The next holder of the slot loads the recorded chunks.
     let stored = database
         .worker
         .load_host_chunks(&[(3, crawl, HOST), (3, crawl, 8), (4, crawl, HOST)])
@@ -78,8 +80,8 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     assert_eq!((sums.len(), sums[0].pending, sums[0].reserved), (1, 1, 0));
 }
 
-/// The fetches after a position, once there are as many as wanted: other tests' transactions hold
-/// those of a crawl back that has not ended.
+/// Lists the fetches after a position. Waits until at least `wanted` of them are visible, because
+/// open transactions of other tests delay the fetches of a running crawl.
 async fn listed(
     database: &Database,
     id: Uuid,
@@ -95,7 +97,7 @@ async fn listed(
     .await
 }
 
-/// Two checkpoints at once may be the first that name an archive.
+/// Two concurrent checkpoints may both be the first to name an archive.
 #[tokio::test]
 async fn an_archive_is_written_down_once_whoever_names_it_first() {
     let database = Database::new().await;
@@ -111,7 +113,7 @@ async fn an_archive_is_written_down_once_whoever_names_it_first() {
         one.fetches[1].body_object = Some("a".into());
         one
     };
-    // Another transaction has named both, and is not over.
+    // A third transaction has inserted two of the archives and is still open.
     let other = database.session().await;
     other.run("begin").await;
     let named = "insert into everytab.crawl_archives (crawl, object) values ($1, 'a'), ($1, 'b')";
@@ -170,7 +172,8 @@ async fn a_list_of_fetches_passes_over_none_that_is_recorded_late() {
     late.run("commit").await;
     let (urls, after) = listed(after, 2).await;
     assert_eq!(urls, [100, 3]);
-    // What a restored server records comes after all of before, whatever its transactions' numbers.
+    // After a restore, new fetches sort behind all earlier ones, even if their transaction IDs are
+    // lower.
     database.run("insert into everytab.restores (epoch) values (1)").await;
     database
         .run("update everytab.fetches set xid = (xid::text::bigint + 1000000)::text::xid8")
@@ -195,10 +198,10 @@ async fn manners_are_kept_where_a_checkpoint_does_not_change_them() {
     database.record_checkpoint(&one).await;
     let mut two = checkpoint(&leases[3], 2);
     two.hosts =
-        vec![HostManners { delay_ms: 2_000, robots: None, addresses: None, ..first.clone() }];
+        vec![FrontierHostRow { delay_ms: 2_000, robots: None, addresses: None, ..first.clone() }];
     database.record_checkpoint(&two).await;
     let loaded = database.worker.load_site_hosts(&[(3, SITE), (3, 1), (4, SITE)]).await.unwrap();
-    assert_eq!(loaded, [(3, HostManners { delay_ms: 2_000, ..first })]);
+    assert_eq!(loaded, [(3, FrontierHostRow { delay_ms: 2_000, ..first })]);
 }
 
 #[tokio::test]
@@ -216,7 +219,7 @@ async fn a_snapshot_replaces_the_chunks_before_it() {
     }
     let stored = database.worker.load_host_chunks(&[(3, crawl, HOST)]).await.unwrap();
     assert_eq!(stored.iter().map(|one| one.seq).collect::<Vec<_>>(), [3, 4]);
-    // A host is due as its newest chunk says.
+    // The newest chunk determines whether the host is due.
     let due = Utc::now() + Duration::minutes(1);
     assert_eq!(database.worker.load_due_hosts(&[3], due, 10).await.unwrap().len(), 1);
     let mut idle = checkpoint(&leases[3], 5);
@@ -227,8 +230,8 @@ async fn a_snapshot_replaces_the_chunks_before_it() {
     assert_eq!(database.worker.load_due_hosts(&[3], due, 10).await.unwrap(), []);
 }
 
-/// A worker looks at so many of the hosts that are due. Those of which all is answered took the
-/// places of others, since an older chunk of theirs said that something was due.
+/// A worker loads a limited number of due hosts. This list must not contain hosts without pending
+/// URLs, although an older chunk of such a host says that it is due.
 #[tokio::test]
 async fn hosts_that_are_done_and_crawls_that_rest_hide_none_that_is_due() {
     let database = Database::new().await;
@@ -243,7 +246,7 @@ async fn hosts_that_are_done_and_crawls_that_rest_hide_none_that_is_due() {
             chunk.is_snapshot = pending > 0;
             one.chunks.push(chunk);
             let name = format!("{host}.example");
-            one.hosts.push(HostManners { host_hash: host, ..manners(&name) });
+            one.hosts.push(FrontierHostRow { host_hash: host, ..manners(&name) });
         }
         database.record_checkpoint(&one).await;
     };
@@ -258,7 +261,7 @@ async fn hosts_that_are_done_and_crawls_that_rest_hide_none_that_is_due() {
     assert_eq!(hosts, [(crawl, 19, 1), (crawl, 30, 1)]);
 }
 
-/// A host that stays due is noted once, and not by each checkpoint.
+/// A checkpoint rewrites the due time of a host only if it changes noticeably.
 #[tokio::test]
 async fn the_time_of_a_host_is_written_when_it_changes() {
     let database = Database::new().await;
@@ -296,7 +299,7 @@ async fn hosts_that_are_done_or_of_an_ended_crawl_keep_no_others_from_being_list
     let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
     let mut number = 0;
-    // Hosts 10 and 11 have two chunks, and the second says that nothing is pending any more.
+    // Hosts 10 and 11 have two chunks. According to the second chunk, they have no pending URLs.
     for (of, host, seq, pending) in [
         (ended, 1, 1, 1),
         (ended, 2, 1, 1),
@@ -314,7 +317,7 @@ async fn hosts_that_are_done_or_of_an_ended_crawl_keep_no_others_from_being_list
         one.chunks = vec![chunk(of, host, seq, pending, vec![0])];
         one.chunks[0].is_snapshot = false;
         let name = format!("h{host}.example.com");
-        one.hosts = vec![HostManners { host_hash: host, ..manners(&name) }];
+        one.hosts = vec![FrontierHostRow { host_hash: host, ..manners(&name) }];
         database.record_checkpoint(&one).await;
     }
     database.owner.move_crawl(id, everytab_coordinator::CrawlVerb::Cancel).await.unwrap();
@@ -347,7 +350,7 @@ async fn numbers_that_do_not_add_up_are_refused_whole() {
         one.fetches = vec![fetch(crawl, 1, "captured")];
         assert!(database.worker.checkpoint_slot(&one).await.is_err(), "{sums:?}");
     }
-    // A URL that was recorded before.
+    // A URL cannot be recorded twice.
     let mut twice = checkpoint(&leases[3], 1);
     twice.counts = vec![counts(crawl)];
     twice.fetches = vec![fetch(crawl, 1, "captured"), fetch(crawl, 1, "captured")];
@@ -370,7 +373,8 @@ async fn nothing_of_an_ended_crawl_is_recorded() {
     database.record_checkpoint(&first).await;
     let moved = database.owner.move_crawl(id, CrawlVerb::Cancel).await.unwrap().unwrap();
     assert_eq!((moved.state.as_str(), moved.ended_by.as_deref()), ("ended", Some("cancel")));
-    // The slot's holder does not know yet; a slot without a row does not either.
+    // The holder of slot 3 has not yet noticed that the crawl ended. Slot 4 has no row for this
+    // crawl.
     for slot in [3, 4] {
         let mut late = checkpoint(&leases[slot], if slot == 3 { 2 } else { 1 });
         let mut sums = counts(crawl);
@@ -380,7 +384,7 @@ async fn nothing_of_an_ended_crawl_is_recorded() {
         late.links = rows_of_links(crawl, &[9], |_| 200, false);
         late.chunks = vec![chunk(crawl, HOST, 1, 1, vec![0])];
         assert_eq!(database.record_checkpoint(&late).await, [crawl]);
-        // The same again: the answer is that of the first.
+        // A repeated checkpoint gets the same reply as the first.
         assert_eq!(database.record_checkpoint(&late).await, [crawl]);
     }
     let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
@@ -395,5 +399,5 @@ async fn nothing_of_an_ended_crawl_is_recorded() {
     assert_eq!(database.worker.drop_ended_frontier(100).await.unwrap(), 0);
     assert!(!database.owner.add_links(crawl, &[], true).await.unwrap());
     let answer = database.worker.checkpoint_slot(&checkpoint(&leases[3], 3)).await.unwrap();
-    assert_eq!(answer, CheckpointAnswer::Recorded { ended: Vec::new() });
+    assert_eq!(answer, CheckpointResult::Recorded { ended: Vec::new() });
 }

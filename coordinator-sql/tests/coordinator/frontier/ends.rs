@@ -1,7 +1,8 @@
-//! Ends of crawls: exact, whoever comes first; limits that are never exceeded.
+//! Tests of the end of crawls: it is exact even with concurrent calls, and limits are never
+//! exceeded.
 
 use chrono::Utc;
-use everytab_coordinator::{CrawlCounts, CrawlStatus, CrawlVerb, HostManners};
+use everytab_coordinator::{CrawlCounts, CrawlStatus, CrawlVerb, FrontierHostRow};
 use everytab_patience::until;
 use serde_json::json;
 
@@ -176,12 +177,12 @@ async fn pages_are_reserved_before_they_are_asked_and_given_back() {
     (sums.known, sums.pending, sums.read) = (50, 50, 2);
     first.counts = vec![sums];
     first.chunks = vec![chunk(crawl, 7, 1, 50, vec![0])];
-    first.hosts = vec![HostManners { host_hash: 7, ..manners("a.example") }];
+    first.hosts = vec![FrontierHostRow { host_hash: 7, ..manners("a.example") }];
     database.record_checkpoint(&first).await;
     let mut elsewhere = checkpoint(&leases[4], 1);
     elsewhere.counts = vec![CrawlCounts { known: 9, pending: 9, ..counts(crawl) }];
     elsewhere.chunks = vec![chunk(crawl, 8, 1, 9, vec![0])];
-    elsewhere.hosts = vec![HostManners { host_hash: 8, ..manners("b.example") }];
+    elsewhere.hosts = vec![FrontierHostRow { host_hash: 8, ..manners("b.example") }];
     database.record_checkpoint(&elsewhere).await;
     let due = async || {
         let soon = Utc::now() + chrono::Duration::minutes(1);

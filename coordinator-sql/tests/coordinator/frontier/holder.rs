@@ -1,9 +1,9 @@
-//! What the tests of the frontier share: crawls to start, and a slot's holder whose every call the
-//! test makes. Links and chunks are lists of numbers here: Postgres does not look into them.
+//! Shared setup of the frontier tests: new crawls, and functions for each call of a slot's holder.
+//! Links and chunks are lists of numbers, because Postgres does not parse them.
 
 use chrono::Utc;
 use everytab_coordinator::{
-    Checkpoint, CheckpointAnswer, ChunkRow, CrawlCounts, FetchRow, LinksRow, NewCrawl, SlotLease,
+    Checkpoint, CheckpointResult, ChunkRow, CrawlCounts, FetchRow, LinksRow, NewCrawl, SlotLease,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -114,7 +114,7 @@ pub(crate) fn counts(crawl: i32) -> CrawlCounts {
     }
 }
 
-/// The next checkpoint of a lease, with nothing in it.
+/// Returns an empty checkpoint of a lease.
 pub(crate) fn checkpoint(lease: &SlotLease, number: i64) -> Checkpoint {
     Checkpoint {
         fence: lease.fence,
@@ -130,7 +130,7 @@ pub(crate) fn checkpoint(lease: &SlotLease, number: i64) -> Checkpoint {
 }
 
 impl Database {
-    /// Starts a crawl whose seeds are all added.
+    /// Starts a crawl and adds all its seeds.
     pub(crate) async fn start_crawl(
         &self,
         page_limit: Option<i64>,
@@ -144,18 +144,18 @@ impl Database {
         (crawl, new.id)
     }
 
-    /// Leases all slots to one worker, by slot.
+    /// Leases all slots to one worker. Returns the leases in the order of their slots.
     pub(crate) async fn lease_all_slots(&self, worker: &str) -> Vec<SlotLease> {
         let mut leases = self.worker.lease_slots(worker, 256).await.unwrap();
         leases.sort_by_key(|lease| lease.fence.slot);
         leases
     }
 
-    /// Records a checkpoint, which must not be lost; returns the crawls that have ended.
+    /// Records a checkpoint and returns the crawls that have ended. Panics if the lease is lost.
     pub(crate) async fn record_checkpoint(&self, checkpoint: &Checkpoint) -> Vec<i32> {
         match self.worker.checkpoint_slot(checkpoint).await.unwrap() {
-            CheckpointAnswer::Recorded { ended } => ended,
-            CheckpointAnswer::Lost => panic!("the lease is lost: {checkpoint:?}"),
+            CheckpointResult::Recorded { ended } => ended,
+            CheckpointResult::Lost => panic!("the lease is lost: {checkpoint:?}"),
         }
     }
 
@@ -169,7 +169,7 @@ impl Database {
         (status.state, status.ended_by, status.known == status.pending + ended)
     }
 
-    /// Lets the leases of a worker's slots run out; the next call of any worker frees them.
+    /// Makes the leases of a worker's slots expire. The next call of any worker frees them.
     pub(crate) async fn expire_slots(&self, worker: &str) {
         let sql = "update everytab.slots set lease_until = now() where holder = $1";
         crate::session::query(sql).bind(worker.to_owned()).execute(&self.pool).await;

@@ -1,4 +1,5 @@
-//! Links on their way: each slot reads each of its links once, however late a transaction commits.
+//! Tests of links between slots: each slot reads each of its links once, even if a transaction
+//! commits late.
 
 use everytab_coordinator::{LinkCursors, LinkLane, SlotLease};
 
@@ -9,10 +10,11 @@ pub(crate) fn slot_of(number: i32) -> i16 {
     i16::try_from(number % 256).unwrap()
 }
 
-/// Before the first row of all.
+/// A position before the first row.
 const START: &str = "0:0:-1";
 
-/// The numbers in both lanes that slots have not read, below one ceiling.
+/// Reads both lanes up to one ceiling. Returns the ceiling and the unread numbers of the given
+/// slots.
 pub(super) async fn read(
     database: &Database,
     cursors: &[(i16, LinkCursors)],
@@ -53,7 +55,7 @@ async fn a_transaction_that_commits_late_is_read_and_delays_nobody() {
     let mine = [(5, at("1:1:")), (6, at("1:1:"))];
     let (before, numbers) = read(&database, &mine).await;
     assert_eq!(numbers, Vec::<i32>::new());
-    // Another crawl's links commit first: a later transaction.
+    // The links of another crawl commit first, although their transaction started later.
     let (other, _) = database.start_crawl(None, &[6, 5 + 256], slot_of).await;
     assert!(other > crawl);
     let (ceiling, numbers) = read(&database, &[(5, at(&before)), (6, at(&before))]).await;
@@ -62,7 +64,7 @@ async fn a_transaction_that_commits_late_is_read_and_delays_nobody() {
     let (last, numbers) = read(&database, &[(5, at(&ceiling)), (6, at(&ceiling))]).await;
     assert_eq!(numbers, [5]);
     assert_eq!(read(&database, &[(5, at(&last)), (6, at(&last))]).await.1, Vec::<i32>::new());
-    // A slot that has an older cursor gets what the other has read.
+    // A slot with an older cursor still gets the links that the other slot has already read.
     assert_eq!(read(&database, &[(5, at(&last)), (6, at("1:1:"))]).await.1, [6]);
 }
 
@@ -87,20 +89,20 @@ async fn many_rows_come_in_parts_below_one_ceiling() {
         }
         let Some(after) = unread.more_after else { break };
         from = Some((unread.ceiling, after));
-        // What commits meanwhile is above the ceiling.
+        // Links that commit during the pass are above its ceiling.
         let (_, _) = database.start_crawl(None, &[3], slot_of).await;
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (0..10).map(|number| number * 37).collect::<Vec<_>>());
 }
 
-/// A pass over many rows costs what its rows do, however many calls it takes: what each call passes
-/// over, no later one looks at.
+/// A pass scans each row once, even if it takes many calls. This includes the rows that a call
+/// skips.
 #[tokio::test]
 async fn each_row_is_looked_at_once() {
     let database = Database::new().await;
     let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
-    // Half of the rows are for slots that do not ask.
+    // Half of the rows are for slots that do not read links in this test.
     let fill = "insert into everytab.links
                     (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
                 select coordinator.links_hour(), $1, n % 16, 1 << (n / 16 % 2), false, 1, '[0]'
@@ -128,8 +130,8 @@ async fn each_row_is_looked_at_once() {
     assert!((3_200..3_300).contains(&looked_at), "{looked_at}");
 }
 
-/// A plan with a step that is switched off counts as so dear that Postgres compiles it: that took a
-/// tenth of a second of every call, a third of all that a crawl took of the server.
+/// Postgres adds a large cost to a plan step that is disabled, so that it compiles the plan (JIT).
+/// This took a tenth of a second per call, a third of the server time of a crawl.
 #[tokio::test]
 async fn a_function_that_switches_sorting_off_is_not_compiled() {
     let database = Database::new().await;
@@ -139,7 +141,8 @@ async fn a_function_that_switches_sorting_off_is_not_compiled() {
     assert_eq!(database.value::<String>(compiled, 0).await, "");
     let switched = "select count(*) from pg_proc
                      where proconfig @> array['enable_sort=off', 'jit=off'] and $1 = 0";
-    // read_links, crawl_fetches, report_fetches, failed_urls, api.feed and api.feed_tail.
+    // The functions are read_links, crawl_fetches, report_fetches, failed_urls, api.feed and
+    // api.feed_tail.
     assert_eq!(database.value::<i64>(switched, 0).await, 6);
 }
 
@@ -161,7 +164,7 @@ async fn a_lane_is_read_by_its_own_cursor() {
     let (numbers, ceiling) = read(LinkLane::Urgent, none, none).await;
     assert_eq!(numbers, [261]);
     assert_eq!(read(LinkLane::Ordinary, none, none).await.0, [5]);
-    // What the urgent lane has read, the ordinary one has not.
+    // Reading the urgent lane does not move the cursor of the ordinary lane.
     assert_eq!(read(LinkLane::Ordinary, none, &ceiling).await.0, [5]);
     assert_eq!(read(LinkLane::Urgent, &ceiling, none).await.0, [261]);
     assert_eq!(read(LinkLane::Urgent, none, &ceiling).await.0, Vec::<i32>::new());
@@ -190,13 +193,13 @@ async fn partitions_go_when_every_slot_has_read_them() {
         read_all.urgent_cursor = (n > 0).then(|| ceiling.clone());
         database.record_checkpoint(&read_all).await;
     }
-    // The urgent links of one slot are not read yet.
+    // One slot has not read its urgent links yet.
     assert_eq!(database.worker.drop_read_links().await.unwrap(), 0);
     let mut last = checkpoint(&leases[0], 2);
     last.urgent_cursor = Some(ceiling.clone());
     database.record_checkpoint(&last).await;
     assert_eq!(database.worker.drop_read_links().await.unwrap(), 1);
-    // This hour's stays.
+    // The partition of the current hour is not dropped.
     let left = "select count(*) from everytab.links where crawl = $1";
     assert_eq!(database.value::<i64>(left, crawl).await, 1);
 }

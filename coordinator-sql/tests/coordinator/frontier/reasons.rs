@@ -1,4 +1,4 @@
-//! Why URLs failed, what led to them, and how both are found among many.
+//! Tests of listing why URLs failed and which pages linked to them, even in large crawls.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! A database that came back from a backup: its transaction ids are of another server, and yet each
 //! slot reads each of its links once.
 
-use everytab_coordinator::{CheckpointAnswer, Contents};
+use everytab_coordinator::{CheckpointResult, Contents};
 
 use super::{
     holder::{checkpoint, counts, fetch, rows_of_links},
@@ -44,7 +44,7 @@ async fn in_another_server_each_slot_reads_what_it_had_not_read_and_nothing_twic
     }
     assert!(!health().await.is_of_another_server);
     let lost = database.worker.checkpoint_slot(&checkpoint(&leases[5], 2)).await.unwrap();
-    assert_eq!(lost, CheckpointAnswer::Lost);
+    assert_eq!(lost, CheckpointResult::Lost);
     let leases = database.lease_all_slots("b").await;
     assert_eq!(leases.len(), 256);
     assert!(leases.iter().all(|lease| lease.deaths == 0));

@@ -1,4 +1,5 @@
-//! Schedules: each time once, whoever looks and however many look.
+//! Tests of schedules: each scheduled time starts one crawl, even if several workers check
+//! concurrently.
 
 use chrono::{DateTime, Datelike as _, Days, TimeDelta, Utc};
 use everytab_coordinator::{

@@ -1,8 +1,8 @@
-//! Leases of slots: who holds what, for how long, and what a death leaves.
+//! Tests of slot leases: their holders, their duration, and the effect of a worker's death.
 
 use std::collections::HashSet;
 
-use everytab_coordinator::{CheckpointAnswer, SlotFence};
+use everytab_coordinator::{CheckpointResult, SlotFence};
 
 use super::holder::checkpoint;
 use crate::{session::query, setup::Database};
@@ -71,7 +71,7 @@ async fn a_lost_lease_records_nothing_and_its_number_has_grown() {
     assert_eq!(found[3].fence.lease_number, lost[3].fence.lease_number + 1);
     assert_eq!(found[3].deaths, 1);
     let answer = database.worker.checkpoint_slot(&checkpoint(&lost[3], 1)).await.unwrap();
-    assert_eq!(answer, CheckpointAnswer::Lost);
+    assert_eq!(answer, CheckpointResult::Lost);
     assert_eq!(database.worker.reserve_pages(fences[3], 1, 5).await.unwrap(), None);
     assert!(database.worker.renew_slots("a", &fences).await.unwrap().held.is_empty());
     assert!(database.worker.release_slots("a", &fences, false).await.unwrap().is_empty());

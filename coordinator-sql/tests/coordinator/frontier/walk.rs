@@ -1,9 +1,10 @@
-//! The random walk: several workers crawl a graph of numbers at once, die, freeze and go on with
-//! slots they lost, send checkpoints twice and read links in parts, while crawls are cancelled and
-//! links commit late. Every crawl ends with exactly what the graph holds, nothing twice, and its
-//! sums add up at every moment; no call fails, so none deadlocks.
+//! Random test of the crawl tables. Several workers crawl graphs of numbered pages concurrently.
+//! They die, freeze and continue with slots they have lost, send checkpoints twice, and stop
+//! reading links halfway. Meanwhile crawls are cancelled and seeds commit late. The test checks
+//! that each crawl records exactly the pages of its graph, each once, that its sums always add up,
+//! and that no call fails, for example with a deadlock.
 //!
-//! `WALK_CRAWLS` sets how many crawls.
+//! `WALK_CRAWLS` sets the number of crawls.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -16,7 +17,7 @@ use std::{
 
 use chrono::Utc;
 use everytab_coordinator::{
-    Checkpoint, CheckpointAnswer, ConnectSettings, Coordinator, CrawlCounts, CrawlVerb,
+    Checkpoint, CheckpointResult, ConnectSettings, Coordinator, CrawlCounts, CrawlVerb,
     LinkCursors, LinkLane, SlotLease,
 };
 use everytab_patience::LongWait;
@@ -26,19 +27,19 @@ use super::holder::{checkpoint, chunk, counts, fetch, new_crawl, numbers_in, row
 use crate::{session::query, setup::Database};
 
 const WORKERS: u64 = 5;
-/// Slots that kill holders in a row come one at a time: with more deaths, a walk on a busy machine
-/// takes minutes.
+/// Maximum number of worker deaths. A slot whose holders die repeatedly is leased alone, so with
+/// more deaths this test takes minutes on a busy computer.
 const MAX_DEATHS: u64 = 12;
-/// URLs of a crawl; each is reached from the first.
+/// Number of URLs per crawl. All of them are reachable from the first.
 const URLS: i32 = 150;
-/// How many slots the URLs are spread over: few, so that holders meet.
+/// Number of slots that contain URLs. It is small so that several workers often compete for a slot.
 const SLOTS: i32 = 48;
 
 fn slot_of(number: i32) -> i16 {
     i16::try_from(number * 5 % SLOTS * 3 % 256).unwrap()
 }
 
-/// Every ninth page fails, and leads nowhere that nothing else leads to.
+/// Returns true for every ninth page. The pages it links to are also reachable from other pages.
 fn fails(number: i32) -> bool {
     number % 9 == 8
 }
@@ -48,14 +49,14 @@ fn links_of(number: i32) -> Vec<i32> {
     next.into_iter().filter(|next| *next < URLS).collect()
 }
 
-/// What one holder knows of a crawl in a slot.
+/// A worker's copy of a crawl's state in one slot.
 #[derive(Debug, Clone, Default)]
 struct Known {
     pending: BTreeSet<i32>,
     answered: BTreeSet<i32>,
     reserved: i64,
     seq: i32,
-    /// What the next checkpoint adds.
+    /// Counts to add in the next checkpoint.
     sums: CrawlCounts,
     fetched: Vec<i32>,
 }
@@ -73,7 +74,7 @@ struct Held {
     crawls: HashMap<i32, Known>,
 }
 
-/// What all share.
+/// State that all workers of the test share.
 #[derive(Default)]
 struct Walk {
     done: AtomicBool,
@@ -118,8 +119,8 @@ impl Worker {
         }
     }
 
-    /// Merges the links of a lane of all slots held. Returns the ceiling, if all below it were
-    /// merged.
+    /// Reads and merges the links of one lane for all leased slots. Returns the ceiling, or `None`
+    /// if the worker stopped before it.
     async fn read(&mut self, lane: LinkLane) -> Option<String> {
         let cursors: Vec<(i16, LinkCursors)> = self
             .held
@@ -151,7 +152,8 @@ impl Worker {
             }
             let Some(after) = unread.more_after else { break unread.ceiling };
             if self.draw(8) == 0 {
-                // What was merged stays merged; the cursor stays, and it is read again.
+                // Stop halfway. The cursor does not move, so the merged links are read a second
+                // time later.
                 return None;
             }
             from = Some((unread.ceiling, after));
@@ -163,7 +165,7 @@ impl Worker {
         Some(ceiling)
     }
 
-    /// Asks some of what is pending in a slot. Returns the numbers that its pages lead to.
+    /// Fetches some pending URLs of a slot. Returns the links found, by crawl.
     async fn ask(&mut self, slot: i16) -> Vec<(i32, Vec<i32>)> {
         let mut found = Vec::new();
         let most = usize::try_from(1 + self.draw(6)).unwrap();
@@ -205,7 +207,7 @@ impl Worker {
         found
     }
 
-    /// What a slot's holder records now; the slot's next state is what it then knows.
+    /// Builds the next checkpoint of a slot.
     fn collect(
         &mut self,
         slot: i16,
@@ -249,16 +251,16 @@ impl Worker {
 
     async fn record(&mut self, slot: i16, all: &Checkpoint) {
         let answer = self.client.checkpoint_slot(all).await.unwrap();
-        let CheckpointAnswer::Recorded { ended } = answer else {
+        let CheckpointResult::Recorded { ended } = answer else {
             self.walk.lost.fetch_add(1, Ordering::Relaxed);
             self.held.remove(&slot);
             return;
         };
         if self.draw(5) == 0 {
-            // The reply got lost.
+            // Repeat the checkpoint, as if the reply had been lost.
             self.walk.repeats.fetch_add(1, Ordering::Relaxed);
             let again = self.client.checkpoint_slot(all).await.unwrap();
-            let CheckpointAnswer::Recorded { ended: again } = again else {
+            let CheckpointResult::Recorded { ended: again } = again else {
                 self.held.remove(&slot);
                 return;
             };
@@ -267,7 +269,7 @@ impl Worker {
         self.held.get_mut(&slot).unwrap().crawls.retain(|crawl, _| !ended.contains(crawl));
     }
 
-    /// One round over all slots held.
+    /// Runs one round of leasing, reading links, fetching and recording for all leased slots.
     async fn round(&mut self) {
         self.lease().await;
         let fences: Vec<_> = self.held.values().map(|held| held.lease.fence).collect();
@@ -290,10 +292,11 @@ impl Worker {
             held.crawls.retain(|crawl, _| open.contains(crawl));
             let found = self.ask(slot).await;
             let all = self.collect(slot, &ceilings, &found);
-            // A slot that killed holders proves with a checkpoint that it does so no more.
+            // If earlier holders of a slot died, the new holder must send a checkpoint to end its
+            // probation.
             let is_suspect = self.held.get(&slot).is_some_and(|held| held.lease.deaths > 0);
             if all.counts.is_empty() && !is_suspect && self.draw(10) > 0 {
-                // Nothing to record: the number was not used.
+                // Skip the empty checkpoint and reuse its number for the next one.
                 self.held.get_mut(&slot).unwrap().checkpoints -= 1;
                 continue;
             }
@@ -310,7 +313,8 @@ impl Worker {
         }
     }
 
-    /// Dies, or is frozen until others have its slots and then goes on.
+    /// Expires the worker's leases. The worker then either restarts under a new name, or continues
+    /// after a pause as if it had been frozen.
     async fn die(&mut self) {
         self.walk.deaths.fetch_add(1, Ordering::Relaxed);
         self.database.expire_slots(&self.name).await;
@@ -356,7 +360,7 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().unwrap())
 }
 
-/// Checks how each crawl (its number, name and limit) ended.
+/// Checks the final state of each crawl, given by its ID, name and page limit.
 async fn check_ends(database: &Database, crawls: &[(i32, Uuid, Option<i64>)], cancelled: Uuid) {
     let reachable = i64::from(URLS);
     let failing = i64::try_from((0..URLS).filter(|number| fails(*number)).count()).unwrap();
@@ -410,7 +414,7 @@ async fn every_crawl_ends_with_what_its_graph_holds() {
     let cancelled = crawls[2].1;
     let mut wait = LongWait::new();
     for round in 0.. {
-        // A worker whose call failed ends the test.
+        // Fail the test if a worker's call has failed.
         while let Some(ended) = tasks.try_join_next() {
             ended.unwrap();
         }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use everytab_coordinator::HostManners;
+use everytab_coordinator::FrontierHostRow;
 use everytab_fetcher::{
     DelaySettings, Fetcher, HostClient, HostDelay, HostResult, PageOptions, SavedDelay,
 };
@@ -175,7 +175,7 @@ impl Host {
     /// Restores a host from its row.
     pub(crate) fn restore(
         slot: i16,
-        manners: &HostManners,
+        manners: &FrontierHostRow,
         is_own: bool,
         fetcher: &Fetcher,
         options: &Arc<PageOptions>,
@@ -252,7 +252,7 @@ impl Host {
 
     /// Returns the host's row to record. `None` while a request is in flight, unless the host has
     /// no row yet.
-    pub(crate) fn manners(&mut self, host_hash: u64) -> Option<HostManners> {
+    pub(crate) fn manners(&mut self, host_hash: u64) -> Option<FrontierHostRow> {
         let delay = match (&self.client, &self.request) {
             (Some(client), _) => client.delay,
             (None, Some(request)) if self.recorded_delay.is_none() => request.delay,
@@ -261,7 +261,7 @@ impl Host {
         let saved = delay.save(tokio::time::Instant::now());
         self.recorded_delay = Some(delay.delay(&NO_DELAY));
         let milliseconds = |ms: u32| i32::try_from(ms).unwrap_or(i32::MAX);
-        Some(HostManners {
+        Some(FrontierHostRow {
             host_hash,
             site_hash: self.site_hash,
             hostname: self.name.to_string(),
@@ -282,7 +282,7 @@ pub(crate) fn unix_s(at: DateTime<Utc>) -> u64 {
     u64::try_from(at.timestamp() + i64::from(has_fraction)).unwrap_or_default()
 }
 
-fn saved(manners: &HostManners, now: DateTime<Utc>) -> SavedDelay {
+fn saved(manners: &FrontierHostRow, now: DateTime<Utc>) -> SavedDelay {
     let milliseconds = |ms: i32| ms.unsigned_abs();
     let free_in = (manners.free_at - now).num_milliseconds().max(0);
     SavedDelay {

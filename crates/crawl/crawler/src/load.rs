@@ -8,8 +8,8 @@ use std::{
 };
 
 use everytab_coordinator::{
-    Coordinator, Error, HostManners, LinkCursors, LinkLane, SlotFence, StoredChunk, UnreadLinks,
-    UnreadRow,
+    Coordinator, Error, FrontierHostRow, LinkCursors, LinkLane, SlotFence, StoredChunk,
+    UnreadLinks, UnreadRow,
 };
 use everytab_frontier::{
     ChunkError, HostState, Link, ParameterList, Unpacked, slot_of_site, unpack_links,
@@ -121,7 +121,7 @@ pub(crate) struct LoadedSite {
     /// The site and its crawl.
     pub key: SiteKey,
     /// The site's hosts.
-    pub hosts: Vec<HostManners>,
+    pub hosts: Vec<FrontierHostRow>,
     /// The state of each host with URLs in this crawl.
     pub states: Vec<(u64, Unpacked)>,
 }
@@ -134,7 +134,7 @@ pub(crate) async fn load_sites(
 ) -> Result<Vec<(SlotFence, LoadedSite)>, Error> {
     let wanted: Vec<(i16, u64)> =
         sites.iter().map(|(fence, key)| (fence.slot, key.site_hash)).collect();
-    let mut by_site: HashMap<u64, Vec<HostManners>> = HashMap::new();
+    let mut by_site: HashMap<u64, Vec<FrontierHostRow>> = HashMap::new();
     for (_, manners) in coordinator.load_site_hosts(&wanted).await? {
         let hosts = by_site.entry(manners.site_hash).or_default();
         if hosts.iter().all(|host| host.host_hash != manners.host_hash) {
@@ -162,7 +162,7 @@ pub(crate) async fn load_sites(
 /// Unpacks sites, each with its hosts' states.
 fn sites_of(
     sites: Vec<(SlotFence, SiteKey)>,
-    hosts: &HashMap<u64, Vec<HostManners>>,
+    hosts: &HashMap<u64, Vec<FrontierHostRow>>,
     chunks: &HashMap<(i32, u64), Vec<StoredChunk>>,
     parameters: &ParameterList,
 ) -> Result<Vec<(SlotFence, LoadedSite)>, Error> {

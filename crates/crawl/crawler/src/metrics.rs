@@ -5,7 +5,7 @@
 
 use std::{sync::OnceLock, time::Duration};
 
-use everytab_coordinator::{Checkpoint, CheckpointAnswer, Error, WebhookBacklog, WebhookTry};
+use everytab_coordinator::{Checkpoint, CheckpointResult, Error, WebhookBacklog, WebhookTry};
 use everytab_fetcher::{Outcome, PurposeKind};
 use everytab_metrics::{LATENCY_SECONDS, instruments, label};
 use opentelemetry::global;
@@ -144,14 +144,14 @@ pub(crate) fn webhooks_wait(backlog: WebhookBacklog) {
 /// Records a checkpoint's result and content.
 pub(crate) fn checkpointed(
     checkpoint: &Checkpoint,
-    reply: &Result<CheckpointAnswer, Error>,
+    reply: &Result<CheckpointResult, Error>,
     took: Duration,
 ) {
     let instruments = instruments();
     instruments.checkpoint_duration.record(took.as_secs_f64(), &[]);
     let result = match reply {
-        Ok(CheckpointAnswer::Recorded { .. }) => "recorded",
-        Ok(CheckpointAnswer::Lost) => "lost",
+        Ok(CheckpointResult::Recorded { .. }) => "recorded",
+        Ok(CheckpointResult::Lost) => "lost",
         Err(_) => "failed",
     };
     instruments.checkpoints.add(1, &[label("result", result)]);

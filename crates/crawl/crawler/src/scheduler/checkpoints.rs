@@ -9,7 +9,7 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use everytab_coordinator::{
-    Checkpoint, CheckpointAnswer, ChunkRow, Coordinator, Error, HostManners, SlotFence,
+    Checkpoint, CheckpointResult, ChunkRow, Coordinator, Error, FrontierHostRow, SlotFence,
 };
 use everytab_frontier::{
     ChunkKind, FinalState, FinishEffect, HostState, Origin, OutgoingLinks, Packed, PendingUrl,
@@ -342,7 +342,7 @@ impl Scheduler {
             let taken = self.changes_of(crawl, host_hash);
             changes.extend(taken.map(|taken| (crawl, host_hash, taken)));
         }
-        let mut hosts: Vec<HostManners> = Vec::with_capacity(changed_hosts.len());
+        let mut hosts: Vec<FrontierHostRow> = Vec::with_capacity(changed_hosts.len());
         for host_hash in changed_hosts {
             let Some(host) = self.state.hosts.get_mut(&host_hash) else { continue };
             // A request in flight will change the host again when it ends.
@@ -386,7 +386,7 @@ impl Scheduler {
         &mut self,
         fence: SlotFence,
         sizes: Vec<ChunkSize>,
-        reply: Result<CheckpointAnswer, Error>,
+        reply: Result<CheckpointResult, Error>,
     ) {
         if !self.holds(fence) {
             return;
@@ -395,7 +395,7 @@ impl Scheduler {
             self.state_of(crawl, host_hash, |state| state.packed(kind, bytes));
         }
         match reply {
-            Ok(CheckpointAnswer::Recorded { ended }) => {
+            Ok(CheckpointResult::Recorded { ended }) => {
                 if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
                     slot.is_recording = false;
                 }
@@ -404,7 +404,7 @@ impl Scheduler {
                 }
                 self.schedule_awaiting(fence.slot);
             }
-            Ok(CheckpointAnswer::Lost) => self.drop_lost_slots(&[fence]),
+            Ok(CheckpointResult::Lost) => self.drop_lost_slots(&[fence]),
             Err(error) => {
                 let slot = fence.slot;
                 tracing::error!(slot, %error, "Postgres rejected a checkpoint; dropping the slot");
@@ -435,7 +435,7 @@ async fn send(
     coordinator: &Coordinator,
     checkpoint: &Checkpoint,
     is_held: impl Fn() -> bool,
-) -> Result<CheckpointAnswer, Error> {
+) -> Result<CheckpointResult, Error> {
     loop {
         match coordinator.checkpoint_slot(checkpoint).await {
             Err(error) if error.is_transient() && is_held() => {

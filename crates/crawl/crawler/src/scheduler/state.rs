@@ -10,7 +10,7 @@ use std::{
 };
 
 use everytab_coordinator::{
-    CheckpointAnswer, Coordinator, DueHost, Error, FetchRow, SlotFence, SlotLease, SlotSums,
+    CheckpointResult, Coordinator, DueHost, Error, FetchRow, SlotFence, SlotLease, SlotSums,
 };
 use everytab_crawl_start::FilterLists;
 use everytab_fetcher::PageOptions;
@@ -149,7 +149,7 @@ pub(crate) enum Event {
     /// A request was cancelled because the lease is no longer valid: the slot's fence, the host,
     /// and the number of the request.
     Cancelled(SlotFence, u64, u64),
-    Checkpointed(SlotFence, Vec<ChunkSize>, Result<CheckpointAnswer, Error>),
+    Checkpointed(SlotFence, Vec<ChunkSize>, Result<CheckpointResult, Error>),
     Reserved(SlotFence, i32, Result<i64, Error>),
     Released,
     Dropped,
