@@ -29,11 +29,11 @@ export function count(number) {
   return Math.round(number).toLocaleString("en");
 }
 
-/** Returns a percentage such as "12.3 %", or "" if the whole is not above 0. */
+/** Returns a percentage such as "12.3%", or "" if the whole is not above 0. */
 export function share(part, whole) {
   if (!(whole > 0)) return "";
   const percent = (part / whole) * 100;
-  return `${percent.toFixed(percent < 10 ? 1 : 0)} %`;
+  return `${percent.toFixed(percent < 10 ? 1 : 0)}%`;
 }
 
 /** Returns seconds as "3 h 20 min", "4 min 5 s" or "0.8 s". */

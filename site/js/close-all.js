@@ -3,6 +3,7 @@
 // not depend on how a single tab is closed.
 
 import { button, textElement } from "./elements.js";
+import { CLOSING } from "./strings.js";
 
 /** How long all tabs take to leave. */
 const LEAVE_MS = 700;
@@ -12,7 +13,7 @@ export class CloseAll {
   #wall;
   #closeSite;
   #question = textElement("h2", "");
-  #count = "";
+  #count = 0;
   #dialog = document.createElement("dialog");
   #empty = document.createElement("section");
 
@@ -24,17 +25,17 @@ export class CloseAll {
     this.#wall = wall;
     this.#closeSite = closeSite;
     this.#question.id = "close-all";
-    const cancel = button("Cancel", () => this.#dialog.close());
+    const cancel = button(CLOSING.cancel, () => this.#dialog.close());
     cancel.autofocus = true;
     this.#dialog.className = "question";
     this.#dialog.setAttribute("aria-labelledby", this.#question.id);
     const buttons = textElement("div", "");
-    buttons.append(cancel, button("Close all tabs", () => void this.#close()));
-    const note = textElement("p", "You can open them again.");
+    buttons.append(cancel, button(CLOSING.closeAllTabs, () => void this.#close()));
+    const note = textElement("p", CLOSING.canReopen);
     this.#dialog.append(this.#question, note, buttons);
     this.#empty.className = "no-tabs";
     this.#empty.hidden = true;
-    this.#empty.ariaLabel = "All tabs are closed";
+    this.#empty.ariaLabel = CLOSING.noTabsLabel;
     document.body.append(this.#dialog);
     wall.container.parentElement.append(this.#empty);
     // Going to tabs shows them again.
@@ -50,8 +51,8 @@ export class CloseAll {
 
   /** Asks the visitor whether to close all `tabs` tabs. */
   ask(tabs) {
-    this.#count = tabs.toLocaleString("en");
-    this.#question.textContent = `Do you want to close ${this.#count} tabs?`;
+    this.#count = tabs;
+    this.#question.textContent = CLOSING.question(this.#count);
     this.#dialog.showModal();
   }
 
@@ -62,10 +63,10 @@ export class CloseAll {
     await Promise.all([this.#closeSite(), this.#leave()]);
     container.inert = true;
     container.classList.add("all-closed");
-    const words = textElement("p", `All ${this.#count} tabs are closed.`);
+    const words = textElement("p", CLOSING.allClosed(this.#count));
     words.setAttribute("role", "status");
-    const reopen = button("Open them again", () => this.#reopen());
-    this.#empty.replaceChildren(words, textElement("p", "It is quiet here now."), reopen);
+    const reopen = button(CLOSING.reopen, () => this.#reopen());
+    this.#empty.replaceChildren(words, textElement("p", CLOSING.quiet), reopen);
     this.#empty.hidden = false;
     reopen.focus();
   }

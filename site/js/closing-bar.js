@@ -5,6 +5,7 @@
 
 import { Announcer } from "./announcer.js";
 import { button } from "./elements.js";
+import { CLOSING } from "./strings.js";
 
 /** The bar stays this long after the last change, or while it is hovered or focused. */
 const STAY_MS = 10_000;
@@ -30,13 +31,13 @@ export class ClosingBar {
     this.#page = page;
     this.#closeSite = closeSite;
     this.#element.className = "closing-bar";
-    this.#element.ariaLabel = "Closed tabs";
+    this.#element.ariaLabel = CLOSING.label;
     this.#element.hidden = true;
     this.#status.className = "unseen";
     this.#status.setAttribute("role", "status");
-    this.#undo = button("Undo", undo);
-    this.#undo.title = "Bring back the last tab (Ctrl+Z, or Shift+T)";
-    this.#element.append(this.#words, this.#undo, button("Close all…", () => void this.#ask()));
+    this.#undo = button(CLOSING.undo, undo);
+    this.#undo.title = CLOSING.undoKeys;
+    this.#element.append(this.#words, this.#undo, button(CLOSING.closeAll, () => void this.#ask()));
     page.wall.container.closest("main").append(this.#element, this.#status);
   }
 
@@ -45,8 +46,7 @@ export class ClosingBar {
     const { count, ofWall } = closed;
     this.#count = count;
     const { hosts } = this.#page.manifest;
-    const toGo = hosts > count ? ` ${(hosts - count).toLocaleString("en")} to go.` : "";
-    this.#words.textContent = `You have closed ${count.toLocaleString("en")}.${toGo}`;
+    this.#words.textContent = CLOSING.closed(count, hosts - count);
     this.#undo.disabled = ofWall.length === 0;
     this.#element.hidden = false;
     this.#leaveLater();
@@ -68,7 +68,7 @@ export class ClosingBar {
       this.#closeAll ??= new CloseAll(wall, this.#closeSite);
       this.#closeAll.ask(Math.max(stream.total, manifest.hosts) - this.#count);
     } catch {
-      this.#page.notify("The network did not answer, so all tabs stay open.");
+      this.#page.notify(CLOSING.allKept);
     }
   }
 }

@@ -18,6 +18,7 @@ import { Odometer } from "./odometer.js";
 import { SiteOpening } from "./opening.js";
 import { ScrollAnchor } from "./scroll-anchor.js";
 import { Steps } from "./steps.js";
+import { COMMON, SEARCH } from "./strings.js";
 import { TabGroups } from "./tab-groups.js";
 import { visitStorage } from "./visit-storage.js";
 
@@ -137,7 +138,7 @@ export class Interaction {
     this.#page.pendingSite = null;
     this.#closing.reopen(at);
     const tab = stream.at(at);
-    if (!tab) this.#page.notify(`${shownHost(host)} has no tab in this scan.`);
+    if (!tab) this.#page.notify(COMMON.notHere(shownHost(host)));
     // The search's history entry is also the site's.
     else if (isSearched) address.opened ??= { host, index: at };
     if (tab && address.opened && this.#open(at)) {
@@ -240,7 +241,7 @@ export class Interaction {
     } catch {
       this.#search = null;
       const isUsed = input.value !== "" && document.activeElement === input;
-      this.#sayOfSearch(isUsed ? "The names did not come." : "");
+      this.#sayOfSearch(isUsed ? SEARCH.unavailable : "");
     }
   }
 

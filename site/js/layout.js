@@ -13,12 +13,14 @@ const VIEWS_AHEAD = 3;
 const CYCLE_MS = [90_000, 150_000];
 /** By how many tabs rows differ from the average, in turn; the sum is zero. */
 const PATTERN = [0, 1, -1, 0, 2, -1, 0, -2, 1, 0, -1, 2, 0, -1, 1, -1];
-/** Tabs per row beyond its edges, so that it can move without a gap. */
+/** Tabs beyond a row's edges, so that it moves without a gap. */
 export const HIDDEN_TABS = 2;
 const MIN_SEEN_TABS = 2;
+/** Narrower walls have two tabs per row, for their titles. */
+const NARROW_PX = 440;
 /** The share of a row's tabs that fill it when others are closed. */
 const LEAST_PART_FILLED = 0.7;
-/** Maximum wall height in pixels: Firefox limits an element's height to about 17.8 million. */
+/** Maximum wall height in pixels. Firefox allows about 17.8 million. */
 export const MAX_WALL_PX = 16_000_000;
 /** Row height: a tab strip, and the toolbar's edge below it. */
 const ROW_PX = { chrome: 46, edge: 46, firefox: 48, safari: 42 };
@@ -48,7 +50,7 @@ export function rowLayout(widthPx, coarse, skin = "chrome", textScale = 1) {
   const base = Math.max(MIN_SEEN_TABS, Math.round(width / (width < 600 ? 176 : 172)));
   const swing = base >= 12 ? 2 : 1;
   const counts = PATTERN.map((step) => {
-    const wished = base < 8 ? base + Math.sign(step) : base + step * swing;
+    const wished = width < NARROW_PX ? 0 : base < 8 ? base + Math.sign(step) : base + step * swing;
     return Math.max(MIN_SEEN_TABS, wished) + HIDDEN_TABS;
   });
   const starts = [];

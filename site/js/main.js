@@ -125,7 +125,7 @@ async function findWall(kept) {
     const { findBundleOf } = await import("./search-files.js");
     return await findBundleOf(site, page.manifest.prefix);
   } catch {
-    return { bundle: -1, trouble: `${host} was not looked for: a part of this page did not come.` };
+    return { bundle: -1, trouble: `Couldn't search for ${host}: part of this page didn't load.` };
   }
 }
 
@@ -236,7 +236,7 @@ function sayState() {
 /** Shows the message that a function in messages.js returns, unless another message replaced it. */
 async function explain(name, state) {
   const number = (messages += 1);
-  let words = ["The network did not answer.", "Try again"];
+  let words = ["The network isn't responding.", "Try again"];
   try {
     const described = await import("./messages.js");
     words = described[name](state, navigator.onLine !== false);
@@ -257,12 +257,12 @@ function say(text, action) {
   if (button.textContent !== action) button.textContent = action;
 }
 
-/** Says something over the wall; "" ends that. */
+/** Shows a message over the wall; "" hides it. */
 function notify(text) {
   byId("notice").textContent = text;
 }
 
-/** Goes on after trouble; where the scan itself may be gone, with its manifest. */
+/** Retries; with a fresh manifest if the scan may be gone. */
 function retry() {
   const stream = nextStream ?? page.stream;
   const isThere = stream?.trouble === "" && stream.total + stream.skipped.length > 0;

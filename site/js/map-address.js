@@ -3,6 +3,7 @@
 // on how a tile is drawn.
 
 import { hostnameOf } from "./bundles.js";
+import { typedHost } from "./search-keys.js";
 
 const MAX_GRID = 100;
 const MAX_LEVELS = 20;
@@ -58,8 +59,7 @@ export function writeMapAddress({ site, view }) {
   return `#${short(view.x, digits)},${short(view.y, digits)},${scale}`;
 }
 
-/** Returns the typed hostname in ASCII, or "". A scheme, a path and capitals are allowed. */
+/** Returns the hostname in typed text in ASCII, or "". */
 export function hostnameFrom(typed) {
-  const name = typed.trim().replace(/^[a-z]+:\/\//i, "").split(/[/?#]/)[0];
-  return hostnameOf(name.replace(/:\d*$/, ""));
+  return hostnameOf(typedHost(typed));
 }

@@ -22,7 +22,6 @@ export class TabCard {
       target.height = target.naturalHeight * TIMES;
     });
     this.#part("close").addEventListener("click", () => onClose());
-    card.addEventListener("keydown", (event) => event.key === "Escape" && onClose());
   }
 
   /** True while a tab is shown. */

@@ -6,12 +6,15 @@
 import { Announcer } from "./announcer.js";
 import { fetchFile, readManifest } from "./bundles.js";
 import { shownHost } from "./host-name.js";
-import { hostnameFrom, readMap } from "./map-address.js";
+import { readMap, writeMapAddress } from "./map-address.js";
 import { TabCard } from "./map-card.js";
 import { MapList } from "./map-list.js";
 import { MapView } from "./map-view.js";
 import { bundleWords, manifestWords, seenWords, troubleWords } from "./map-words.js";
 import { findBundleOf } from "./search-files.js";
+import { typedKey } from "./search-keys.js";
+import { SearchBox } from "./search.js";
+import { COMMON, MAP } from "./strings.js";
 
 /** A found site is shown at this scale: its icon is twice its real size. */
 const SITE_SCALE = 72;
@@ -51,7 +54,7 @@ const announcer = new Announcer(byId("status"));
 let told = "";
 
 async function begin(fresh) {
-  say("Opening the map…", "");
+  say(MAP.opening, "");
   openings += 1;
   const mine = openings;
   const { value, trouble } = await fetchFile("manifest.json", { fresh });
@@ -60,7 +63,7 @@ async function begin(fresh) {
   manifest = trouble ? null : readManifest(value);
   const format = manifest && readMap(value, manifest);
   if (!format) {
-    say(manifestWords(trouble, manifest, navigator.onLine), "Try again");
+    say(manifestWords(trouble, manifest, navigator.onLine), COMMON.retry);
     return;
   }
   say("", "");
@@ -73,6 +76,7 @@ async function begin(fresh) {
 
 /** Shows the place in the address. */
 function follow() {
+  searchBox.cancel();
   const site = map.followAddress();
   if (site) {
     void goToSite(site);
@@ -86,7 +90,7 @@ function follow() {
 async function goToSite(host) {
   search += 1;
   const mine = search;
-  notify(`Looking for ${shownHost(host)}…`);
+  notify(MAP.finding(shownHost(host)));
   const found = await findBundleOf(host, manifest.prefix);
   if (mine !== search) return;
   if (found.bundle < 0) {
@@ -94,6 +98,11 @@ async function goToSite(host) {
     notify(found.trouble);
     return;
   }
+  flyToSite(found);
+}
+
+/** Flies to a site that was found, {host, bundle, slot}, and shows its card. */
+function flyToSite(found) {
   notify("");
   choose(null);
   map.site = found.host;
@@ -119,8 +128,9 @@ function choose(entry, returnTo = null) {
 
 function tap(entry, isKey) {
   search += 1;
+  searchBox.cancel();
   if (entry && map.motion.view.scale < MIN_TAP_SCALE) {
-    notify("Zoom in until you can tell the icons apart, then choose one.");
+    notify(MAP.zoomIn);
   } else {
     notify("");
     choose(entry, isKey ? canvas : null);
@@ -133,7 +143,7 @@ function showChosen() {
   const { bundle, slot, host, returnTo } = chosen;
   const tabs = map.tabsOf(bundle);
   if (!tabs) {
-    if (map.troubleOf(bundle)) notify("The tab could not be loaded.");
+    if (map.troubleOf(bundle)) notify(MAP.tabNotLoaded);
     return;
   }
   const isIt = (at) => host === "" || tabs.get(at)?.host === host;
@@ -142,7 +152,7 @@ function showChosen() {
   chosen = null;
   if (!tab) {
     choose(null);
-    if (host) notify(`${shownHost(host)} has no tab in this scan.`);
+    if (host) notify(COMMON.notHere(shownHost(host)));
     return;
   }
   notify("");
@@ -193,7 +203,7 @@ function describe() {
 
 function sayState() {
   const { words, action } = notice ? { words: notice, action: "" }
-    : map.isEmpty && !map.trouble ? { words: "Loading the map…", action: "" }
+    : map.isEmpty && !map.trouble ? { words: MAP.loading, action: "" }
       : troubleWords(map.trouble, navigator.onLine);
   say(words, action);
   canvas.setAttribute("aria-busy", String(map.isLoading));
@@ -226,12 +236,25 @@ function retry() {
   else map.retry();
 }
 
+const searchBox = new SearchBox({
+  input: byId("site"),
+  list: byId("found"),
+  status: byId("found-status"),
+  manifestOf: () => map && manifest,
+  iconOf: () => "",
+  goTo: (host, bundle, slot) => {
+    search += 1;
+    // Back leads to the view before the search.
+    history.pushState(null, "", writeMapAddress({ site: host }));
+    canvas.focus({ preventScroll: true });
+    flyToSite({ host, bundle, slot });
+  },
+  wasEntered: false,
+});
 byId("find").addEventListener("submit", (event) => {
   event.preventDefault();
-  const host = hostnameFrom(byId("site").value);
-  if (!map) return;
-  if (host) void goToSite(host);
-  else notify("Write the name of a website, such as example.com.");
+  if (typedKey(byId("site").value) === "") notify(MAP.typeName);
+  else searchBox.enter();
 });
 byId("nearer").addEventListener("click", () => map.gestures.zoom(ZOOM_FACTOR));
 byId("farther").addEventListener("click", () => map.gestures.zoom(1 / ZOOM_FACTOR));
@@ -251,7 +274,7 @@ canvas.addEventListener("pointermove", ({ offsetX, offsetY, pointerType, buttons
   if (canvas.title !== title) canvas.title = title;
   canvas.classList.toggle("choosable", tab !== undefined);
 });
-canvas.addEventListener("keydown", (event) => event.key === "Escape" && choose(null));
-window.addEventListener("hashchange", () => map && follow());
+document.addEventListener("keydown", (event) => event.key === "Escape" && choose(null));
+for (const type of ["hashchange", "popstate"]) window.addEventListener(type, () => map && follow());
 window.addEventListener("online", () => (map ? map.trouble === "network" : true) && retry());
 void begin(false);

@@ -2,8 +2,7 @@
 // memory and is no longer on the server. Does not depend on why a bundle is gone, or on how rows
 // are drawn.
 
-const WORDS =
-  "Some tabs here are no longer where they were. Reload the page to look for a newer scan.";
+import { WALL } from "./strings.js";
 
 /** Reports missing tabs while some are painted. */
 export class MissingTabs {
@@ -22,6 +21,6 @@ export class MissingTabs {
       cells.some(({ index, tab }) => index >= 0 && tab === null));
     if (isMissing === this.#isTold) return;
     this.#isTold = isMissing;
-    notify(isMissing ? WORDS : "");
+    notify(isMissing ? WALL.someMoved : "");
   }
 }

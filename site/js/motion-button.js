@@ -2,7 +2,8 @@
 // Invariant: if the visitor's system prefers reduced motion, rows do not move until a press. Does
 // not depend on how rows move.
 
-const REDUCED = "Start the motion (your system asks for less of it)";
+import { MOTION } from "./strings.js";
+
 
 /** The button, and whether rows are stopped. */
 export class MotionButton {
@@ -23,8 +24,8 @@ export class MotionButton {
 
   #set(isStopped) {
     this.isStopped = isStopped;
-    const start = this.#reduced.matches ? REDUCED : "Start the motion";
-    const name = isStopped ? start : "Stop the motion";
+    const start = this.#reduced.matches ? MOTION.startReduced : MOTION.start;
+    const name = isStopped ? start : MOTION.stop;
     this.#button.dataset.starts = isStopped;
     this.#button.ariaLabel = name;
     this.#button.title = name;

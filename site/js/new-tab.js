@@ -3,6 +3,8 @@
 // css/everytab.css draws those in the rows. Does not depend on what is searched, or on when rows
 // move.
 
+import { SEARCH } from "./strings.js";
+
 /** Leads from each "+" to the search field. */
 export class NewTab {
   #wall;
@@ -23,7 +25,7 @@ export class NewTab {
     const button = document.createElement("button");
     button.className = "plus";
     button.type = "button";
-    button.ariaLabel = "New tab: find a website";
+    button.ariaLabel = SEARCH.newTab;
     button.title = button.ariaLabel;
     button.addEventListener("click", () => this.#open());
     document.querySelector("#header .strip").append(button);

@@ -7,6 +7,7 @@
 import { firstTabOfRow } from "./layout.js";
 import { heightsWithin, heightText, paceText, SeenTabs, seenText } from "./seen-tabs.js";
 import { partOfTab } from "./stream.js";
+import { SEEN } from "./strings.js";
 import { readVisit, writeVisit } from "./visit-storage.js";
 
 const STORED = "everytab-seen";
@@ -144,8 +145,8 @@ function appendParts(bar) {
   off.type = "button";
   off.className = "seen-off";
   off.textContent = "×";
-  off.title = "Hide the count";
-  off.setAttribute("aria-label", "Hide the count of tabs seen");
+  off.title = SEEN.hide;
+  off.setAttribute("aria-label", SEEN.hideTabs);
   line.append(count, pace, sentence, status, off);
   bar.append(line);
   return { line, count, pace, sentence, status, off };

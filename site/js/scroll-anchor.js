@@ -3,6 +3,7 @@
 // not depend on how rows are drawn, or on the address.
 
 import { firstTabOfRow, MAX_WALL_PX, rowOfTab, RowPositions } from "./layout.js";
+import { WALL } from "./strings.js";
 
 /** Keeps the visible part in its position. */
 export class ScrollAnchor {
@@ -51,12 +52,12 @@ export class ScrollAnchor {
     const isAtTop = view.scrolledPx <= 0 && !pendingAnchor && tab > 0 && tab >= stream.total;
     if (isAtTop === this.#isTold) return;
     this.#isTold = isAtTop;
-    const name = `Tab ${(tab + 1).toLocaleString("en")}`;
+    const name = WALL.tab(tab + 1);
     const isNone = stream.ended || (manifest.hosts > 0 && tab >= manifest.hosts);
     notify(!isAtTop ? ""
-      : isNone ? `${name} does not exist. This is the top of the wall.`
-        : stream.trouble ? `${name} could not be loaded. This is the top of the wall.`
-          : `${name} is too far down for a link. Scroll down from here to reach it.`);
+      : isNone ? WALL.noSuchTab(name)
+        : stream.trouble ? WALL.tabNotLoaded(name)
+          : WALL.tabTooFar(name));
   }
 
   /** Must be called after each painting: moves the wall's origin when its end approaches. */

@@ -61,3 +61,19 @@ export function foldedText(text) {
 export function typedWords(typed) {
   return foldedText(typed.slice(0, 260)).split(/[^\p{L}\p{N}\p{M}]+/u).filter(Boolean);
 }
+
+/**
+ * Returns true if texts differ by one typing error: a missing, additional or wrong character, or
+ * two that are exchanged.
+ */
+export function isOneErrorAway(a, b) {
+  const [x, y] = [[...a], [...b]];
+  if (Math.abs(x.length - y.length) > 1) return false;
+  let start = 0;
+  while (start < x.length && x[start] === y[start]) start += 1;
+  const rest = (text, from) => text.slice(from).join("");
+  const isExchanged = x[start] === y[start + 1] && x[start + 1] === y[start] &&
+    rest(x, start + 2) === rest(y, start + 2);
+  return isExchanged || rest(x, start + 1) === rest(y, start + 1) ||
+    rest(x, start) === rest(y, start + 1) || rest(x, start + 1) === rest(y, start);
+}

@@ -5,12 +5,13 @@
 
 import { fetchFile } from "./bundles.js";
 import {
-  bestAnswers, bestFileName, compareRanks, foldedText, typedWords,
+  bestAnswers, bestFileName, compareRanks, foldedText, isOneErrorAway, typedWords,
 } from "./search-answers.js";
 import { shownHost } from "./host-name.js";
 import {
   filesFor, linesFrom, rangeOf, searchKey, typedKey, withoutWww,
 } from "./search-keys.js";
+import { COMMON, SEARCH } from "./strings.js";
 
 /** The files kept in memory; the one fetched first is dropped first. */
 const MAX_FILES_HELD = 60;
@@ -22,6 +23,12 @@ const MAX_NAMES = 8;
  * Maximum additional names that contain it, or whose titles do. These also fill up to MAX_NAMES.
  */
 const MAX_OTHERS = 4;
+/** Shorter names have too many neighbours. */
+const MIN_MISSPELT = 4;
+/** Maximum names that differ from the typed text by a typing error. */
+const MAX_NEAR = 3;
+/** The file with a range's best hosts, of TOP_FILE in bundler/src/search/answers.rs. */
+const TOP_FILE = "best/_top.tsv";
 /** With fewer characters nearly every name contains the typed text. */
 const MIN_INSIDE = 3;
 /** If a prefix spans more files than this, its best results have a separate file. */
@@ -38,8 +45,8 @@ export class SearchFiles {
 
   /**
    * Resolves to the result for the typed text, from cached files and at most `most` fetched ones:
-   * {entries, isWhole, trouble}. `isWhole` is false if another call with the same arguments would
-   * find more.
+   * {entries, isWhole, isNear, trouble}. `isWhole` is false if another call with the same arguments
+   * would find more; `isNear` is true if the entries differ from the typed text by a typing error.
    */
   async answer(typed, manifest, most) {
     const fetches = { left: most };
@@ -53,7 +60,9 @@ export class SearchFiles {
         const room = Math.max(MAX_OTHERS, MAX_NAMES - entries.length);
         entries = entries.concat(others.filter(({ key }) => !keys.has(key)).slice(0, room));
       }
-      return { entries, isWhole: true, trouble: false };
+      const isNear = entries.length === 0;
+      if (isNear) entries = await this.#near(start, manifest, fetches);
+      return { entries, isWhole: true, isNear, trouble: false };
     } catch (error) {
       if (error instanceof FilesExhausted) return { entries, isWhole: false, trouble: false };
       return { entries, isWhole: true, trouble: true };
@@ -137,6 +146,16 @@ export class SearchFiles {
     return [...byKey.values()].sort(compareRanks);
   }
 
+  /** Resolves to the best hosts whose names differ from `start` by one typing error, by rank. */
+  async #near(start, manifest, fetches) {
+    if (!manifest.search?.best || [...start].length < MIN_MISSPELT) return [];
+    const path = `${manifest.prefix}search/${rangeOf(start)}/${TOP_FILE}`;
+    const hosts = linesFrom(await this.#read(path, fetches, true), "");
+    const isNear = ({ key }) =>
+      isOneErrorAway(key, start) || isOneErrorAway(key.slice(0, key.lastIndexOf(".")), start);
+    return hosts.filter(isNear).sort(compareRanks).slice(0, MAX_NEAR);
+  }
+
   /** Resolves to the first keys in all files in `folder`. */
   async #firstKeys(folder, fetches) {
     const index = await this.#read(`${folder}index.tsv`, fetches);
@@ -179,7 +198,7 @@ export async function findBundleOf(hostname, prefix) {
   const name = shownHost(withoutWww(hostname));
   return {
     bundle: -1,
-    trouble: found ? `${name} has no tab in this scan.`
-      : `${name} was not looked for: the list of names did not come.`,
+    trouble: found ? COMMON.notHere(name)
+      : SEARCH.indexMissing(name),
   };
 }

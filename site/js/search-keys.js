@@ -5,6 +5,10 @@
 /** Digits, the letters a to z, and all other first characters. */
 const RANGES = 28;
 const MAX_TYPED_CHARACTERS = 260;
+/** A scheme, also a misspelt or a partly copied one. */
+const SCHEME = /^(?:[a-z][a-z0-9+.-]*:[/\\]+|(?:https?|mailto):|https?[/\\;]+|:?[/\\]+)/i;
+/** Quotes, brackets and punctuation around a name. */
+const AROUND = /^["'“”„‘’«»<>()[\]{}*]+|["'“”„‘’«»<>()[\]{}*,;!?]+$/g;
 
 /** Returns a hostname's key: without "www.", each xn-- label decoded. */
 export function searchKey(hostname) {
@@ -13,11 +17,12 @@ export function searchKey(hostname) {
   return name.split(".").map((label) => decodeLabel(label) ?? label).join(".");
 }
 
-/** Returns the typed text as the start of a key: without scheme, "www." and path. */
+/**
+ * Returns the typed or pasted text as the start of a key: the host in a URL or a sentence, without
+ * quotes, scheme, user, port, final dots, "www." and path. A comma in it is a misspelt dot.
+ */
 export function typedKey(typed) {
-  const line = typed.slice(0, MAX_TYPED_CHARACTERS).trim()
-    .replace(/^[a-z]+:\/\//i, "").replace(/^www\./i, "");
-  const name = line.split(/[/?#\s]/)[0].toLowerCase().normalize("NFC");
+  const name = typedHost(typed).replace(/^www\./, "");
   if (/^[\x21-\x7e]*$/.test(name) && !name.includes("xn--")) return name;
   try {
     // The browser maps and encodes international names as IDNA says.
@@ -25,6 +30,21 @@ export function typedKey(typed) {
   } catch {
     return name;
   }
+}
+
+/** Returns the host in typed or pasted text, in lower case, or its first letters, or "". */
+export function typedHost(typed) {
+  const words = typed.slice(0, MAX_TYPED_CHARACTERS).split(/\s+/)
+    .map((word) => word.replace(AROUND, "")).filter(Boolean);
+  // In a sentence, the host is the only word with a dot inside.
+  const hosts = words.filter((word) => /[^.]\.[^.]/.test(word));
+  const word = (hosts.length === 1 ? hosts[0] : words[0]) ?? "";
+  const [authority] = word.replace(SCHEME, "").split(/[/\\?#]/);
+  const host = authority.slice(authority.lastIndexOf("@") + 1).replace(/:\d*$/, "")
+    .replace(/[,。．｡]/g, ".");
+  const name = host.toLowerCase().normalize("NFC").replace(/^\.+/, "");
+  // A dot after the first label belongs to the start of a name.
+  return /\..*\.$/.test(name) ? name.replace(/\.+$/, "") : name;
 }
 
 /** Returns the hostname without "www.", unless nothing else would be left but a suffix. */

@@ -7,6 +7,7 @@ import { Announcer } from "./announcer.js";
 import { shownHost } from "./host-name.js";
 import { SearchFiles } from "./search-files.js";
 import { typedKey, withoutWww } from "./search-keys.js";
+import { SEARCH } from "./strings.js";
 
 /** A pause in typing this long starts a search. */
 const PAUSE_MS = 150;
@@ -19,7 +20,7 @@ export class SearchBox {
   /**
    * `input`, `list` and `status` are elements; `manifestOf()` returns the manifest or null;
    * `iconOf(host)` returns a site's icon as a data URL if its bundle is in memory, else "";
-   * `goTo(host, bundle)` leads to the chosen site. `wasEntered` is true if Enter was pressed in the
+   * `goTo(host, bundle, slot)` leads to the chosen site. `wasEntered` is true if Enter was pressed in the
    * input before.
    */
   constructor({ input, list, status, manifestOf, iconOf, goTo, wasEntered }) {
@@ -60,6 +61,23 @@ export class SearchBox {
     this.goToFirst = wasEntered;
   }
 
+  /** Goes to the marked result, or to the first one once it is known. */
+  enter() {
+    const entry = this.entries[this.chosen];
+    // The list may still belong to the previous text.
+    if (this.pending) this.goToFirst = true;
+    else if (entry) this.#go(entry);
+    else if (this.entries.length === 0) {
+      this.#schedule(0);
+      this.goToFirst = true;
+    }
+  }
+
+  /** Discards a pending result, because the visitor went elsewhere. */
+  cancel() {
+    this.#hide();
+  }
+
   #schedule(ms) {
     clearTimeout(this.timer);
     this.announcer.cancel();
@@ -77,21 +95,21 @@ export class SearchBox {
       this.#hide();
       return;
     }
-    const { entries, isWhole, trouble } =
+    const { entries, isWhole, isNear, trouble } =
       await this.files.answer(typed, manifest, MAX_FILES_PER_PAUSE);
     if (query !== this.query) return;
     // Names that start with the typed text are first, so that further ones do not move them.
-    if (this.goToFirst && entries.length > 0) {
+    if (this.goToFirst && entries.length > 0 && !isNear) {
       this.#go(entries[0]);
       return;
     }
-    if (isWhole || entries.length > 0) this.#show(entries, trouble);
+    if (isWhole || entries.length > 0) this.#show(entries, isNear, trouble);
     this.pending = !isWhole;
     // Goes on after another pause, unless something else is typed meanwhile.
     if (!isWhole) this.timer = setTimeout(() => void this.#answer(query), PAUSE_MS);
   }
 
-  #show(entries, trouble) {
+  #show(entries, isNear, trouble) {
     const { input, list } = this;
     const start = typedKey(input.value);
     const before = this.chosen < 1 ? null : this.entries[this.chosen]?.host;
@@ -101,8 +119,9 @@ export class SearchBox {
     list.hidden = entries.length === 0;
     input.setAttribute("aria-expanded", String(entries.length > 0));
     const kept = entries.findIndex(({ host }) => host === before);
-    this.#choose(entries.length === 0 ? -1 : Math.max(0, kept));
-    this.#say(entries, trouble);
+    // A guess is not gone to unless it is chosen.
+    this.#choose(entries.length === 0 || isNear ? -1 : Math.max(0, kept));
+    this.#say(entries, isNear, trouble);
   }
 
   /** Hides the list and discards a pending result. */
@@ -120,15 +139,15 @@ export class SearchBox {
   }
 
   /** Announces what the list does not show; the count of names at most once in ten seconds. */
-  #say({ length }, trouble) {
+  #say({ length }, isNear, trouble) {
     const { status } = this;
     this.announcer.cancel();
     status.classList.toggle("words", length === 0);
     if (length === 0) {
-      status.textContent = trouble ? "The names did not come." : "No website was found for that.";
+      status.textContent = trouble ? SEARCH.unavailable : SEARCH.notFound;
     } else {
-      status.textContent = "";
-      this.announcer.say(length === 1 ? "One website" : `${length} websites`);
+      status.textContent = isNear ? SEARCH.near : "";
+      if (!isNear) this.announcer.say(SEARCH.websites(length));
     }
   }
 
@@ -150,22 +169,20 @@ export class SearchBox {
       event.stopPropagation();
       this.#hide();
     } else if (event.key === "Enter") {
-      const entry = this.entries[Math.max(0, this.chosen)];
-      // The list may still belong to the previous text.
-      if (this.pending) this.goToFirst = true;
-      else if (entry) this.#go(entry);
+      event.preventDefault();
+      this.enter();
     } else if (/^Arrow(?:Up|Down)$/.test(event.key) && length > 0) {
       event.preventDefault();
       const step = event.key === "ArrowDown" ? 1 : -1;
-      this.#choose((this.chosen + step + length) % length);
+      this.#choose((Math.max(this.chosen, step < 0 ? 0 : -1) + step + length) % length);
     }
   }
 
-  #go({ host, bundle }) {
+  #go({ host, bundle, slot }) {
     this.#hide();
     this.input.value = shownHost(withoutWww(host));
     this.input.blur();
-    this.goTo(host, bundle);
+    this.goTo(host, bundle, slot);
   }
 }
 

@@ -2,6 +2,8 @@
 // down the wall the view is. Does not depend on the DOM, on what is in view, or on where this is
 // stored.
 
+import { count as formatted, SEEN } from "./strings.js";
+
 /** At most this many bundles are saved, the last ones: their tabs are not counted again. */
 const MAX_BUNDLES_SAVED = 5_000;
 /** Maximum slots per bundle whose seen state is stored, as bits. */
@@ -12,22 +14,9 @@ const MAX_PAUSE_MS = 10_000;
 const MIN_PACE_MS = 20_000;
 /** CSS defines a pixel as 1/96 inch. */
 const METRES_PER_PX = 0.0254 / 96;
-/** Heights in metres, from the ground to the top. The first, half a metre, is not mentioned. */
-const HEIGHTS = [
-  [0.5, ""],
-  [2, "a door"],
-  [5.5, "a giraffe"],
-  [20, "the Great Sphinx of Giza"],
-  [46, "the Statue of Liberty without her pedestal"],
-  [57, "the Leaning Tower of Pisa"],
-  [96, "the tower of Big Ben"],
-  [139, "the Great Pyramid of Giza"],
-  [157, "Cologne Cathedral"],
-  [330, "the Eiffel Tower"],
-  [443, "the Empire State Building"],
-  [828, "the Burj Khalifa"],
-  [8_849, "Mount Everest"],
-];
+/** Heights in metres, from the ground to the top, of SEEN.things. */
+const HEIGHTS = [0.5, 2, 5.5, 20, 46, 57, 96, 139, 157, 330, 443, 828, 8_849]
+  .map((metres, i) => [metres, SEEN.things[i]]);
 const UNITS = [
   ["year", 31_557_600_000], ["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000],
 ];
@@ -78,11 +67,11 @@ export class SeenTabs {
 
 /** Returns how many of `hosts` tabs were seen, in words. */
 export function seenText({ count }, hosts) {
-  const seen = `${count.toLocaleString("en")} ${count === 1 ? "tab" : "tabs"} seen`;
+  const seen = SEEN.seen(count);
   if (hosts === 0) return seen;
   const percent = 100 * Math.min(1, count / hosts);
   const digits = percent < 10 ? 1 : 2;
-  return `${seen}: ${rounded(percent, digits)} % of the web`;
+  return SEEN.share(seen, rounded(percent, digits));
 }
 
 /** Returns how long all `hosts` tabs take, in words; "" while there is no pace yet. */
@@ -91,7 +80,7 @@ export function paceText({ count, ms }, hosts) {
   const leftMs = ms * (hosts - count) / count;
   const [unit, unitMs] = UNITS.find(([, one]) => leftMs >= one) ?? UNITS.at(-1);
   const number = rounded(leftMs / unitMs, 2);
-  return `At this pace the rest takes ${number} ${unit}${number === "1" ? "" : "s"}.`;
+  return SEEN.pace(number, unit);
 }
 
 /** Returns how many known heights a wall reaches in `px` pixels. */
@@ -106,13 +95,11 @@ export function heightsWithin(px) {
 export function heightText(heights, wallPx) {
   const [metres, thing] = HEIGHTS[heights - 1];
   const wall = wallPx * METRES_PER_PX;
-  const length = wall < 2_000
-    ? `${rounded(wall, 2)} metres` : `${rounded(wall / 1_000, 2)} kilometres`;
-  if (thing === "") {
-    return `Half a metre down.${wall > 0 ? ` All the tabs are ${length} long.` : ""}`;
-  }
-  const far = `${metres.toLocaleString("en")} metres down, as far as ${thing} is high.`;
-  return wall > 0 ? `${far} Halfway: ${2 * metres >= wall ? "yes" : "no"}.` : far;
+  const height = wall < 2_000
+    ? SEEN.metres(rounded(wall, 2)) : SEEN.kilometres(rounded(wall / 1_000, 2));
+  if (thing === "") return SEEN.first(wall > 0 ? height : "");
+  const down = SEEN.down(formatted(metres), thing);
+  return wall > 0 ? `${down} ${2 * metres >= wall ? SEEN.halfway : SEEN.notHalfway}` : down;
 }
 
 function isCount(value) {
@@ -120,5 +107,5 @@ function isCount(value) {
 }
 
 function rounded(number, maximumSignificantDigits) {
-  return number.toLocaleString("en", { maximumSignificantDigits });
+  return formatted(number, { maximumSignificantDigits });
 }

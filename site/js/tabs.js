@@ -337,6 +337,7 @@ function paintCell(cell, index, tab, phone) {
   else icon.removeAttribute("src");
   title.textContent = tab?.title ?? "";
   if (phone) link.dataset.host = tab?.host.replace(/^www\./, "") ?? "";
+  link.role = tab ? null : "none";
   if (tab) link.href = tab.url;
   else link.removeAttribute("href");
 }

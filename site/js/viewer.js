@@ -3,9 +3,11 @@
 // The frame is sandboxed: it keeps its own origin, which is never ours (`readBundle` rejects our
 // host), it cannot navigate this page, and it gets no referrer and, if the browser supports this,
 // no cookies. A hostname is shown only while we believe that it belongs to the page in the frame.
-// Does not depend on rows or bundles.
+// A site that takes the focus without the visitor's action gives it back, so that Escape closes the
+// site. Does not depend on rows or bundles.
 
 import { shownHost } from "./host-name.js";
+import { COMMON, VIEWER } from "./strings.js";
 
 /**
  * Without allow-same-origin the site has an opaque origin, and its own fonts, modules and requests
@@ -17,6 +19,10 @@ const SANDBOX = "allow-scripts allow-forms allow-same-origin allow-popups " +
 /** A page that has not loaded by then may never load: the viewer suggests a new tab instead. */
 const LATE_MS = 8_000;
 const COPIED_MS = 2_000;
+/** A site that takes the focus more often than this by a script becomes inert. */
+const MAX_TAKEN = 2;
+/** The browser counts an input as a recent action of the visitor for about five seconds. */
+const ACTIVATION_MS = 5_500;
 /** A click on one of these does not close the site, unlike other clicks outside it. */
 const NOT_BESIDE = "a, button, select, input, dialog, .closing-bar";
 
@@ -28,6 +34,12 @@ export class SiteViewer {
   #onLoading;
   #tab = null;
   #timer = 0;
+  /** When the visitor last used this page, outside the frame. */
+  #usedAt = 0;
+  /** How many times the site took the focus by a script. */
+  #taken = 0;
+  /** True if the visitor's last key here was Tab, by which the focus enters the frame. */
+  #isTabbing = false;
 
   /**
    * `element` is the page's #site; `contact` is the manifest's address for reports, or "";
@@ -46,6 +58,18 @@ export class SiteViewer {
       const isBehind = document.querySelector("dialog[open]") !== null;
       if (key === "Escape" && this.isOpen && !isBehind) this.close();
     });
+    for (const type of ["keydown", "pointerdown", "pointerup"]) {
+      document.addEventListener(type, ({ key, timeStamp }) => {
+        this.#usedAt = timeStamp;
+        this.#isTabbing = key === "Tab";
+      }, true);
+    }
+    // The focus has left the document. It may be in the frame once this event is over.
+    window.addEventListener("blur", () => setTimeout(() => this.#keepFocus()));
+    for (const type of ["pointerenter", "touchstart"]) {
+      this.#part("page").addEventListener(type, () => this.#letIn(), { passive: true });
+    }
+    this.#part("out").addEventListener("keydown", ({ key }) => key === "Tab" && this.#letIn());
     document.addEventListener("click", ({ target }) => {
       if (this.isOpen && !element.contains(target) && !target.closest(NOT_BESIDE)) this.close();
     });
@@ -62,12 +86,13 @@ export class SiteViewer {
     icon.hidden = tab.icon === "";
     if (tab.icon) icon.src = tab.icon;
     this.#tab = tab;
+    this.#taken = 0;
     this.#part("title").textContent = tab.title;
     this.#part("host").textContent = shownHost(tab.host);
     this.#part("out").href = tab.url;
     this.#part("report").hidden = this.#contact === "";
     this.#part("report").href = reportAddress(this.#contact, tab);
-    this.#setState("loading", `Opening ${shownHost(tab.host)}…`);
+    this.#setState("loading", VIEWER.opening(shownHost(tab.host)));
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", SANDBOX);
     frame.setAttribute("credentialless", "");
@@ -85,7 +110,7 @@ export class SiteViewer {
     this.#part("page").replaceChildren(frame);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
-      () => this.#setState("late", "Nothing has loaded yet. Try opening the site in a new tab."),
+      () => this.#setState("late", VIEWER.late),
       LATE_MS,
     );
   }
@@ -106,19 +131,39 @@ export class SiteViewer {
     this.#onClosed();
   }
 
+  /**
+   * Takes the focus back from a frame that took it by a script. A site that takes it again and again
+   * becomes inert until the visitor points at it or presses Tab.
+   */
+  #keepFocus() {
+    const frame = this.#part("page").firstElementChild;
+    const isTaken = frame !== null && document.activeElement === frame && !this.#isTabbing &&
+      !isPressed(frame, this.#usedAt);
+    if (!isTaken) return;
+    this.#taken += 1;
+    frame.inert = this.#taken > MAX_TAKEN && !this.#part("page").matches(":hover");
+    this.focus(false);
+  }
+
+  /** Lets the visitor use a frame that was made inert. */
+  #letIn() {
+    const frame = this.#part("page").firstElementChild;
+    if (frame) frame.inert = false;
+  }
+
   /** Called when the frame shows another page. The browser does not reveal which. */
   #leaveSite() {
     this.#part("icon").hidden = true;
-    this.#part("host").textContent = `Another page, reached from ${shownHost(this.#tab.host)}`;
-    this.#part("title").textContent = "Its address is not known";
+    this.#part("host").textContent = VIEWER.left(shownHost(this.#tab.host));
+    this.#part("title").textContent = VIEWER.hidden;
   }
 
   async #copy() {
     try {
       await navigator.clipboard.writeText(this.#tab.url);
-      this.#part("copied").textContent = "Copied";
+      this.#part("copied").textContent = COMMON.copied;
     } catch {
-      this.#part("copied").textContent = "Not copied";
+      this.#part("copied").textContent = VIEWER.notCopied;
     }
     setTimeout(() => {
       this.#part("copied").textContent = "";
@@ -134,6 +179,19 @@ export class SiteViewer {
   #part(name) {
     return this.#element.querySelector(`[data-part="${name}"]`);
   }
+}
+
+/**
+ * Returns true if the visitor may have pressed something in `frame`. Its events do not reach this
+ * page, but the browser counts a press there as an action on this page, too. If the visitor used
+ * this page at `usedAt`, only the pointer shows where the last press was.
+ */
+function isPressed(frame, usedAt) {
+  const isPointedAt = frame.matches(":hover");
+  const { userActivation } = navigator;
+  if (!userActivation) return isPointedAt;
+  const isOwnPressOver = performance.now() - usedAt > ACTIVATION_MS;
+  return userActivation.isActive && (isPointedAt || isOwnPressOver);
 }
 
 /**

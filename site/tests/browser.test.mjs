@@ -341,7 +341,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
   test("a scan without bundles says that there are no tabs yet", async () => {
     const sample = sampleSite({ bundles: 0 });
     const { page } = await visit(sample, { until: "!document.querySelector('#retry').hidden" });
-    assert.match(await words(page), /^No tabs here/);
+    assert.match(await words(page), /no tabs here yet/);
     assert.deepEqual(page.troubles, []);
   });
 
@@ -362,7 +362,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
       until: "!document.querySelector('#retry').hidden",
       replace: (path) => (path === "manifest.json" ? { status: 200, body: "<html>" } : null),
     });
-    assert.match(await words(page), /can't be read/);
+    assert.match(await words(page), /is damaged/);
   });
 
   test("missing and broken bundles are left out, named, and tried again", async () => {
@@ -374,7 +374,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
         return bad && path.endsWith("/2.json") ? { status: 200, body: "{\"entries\":7}" } : null;
       },
     });
-    assert.match(await words(page), /^2 bundles of tabs could not be read/);
+    assert.match(await words(page), /^2 blocks of tabs couldn't be read/);
     assert.equal(await page.evaluate(PAINTED), true);
     bad = false;
     await page.evaluate("document.querySelector('#retry').click()");
@@ -389,7 +389,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     down = true;
     await page.until("the silence", `(window.scrollTo(0, 1e9),
       !document.querySelector('#retry').hidden)`);
-    assert.match(await words(page), /network did not answer/);
+    assert.match(await words(page), /network isn't responding/);
     assert.ok((await page.evaluate("document.querySelectorAll('.row .tab[href]').length")) > 20);
     const high = await page.evaluate("document.documentElement.scrollHeight");
     down = false;
@@ -417,7 +417,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     const prefix = "scans/11111111-0000-4000-8000-000000000001/";
     current = { ...old, prefix, manifest: { ...old.manifest, prefix, hosts: 77 } };
     await page.until("the loss", `(window.scrollTo(0, 1e9),
-      document.querySelector('#message').textContent.includes('no longer where they were'))`);
+      document.querySelector('#message').textContent.includes('have moved'))`);
     await page.evaluate("document.querySelector('#retry').click()");
     await page.until("the new scan", `
       /^77 tabs/.test(document.querySelector('#facts').textContent) &&

@@ -208,7 +208,7 @@ test("each fetch has a time limit: a server that never answers is no network", a
   try {
     assert.deepEqual(await fetchFile(url), { trouble: "network" });
     const found = await findBundleOf("a.example", url);
-    assert.equal(found.trouble, "a.example was not looked for: the list of names did not come.");
+    assert.equal(found.trouble, "Couldn't search for a.example: the search index didn't load.");
     const loaded = await pictureLoader({ prefix: url, overrides: new Map() }, {
       grid: 11, extension: "png", overrides: new Map(),
     })("tile 0/0-0", new AbortController().signal);

@@ -136,7 +136,7 @@ describe("diving", { skip, concurrency: false }, () => {
     for (const path of server.asked) if (path.includes("/tabs/")) gone.add(path);
     await page.reload();
     await page.until("the words", `document.querySelector('#notice').textContent
-      .startsWith('Some tabs here are no longer where they were.')`);
+      .startsWith('Some of these tabs have moved.')`);
     await page.until("the button", "!document.querySelector('#dive').disabled");
     await pressButton(page);
     await page.until("a site", "document.querySelector('#site').dataset.state === 'shown'");

@@ -112,7 +112,7 @@ function commonHead(page) {
   const head = /<head>([^]*)<\/head>/.exec(read(page))[1];
   const own = [
     /^<title>/, /^<meta name="(?:description|theme-color|robots|twitter:card)"/,
-    /^<meta property="og:/, /^<script /,
+    /^<meta property="og:/, /^<script /, /^<noscript>/,
     /^<link rel="(?:apple-touch-icon|canonical|modulepreload|preload)"/,
   ];
   return head.trim().split("\n")

@@ -78,7 +78,7 @@ describe("the first look at the page", { skip, concurrency: false }, () => {
     down = true;
     await page.evaluate("document.querySelector('#shuffle').click()");
     await page.until("the words", "!document.querySelector('#retry').hidden");
-    assert.match(await message(page), /network did not answer/);
+    assert.match(await message(page), /network isn't responding/);
     assert.deepEqual(await page.evaluate(`[${HREFS}, scrollY]`), [before, place]);
     await page.evaluate("document.querySelector('#retry').click()");
     await page.until("the words again", "!document.querySelector('#retry').hidden");

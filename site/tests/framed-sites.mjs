@@ -24,6 +24,16 @@ document.fonts.load("30px own").then((all) => report("fonts " + all.length), () 
 fetch("/own.json").then((answer) => answer.json()).then(({ value }) => report("fetch " + value));`;
 const OPENED = `<!doctype html><title>Opened</title><script>
 fetch("/report?opened as " + window.origin, { mode: "no-cors" })</script>`;
+/** Takes the focus on loading, at any later time, and all keys. */
+const GRASPING = `<!doctype html><title>Grasping</title><input autofocus><script>
+const report = (what) => fetch("/report?" + what, { mode: "no-cors" });
+const grasp = () => document.querySelector("input").focus();
+addEventListener("load", () => { grasp(); report("grasped"); });
+addEventListener("message", grasp);
+setInterval(grasp, 50);
+addEventListener("keydown", (event) => event.preventDefault(), true);
+addEventListener("pointerdown", () => report("pressed"));
+</script>`;
 const ELSEWHERE = "<!doctype html><title>Elsewhere</title><p>Another site";
 
 /** Serves the sites; resolves to {port, reports, close}. */
@@ -39,9 +49,10 @@ export async function serveFramedSites() {
   const server = createServer(makeCertificate(), (request, response) => {
     const { pathname, search } = new URL(request.url, "https://x");
     if (pathname === "/report") reports.push(decodeURIComponent(search.slice(1)));
-    const isElsewhere = request.headers.host === "elsewhere.example";
-    const [type, body] = isElsewhere
-      ? ["text/html", ELSEWHERE] : answers[pathname] ?? ["text/plain", ""];
+    const pages = { "elsewhere.example": ELSEWHERE, "grasping.example": GRASPING };
+    const page = pathname === "/" ? pages[request.headers.host] : undefined;
+    const [type, body] = page !== undefined
+      ? ["text/html", page] : answers[pathname] ?? ["text/plain", ""];
     response.writeHead(200, { "content-type": type });
     response.end(body);
   });

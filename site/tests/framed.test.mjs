@@ -23,6 +23,7 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
     visits = new Visits(program, [
       "--ignore-certificate-errors",
       `--host-resolver-rules=MAP ${FRAMED}:443 ${sitesAt}, MAP elsewhere.example:443 ${sitesAt}, ` +
+        `MAP grasping.example:443 ${sitesAt}, ` +
         `MAP ${OWN} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`,
     ]);
   });
@@ -83,13 +84,55 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
     await reported("module");
     await clickInFrame(page, 0.75);
     await page.until("the words",
-      "document.querySelector('.host').textContent.startsWith('Another page')");
+      "document.querySelector('.host').textContent.startsWith('You followed')");
     assert.match(await drawn(page),
-      /^Another page, reached from framed\.example\s+Its address is not known$/);
+      /^You followed a link from framed\.example\s+The browser hides its address$/);
     assert.equal(await page.evaluate("document.querySelector('#site .icon').hidden"), true);
     await page.evaluate("document.querySelector('[data-part=close]').click()");
     await open(page);
     assert.ok((await drawn(page)).startsWith(FRAMED), "the next opening starts anew");
+  });
+
+  test("a site that takes the focus by script gives it back, and Escape closes it", async () => {
+    for (const isByKey of [false, true]) {
+      const { page } = await visitTabsOf("grasping.example");
+      if (isByKey) {
+        await page.until("interaction.js", "document.querySelector('link[rel=manifest]')");
+        await page.evaluate("document.querySelector('.row .tab[href]:not(.outside)').focus()");
+        await page.key("Enter");
+      } else {
+        await open(page);
+      }
+      await reported("grasped");
+      await page.until("the focus on Close",
+        "document.activeElement === document.querySelector('[data-part=close]')");
+      await page.key("Escape");
+      await page.until("no site", "document.querySelector('#site').hidden");
+      sites.reports.length = 0;
+      await visits.leave();
+    }
+  });
+
+  test("a press in the frame gives it the focus, and Tab leads into it", async () => {
+    const { page } = await visitTabsOf("grasping.example");
+    await open(page);
+    await reported("grasped");
+    await page.until("the focus on Close",
+      "document.activeElement === document.querySelector('[data-part=close]')");
+    const box = await page.evaluate(`(() => {
+      const { left, top } = document.querySelector('iframe').getBoundingClientRect();
+      return { left, top };
+    })()`);
+    // A mouse moves before it presses.
+    await page.call("Input.dispatchMouseEvent",
+      { type: "mouseMoved", x: box.left + 40, y: box.top + 40 });
+    await page.until("an active frame", "!document.querySelector('iframe').inert");
+    await clickInFrame(page, 0.5);
+    await reported("pressed");
+    await page.until("the frame's focus", "document.activeElement.tagName === 'IFRAME'");
+    await page.evaluate("document.querySelector('[data-part=out]').focus()");
+    await page.key("Tab");
+    await page.until("the frame's focus", "document.activeElement.tagName === 'IFRAME'");
   });
 
   for (const [width, height] of [[390, 844], [1440, 900]]) {
@@ -107,7 +150,7 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
           wide: document.documentElement.scrollWidth - innerWidth,
         };
       })()`);
-      assert.equal(out.text, "Empty? Open in a new tab");
+      assert.equal(out.text, "Not loading? Open in a new tab");
       assert.equal(out.href, "https://gone.example/");
       assert.deepEqual([out.target, out.seen], ["_blank", true]);
       assert.ok(out.high >= 24 && out.wide <= 0, JSON.stringify(out));

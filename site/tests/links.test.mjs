@@ -97,7 +97,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
 
   test("a host without a tab is said plainly, and the wall is there", async () => {
     const { page } = await visits.visit(sample, { hash: "#site=nobody.example&open" });
-    assert.equal(await notice(page), "nobody.example has no tab in this scan.");
+    assert.equal(await notice(page), "nobody.example isn't here: this crawl has no home page of it.");
     const box = await page.evaluate(`(() => {
       const { top, bottom } = document.querySelector('#notice').getBoundingClientRect();
       return top > 0 && bottom <= innerHeight;
@@ -130,7 +130,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
       hash: `#site=${host}`,
       replace: (path) => (path.includes("/search/") ? { status: 503 } : null),
     });
-    assert.match(await notice(page), /the list of names did not come\.$/);
+    assert.match(await notice(page), /the search index didn't load\.$/);
   });
 
   for (const view of [{}, PHONE]) {
@@ -195,7 +195,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
     await page.evaluate(
       "document.querySelector('iframe').contentWindow.location = 'https://b.example/'");
     await page.until("another page",
-      "document.querySelector('.host').textContent.startsWith('Another')");
+      "document.querySelector('.host').textContent.startsWith('You followed')");
     await page.key("Escape");
     await page.until("the wall", `${CLOSED} && location.hash === '#seed=7'`);
     assert.equal(await page.evaluate("document.title.includes('EveryTab')"), true);

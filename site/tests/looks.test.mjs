@@ -135,7 +135,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     }), 600))`);
     assert.deepEqual(seen, { animations: 0, cut: 0 });
     const [name, pictures] = await page.evaluate(MOTION);
-    assert.match(name, /^Start the motion .*your system/);
+    assert.match(name, /^Start motion .*your device/);
     assert.deepEqual(pictures, ["starts"]);
     // Who presses it nevertheless sees the rows move.
     await page.evaluate("document.querySelector('#motion').click()");

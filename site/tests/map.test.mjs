@@ -266,16 +266,24 @@ describe("the map", { skip, concurrency: false }, () => {
       await page.call("Input.insertText", { text });
       await page.key("Enter");
     };
+    const status = "document.querySelector('#found-status').textContent";
     await type("nobody.example");
-    await page.until("the words", `${MESSAGE} === 'nobody.example has no tab in this scan.'`);
-    await type("not a name");
-    await page.until("the words", `/^Write the name/.test(${MESSAGE})`);
-    await type(`https://www.${site.host.toUpperCase()}/page`);
+    await page.until("the words", `${status}.startsWith('No website found.')`);
+    await page.evaluate("document.querySelector('#site').value = ''");
+    await page.evaluate("document.querySelector('.go').click()");
+    await page.until("the words", `/^Type a website's name/.test(${MESSAGE})`);
+    const before = await page.evaluate("location.hash");
+    await type(`https://www.${site.host.toUpperCase()}:443/page`);
     await page.until("the card", `${CARD} && ${CARD_HOST} === '${site.host}'`);
     assert.equal(await page.evaluate(MESSAGE), "");
-    assert.equal(await page.evaluate("document.activeElement.id"), "site", "the focus stays");
-    await type("nobody.example");
-    await page.until("no card", `!(${CARD}) && ${MESSAGE}.startsWith('nobody')`);
+    assert.equal(await page.evaluate("document.activeElement.id"), "map", "Escape closes the card");
+    await page.key("Escape");
+    await page.until("no card", `!(${CARD})`);
+    await page.evaluate("history.back()");
+    await page.until("the view before the search", `location.hash === ${JSON.stringify(before)}`);
+    await page.evaluate("document.querySelector('#site').focus()");
+    await page.call("Input.insertText", { text: site.host.slice(0, 4) });
+    await page.until("suggestions", "document.querySelectorAll('#found [role=option]').length > 1");
     assert.deepEqual(page.troubles, []);
   });
 
@@ -309,7 +317,7 @@ describe("the map", { skip, concurrency: false }, () => {
   test("the list holds the tabs of the bundle in the middle, and opens their cards", async () => {
     const { page } = await visit(`#${site.x + 0.5},${site.y + 0.5},48`);
     await page.until("the list", `${LIST} > 50`);
-    assert.match(await page.evaluate(SEEN), /^Bundle 246 of 400, in the middle of the view: 120/);
+    assert.match(await page.evaluate(SEEN), /^Block 246 of 400, at the centre: 120/);
     const chosen = await page.evaluate(`(() => {
       const button = document.querySelectorAll('#tabs button')[7];
       button.focus();
@@ -323,7 +331,7 @@ describe("the map", { skip, concurrency: false }, () => {
     await page.key("Escape");
     await page.until("the button again", "document.activeElement.closest('#tabs')");
     await page.evaluate("document.querySelector('#steps button:last-child').click()");
-    await page.until("the next bundle", `${SEEN}.startsWith('Bundle 247 ') && ${LIST} > 50`);
+    await page.until("the next bundle", `${SEEN}.startsWith('Block 247 ') && ${LIST} > 50`);
     assert.deepEqual(page.troubles, []);
   });
 
@@ -349,7 +357,7 @@ describe("the map", { skip, concurrency: false }, () => {
     await atRest(page);
     assert.equal(await page.evaluate("location.hash"), "#100.5,99.5,12");
     await page.evaluate("location.hash = '#50,60,30'");
-    await page.until("there", `${SEEN}.startsWith('Bundle 105 ')`);
+    await page.until("there", `${SEEN}.startsWith('Block 105 ')`);
     await page.evaluate(`location.hash = '#site=${site.host}'`);
     await page.until("the card", `${CARD} && ${CARD_HOST} === '${site.host}'`);
     assert.equal(await page.evaluate("history.length"), 4, "moving adds no step");
@@ -361,7 +369,7 @@ describe("the map", { skip, concurrency: false }, () => {
       until: `!${RETRY}.hidden`,
       replace: (path) => (/\/map\/[01]\//.test(path) && status !== 200 ? { status } : null),
     });
-    assert.match(await page.evaluate(MESSAGE), /no longer where it was/);
+    assert.match(await page.evaluate(MESSAGE), /has moved/);
     const shown = `(() => {
       const canvas = document.querySelector('#map');
       const { data } = canvas.getContext('2d').getImageData(canvas.width / 2, 300, 200, 200);
@@ -370,7 +378,7 @@ describe("the map", { skip, concurrency: false }, () => {
     await page.until("a coarser tile", `${shown} > 50`);
     status = 503;
     await page.reload();
-    await page.until("the words", `/did not answer/.test(${MESSAGE})`);
+    await page.until("the words", `/isn't responding/.test(${MESSAGE})`);
     const asked = server.asked.length;
     await atRest(page);
     assert.equal(server.asked.length, asked, "what failed is not asked for again and again");
@@ -384,7 +392,7 @@ describe("the map", { skip, concurrency: false }, () => {
       until: `!${RETRY}.hidden`,
       replace: (path) => (path.endsWith(`/tabs/${site.bundle}.json`) ? { status: 404 } : null),
     });
-    assert.match(await page.evaluate(MESSAGE), /newer scan/);
+    assert.match(await page.evaluate(MESSAGE), /newer version/);
     await page.until("the words", `${SEEN}.includes('not loaded')`);
     const { x, y } = await middleOf(page);
     await page.click(x, y);
@@ -395,7 +403,7 @@ describe("the map", { skip, concurrency: false }, () => {
     const old = sampleSite({ bundles: 20 });
     const plain = { ...old, manifest: { ...old.manifest, map: undefined } };
     const { page } = await visits.visit(plain, { path: "map.html", until: `!${RETRY}.hidden` });
-    assert.match(await page.evaluate(MESSAGE), /^This scan has no map/);
+    assert.match(await page.evaluate(MESSAGE), /^This version has no map/);
     assert.equal(await page.evaluate("document.querySelector('#nearer').disabled"), true);
     const { page: wall } = await visits.visit(plain);
     const link = "document.querySelector('#map-link').checkVisibility()";
@@ -408,7 +416,7 @@ describe("the map", { skip, concurrency: false }, () => {
     assert.match(await other.evaluate(MESSAGE), /manifest.json is missing/);
     answer = { status: 503 };
     await other.evaluate(`${RETRY}.click()`);
-    await other.until("other words", `/did not answer/.test(${MESSAGE})`);
+    await other.until("other words", `/isn't responding/.test(${MESSAGE})`);
     answer = null;
     await other.evaluate(`${RETRY}.click()`);
     await other.until("the map", SHOWN);

@@ -76,7 +76,7 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     const { page } = await visits.visit(sample);
     const text = await page.until("the count", `${COUNT} > 80 &&
       document.querySelector('.seen-count').textContent`);
-    assert.match(text, /^\d+ tabs seen: [12](?:\.\d)? % of the web$/);
+    assert.match(text, /^\d+ tabs seen: [12](?:\.\d)?% of this page$/);
     assert.equal(await page.evaluate("document.querySelector('.motto').checkVisibility()"), true);
     const phone = await visits.visit(sample, { view: PHONE });
     await phone.page.until("the count", `${COUNT} > 20`);
@@ -100,8 +100,8 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
       const [count, pace] = ['.seen-count', '.seen-pace']
         .map((name) => document.querySelector(name));
       pace.textContent = 'At this pace the rest takes 14 minutes.';
-      const texts = ['1 tab seen: 0.0000033 % of the web', '99 tabs seen: 1 % of the web',
-        '1,234 tabs seen: 0.0041 % of the web', '9,876,543 tabs seen: 33 % of the web'];
+      const texts = ['1 tab seen: 0.0000033% of this page', '99 tabs seen: 1% of this page',
+        '1,234 tabs seen: 0.0041% of this page', '9,876,543 tabs seen: 33% of this page'];
       return texts.map((text) => {
         count.textContent = text;
         return [pace.checkVisibility(), pace.getBoundingClientRect().left];
@@ -123,7 +123,7 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
       return [sentence.textContent, sentence.checkVisibility(), status.textContent,
         status.getAttribute('role'), document.querySelector('.seen-count').checkVisibility()];
     })()`);
-    const words = "Half a metre down. All the tabs are 13 metres long.";
+    const words = "Half a metre down. The whole wall is 13 metres tall.";
     assert.deepEqual(said, [words, true, words, "status", false]);
     // However fast the next height is reached, it is told ten seconds later.
     await page.evaluate(`(() => {

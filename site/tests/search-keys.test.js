@@ -19,7 +19,7 @@ test("keys, ranges and their order are those by which the search files are writt
   assert.notDeepEqual(keys.toSorted(), keys, "a pair that UTF-16 would order otherwise is among");
 });
 
-test("what is typed is found however it is written", () => {
+test("what is typed or pasted is found however it is written", () => {
   for (const [typed, key] of [
     ["Example", "example"],
     ["  https://www.Example.com/path?x#y ", "example.com"],
@@ -33,6 +33,17 @@ test("what is typed is found however it is written", () => {
     ["", ""],
     ["/", ""],
     ["ex-", "ex-"],
+    // As it is pasted.
+    ...["github.com:443", "github.com.", "user@github.com", "user:pw@GitHub.com", "\"github.com\"",
+      "“github.com”", "(https://github.com/)", "http:/github.com", "https//github.com",
+      "https:github.com", "://github.com", "//github.com", "github,com", "github.com,",
+      "See github.com", "mailto:me@github.com", "https:\\\\github.com\\a", ".github.com",
+    ].map((typed) => [typed, "github.com"]),
+    ["github.", "github."],
+    ["bbc.co.", "bbc.co"],
+    ["garden tools", "garden"],
+    ["https:", ""],
+    ["日本。jp", "日本.jp"],
   ]) {
     assert.equal(typedKey(typed), key, typed);
   }

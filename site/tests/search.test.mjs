@@ -60,7 +60,7 @@ describe("search", { skip, concurrency: 1 }, () => {
         replace: (path) => (path.includes(part) ? { status: 503 } : null),
       });
       await type(page, "amber");
-      await page.until("the words", `${STATUS} === 'The names did not come.'`);
+      await page.until("the words", `${STATUS} === "Search isn't available right now."`);
     }
   });
 
@@ -110,6 +110,25 @@ describe("search", { skip, concurrency: 1 }, () => {
       !${OPTIONS}.some((item) => item.textContent.includes('my-garden'))`);
   });
 
+  test("a typing error is corrected among the best hosts, but only by choice", async () => {
+    const { page } = await visits.visit(withLines({
+      "7/index": "gitea.io\n",
+      "7/0": "gitea.io\t1\t1\n",
+      "7/best/_top": "git-scm.com\t1\t2\t80\t\ngithub.com\t1\t3\t20\t\ngithub.io\t1\t4\t30\t\n",
+    }, { search: { best: true, words: false } }));
+    for (const typed of ["githbu", "githubb", "gihub.com", "g1thub"]) {
+      await type(page, typed);
+      await page.until(typed, `${OPTIONS}[0]?.textContent === 'github.com'`);
+      assert.equal(await page.evaluate(STATUS), "Did you mean one of these?");
+    }
+    await page.key("Enter");
+    assert.equal(await page.evaluate("location.hash"), "#seed=7");
+    await page.key("ArrowDown");
+    await page.key("Enter");
+    await page.until("the host in the field",
+      "document.querySelector('#find').value === 'github.com'");
+  });
+
   test("names that imitate others are shown in Punycode", async () => {
     const hosts = ["аррӏе.com", "pаypal.com", "bücher.de", "президент.рф"]
       .map((host) => new URL(`https://${host}`).hostname);
@@ -132,7 +151,7 @@ describe("search", { skip, concurrency: 1 }, () => {
   test("an empty answer is a status, which says what was not found", async () => {
     const { page } = await visits.visit(sampleSite({ bundles: 20 }), { until: FILLED });
     await type(page, "amber-nobody");
-    await page.until("the words", `${STATUS} === 'No website was found for that.'`);
+    await page.until("the words", `${STATUS}.startsWith('No website found.')`);
     const state = await page.evaluate(`(() => {
       const [list, status] = [document.querySelector('#found'), document.querySelector('.words')];
       return [list.hidden, list.children.length, status.getAttribute('role'),
@@ -172,7 +191,7 @@ describe("search", { skip, concurrency: 1 }, () => {
       replace: (path) => (path === "js/search.js" ? { status: 503 } : null),
     });
     await type(page, "amber");
-    await page.until("the words", `${STATUS} === 'The names did not come.'`);
+    await page.until("the words", `${STATUS} === "Search isn't available right now."`);
     await page.evaluate("document.querySelector('#find').blur()");
     await page.until("no words", `${STATUS} === ''`);
   });

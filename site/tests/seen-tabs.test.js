@@ -33,11 +33,11 @@ test("what was saved stays small however many tabs were seen", () => {
 
 test("the number is told with its share, to a digit that means something", () => {
   const text = (count, hosts) => seenText({ count }, hosts);
-  assert.equal(text(1_240, 30_112_334), "1,240 tabs seen: 0.004 % of the web");
-  assert.equal(text(1, 30_112_334), "1 tab seen: 0.000003 % of the web");
-  assert.equal(text(3_000, 24_000), "3,000 tabs seen: 13 % of the web");
+  assert.equal(text(1_240, 30_112_334), "1,240 tabs seen: 0.004% of this page");
+  assert.equal(text(1, 30_112_334), "1 tab seen: 0.000003% of this page");
+  assert.equal(text(3_000, 24_000), "3,000 tabs seen: 13% of this page");
   assert.equal(text(9, 0), "9 tabs seen");
-  assert.equal(text(9, 8), "9 tabs seen: 100 % of the web");
+  assert.equal(text(9, 8), "9 tabs seen: 100% of this page");
 });
 
 test("the pace counts time with new tabs only, and is told when it means something", () => {
@@ -63,11 +63,11 @@ test("heights are reached one after the other, in pixels of 1/96 inch", () => {
   assert.equal(heightsWithin(0.51 * METRE_PX), 1);
   assert.equal(heightsWithin(331 * METRE_PX), 10);
   const wall = 36_500 * METRE_PX;
-  assert.equal(heightText(1, wall), "Half a metre down. All the tabs are 37 kilometres long.");
-  assert.equal(heightText(3, wall), "5.5 metres down, as far as a giraffe is high. Halfway: no.");
+  assert.equal(heightText(1, wall), "Half a metre down. The whole wall is 37 kilometres tall.");
+  assert.equal(heightText(3, wall), "5.5 metres down, as far as a giraffe is high. Not halfway yet.");
   assert.match(heightText(heightsWithin(331 * METRE_PX), wall), /Eiffel Tower is high/);
-  assert.match(heightText(3, 9 * METRE_PX), /Halfway: yes\.$/);
-  assert.match(heightText(1, 300 * METRE_PX), /300 metres long/);
+  assert.match(heightText(3, 9 * METRE_PX), /More than halfway\.$/);
+  assert.match(heightText(1, 300 * METRE_PX), /300 metres tall/);
 });
 
 test("what was saved by anything else is not taken over", () => {

@@ -121,7 +121,7 @@ function* mapPictures(shot) {
   yield shot("map-nobody", {
     ...MAP,
     path: "map.html#site=nobody.example",
-    ready: "document.querySelector('#message').textContent.includes('no tab')",
+    ready: "document.querySelector('#message').textContent.includes('isn\'t here')",
   });
   yield shot("map-forced", { ...card, media: { "forced-colors": "active" } });
 }

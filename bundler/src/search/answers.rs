@@ -25,6 +25,11 @@ const MAX_NAME_CHARACTERS: usize = 120;
 /// Prefix for the files with best results, below their directory.
 pub const BEST_PREFIX: &str = "best/";
 
+/// Path to a range's best hosts, below its directory. No start has this name.
+pub const TOP_FILE: &str = "best/_top.tsv";
+/// Maximum rank for hosts in [`TOP_FILE`], in which the page searches names with a typing error.
+pub const TOP_MAX_RANK: u32 = 100_000;
+
 /// Returns the path to the best results for `start`, below its directory. `None` if the name would
 /// be too long.
 #[must_use]

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::search::{
-    answers::{best, best_file, starts_with_best},
+    answers::{TOP_FILE, TOP_MAX_RANK, best, best_file, starts_with_best},
     key::search_key,
     lines::{SearchEntry, write_lines},
 };
@@ -43,6 +43,16 @@ pub fn best_files<'a>(
         let lines: Vec<SearchEntry> = found.into_iter().cloned().collect();
         Some((best_file(&start)?, write_lines(&lines)))
     })
+}
+
+/// Returns the path and contents for the file with the range's best hosts, below the range's
+/// directory, from its sorted entries. The file has no titles. `None` if no host has such a rank.
+#[must_use]
+pub fn top_file(sorted: &[SearchEntry]) -> Option<(String, String)> {
+    let is_top = |entry: &&SearchEntry| entry.rank.is_some_and(|rank| rank <= TOP_MAX_RANK);
+    let untitled = |entry: &SearchEntry| SearchEntry { title: String::new(), ..entry.clone() };
+    let lines: Vec<SearchEntry> = sorted.iter().filter(is_top).map(untitled).collect();
+    (!lines.is_empty()).then(|| (TOP_FILE.to_owned(), write_lines(&lines)))
 }
 
 /// Counts entries by top-level domain. Addresses and labels that are not domains count as `none`.
@@ -85,6 +95,24 @@ mod tests {
         let best: Vec<_> = best_files(&entries, &first_keys(&entries)).collect();
         assert_eq!(best[0].0, "best/a.tsv");
         assert!(best[0].1.starts_with("www.a0000.example\t0\t0\n"), "{}", best[0].1);
+    }
+
+    #[test]
+    fn the_best_hosts_have_a_file_without_titles() {
+        let ranked = |hostname: &str, rank| SearchEntry {
+            rank: Some(rank),
+            title: "A title".into(),
+            ..entry(hostname)
+        };
+        let entries = [
+            entry("a.example"),
+            ranked("b.example", TOP_MAX_RANK + 1),
+            ranked("c.example", TOP_MAX_RANK),
+            ranked("d.example", 1),
+        ];
+        let expected = "c.example\t0\t0\t100000\nd.example\t0\t0\t1\n";
+        assert_eq!(top_file(&entries).map(|(_, text)| text).as_deref(), Some(expected));
+        assert_eq!(top_file(&entries[..2]), None);
     }
 
     #[test]

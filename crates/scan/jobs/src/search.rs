@@ -119,6 +119,7 @@ pub async fn merge_range(
         .collect();
     let folder = prefix.clone() + &search_range_prefix(range);
     let best = files::best_files(&entries, &first_keys);
+    let best = best.chain(files::top_file(&entries));
     objects.extend(best.map(|(path, text)| (folder.clone() + &path, text)));
     let count = put_all(site, objects, heartbeat).await?;
     let index = prefix + &search_index_path(range);

@@ -13,7 +13,7 @@ use everytab_bundler::{
     },
     search::{
         SearchEntry, SearchFileError,
-        answers::{BEST_PREFIX, best_file},
+        answers::{BEST_PREFIX, TOP_FILE, best_file},
         index::{files_that_may_hold, first_keys_of, read_index, write_index},
         key::range_of_key,
         range_of, read_lines, search_key,
@@ -60,11 +60,11 @@ struct Folder {
 }
 
 impl Folder {
-    /// Yields the keys of the existing files that may hold best answers for this key: one for each
-    /// prefix of the key.
+    /// Yields the keys of the existing files with best results that may contain this key: one for
+    /// each prefix of the key, and the range's best hosts.
     fn best_of(&self, key: &str) -> impl Iterator<Item = String> {
         let ends = key.char_indices().map(|(at, character)| at + character.len_utf8());
-        let paths = ends.filter_map(|end| best_file(&key[..end]));
+        let paths = ends.filter_map(|end| best_file(&key[..end])).chain([TOP_FILE.to_owned()]);
         paths.map(|path| self.path.clone() + &path).filter(|path| self.best.contains(path))
     }
 }

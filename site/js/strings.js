@@ -1,0 +1,176 @@
+// All text that scripts show, in one place for translators. The page's first texts are in the HTML
+// files. Values are strings, or functions of numbers and names. Numbers arrive formatted by
+// `count`. Does not depend on anything.
+
+const LOCALE = "en";
+
+/** Formats a number. */
+export function count(number, options) {
+  return number.toLocaleString(LOCALE, options);
+}
+
+/** Text in several places. */
+export const COMMON = {
+  retry: "Try again",
+  refresh: "Refresh",
+  copied: "Copied",
+  notHere: (name) => `${name} isn't here: this crawl has no home page of it.`,
+};
+
+const OFFLINE = "You are offline.";
+const UNREACHABLE = "The network isn't responding.";
+const NO_SCAN = "Nothing has been published here yet: manifest.json is missing.";
+const offline = (isOnline) => (isOnline ? UNREACHABLE : OFFLINE);
+
+/** The wall: its state and failures. */
+export const WALL = {
+  offline,
+  unreachable: UNREACHABLE,
+  noTabLoaded: (why) => `${why} No tab could be loaded.`,
+  moved: "These tabs have moved. A newer version may be available.",
+  someMoved: "Some of these tabs have moved. Reload the page to see the newest version.",
+  noTabs: "There are no tabs here yet.",
+  unreadable: (bundles) =>
+    `${bundles === 1 ? "One block" : `${count(bundles)} blocks`} of tabs couldn't be read.`,
+  end: (tabs) => `That was every tab: ${count(tabs)}.`,
+  noManifest: `${UNREACHABLE} There are no tabs to show.`,
+  noScan: NO_SCAN,
+  damaged: "The list of tabs is damaged (manifest.json).",
+  tab: (number) => `Tab ${count(number)}`,
+  noSuchTab: (tab) => `${tab} does not exist. This is the top of the wall.`,
+  tabNotLoaded: (tab) => `${tab} could not be loaded. This is the top of the wall.`,
+  tabTooFar: (tab) => `${tab} is too far down for a link. Scroll down from here to reach it.`,
+};
+
+/** The search box. */
+export const SEARCH = {
+  unavailable: "Search isn't available right now.",
+  notFound: "No website found. Check the spelling. A site has no tab if the crawl has no home " +
+    "page of it, or if its owner had the tab removed.",
+  near: "Did you mean one of these?",
+  websites: (number) => (number === 1 ? "One website" : `${count(number)} websites`),
+  indexMissing: (name) => `Couldn't search for ${name}: the search index didn't load.`,
+  pageMissing: (name) => `Couldn't search for ${name}: part of this page didn't load.`,
+  newTab: "New tab: find a website",
+};
+
+/** An open site. */
+export const VIEWER = {
+  opening: (name) => `Opening ${name}…`,
+  late: "Nothing has loaded yet. Try opening the site in a new tab.",
+  left: (name) => `You followed a link from ${name}`,
+  hidden: "The browser hides its address",
+  notCopied: "Not copied",
+};
+
+/** Closed tabs. */
+export const CLOSING = {
+  label: "Closed tabs",
+  undo: "Undo",
+  undoKeys: "Bring back the last tab (Ctrl+Z, or Shift+T)",
+  closeAll: "Close all…",
+  closed: (tabs, toGo) =>
+    `You have closed ${count(tabs)}.${toGo > 0 ? ` ${count(toGo)} to go.` : ""}`,
+  allKept: `${UNREACHABLE} All tabs stay open.`,
+  question: (tabs) => `Do you want to close ${count(tabs)} tabs?`,
+  cancel: "Cancel",
+  closeAllTabs: "Close all tabs",
+  canReopen: "You can open them again.",
+  noTabsLabel: "All tabs are closed",
+  allClosed: (tabs) => `All ${count(tabs)} tabs are closed.`,
+  reopen: "Open them again",
+  quiet: "It is quiet here now.",
+};
+
+/** The button for the motion. */
+export const MOTION = {
+  start: "Start the motion",
+  startReduced: "Start motion (your device is set to reduce motion)",
+  stop: "Stop the motion",
+};
+
+/** The count of seen tabs, and how far down the wall the view is. */
+export const SEEN = {
+  hide: "Hide the count",
+  hideTabs: "Hide the count of tabs seen",
+  seen: (tabs) => `${count(tabs)} ${tabs === 1 ? "tab" : "tabs"} seen`,
+  share: (seen, percent) => `${seen}: ${percent}% of this page`,
+  pace: (number, unit) =>
+    `At this pace the rest takes ${number} ${unit}${number === "1" ? "" : "s"}.`,
+  metres: (number) => `${number} metres`,
+  kilometres: (number) => `${number} kilometres`,
+  first: (wall) => `Half a metre down.${wall ? ` The whole wall is ${wall} tall.` : ""}`,
+  down: (metres, thing) => `${metres} metres down, as far as ${thing} is high.`,
+  halfway: "More than halfway.",
+  /** Things with the heights in seen-tabs.js. The first, half a metre, is not mentioned. */
+  things: [
+    "", "a door", "a giraffe", "the Great Sphinx of Giza",
+    "the Statue of Liberty without her pedestal", "the Leaning Tower of Pisa", "Big Ben",
+    "the Great Pyramid of Giza", "Cologne Cathedral", "the Eiffel Tower",
+    "the Empire State Building", "the Burj Khalifa", "Mount Everest",
+  ],
+  notHalfway: "Not halfway yet.",
+};
+
+/** The map. */
+export const MAP = {
+  opening: "Opening the map…",
+  loading: "Loading the map…",
+  noMap: (isOnline) => `${offline(isOnline)} There is no map to show.`,
+  noScan: NO_SCAN,
+  damaged: "The map is damaged (manifest.json).",
+  noTabs: "There are no tabs yet, so there is no map.",
+  without: "This version has no map. The tabs are on the wall.",
+  partMissing: (isOnline) => `${offline(isOnline)} Part of the map didn't load.`,
+  moved: "Part of the map has moved. A newer version may be available.",
+  unreadable: "Part of the map couldn't be read.",
+  unknownCount: "The number of tabs in view is unknown.",
+  all: (tabs) => `All ${count(tabs)} tabs in view.`,
+  some: (tabs, all) => `${count(tabs)} of ${count(all)} tabs in view.`,
+  block: (number, all, state) =>
+    `Block ${count(number)} of ${count(all)}, at the centre: ${state}.`,
+  tabs: (number) => `${count(number)} tabs`,
+  notLoaded: "not loaded",
+  isLoading: "loading",
+  finding: (name) => `Looking for ${name}…`,
+  zoomIn: "Zoom in until you can tell the icons apart, then choose one.",
+  tabNotLoaded: "The tab could not be loaded.",
+  typeName: "Type a website's name, such as example.com.",
+};
+
+/** The statistics. */
+export const STATS = {
+  none: "There are no numbers here yet.",
+  crawl: (name) => `Crawl ${name}`,
+  published: (date) => `published on ${date}`,
+  websites: "websites in the crawl",
+  tabs: "tabs on this site",
+  tabsWithIcon: "tabs with an icon",
+  useHttps: "of websites use HTTPS",
+  mayBeFramed: "of home pages may be framed",
+  requests: "icon requests",
+  succeeded: "of icon requests succeeded",
+  differentIcons: "different icons",
+  downloaded: "downloaded",
+  bundles: "files of tabs (bundles)",
+  outcomes: "How icon requests ended",
+  outcome: {
+    completed: "icon received", failed_dns: "host not found", failed_timeout: "timed out",
+    failed_http_error: "HTTP error", failed_invalid_image: "not an image",
+    failed_too_large: "too large", failed_other: "other failure",
+  },
+  formats: "Icon formats",
+  sources: "Where icons were found",
+  source: { favicon_ico: "/favicon.ico", link_rel: "linked by the page" },
+  encryption: "Encryption",
+  https: "HTTPS",
+  httpOnly: "HTTP only",
+  domains: "Top-level domains",
+  times: "Time by stage",
+  stage: {
+    index: "Read the crawl’s index", warc: "Read home pages", icon: "Download icons",
+    "bundle-shard": "Write tabs", search: "Write search files", map: "Draw the map",
+    publish: "Publish",
+  },
+  history: "Tabs in each scan",
+};
