@@ -197,7 +197,7 @@ metrics: ## Write the table of docs/metrics.md from the code
 .PHONY: openapi
 openapi: ## Write docs/openapi.json, the description of the HTTP service, from its types
 	EVERYTAB_WRITE_DOCS=1 $(CARGO) test --quiet --locked --package everytab-api --test api \
-		docs_have_the_description
+		docs_contain_the_served_description
 
 .PHONY: limits
 limits: ## Write docs/limits.md from the constants of the code and their comments

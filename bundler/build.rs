@@ -1,4 +1,5 @@
-//! Embeds the page (the directory `site/`) as `SITE_FILES`: each file's name and bytes.
+//! Embeds the page (the directory `site/`) as `SITE_FILES`, which contains each file's name and
+//! bytes.
 
 #![allow(clippy::disallowed_methods, reason = "a build script reads files; the library does not")]
 
@@ -31,8 +32,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     code.push_str("];\n");
     let file = Path::new(&env::var("OUT_DIR")?).join("site.rs");
-    // Replace the file instead of rewriting it: a copy of the target directory may share it through
-    // a hard link, and would get this checkout's paths.
+    // Replace the file instead of rewriting it. A copy of the target directory may share the file
+    // through a hard link, and would otherwise get this checkout's paths.
     let _ = fs::remove_file(&file);
     fs::write(file, code)?;
     Ok(())

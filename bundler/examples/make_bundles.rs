@@ -10,7 +10,7 @@
 //!     make_bundles parts LIST MODE                  microseconds by format and step
 //!
 //! `bundles` prints a summary and its duration as one line on stderr.
-// A measuring program reads files and a clock, and a broken list is to stop it.
+// A benchmark may read files and a clock, and should stop at a malformed list.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{
@@ -37,7 +37,7 @@ use everytab_icon::{
 use libdeflater::{CompressionLvl, Compressor};
 use serde_json::Value;
 
-/// Tabs per bundle.
+/// Number of tabs per bundle.
 const TABS: usize = 120;
 
 fn main() {
@@ -83,7 +83,8 @@ fn list(corpus: &Path) {
         icons.extend(files.map(|file| file.unwrap().path()));
     }
     icons.sort();
-    // Formats lie in folders: neighbours in a bundle are to be as mixed as on the web.
+    // The corpus has a directory per format. Mix the icons, so that the neighbours in a bundle are
+    // as varied as on the web.
     let mixed = |place: usize| place.wrapping_mul(0x9E37_79B1) % 1_000_003;
     let mut order: Vec<usize> = (0..icons.len()).collect();
     order.sort_by_key(|&place| (mixed(place), place));
@@ -92,8 +93,8 @@ fn list(corpus: &Path) {
     }
 }
 
-/// Prints the lines in LIST whose tab in `folder`'s bundles has an icon; with `small` only those
-/// with at most 64 pixels per side.
+/// Prints the lines in LIST whose tab has an icon in the bundles in `folder`. With `small`, prints
+/// only lines whose icon is at most 64 pixels wide and high.
 fn keep(list: &str, folder: &Path, small: bool) {
     let mut with_icon = HashSet::new();
     for file in std::fs::read_dir(folder).unwrap() {
@@ -136,7 +137,7 @@ fn pack(list: &str, packed: &str) {
     packed.flush().unwrap();
 }
 
-/// An icon's location in the packed file: offset and length.
+/// Parses an icon's location in the packed file: offset and length.
 fn place(field: &str) -> (u64, usize) {
     let (offset, length) = field.split_once('+').unwrap();
     (offset.parse().unwrap(), length.parse().unwrap())
@@ -148,7 +149,7 @@ thread_local! {
 }
 
 /// Converts icons to bundles in `folder`. Each thread makes one bundle at a time. If the icons are
-/// packed, it reads all icons for this bundle in one call.
+/// packed, the thread reads all icons of its bundle in one call.
 fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, packed: Option<&File>) {
     let text = std::fs::read_to_string(list).unwrap();
     std::fs::create_dir_all(folder).unwrap();
@@ -210,8 +211,8 @@ fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, packed: 
     );
 }
 
-/// Compares the `image` crate's default with our encoder for the same pixels, in bytes and time:
-/// whole conversions, and the pixels at each effort.
+/// Compares our encoder with the default of the `image` crate for equal pixels, by bytes and time.
+/// Measures whole conversions, and encoding at each effort.
 fn sizes(list: &str) {
     let text = std::fs::read_to_string(list).unwrap();
     let files = text.lines().map(|line| std::fs::read(fields(line)[2]).unwrap());
@@ -270,10 +271,10 @@ impl Steps {
     }
 }
 
-/// Passes over the list. The fastest one counts for each format.
+/// Number of passes over the list. The fastest pass counts for each format.
 const PASSES: usize = 7;
 
-/// Where the time goes, by format.
+/// Prints the time of each step, by format.
 fn parts(list: &str, colours: Colours) {
     let text = std::fs::read_to_string(list).unwrap();
     let mut formats: BTreeMap<&str, Vec<Vec<u8>>> = BTreeMap::new();

@@ -9,7 +9,7 @@ use crate::bundle_json::{BundleEntry, BundleJson};
 /// A tab's icon in a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleIcon {
-    /// The file, a PNG.
+    /// The icon as a PNG file.
     pub png: Vec<u8>,
     /// Width in pixels.
     pub width: u32,
@@ -17,14 +17,14 @@ pub struct BundleIcon {
     pub height: u32,
 }
 
-/// One host on the page.
+/// The tab of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tab {
-    /// The home page's address, without a final slash.
+    /// The home page's URL, without a trailing slash.
     pub url: String,
     /// The home page's title, truncated by `everytab_webpage::tab_title`.
     pub title: String,
-    /// The tab's icon. `None` if the host has no usable one.
+    /// The tab's icon. `None` if the host has no usable icon.
     pub icon: Option<BundleIcon>,
     /// True if the host allows the site to show its page in an iframe.
     pub iframe_ok: bool,

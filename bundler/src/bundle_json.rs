@@ -1,8 +1,8 @@
-//! A bundle's JSON, `bundle.schema.json`: its fields and their serialization.
+//! A bundle's JSON (`bundle.schema.json`): its fields and their serialization.
 //!
-//! Invariants: fields have a fixed order and there are no spaces, so that the same tabs give the
-//! same bytes; `<`, U+2028 and U+2029 are always escaped, so that a script may contain this text;
-//! if a tab has no icon, `icon` is "" and `icon_w` and `icon_h` are absent.
+//! Fields have a fixed order and there are no spaces, so that equal tabs give equal bytes. `<`,
+//! U+2028 and U+2029 are always escaped, so that the JSON can be embedded in a script. If a tab has
+//! no icon, `icon` is "" and `icon_w` and `icon_h` are absent.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(crate) struct BundleJson<'a> {
 pub(crate) struct BundleEntry<'a> {
     pub(crate) url: Cow<'a, str>,
     pub(crate) title: Cow<'a, str>,
-    /// A PNG in base64, or "".
+    /// The PNG in base64, or "" if there is no icon.
     pub(crate) icon: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) icon_w: Option<u32>,
@@ -31,7 +31,7 @@ pub(crate) struct BundleEntry<'a> {
 impl BundleJson<'_> {
     /// Serializes the bundle file.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        // Strings, numbers and flags always serialize.
+        // Strings, numbers and flags can always be serialized.
         let json = serde_json::to_string(self).unwrap_or_default();
         // These three characters occur only inside strings.
         let json = json.replace('<', "\\u003c");

@@ -1,10 +1,10 @@
-//! Counts icons that many hosts in a shard show: default icons from hosting companies and from the
-//! software that sites use.
+//! Counts icons that many hosts in a shard show. These are default icons of hosting companies and
+//! of software for websites.
 //!
-//! A shard is a random sample from the scan's hosts, so an icon that is common in the scan is
-//! common in most shards, and each shard can be counted separately. An icon that is rare in every
-//! shard is not counted, which limits the names to 200 per shard. This does not depend on why hosts
-//! share an icon: an organisation with many hosts looks the same.
+//! A shard is a random sample of the scan's hosts, so an icon that is common in the scan is common
+//! in most shards. Therefore each shard can be counted separately. Icons that are rare in a shard
+//! are not counted, which limits the counts to 200 icons per shard. This does not depend on why
+//! hosts share an icon: the hosts of one large organization look the same.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,14 +12,16 @@ use sha2::{Digest, Sha256};
 
 use crate::bundle::Tab;
 
-/// Minimum hosts in a shard with a common icon: two may be one site under two names.
+/// Minimum number of hosts with a common icon in a shard. Two hosts may be one site with two names.
 const MIN_HOSTS: usize = 3;
-/// An icon is common if at least one in this many tabs has it: half a percent.
+/// An icon is common if at least one tab in this many has it.
 const TABS_PER_HOST: usize = 200;
-/// Hex digits from the PNG's SHA-256 that name an icon in the counts: 64 bits distinguish icons.
+/// Number of hexadecimal digits of the PNG's SHA-256 that identify an icon in the counts. These 64
+/// bits are enough to distinguish icons.
 const NAME_DIGITS: usize = 16;
 
-/// Returns how many tabs have each common icon, by the first digits in its PNG's SHA-256, as hex.
+/// Returns the number of tabs for each common icon. The keys are the first hexadecimal digits of
+/// the PNG's SHA-256.
 #[must_use]
 pub fn common_icons(tabs: &[Tab]) -> BTreeMap<String, u64> {
     let mut hosts: HashMap<&[u8], usize> = HashMap::new();
@@ -41,7 +43,8 @@ mod tests {
     use super::*;
     use crate::bundle::BundleIcon;
 
-    /// Returns tabs with icons: pairs with a one-byte PNG and its tab count.
+    /// Returns tabs for pairs of an icon (a PNG with this one byte, or `None`) and a number of
+    /// tabs.
     fn tabs(icons: &[(Option<u8>, usize)]) -> Vec<Tab> {
         let some = |&(png, hosts): &(Option<u8>, usize)| {
             let icon = png.map(|byte| BundleIcon { png: vec![byte], width: 1, height: 1 });

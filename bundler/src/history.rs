@@ -1,11 +1,12 @@
-//! `history.json`: a few numbers per scan, which the statistics page shows next to the newest
-//! scan's.
+//! `history.json`: a few numbers per scan, which the statistics page shows next to those of the
+//! newest scan.
 
 use serde_json::{Value, json};
 
-/// Maximum scans in the history: ten years with monthly scans, about 25 KB.
+/// Maximum number of scans in the history. This is enough for ten years of monthly scans and takes
+/// about 25 KB.
 const MAX_SCANS: usize = 120;
-/// The fields that the history keeps from a scan's `stats.json`.
+/// Fields of a scan's `stats.json` that are copied to the history.
 const KEPT_FIELDS: [&str; 8] = [
     "scan",
     "crawl",
@@ -17,8 +18,8 @@ const KEPT_FIELDS: [&str; 8] = [
     "tabs_with_icon",
 ];
 
-/// Adds or replaces a scan's numbers in the history, ordered by the scans' start. Malformed bytes
-/// are discarded, because a broken file must not stop publishing.
+/// Adds or replaces a scan's numbers in the history, and sorts the scans by start time. Malformed
+/// bytes are discarded, because a damaged file must not prevent publishing.
 #[must_use]
 pub fn with_scan(before: Option<&[u8]>, stats: &Value) -> Value {
     let before = before.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
@@ -26,7 +27,7 @@ pub fn with_scan(before: Option<&[u8]>, stats: &Value) -> Value {
     let mut scans: Vec<Value> = known.into_iter().flatten().cloned().collect();
     scans.retain(|scan| scan["scan"].is_string() && scan["scan"] != stats["scan"]);
     scans.push(KEPT_FIELDS.iter().map(|name| (*name, stats[name].clone())).collect());
-    // Scan ids are ordered by start time.
+    // Sorting by id sorts by start time.
     scans.sort_by(|a, b| a["scan"].as_str().cmp(&b["scan"].as_str()));
     let too_many = scans.len().saturating_sub(MAX_SCANS);
     json!({ "scans": scans.split_off(too_many) })

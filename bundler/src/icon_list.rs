@@ -1,31 +1,31 @@
-//! Icon lists: the source icon for each tab in a shard. They let us find an icon's tabs in the
-//! published files alone, after the scan's database is gone.
+//! Icon lists, which contain the source icon of each tab in a shard. With these lists we can find
+//! an icon's tabs in the published files alone, after the scan's database has been deleted.
 //!
-//! A list has 16 bytes for each tab with an icon: the first 8 bytes from the SHA-256 of the icon as
-//! its host served it, and the first 8 bytes from the hostname's SHA-256, which also orders a
-//! shard's tabs. Lines are sorted. The tab itself is in one of the shard's bundles, about ten with
-//! 110 KB each; a removed tab has no line. For 30 million tabs this is 480 MB in 25,000 objects, a
-//! sixtieth of the bundles.
+//! A list has 16 bytes for each tab with an icon: the first 8 bytes of the icon's SHA-256, as its
+//! host served the icon, and the first 8 bytes of the hostname's SHA-256. A shard's tabs are sorted
+//! by the hostname's SHA-256, and lines are sorted. The tab itself is in one of the shard's
+//! bundles, which are about ten with 110 KB each. A removed tab has no line. For 30 million tabs
+//! the lists take 480 MB in 25,000 objects, a sixtieth of the bundles.
 //!
-//! Invariant: a list is a pure function of the shard's tabs. This does not depend on how an icon is
-//! decoded.
+//! A list is a pure function of the shard's tabs. This does not depend on how an icon is decoded.
 
 use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256 bytes in a list. In one scan out of 40,000, two of 30 million icons share 8 bytes.
+/// Number of SHA-256 bytes in a list. With 30 million icons, two icons share 8 bytes in about one
+/// of 40,000 scans.
 pub const PREFIX_BYTES: usize = 8;
-/// Bytes per line.
+/// Length of a line in bytes.
 const LINE_BYTES: usize = 2 * PREFIX_BYTES;
 
-/// A SHA-256's first bytes.
+/// The first bytes of a SHA-256.
 pub type DigestPrefix = [u8; PREFIX_BYTES];
 
-/// A tab's source icon.
+/// The source icon of a tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IconLine {
-    /// The first bytes in the SHA-256 of the icon, as its host served it.
+    /// The first bytes of the SHA-256 of the icon, as its host served the icon.
     pub icon: DigestPrefix,
     /// The first bytes in the hostname's SHA-256.
     pub hostname: DigestPrefix,
@@ -44,7 +44,8 @@ pub fn prefix_of(sha256: &[u8; 32]) -> DigestPrefix {
     [a, b, c, d, e, f, g, h]
 }
 
-/// Parses the first bytes from a hexadecimal digest. `None` unless it has 64 hexadecimal digits.
+/// Parses the first bytes of a hexadecimal digest. `None` unless the string has 64 hexadecimal
+/// digits.
 #[must_use]
 pub fn prefix_of_hex(text: &str) -> Option<DigestPrefix> {
     let mut digest = [0; 32];
@@ -76,7 +77,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<IconLine>, String> {
     Ok(lines.iter().map(line).collect())
 }
 
-/// Removes these hosts' lines from a list. `None` if there are no such lines.
+/// Removes the lines of these hosts from a list. `None` if the list has no such lines.
 ///
 /// # Errors
 /// Returns an error if the list ends within a line.

@@ -1,14 +1,15 @@
-//! The key directory: the public keys that verify our requests, published for sites.
+//! The key directory: the public keys that verify our requests, published for website operators.
 //!
-//! This is a JSON Web Key Set (RFC 7517) at Web Bot Auth's well-known location. A key stays in it
-//! until it expires, so that the old key can still be looked up after a change.
+//! This is a JSON Web Key Set (RFC 7517) at the well-known location of Web Bot Auth. A key remains
+//! in the directory until it expires, so that the old key can still be looked up after a change of
+//! keys.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How long a key stays in the directory after it was last published, in seconds: two months, so
-/// that a key is available for the whole month after its own.
+/// How long a key remains in the directory after it was last published, in seconds. Two months are
+/// enough to look up a key during the whole month after it was replaced.
 const KEPT_SECONDS: u64 = 62 * 24 * 3600;
 
 /// The directory as JSON.
@@ -28,13 +29,13 @@ struct PublishedKey {
     purpose: String,
     nbf: u64,
     exp: u64,
-    /// Members that a later version added.
+    /// Members that were added by a later program version.
     #[serde(flatten)]
     other: Map<String, Value>,
 }
 
-/// Returns the directory with an Ed25519 key, and without expired ones. `now` is in seconds since
-/// 1970. A malformed directory is replaced, because no verifier could read it.
+/// Returns the directory with an Ed25519 key and without expired keys. `now` is in seconds since
+/// 1970. A malformed directory is replaced, because verifiers could not read it either.
 #[must_use]
 pub fn with_key(published: Option<&[u8]>, key_id: &str, public_key: [u8; 32], now: u64) -> Vec<u8> {
     let published = published.and_then(|bytes| serde_json::from_slice(bytes).ok());

@@ -1,7 +1,7 @@
-//! The manifest: the small JSON file that the page reads first, and that names the live scan.
+//! The manifest: a small JSON file that the page reads first. It identifies the live scan.
 //!
-//! Publishing writes the whole manifest; a takedown changes some fields. A takedown keeps unknown
-//! fields (`extra`), so that an older program does not drop a newer one's fields.
+//! Publishing writes the whole manifest, and a takedown changes some fields. A takedown preserves
+//! unknown fields (`extra`), so that an older program does not drop fields of a newer one.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -14,24 +14,24 @@ use crate::{map::MapManifest, object_names};
 /// `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The scan's id. Ids are ordered by the scans' start time.
+    /// The scan's id. Sorting by id sorts scans by start time.
     pub scan: Uuid,
     /// The crawl's name, such as `CC-MAIN-2026-21`.
     pub crawl: String,
-    /// Bundle count. Bundles are numbered from 0.
+    /// Number of bundles. They are numbered from 0.
     pub bundles: u64,
-    /// Prefix for the scan's objects below the site's root. It ends with a slash.
+    /// Prefix of the scan's objects below the site's root. It ends with a slash.
     pub prefix: String,
     /// When the scan was published, in UTC, in RFC 3339 format.
     pub generated_at: String,
-    /// Tab count.
+    /// Number of tabs.
     pub hosts: u64,
-    /// Tabs with an icon.
+    /// Number of tabs with an icon.
     pub with_icon: u64,
-    /// Home pages with a title. `None` if an older version published the scan.
+    /// Number of home pages with a title. `None` if an older version published the scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<u64>,
-    /// Home pages with a title that may be framed. `None` as for `titles`.
+    /// Number of home pages with a title that may be framed. `None` as for `titles`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framed: Option<u64>,
     /// The scan's setting for tabs per bundle. `None` as for `titles`.
@@ -40,26 +40,27 @@ pub struct Manifest {
     /// Contact for visitors: an address with `mailto:` or `https:`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
-    /// Bundles that a takedown rewrote: the bundle's number to its path below the prefix.
+    /// Bundles that a takedown rewrote. Maps a bundle's number to its path below the prefix.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, String>,
     /// The map with all icons. `None` if the scan has no map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapManifest>,
-    /// Search file kinds in addition to the sorted names. Absent if there are no others.
+    /// Kinds of search files that the scan has in addition to the sorted names. Absent if there are
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchKinds>,
-    /// Fields that this program version does not know. They are kept unchanged.
+    /// Fields that this program version does not know. They are preserved.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Search file kinds that a scan has in addition to the sorted names.
+/// Kinds of search files that a scan has in addition to the sorted names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchKinds {
-    /// The best results for prefixes that span many files.
+    /// Whether there are files with the best results for prefixes that span many files.
     pub best: bool,
-    /// Ranked hosts' words.
+    /// Whether there are files with the words of ranked hosts.
     pub words: bool,
 }
 
@@ -69,7 +70,7 @@ pub enum ManifestError {
     /// The bytes are not JSON, or a field is missing or has another type.
     #[error("manifest.json is not understood: {0}")]
     NotUnderstood(#[from] serde_json::Error),
-    /// Without the slash, names below the prefix would belong to another prefix.
+    /// The prefix does not end with a slash, so names below it would belong to another prefix.
     #[error("manifest.json has no prefix that ends with a slash: is it a site of ours?")]
     PrefixWithoutSlash,
 }
@@ -79,7 +80,7 @@ pub enum ManifestError {
 pub enum ReplaceRefusal {
     /// The published scan with this id was started later.
     LaterScan(Uuid),
-    /// These counts would fall too far.
+    /// These counts would decrease too much.
     WouldLose(Vec<Loss>),
 }
 
@@ -88,9 +89,9 @@ pub enum ReplaceRefusal {
 pub struct Loss {
     /// The count's name, such as `tabs`.
     pub what: &'static str,
-    /// The published manifest's count.
+    /// The count in the published manifest.
     pub published: u64,
-    /// The new manifest's count.
+    /// The count in the new manifest.
     pub left: u64,
 }
 
@@ -101,22 +102,22 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Percentage of each count that a new scan may lack, unless its settings contain another. The web
-/// changes by a few percent per month. If a site loses a fifth, its scan was a rehearsal with a
-/// limit, or failed for the most part.
+/// Maximum percentage by which each count may decrease with a new scan, unless the scan's settings
+/// contain another value. The web changes by a few percent per month. If a site would lose a fifth
+/// of its tabs, the scan was a rehearsal with a limit, or most of it failed.
 pub const MAX_LOSS_PERCENT: u8 = 20;
 
-/// A count that must not fall far from one scan to the next.
+/// A count that must not decrease much from one scan to the next.
 struct ComparedCount {
     what: &'static str,
-    /// A fall by this number is always allowed, because the count is rounded.
+    /// A decrease by this number is always allowed, because the count is rounded.
     rounding: u64,
-    /// Returns the first manifest's count. `None` if it does not have this count, or if the second
-    /// manifest's count has another meaning.
+    /// Returns the count of the first manifest. `None` if it does not have this count, or if the
+    /// count has another meaning in the second manifest.
     of: fn(&Manifest, &Manifest) -> Option<u64>,
 }
 
-/// All compared counts, most important first.
+/// All counts that are compared, most important first.
 const COMPARED_COUNTS: [ComparedCount; 5] = [
     ComparedCount { what: "tabs", rounding: 0, of: |manifest, _| Some(manifest.hosts) },
     ComparedCount {
@@ -156,20 +157,20 @@ impl Manifest {
     /// Serializes the manifest.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        // Strings, numbers and JSON values always serialize.
+        // Strings, numbers and JSON values can always be serialized.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
     /// Returns a bundle's object name. A takedown's override takes precedence. `bundlePath` in
-    /// `site/js/bundles.js` has the same rule.
+    /// `site/js/bundles.js` implements the same rule.
     #[must_use]
     pub fn bundle_name(&self, number: i32) -> String {
         let overridden = self.overrides.get(&number.to_string()).cloned();
         self.prefix.clone() + &overridden.unwrap_or_else(|| object_names::bundle_path(number))
     }
 
-    /// Checks that this manifest may replace the published one without the operator's `--force`.
-    /// Counts that one manifest lacks are not compared.
+    /// Checks that this manifest may replace the published one without the operator's `--force`. A
+    /// count is not compared if one of the manifests lacks it.
     ///
     /// # Errors
     /// Returns an error if the published scan is a later one, or if the site would lose more than
@@ -194,8 +195,8 @@ impl Manifest {
         }
     }
 
-    /// Returns the bundles that a takedown rewrote, by number, if `published` belongs to the same
-    /// scan. Caches may keep their original names for a year.
+    /// Returns the numbers of the bundles that a takedown rewrote, if `published` belongs to the
+    /// same scan. Caches may contain the original bundles for a year.
     #[must_use]
     pub fn rewritten_before(&self, published: &Self) -> Vec<i32> {
         if published.scan != self.scan {
@@ -204,15 +205,15 @@ impl Manifest {
         published.overrides.keys().filter_map(|number| number.parse().ok()).collect()
     }
 
-    /// Points a bundle at `path`, below the prefix, and subtracts the removed tabs, and those with
-    /// an icon, from the totals.
+    /// Sets a bundle's override to `path`, below the prefix. Subtracts the removed tabs and the
+    /// removed tabs with an icon from the totals.
     pub fn without_tabs(&mut self, number: i32, path: &str, tabs: u64, with_icon: u64) {
         self.set_override(number, path);
         self.hosts = self.hosts.saturating_sub(tabs);
         self.with_icon = self.with_icon.saturating_sub(with_icon);
     }
 
-    /// Points a bundle at `path`, below the prefix.
+    /// Sets a bundle's override to `path`, below the prefix.
     pub fn set_override(&mut self, number: i32, path: &str) {
         self.overrides.insert(number.to_string(), path.to_owned());
     }

@@ -1,10 +1,10 @@
 //! The map: every icon in a scan on one plane, in tiles at several levels.
 //!
-//! Bundle `b` is in column `b % side` and row `b / side`; its tab in slot `s` is in column `s %
-//! grid` and row `s / grid` within the bundle's square. At level 0 a cell has 8x8 pixels. Each
-//! further level halves its sides, until one tile shows everything. Every tile is a square with
-//! `48 * grid` pixels per side, which at level `z` covers `6 << z` x `6 << z` bundles. This does
-//! not depend on the tiles' encoding, or on the thumbnails' source.
+//! Bundle `b` is in column `b % side` and row `b / side`. Within the bundle's square, the tab in
+//! slot `s` is in column `s % grid` and row `s / grid`. At level 0 a cell has 8x8 pixels. Each
+//! further level halves the width and height, until one tile shows everything. Every tile is a
+//! square of `48 * grid` pixels, which at level `z` covers `6 << z` x `6 << z` bundles. This does
+//! not depend on how tiles are encoded, or on the source of the thumbnails.
 
 pub mod part;
 
@@ -15,19 +15,19 @@ use serde::{Deserialize, Serialize};
 use self::part::CELL_PIXELS;
 use crate::object_names;
 
-/// Bundles per tile side at level 0.
+/// Number of bundles along an edge of a tile at level 0.
 const BUNDLES_OF_A_TILE: u32 = 6;
 /// The coarsest level at which a pixel shows at most one cell. Map jobs draw the levels up to this
-/// one; publishing draws the coarser ones.
+/// one, and publishing draws the coarser levels.
 pub const CELL_LEVEL: u32 = 3;
-/// Bundles per side in the region that a map job draws: one tile at [`CELL_LEVEL`]. `map_regions`
-/// in the database has the same number.
+/// Number of bundles along an edge of the region that a map job draws. A region is one tile at
+/// [`CELL_LEVEL`]. `map_regions` in the database uses the same number.
 const BUNDLES_OF_A_REGION: u32 = BUNDLES_OF_A_TILE << CELL_LEVEL;
-/// Maximum cells per bundle side: 1,024 tabs. A scan with larger bundles has no map, because its
-/// jobs' memory grows with this number's square.
+/// Maximum number of cells along an edge of a bundle, for up to 1,024 tabs. A scan with larger
+/// bundles has no map, because the memory of map jobs grows with the square of this number.
 const MAX_GRID: u32 = 32;
-/// The colour where there is no icon, as red, green and blue: a grey on which white and black icons
-/// are visible, and that a tile represents exactly.
+/// The background colour, as red, green and blue. White and black icons are visible on this grey,
+/// and a tile can represent it exactly.
 pub const BACKGROUND: [u8; 3] = [219, 219, 219];
 
 /// A tile: its level, column and row.
@@ -54,14 +54,14 @@ impl TileNumber {
         format!("{}/{}-{}", self.level, self.column, self.row)
     }
 
-    /// Returns the tile at the next coarser level that shows this one.
+    /// Returns the tile at the next coarser level that contains this tile.
     #[must_use]
     pub fn parent(self) -> Self {
         Self { level: self.level + 1, column: self.column / 2, row: self.row / 2 }
     }
 
-    /// Returns the four tiles at the next more detailed level, row by row. Some may be beyond the
-    /// map's edge. Level 0 has none.
+    /// Returns the four tiles at the next more detailed level, row by row. Some may be outside the
+    /// map. A tile at level 0 has none.
     #[must_use]
     pub fn children(self) -> Vec<Self> {
         let Some(level) = self.level.checked_sub(1) else { return Vec::new() };
@@ -70,23 +70,24 @@ impl TileNumber {
     }
 }
 
-/// The map's size, and everything that the page needs to read it: `map` in the manifest, and the
-/// scan's `map/index.json`.
+/// The size of the map, and everything else that the page needs to read the map. This is `map` in
+/// the manifest, and the scan's `map/index.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapManifest {
     /// Bundles per row.
     pub side: u32,
     /// Cells per row in a bundle.
     pub grid: u32,
-    /// Level count.
+    /// Number of levels.
     pub levels: u32,
-    /// Tile side in pixels.
+    /// Width and height of a tile in pixels.
     pub tile: u32,
     /// File extension for tiles.
     pub extension: String,
-    /// The colour for cells without an icon, as `#rrggbb`.
+    /// Colour of cells without an icon, as `#rrggbb`.
     pub background: String,
-    /// Tiles that a takedown painted over: `<level>/<column>-<row>` to the path below the prefix.
+    /// Tiles that a takedown painted over. Maps `<level>/<column>-<row>` to the path below the
+    /// prefix.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, String>,
 }
@@ -98,7 +99,7 @@ impl MapManifest {
         self.overrides.get(&tile.name()).cloned().unwrap_or_else(|| tile.path())
     }
 
-    /// Returns the map's sizes. `None` if this program does not make maps with these sizes.
+    /// Returns the layout of the map. `None` if this program does not make maps with this layout.
     #[must_use]
     pub fn layout(&self) -> Option<MapLayout> {
         let layout = MapLayout { side: self.side, grid: self.grid };
@@ -110,10 +111,10 @@ impl MapManifest {
     }
 }
 
-/// Maximum bundles per row: bundle numbers have 31 bits.
+/// Maximum number of bundles per row. It is limited because bundle numbers have 31 bits.
 const MAX_SIDE: u32 = 46_341;
 
-/// A map's sizes.
+/// The layout of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapLayout {
     side: u32,
@@ -121,8 +122,8 @@ pub struct MapLayout {
 }
 
 impl MapLayout {
-    /// Returns the sizes for this many bundles with at most `most_tabs` tabs. `None` if there is no
-    /// tab, or if bundles are too large.
+    /// Returns the layout for this many bundles of at most `most_tabs` tabs. `None` if there are no
+    /// tabs, or if the bundles are too large.
     #[must_use]
     pub fn new(bundles: u64, most_tabs: u32) -> Option<Self> {
         let side = u32::try_from(ceil_sqrt(bundles)).ok()?;
@@ -146,25 +147,25 @@ impl MapLayout {
         }
     }
 
-    /// Returns the cells per row in a bundle.
+    /// Returns the number of cells per row in a bundle.
     #[must_use]
     pub fn grid(&self) -> usize {
         self.grid as usize
     }
 
-    /// Returns the tile side in pixels.
+    /// Returns the width and height of a tile in pixels.
     #[must_use]
     pub fn tile_pixels(&self) -> usize {
         (BUNDLES_OF_A_TILE * CELL_PIXELS * self.grid) as usize
     }
 
-    /// Returns the bundle side at level 0 in pixels.
+    /// Returns the width and height of a bundle at level 0 in pixels.
     #[must_use]
     pub fn bundle_pixels(&self) -> usize {
         (CELL_PIXELS * self.grid) as usize
     }
 
-    /// Returns the level count: one tile at the last level shows everything.
+    /// Returns the number of levels. One tile at the last level shows everything.
     #[must_use]
     pub fn levels(&self) -> u32 {
         let enough = |level: &u32| BUNDLES_OF_A_TILE << level >= self.side;
@@ -177,7 +178,7 @@ impl MapLayout {
         CELL_LEVEL.min(self.levels() - 1)
     }
 
-    /// Returns the tiles per row at a level.
+    /// Returns the number of tiles per row at a level.
     #[must_use]
     pub fn tiles_across(&self, level: u32) -> u32 {
         self.side.div_ceil(BUNDLES_OF_A_TILE << level)
@@ -197,8 +198,8 @@ impl MapLayout {
             .flat_map(move |row| (0..across).map(move |column| TileNumber { level, column, row }))
     }
 
-    /// Returns the tile that map job `part` draws, together with the tiles below it. `None` if this
-    /// job does not exist.
+    /// Returns the tile that map job `part` draws together with all more detailed tiles in it.
+    /// `None` if this job does not exist.
     #[must_use]
     pub fn region(&self, part: u32) -> Option<TileNumber> {
         let across = self.side.div_ceil(BUNDLES_OF_A_REGION);
@@ -214,8 +215,8 @@ impl MapLayout {
         TileNumber { level, column: column / size, row: row / size }
     }
 
-    /// Returns the pixel at which a bundle starts in its tile at a level, from the left and the
-    /// top. Above the regions' level a pixel shows several icons, and may show two adjacent
+    /// Returns the pixel at which a bundle starts in its tile, from the left and the top. At levels
+    /// coarser than the regions' level, a pixel shows several icons and may belong to two adjacent
     /// bundles.
     #[must_use]
     pub fn offset_in_tile(&self, bundle: u32, level: u32) -> (usize, usize) {
@@ -224,7 +225,8 @@ impl MapLayout {
         (offset(bundle % self.side), offset(bundle / self.side))
     }
 
-    /// Returns the bundles that a tile shows, row by row, out of the first `bundles`.
+    /// Returns the numbers of the bundles that a tile shows, row by row. Only the first `bundles`
+    /// exist.
     #[must_use]
     pub fn bundles_in(&self, tile: TileNumber, bundles: u32) -> Vec<u32> {
         let size = BUNDLES_OF_A_TILE << tile.level;
@@ -272,8 +274,7 @@ mod tests {
         assert_eq!(layout.region(0), Some(tiles[0]));
         assert_eq!(layout.bundles_in(tiles[0], 5), [0, 1, 2, 3, 4]);
         assert_eq!(layout.offset_in_tile(4, 0), (16, 16));
-        // If a bundle has 24 pixels, it is 3 pixels wide at level 3, and one and a half at the next
-        // level.
+        // A bundle of 24 pixels is 3 pixels wide at level 3, and one and a half at the next level.
         let layout = MapLayout::new(3_600, 9).unwrap();
         let offsets = [0, 3, 4].map(|level| layout.offset_in_tile(63, level));
         assert_eq!(offsets, [(72, 24), (9, 3), (4, 1)]);

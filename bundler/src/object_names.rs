@@ -1,10 +1,10 @@
-//! The name for every object that EveryTab writes, and the HTTP headers for a name.
+//! The names of all objects that EveryTab writes, and the HTTP headers for each name.
 //!
-//! This defines the layout for the published site and the archive. `site/js/bundles.js` repeats the
-//! rule for bundles (`bundlePath`), because the page computes the same names in the browser.
-//! Invariants: an object that is not a pure function of a scan's inputs has the lease number in its
-//! name; an object whose content never changes under its name is cached for a year, any other for a
-//! minute. This does not depend on the store that keeps the objects.
+//! This module defines the layout of the published site and of the archive. `site/js/bundles.js`
+//! repeats the rule for bundles (`bundlePath`), because the page computes their names in the
+//! browser. An object that is not a pure function of a scan's inputs has the lease number in its
+//! name. An object whose content never changes under its name is cached for a year, and any other
+//! object for a minute. This does not depend on the store that contains the objects.
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::icon_list::DigestPrefix;
 
 /// The page that visitors open.
 pub const INDEX_HTML: &str = "index.html";
-/// The small object that names the live scan. Publishing replaces it last.
+/// The small object that identifies the live scan. Publishing replaces it last.
 pub const MANIFEST: &str = "manifest.json";
 /// The live scan's counts and durations.
 pub const STATS: &str = "stats.json";
@@ -21,7 +21,7 @@ pub const STATS: &str = "stats.json";
 pub const HISTORY: &str = "history.json";
 /// The picture shown for shared links to the site.
 pub const PREVIEW: &str = "preview.png";
-/// The site robot's public keys, at Web Bot Auth's location
+/// The public keys of the site's robot, at the location defined by Web Bot Auth
 /// (draft-ietf-webbotauth-httpsig-protocol).
 pub const KEY_DIRECTORY: &str = ".well-known/http-message-signatures-directory";
 /// Contact for reports about the site's vulnerabilities (RFC 9116).
@@ -31,20 +31,20 @@ pub const BLOCKLIST: &str = "blocklist.txt";
 
 /// `Cache-Control` for an object whose name changes with its content.
 pub const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// `Cache-Control` for an object that is replaced under the same name.
+/// `Cache-Control` for an object that can be replaced under its name.
 pub const CACHE_SHORT: &str = "public, max-age=60, must-revalidate";
 
-/// Prefix for store tokens, in archive and site. A scan's own prefixes are removed, backed up and
-/// searched as a whole, so tokens are not below them.
+/// Prefix of store tokens, in archive and site. A scan's own prefixes are removed, backed up and
+/// searched as a whole, so tokens have a separate prefix.
 const TOKENS_PREFIX: &str = ".everytab/";
 
-/// Returns the name of a scan's store token: `.everytab/<scan id>`. `scan start` writes it into
-/// archive and site, and workers use only stores that hold it.
+/// Returns the name of a scan's store token: `.everytab/<scan id>`. `scan start` writes the token
+/// into archive and site, and workers use only stores that contain it.
 pub fn store_token(scan_id: Uuid) -> String {
     format!("{TOKENS_PREFIX}{scan_id}")
 }
 
-/// Common prefix for all scans on a site.
+/// Common prefix of all scans on a site.
 pub const SCANS_PREFIX: &str = "scans/";
 
 /// Returns the prefix for all scan objects that the site reads: `scans/<scan id>/`.
@@ -58,8 +58,9 @@ pub fn bundle(scan_id: Uuid, number: impl Into<i64>) -> String {
     scan_prefix(scan_id) + &bundle_path(number)
 }
 
-/// Returns the content hash in an object's name: the first 8 bytes from its SHA-256, as 16 hex
-/// digits, which is far more than needed to distinguish an object's versions.
+/// Returns the content hash for an object's name. It consists of the first 8 bytes of the content's
+/// SHA-256 as 16 hexadecimal digits, which is more than enough to distinguish versions of an
+/// object.
 pub fn content_hash(bytes: &[u8]) -> String {
     hex::encode(&Sha256::digest(bytes)[..8])
 }
@@ -69,8 +70,8 @@ pub fn bundle_path(number: impl Into<i64>) -> String {
     format!("tabs/{}.json", number.into())
 }
 
-/// Returns the path, below the scan's prefix, for a bundle that a takedown rewrote:
-/// `tabs/<n>-<content hash>.json`. The manifest's `overrides` name it.
+/// Returns the path of a bundle that a takedown rewrote, below the scan's prefix:
+/// `tabs/<n>-<content hash>.json`. The manifest's `overrides` contain this path.
 pub fn rewritten_bundle_path(number: impl Into<i64>, content_hash: &str) -> String {
     format!("{}{content_hash}.json", rewritten_bundles_prefix(number))
 }
@@ -115,11 +116,12 @@ pub fn search_words_index_path(range: usize) -> String {
     format!("{}index.tsv", search_words_prefix(range))
 }
 
-/// Prefix, below the scan's prefix, for markers: hosts without words.
+/// Prefix, below the scan's prefix, of markers for hosts whose words were removed.
 pub const SEARCH_REMOVED_PATH: &str = "search/removed/";
 
-/// Returns the path, below the scan's prefix, for the marker that a removed host has no words:
-/// `search/removed/<first bytes from the hostname's SHA-256>`.
+/// Returns the path, below the scan's prefix, of the marker for a removed host:
+/// `search/removed/<first bytes of the hostname's SHA-256>`. The marker means that the host has no
+/// words.
 pub fn search_removed_path(hostname: DigestPrefix) -> String {
     SEARCH_REMOVED_PATH.to_owned() + &hex::encode(hostname)
 }
@@ -140,7 +142,8 @@ pub fn host_ranks(scan_id: Uuid) -> String {
     archive_prefix(scan_id) + "search/host-ranks.txt"
 }
 
-/// Path, below the scan's prefix, for the digit count in the request files' names.
+/// Path, below the scan's prefix, of the file that contains the number of digits in the request
+/// files' names.
 pub const REQUESTS_INDEX_PATH: &str = "requests/index.json";
 /// Prefix, below the scan's prefix, for request files.
 pub const REQUESTS_PATH: &str = "requests/";
@@ -156,10 +159,10 @@ pub const MAP_PATH: &str = "map/";
 /// Path, below the scan's prefix, for the map's size.
 pub const MAP_INDEX_PATH: &str = "map/index.json";
 
-/// Prefix, below the scan's prefix, for markers: bundles that must be drawn again.
+/// Prefix, below the scan's prefix, of markers for bundles that must be drawn again.
 pub const MAP_REPAINT_PATH: &str = "map/repaint/";
 
-/// Returns the path, below the scan's prefix, for the marker that a bundle must be drawn again.
+/// Returns the path, below the scan's prefix, of the marker for a bundle that must be drawn again.
 pub fn map_repaint_path(bundle: impl Into<i64>) -> String {
     format!("{MAP_REPAINT_PATH}{}", bundle.into())
 }
@@ -177,8 +180,9 @@ pub fn map_tile_path(level: u32, column: u32, row: u32) -> String {
     format!("{MAP_PATH}{level}/{column}-{row}.{MAP_TILE_EXTENSION}")
 }
 
-/// Returns the path, below the scan's prefix, for a tile that a takedown painted over:
-/// `map/<level>/<column>-<row>-<content hash>.jpg`. The manifest's `map.overrides` name it.
+/// Returns the path, below the scan's prefix, of a tile that a takedown painted over:
+/// `map/<level>/<column>-<row>-<content hash>.jpg`. The manifest's `map.overrides` contain this
+/// path.
 pub fn rewritten_map_tile_path(level: u32, column: u32, row: u32, content_hash: &str) -> String {
     let before = rewritten_map_tiles_prefix(level, column, row);
     format!("{before}{content_hash}.{MAP_TILE_EXTENSION}")
@@ -201,8 +205,8 @@ pub fn icon_list_path(first_bundle: impl Into<i64>) -> String {
     format!("{ICON_LISTS_PREFIX}{}.bin", first_bundle.into())
 }
 
-/// Parses the bundle in a path that [`bundle_path`] returned. `None` for any other path, such as a
-/// rewritten bundle's.
+/// Parses the bundle in a path that [`bundle_path`] returned. `None` for any other path, such as
+/// the path of a rewritten bundle.
 pub fn bundle_number(path: &str) -> Option<i32> {
     path.strip_prefix(BUNDLES_PREFIX)?.strip_suffix(".json")?.parse().ok()
 }
@@ -217,12 +221,12 @@ pub fn archive_prefix(scan_id: Uuid) -> String {
     format!("archive/{scan_id}/")
 }
 
-/// Hexadecimal digits from a lease's token in its archive's name.
+/// Number of hexadecimal digits of a lease's token in the archive's name.
 const TOKEN_DIGITS: usize = 16;
 
-/// Returns the name for one shard's icons as one lease fetched them: `archive/<scan
-/// id>/<shard>-<lease number>-<16 hex digits of the lease's token>.warc.gz`. Two leases can have
-/// the same number after a failover that lost the last commits, but not the same token.
+/// Returns the name of the archive with the icons that one lease fetched for a shard:
+/// `archive/<scan id>/<shard>-<lease number>-<16 hex digits of the lease's token>.warc.gz`. After a
+/// failover that lost the last commits, two leases can have equal numbers, but never equal tokens.
 pub fn archive(
     scan_id: Uuid,
     shard: impl Into<i64>,
@@ -247,7 +251,7 @@ pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
     is_ours.then_some(lease)
 }
 
-/// Returns the name for a shard's sorted (hostname, bundle, slot) lines, which the search jobs
+/// Returns the name of a shard's sorted lines (hostname, bundle, slot), which the search jobs
 /// merge: `archive/<scan id>/search/<shard>.tsv`.
 pub fn search_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
     format!("{}search/{}.tsv", archive_prefix(scan_id), shard.into())
@@ -282,9 +286,9 @@ pub fn content_type(key: &str) -> &'static str {
     }
 }
 
-/// Returns the `Cache-Control` for a name: a minute for an object at the root with a fixed name and
-/// for requests, which a takedown changes; a year for a scan's other objects and for names with a
-/// content hash (`app-0123abcd.js`).
+/// Returns the `Cache-Control` for a name. Objects with a fixed name at the root and request files
+/// may be cached for a minute, because publishing or a takedown changes them. A scan's other
+/// objects, and names with a content hash (`app-0123abcd.js`), may be cached for a year.
 pub fn cache_control(key: &str) -> &'static str {
     let is_of_requests = key.split('/').nth(2).is_some_and(|folder| folder == "requests");
     let is_of_a_scan = key.starts_with("scans/") || key.starts_with("archive/");
@@ -295,7 +299,7 @@ pub fn cache_control(key: &str) -> &'static str {
     }
 }
 
-/// Returns true for `<stem>-<at least 8 hex digits>.<extension>`, or with a dot for the hyphen.
+/// Returns true for `<stem>-<at least 8 hex digits>.<extension>`. A dot may replace the hyphen.
 fn has_content_hash(key: &str) -> bool {
     let Some((stem, _)) = file_name(key).rsplit_once('.') else { return false };
     let Some((_, hash)) = stem.rsplit_once(['-', '.']) else { return false };

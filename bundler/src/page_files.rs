@@ -1,9 +1,10 @@
-//! The page's published files: names with a content hash, and rewritten references.
+//! The published files of the page: their names with a content hash, and the rewritten references
+//! to them.
 //!
-//! A file's name depends on the names to which it refers: modules without imports are named first,
-//! then those that import only named ones. The pages keep their names and are last, `index.html` at
-//! the very end. `build.rs` embeds the directory `site/`. This does not depend on where the files
-//! are stored.
+//! A file's name depends on the names of the files to which it refers. Modules without imports are
+//! named first, followed by modules that import only named ones. The HTML pages keep their names
+//! and come last, with `index.html` at the very end. `build.rs` embeds the directory `site/`. This
+//! does not depend on where the files are stored.
 
 use std::collections::BTreeMap;
 
@@ -14,38 +15,39 @@ include!(concat!(env!("OUT_DIR"), "/site.rs"));
 /// One page file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageFile {
-    /// Name below the site's root.
+    /// The file's name below the site's root.
     pub key: String,
-    /// Content.
+    /// The file's content.
     pub bytes: Vec<u8>,
 }
 
 /// The operator's details on the pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SiteOperator {
-    /// The site's address, with a final slash. Without it the pages do not contain the site's
-    /// address, and there is no [`SITEMAP`].
+    /// The site's URL, with a trailing slash. If it is `None`, the pages do not contain the site's
+    /// URL, and there is no [`SITEMAP`].
     pub site_url: Option<String>,
-    /// Contact for visitors: a mail address or an `https:` address.
+    /// Contact for visitors: an email address or an `https:` URL.
     pub contact: Option<String>,
     /// The operator robot's `User-Agent`.
     pub user_agent: Option<String>,
 }
 
-/// The site's address in the pages in `site/`, replaced by [`SiteOperator::site_url`].
+/// The site's URL as written in `site/`. [`SiteOperator::site_url`] replaces it.
 const PLACEHOLDER_SITE_URL: &str = "https://everytab.example/";
-/// Contact in the pages in `site/`, replaced by [`SiteOperator::contact`].
+/// The contact as written in `site/`. [`SiteOperator::contact`] replaces it.
 const PLACEHOLDER_CONTACT: &str = "contact@everytab.example";
-/// `User-Agent` in the pages in `site/`, replaced by [`SiteOperator::user_agent`]. This is the
+/// The `User-Agent` as written in `site/`. [`SiteOperator::user_agent`] replaces it. This is the
 /// fetcher's default.
 pub const PLACEHOLDER_USER_AGENT: &str = "EveryTabBot/1.0 (+https://everytab.example/bot.html)";
 
-/// The page list for search engines, which must contain absolute addresses.
+/// The list of pages for search engines. It must contain absolute URLs.
 const SITEMAP: &str = "sitemap.xml";
-/// Extensions for files in which placeholders are replaced.
+/// Extensions of the files in which placeholders are replaced.
 const FILLED_IN: [&str; 3] = [".html", ".txt", ".xml"];
 
-/// The site's directories whose files are named by their content and so never change.
+/// Directories of the site whose files have a content hash in their names and therefore never
+/// change.
 pub const HASHED_FOLDERS: [&str; 2] = ["css/", "js/"];
 
 /// Returns true for a page file, or a site's object, in one of [`HASHED_FOLDERS`].
@@ -54,7 +56,7 @@ pub fn is_hashed(key: &str) -> bool {
     HASHED_FOLDERS.iter().any(|folder| key.starts_with(folder))
 }
 
-/// Returns the names for site objects whose content publishing changes, the manifest last.
+/// Returns the names of the site's objects that publishing changes. The manifest is last.
 #[must_use]
 pub fn changing_keys() -> Vec<String> {
     let operator = SiteOperator { site_url: Some(String::new()), ..SiteOperator::default() };
@@ -70,8 +72,8 @@ pub fn changing_keys() -> Vec<String> {
     pages.filter(|key| !is_hashed(key)).chain(others.map(str::to_owned)).collect()
 }
 
-/// Returns the page's files in publishing order: `index.html` is last, so that every file to which
-/// it refers exists before it.
+/// Returns the page's files in the order in which they must be published. `index.html` is last, so
+/// that every file to which it refers already exists.
 #[must_use]
 pub fn page_files(operator: &SiteOperator) -> Vec<PageFile> {
     publishable(SITE_FILES, operator)
@@ -90,7 +92,8 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
             let text = &waiting[name];
             waiting.keys().all(|other| other == name || !refers_to(text, name, other))
         });
-        // Circular imports cannot be named by content; the site's own tests forbid them.
+        // Files with circular imports cannot be named by their content. The site's own tests ensure
+        // that there are none.
         let Some(name) = free.or_else(|| waiting.keys().next().copied()) else { break };
         let text = rewrite(&waiting.remove(name).unwrap_or_default(), name, &named);
         let key = hashed_name(name, text.as_bytes());
@@ -114,9 +117,9 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
     published
 }
 
-/// Replaces the placeholders. Without a contact, lines that contain one are omitted; without a site
-/// address, so are the tags and rules that need one. The User-Agent contains the site's address, so
-/// nothing else is replaced in it: a page must show the exact value that is sent.
+/// Replaces the placeholders. Without a contact, lines that contain the contact are omitted.
+/// Without a site URL, the tags and rules that need it are omitted. The User-Agent itself contains
+/// a URL, in which nothing is replaced, because a page must show the exact value that is sent.
 fn fill_in(text: &str, operator: &SiteOperator) -> String {
     let agent = escape(operator.user_agent.as_deref().unwrap_or(PLACEHOLDER_USER_AGENT));
     let between: Vec<String> =
@@ -141,7 +144,7 @@ fn fill_in_text(text: &str, operator: &SiteOperator) -> String {
     text.replace(PLACEHOLDER_SITE_URL, &escape(site_url))
 }
 
-/// Returns true for a line in a page's head or in robots.txt that needs an absolute address.
+/// Returns true for a line in a page's head or in robots.txt that needs an absolute URL.
 fn must_name_the_site(line: &str) -> bool {
     ["<meta ", "<link ", "Sitemap:"].iter().any(|start| line.starts_with(start))
         && line.contains(PLACEHOLDER_SITE_URL)
@@ -151,8 +154,9 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Returns how one page file refers to another: a module writes `"./x.js"`, a page the name from
-/// the site's root. (404.html, which is served under any address, writes `"/css/x.css"`.)
+/// Returns the string with which one page file refers to another. A module contains `"./x.js"`, and
+/// a page contains the name relative to the site's root. 404.html contains `"/css/x.css"`, because
+/// it is served under any URL.
 fn reference(from: &str, to: &str) -> String {
     let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     match (folder(from), to.rsplit_once('/')) {
@@ -174,7 +178,7 @@ fn rewrite(text: &str, from: &str, named: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// Returns a file's published name: `js/main.js` becomes `js/main.0123456789abcdef.js`.
+/// Returns the published name of a file: `js/main.js` becomes `js/main.0123456789abcdef.js`.
 fn hashed_name(name: &str, bytes: &[u8]) -> String {
     let hash = content_hash(bytes);
     match name.rsplit_once('.') {

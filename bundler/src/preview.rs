@@ -1,10 +1,10 @@
-//! The picture for shared links to the site: rows with real tabs around the site's name, 1200x630
-//! pixels, as chat programs and search engines expect.
+//! The preview picture for shared links to the site: rows of real tabs around the site's name. It
+//! has 1200x630 pixels, because chat programs and search engines expect this size.
 //!
-//! Invariants: the same tabs give the same bytes on every host with the same build (resvg draws
-//! without system fonts); no font is used: titles are grey bars as long as their text, and words
-//! are drawn by strokes. This does not depend on where bundles are stored, how icons are decoded,
-//! or how pictures are encoded.
+//! Equal tabs give equal bytes on every host with the same build, because resvg draws without
+//! system fonts. No font is used at all: titles are grey bars with the length of their text, and
+//! words are drawn as strokes. This does not depend on where bundles are stored, how icons are
+//! decoded, or how pictures are encoded.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use resvg::{
@@ -21,16 +21,17 @@ pub const HEIGHT: u32 = 630;
 const ROW_PX: u32 = 70;
 const ROWS: u32 = HEIGHT / ROW_PX;
 const TAB_PX: u32 = 200;
-/// A row starts beyond the picture's left edge and ends beyond its right edge.
+/// Number of tabs per row. A row starts outside the picture's left edge and ends outside its right
+/// edge.
 const TABS_PER_ROW: u32 = WIDTH / TAB_PX + 1;
-/// Tabs in the picture.
+/// Number of tabs in the picture.
 pub const TABS: usize = (ROWS * TABS_PER_ROW) as usize;
-/// Maximum bundles that are read for the picture. A scan may have few icons, which are not worth
-/// reading all bundles.
+/// Maximum number of bundles that are read for the picture. If a scan has few icons, reading all
+/// bundles is not worth the time.
 pub const MAX_BUNDLES: u64 = 32;
-/// Colours for the strips between the rows, as on the page.
+/// Colours of the strips between the rows, as on the page.
 const STRIP_COLOURS: [&str; 6] = ["#d8dee8", "#d6e5e6", "#dde8dc", "#e8ded6", "#e0d9e8", "#d9dde9"];
-/// Text below the name, as on the page.
+/// Text below the site's name, as on the page.
 const SENTENCE: &str = "Every website on the internet, one tab each";
 
 /// A tab icon's pixels.
@@ -40,7 +41,8 @@ pub struct PreviewIcon {
     pub width: u32,
     /// Height in pixels, at most 32.
     pub height: u32,
-    /// Red, green, blue and alpha for each pixel, row by row, with straight alpha.
+    /// Red, green, blue and alpha of each pixel, row by row. The alpha is straight (not
+    /// premultiplied).
     pub rgba: Vec<u8>,
 }
 
@@ -49,12 +51,12 @@ pub struct PreviewIcon {
 pub struct PreviewTab {
     /// The icon. `None` if it cannot be decoded.
     pub icon: Option<PreviewIcon>,
-    /// Characters in the title.
+    /// Number of characters in the title.
     pub title_chars: usize,
 }
 
-/// Iterates over the tabs in a bundle that the picture may show, which must have an icon. Yields
-/// the icon's PNG, and how many characters the title has.
+/// Iterates over the tabs in a bundle that the picture may show, which are the tabs with an icon.
+/// Yields the icon's PNG and the number of characters in the title.
 pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usize)> + '_ {
     bundle.icons_and_titles().filter_map(|(icon, title)| {
         let png = STANDARD.decode(icon).ok()?;
@@ -62,16 +64,16 @@ pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usiz
     })
 }
 
-/// Returns the left edge (which may be negative) and the top edge of tab `i`, in pixels.
+/// Returns the left and top coordinates of tab `i`, in pixels. The left coordinate may be negative.
 fn corner_of(i: usize) -> (i32, i32) {
     let (row, column) = (i as i32 / TABS_PER_ROW as i32, i as i32 % TABS_PER_ROW as i32);
     let shift = (row * 73 + 40) % TAB_PX as i32;
     (column * TAB_PX as i32 - shift, row * ROW_PX as i32)
 }
 
-/// Draws a picture with `tabs`, which are repeated if there are fewer than [`TABS`]. `all_tabs` is
-/// the site's tab count. Returns red, green, blue and alpha for [`WIDTH`] x [`HEIGHT`] opaque
-/// pixels. `None` if there is no tab to show.
+/// Draws the picture with `tabs`, which are repeated if there are fewer than [`TABS`]. `all_tabs`
+/// is the number of tabs on the site. Returns red, green, blue and alpha of [`WIDTH`] x [`HEIGHT`]
+/// opaque pixels. `None` if there are no tabs to show.
 #[must_use]
 pub fn draw(tabs: &[PreviewTab], all_tabs: u64) -> Option<Vec<u8>> {
     if tabs.is_empty() {
@@ -86,7 +88,7 @@ pub fn draw(tabs: &[PreviewTab], all_tabs: u64) -> Option<Vec<u8>> {
         paste(&mut canvas, icon, left + 18, top + 12);
     }
     render(&card(all_tabs), &mut canvas)?;
-    // All pixels are opaque, so premultiplying by alpha has changed nothing.
+    // All pixels are opaque, so premultiplied values equal straight ones.
     Some(canvas.data().to_vec())
 }
 
@@ -136,7 +138,8 @@ fn background(tabs: &[&PreviewTab]) -> String {
     svg + "</svg>"
 }
 
-/// Returns the card over the tabs: icon and name, the tab count, and a description.
+/// Returns the card that covers the tabs in the middle, with the icon and name, the number of tabs,
+/// and a description.
 fn card(all_tabs: u64) -> String {
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}'>\
@@ -153,8 +156,8 @@ fn card(all_tabs: u64) -> String {
     svg + "</svg>"
 }
 
-/// Returns a text line centred at the x coordinate `middle`, with its capitals' top at `top`.
-/// Letters and strokes are enlarged by `scale`.
+/// Returns a line of text that is centred at the x coordinate `middle`. The top of its capitals is
+/// at `top`. Letters and strokes are enlarged by `scale`.
 fn line(text: &str, middle: u32, top: u32, scale: f64, stroke: u32, colour: &str) -> String {
     let (paths, width) = stroke_letters::paths(text);
     let left = f64::from(middle) - f64::from(width) * scale / 2.0;
@@ -178,7 +181,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Draws an icon over the (opaque) canvas.
+/// Draws an icon over the canvas, which is opaque.
 fn paste(canvas: &mut Pixmap, icon: &PreviewIcon, left: i32, top: i32) {
     let (left, top) = (left + (32 - icon.width as i32) / 2, top + (32 - icon.height as i32) / 2);
     let data = canvas.data_mut();

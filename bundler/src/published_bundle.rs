@@ -1,7 +1,8 @@
-//! A published bundle, which takedowns read back to remove a tab and rewrite the bundle, and which
-//! the preview picture uses.
+//! A published bundle. Takedowns read it to remove a tab and rewrite the bundle, and the preview
+//! picture uses it.
 //!
-//! Invariant: the remaining tabs keep their content, and all except one keep their position.
+//! When a tab is removed, the remaining tabs keep their content, and all except one keep their
+//! position.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Error as JsonError;
@@ -18,10 +19,10 @@ pub struct PublishedBundle {
     json: BundleJson<'static>,
 }
 
-/// Result from [`PublishedBundle::remove`].
+/// The result of [`PublishedBundle::remove`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemovedTab {
-    /// The tab's index in the bundle. The bundle's last tab is there now.
+    /// The tab's former index in the bundle. The bundle's last tab has moved to this index.
     pub slot: usize,
     /// True if the tab had an icon.
     pub had_icon: bool,
@@ -36,8 +37,8 @@ impl PublishedBundle {
         Ok(Self { json: serde_json::from_slice(bytes)? })
     }
 
-    /// Removes a host's tab and moves the last tab to its position, so that all other tabs stay
-    /// where the search files expect them. `None` if this host has no tab in the bundle.
+    /// Removes a host's tab and moves the last tab to its index. All other tabs keep the index that
+    /// the search files contain. `None` if this host has no tab in the bundle.
     pub fn remove(&mut self, hostname: &str) -> Option<RemovedTab> {
         let slot = self.json.entries.iter().position(|entry| is_of(entry, hostname))?;
         let removed = self.json.entries.swap_remove(slot);
@@ -60,7 +61,7 @@ impl PublishedBundle {
         address.split('/').next().map(str::to_owned)
     }
 
-    /// Iterates over the tabs' icons in order. `None` for a tab without an icon.
+    /// Iterates over the icons of all tabs in order. Yields `None` for a tab without an icon.
     pub fn icons(&self) -> impl Iterator<Item = Option<Vec<u8>>> {
         let icon = |entry: &BundleEntry<'_>| match entry.icon.is_empty() {
             true => None,
@@ -90,7 +91,8 @@ impl PublishedBundle {
 }
 
 fn is_of(entry: &BundleEntry<'_>, hostname: &str) -> bool {
-    // The address contains the crawl's hostname unchanged, which may not survive URL parsing.
+    // The URL contains the crawl's hostname unchanged, and parsing the URL could change the
+    // hostname.
     let address = entry.url.split_once("://").map_or("", |(_, rest)| rest);
     address.split('/').next() == Some(hostname)
         || Url::parse(&entry.url).is_ok_and(|url| url.host_str() == Some(hostname))

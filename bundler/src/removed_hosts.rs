@@ -1,4 +1,4 @@
-//! The hosts that a published site must not show: hostnames, and domains with everything below
+//! The hosts that a published site must not show: hostnames, and domains with all hostnames below
 //! them.
 
 use std::collections::HashSet;
@@ -27,7 +27,7 @@ impl RemovedHosts {
     }
 }
 
-/// Iterates over a hostname and every domain above it, the longest first.
+/// Iterates over a hostname and every domain above it, longest first.
 fn domains(hostname: &str) -> impl Iterator<Item = &str> {
     let below = hostname.match_indices('.').map(|(dot, _)| &hostname[dot + 1..]);
     std::iter::once(hostname).chain(below)

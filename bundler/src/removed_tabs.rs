@@ -1,7 +1,7 @@
-//! The tabs that a published site must not show, because their host, title or icon was removed.
+//! The tabs that a published site must not show because their host, title or icon was removed.
 //!
-//! A host is found by its search line. A title or an icon is found in the bundles and the icon
-//! lists ([`crate::icon_list`]).
+//! A host is found by its line in the search files. A title or an icon is found in the bundles and
+//! the icon lists ([`crate::icon_list`]).
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub struct RemovedTabs {
 pub struct RemovedContent {
     /// The titles.
     pub titles: Vec<TitlePattern>,
-    /// The icons, by their SHA-256's first bytes.
+    /// The icons, by the first bytes of their SHA-256.
     pub icons: HashSet<DigestPrefix>,
 }
 

@@ -1,16 +1,15 @@
-//! The public request files: a scan's requests to each host, which anyone can look up without
+//! The public request files: a scan's requests to each host. Anyone can look them up without
 //! contacting us.
 //!
-//! A file contains the hosts whose SHA-256 starts with the same hexadecimal digits, so that anyone
-//! can compute a host's file. It is gzipped lines, sorted by host and time:
+//! A file contains the hosts whose SHA-256 starts with certain hexadecimal digits, so that anyone
+//! can compute the name of a host's file. It consists of gzipped lines, sorted by host and time:
 //!
 //! ```text
 //! host <TAB> time <TAB> method <TAB> status <TAB> outcome <TAB> bytes <TAB> URL
 //! ```
 //!
-//! Invariant: a file is a pure function of its lines, so that removing a host gives the same bytes
-//! as writing the file without it. This does not depend on where requests are recorded, or on
-//! stores.
+//! A file is a pure function of its lines, so that removing a host gives the same bytes as writing
+//! the file without this host. This does not depend on where requests are recorded, or on stores.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -19,29 +18,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::removed_hosts::RemovedHosts;
 
-/// Maximum lines per host in a file. A content network gets requests for many sites' icons, and
-/// nobody reads a million lines.
+/// Maximum number of lines per host in a file. The hosts of a content delivery network get requests
+/// for the icons of many sites, and nobody reads a million lines.
 pub const MAX_LINES_OF_HOST: usize = 200;
-/// Maximum bytes in all files for a scan.
+/// Maximum total size of a scan's files, in bytes.
 pub const MAX_BYTES: u64 = 2_000_000_000;
-/// Maximum length for a line's URL in bytes. Longer ones are truncated.
+/// Maximum length of the URL in a line, in bytes. Longer URLs are truncated.
 const MAX_URL_BYTES: usize = 300;
-/// Lines that one file should have: at 10 compressed bytes each it is fetched quickly.
+/// Intended number of lines per file. At 10 compressed bytes per line, such a file is fetched
+/// quickly.
 const LINES_OF_FILE: u64 = 3_000;
-/// The possible digit counts, for 256 to 65,536 files.
+/// The possible numbers of digits, for 256 to 65,536 files.
 const DIGITS: [usize; 3] = [2, 3, 4];
-/// Maximum unpacked bytes in a file; a usual one has 300 KB.
+/// Maximum unpacked size of a file, in bytes. A typical file has 300 KB.
 const MAX_UNPACKED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// `requests/index.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestIndex {
-    /// How many hexadecimal digits from a hostname's SHA-256 name its file.
+    /// Number of hexadecimal digits of a hostname's SHA-256 that name its file.
     pub digits: usize,
 }
 
 impl RequestIndex {
-    /// Returns the index with the digit count that this many lines need.
+    /// Returns the index with the number of digits that is suitable for this many lines.
     #[must_use]
     pub fn for_lines(lines: u64) -> Self {
         let fits = |digits: &usize| lines >> (4 * digits) <= LINES_OF_FILE;
@@ -55,25 +55,25 @@ impl RequestIndex {
         DIGITS.contains(&index.digits).then_some(index)
     }
 
-    /// Returns the file count.
+    /// Returns the number of files.
     #[must_use]
     pub fn files(self) -> u64 {
         1 << (4 * self.digits)
     }
 
-    /// Returns a host's file, by the first eight bytes in its name's SHA-256.
+    /// Returns the file of a host, given the first eight bytes of the SHA-256 of its name.
     #[must_use]
     pub fn bucket(self, hash: u64) -> u64 {
         hash >> (64 - 4 * self.digits)
     }
 }
 
-/// A request in a line.
+/// The fields of a line, which describe one request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLine<'a> {
     /// The host that received the request.
     pub host: &'a str,
-    /// When it was sent, in UTC.
+    /// When the request was sent, in UTC.
     pub asked_at: &'a str,
     /// `GET`, or `-` if no connection was made.
     pub method: &'a str,
@@ -81,14 +81,14 @@ pub struct RequestLine<'a> {
     pub status: &'a str,
     /// The fetch outcome.
     pub outcome: &'a str,
-    /// Bytes in the decoded body.
+    /// Length of the decoded body in bytes.
     pub bytes: &'a str,
     /// The requested URL.
     pub url: &'a str,
 }
 
 impl RequestLine<'_> {
-    /// Formats the line. The query is omitted, because a redirect's query may contain a visitor's
+    /// Formats the line. Omits the query, because the query of a redirect may contain a visitor's
     /// token.
     #[must_use]
     pub fn text(&self) -> String {
@@ -108,7 +108,7 @@ pub fn host_of(line: &str) -> &str {
     line.split('\t').next().unwrap_or_default()
 }
 
-/// One host's lines: the first [`MAX_LINES_OF_HOST`] by time, and how many there are in total.
+/// The lines of one host: the first [`MAX_LINES_OF_HOST`] by time, and the total number.
 #[derive(Clone, Debug, Default)]
 pub struct LinesOfHost {
     lines: Vec<String>,
@@ -171,7 +171,7 @@ pub fn read_file(file: &[u8]) -> io::Result<String> {
 }
 
 fn pack(text: &str) -> Vec<u8> {
-    // Without a time and a name in its header, the bytes depend on the text alone.
+    // The gzip header has neither a time nor a name, so that the bytes depend only on the text.
     let mut packer = GzEncoder::new(Vec::new(), Compression::new(6));
     // Writing to a vector does not fail.
     let _ = packer.write_all(text.as_bytes());

@@ -1,6 +1,6 @@
-//! `stats.json`: a scan's numbers, by stage, and under the names that readers know.
+//! `stats.json`: a scan's numbers, by stage and as totals with names that readers know.
 //!
-//! This does not depend on the counts' source, or on the meaning of fetch outcomes.
+//! This does not depend on the source of the counts, or on the meaning of fetch outcomes.
 
 use serde_json::{Map, Value, json};
 
@@ -9,14 +9,14 @@ use crate::{
     stats_names::{CountFamily, CountName, InputName, OutcomeName, StageName},
 };
 
-/// The section in a stage's numbers to which a [`StageCount`] belongs.
+/// The section of a stage's numbers that contains a [`StageCount`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountSection {
     /// The stage's inputs.
     Inputs,
-    /// Its inputs' outcomes.
+    /// The outcomes of the stage's inputs.
     Outcomes,
-    /// All other counts from its jobs.
+    /// All other counts of the stage's jobs.
     Counts,
 }
 
@@ -46,27 +46,28 @@ pub struct StageCount {
     pub amount: u64,
 }
 
-/// A stage's start and end, and its job counts by result.
+/// A stage's start and end, and the numbers of its jobs by result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTimes {
     /// The stage, by its [`StageName`].
     pub stage: String,
-    /// When its first job was leased, in RFC 3339 format. `None` before this.
+    /// When the stage's first job was leased, in RFC 3339 format. `None` before that.
     pub started_at: Option<String>,
-    /// When its last job ended, in RFC 3339 format. `None` before this.
+    /// When the stage's last job ended, in RFC 3339 format. `None` before that.
     pub finished_at: Option<String>,
-    /// Seconds between the two. `None` if one is missing.
+    /// Seconds between start and end. `None` if either is missing.
     pub duration_seconds: Option<f64>,
-    /// Jobs that succeeded.
+    /// Number of jobs that succeeded.
     pub done: i64,
-    /// Discarded jobs.
+    /// Number of discarded jobs.
     pub discarded: i64,
 }
 
-/// Fetch outcomes for icon candidates. Every fetch is counted in exactly one of the first seven.
+/// Numbers of fetches for icon candidates by outcome. Every fetch is counted in exactly one of the
+/// first seven fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FetchTotals {
-    /// Fetches that gave an icon.
+    /// Fetches that returned an icon.
     pub completed: u64,
     /// Fetches whose hostname has no address, or whose name resolution failed.
     pub failed_dns: u64,
@@ -78,7 +79,7 @@ pub struct FetchTotals {
     pub failed_invalid_image: u64,
     /// Fetches whose body or image exceeds the limits.
     pub failed_too_large: u64,
-    /// Fetches that ended in any other way.
+    /// Fetches that failed in any other way.
     pub failed_other: u64,
     /// Fetches that robots.txt forbids; they are also counted above.
     pub robots_refusals: u64,
@@ -96,7 +97,7 @@ pub struct ScanNumbers {
 }
 
 impl ScanNumbers {
-    /// Returns how many of a stage's inputs had this outcome.
+    /// Returns the number of a stage's inputs with this outcome.
     #[must_use]
     pub fn outcome(&self, stage: StageName, name: OutcomeName) -> u64 {
         self.sum(stage, CountSection::Outcomes, name.as_str())
@@ -130,7 +131,7 @@ impl ScanNumbers {
             .collect()
     }
 
-    /// Returns the largest member in a numeric family with a count above 0.
+    /// Returns the largest member of a numeric family whose count is above 0.
     fn largest(&self, stage: StageName, family: CountFamily) -> Option<u64> {
         let counted =
             self.of(stage.as_str(), CountSection::Counts).filter(|count| count.amount > 0);
@@ -207,7 +208,8 @@ pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
 /// in flight to one hostname and to one address in any shard.
 fn fetching(numbers: &ScanNumbers) -> Value {
     let count = |name| numbers.count(StageName::Icon, name);
-    // Each shard adds one to its own maximum's count.
+    // Each shard adds 1 to the count of its maximum, so the largest member is the maximum of all
+    // shards.
     let most = |family| numbers.largest(StageName::Icon, family);
     json!({
         "lookups": count(CountName::Lookups),

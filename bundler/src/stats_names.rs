@@ -1,8 +1,8 @@
-//! The names for everything that jobs count: the keys in `stages` in `stats.json`.
+//! The names of everything that jobs count. They are the keys in `stages` in `stats.json`.
 //!
-//! In Rust, names are defined only here, except for fetch outcomes, which are
-//! `everytab_fetcher::Outcome`. This ensures that a job cannot count under a name that nothing
-//! reads. Names are stable: the database stores them, and `stats.json` readers know them.
+//! In Rust, these names are defined only here, except for fetch outcomes, which are in
+//! `everytab_fetcher::Outcome`. This ensures that jobs only use names that readers know. Names are
+//! stable, because the database stores them and readers of `stats.json` use them.
 
 macro_rules! names {
     (
@@ -224,7 +224,8 @@ names! {
 }
 
 names! {
-    /// Counts with an open member list: a count's name is the family's prefix and the member.
+    /// Counts whose members are not a fixed list. The name of a count is the family's prefix
+    /// followed by the member.
     CountFamily {
         /// Index rows that exactly one condition excludes, by this condition.
         LeftOut "left_out_";

@@ -1,14 +1,14 @@
 //! Letters and digits as strokes, for pictures that are drawn without a font.
 //!
-//! Invariants: the same text gives the same paths on every host; a character without strokes is a
-//! space. This does not depend on the text, or on the drawing's position and size.
+//! Equal text gives equal paths on every host. A character without strokes is drawn as a space.
+//! This does not depend on the text, or on the position and size of the drawing.
 
 /// Space between two characters.
 const GAP: u32 = 24;
 /// Width for a space and for a character without strokes.
 const SPACE: u32 = 14;
-/// Each character's strokes: its width and its SVG path. Capitals and digits reach from 0 down to
-/// the baseline at 100, small letters start at 32.
+/// The width and SVG path of each character. Capitals and digits extend from 0 down to the baseline
+/// at 100. Small letters start at 32.
 const LETTERS: [(char, u32, &str); 28] = [
     ('E', 52, "M52 0H0V100H52M0 48H44"),
     ('T', 76, "M0 0H76M38 0V100"),

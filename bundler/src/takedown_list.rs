@@ -1,17 +1,17 @@
-//! `blocklist.txt`: the operators' takedowns, which scans skip and publishing removes.
+//! `blocklist.txt`: the takedowns of the operators. Scans skip them and publishing removes them.
 //!
-//! One pattern per line: a bare hostname, or a kind, a colon and the pattern, such as
-//! `suffix:example.com`, `title:%casino%` or `sha256:<64 hex digits>`. A `#` starts a comment, but
-//! on the line of a title only after a space, because titles contain it.
+//! The file has one pattern per line. A pattern is a bare hostname, or a kind, a colon and a value,
+//! such as `suffix:example.com`, `title:%casino%` or `sha256:<64 hex digits>`. A `#` starts a
+//! comment. In a line with a title, the `#` must follow a space, because titles may contain a `#`.
 
-/// The property with which a blocklist pattern is compared.
+/// The property of a tab that is compared with a blocklist pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PatternKind {
     /// A whole hostname.
     Hostname,
     /// A domain with all hostnames below it.
     Suffix,
-    /// A title in any case; `%` matches any text, `_` one character.
+    /// A title, regardless of case. `%` matches any text, and `_` matches one character.
     Title,
     /// The SHA-256 of an icon's bytes as its host served them, in lower-case hex.
     Sha256,

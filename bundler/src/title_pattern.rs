@@ -1,7 +1,7 @@
 //! Title patterns in the blocklist, which match like SQL's `ilike`.
 
-/// A case-insensitive pattern for whole titles: `%` matches any text, `_` one character, and a
-/// backslash escapes the next character.
+/// A case-insensitive pattern for whole titles. `%` matches any text, `_` matches one character,
+/// and a backslash escapes the next character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TitlePattern {
     tokens: Vec<Token>,
@@ -38,7 +38,7 @@ impl TitlePattern {
     pub fn matches(&self, title: &str) -> bool {
         let title: Vec<char> = title.to_lowercase().chars().collect();
         let (mut at, mut token) = (0, 0);
-        // Where to continue if the last `%`'s shortest match fails.
+        // Position where matching continues if the shortest match of the last `%` fails.
         let mut longer: Option<(usize, usize)> = None;
         while at < title.len() {
             let is_next = match self.tokens.get(token) {

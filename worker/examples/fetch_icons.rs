@@ -1,10 +1,10 @@
-//! Fetches a list of icon URLs as icon jobs do, and prints what it cost.
+//! Fetches a list of icon URLs like an icon job, and prints the resources used.
 //!
-//! Runs the product's fetcher over shards: hosts are sorted by the hash of their names, bodies are
-//! judged, hashed and spooled to disk, the next shard begins when permits are free, and each shard
-//! ends with its later pass. Compared with an icon job, Postgres and the archive are missing.
-//! robots.txt is not requested and the limit per address is off, because the programs that this one
-//! is compared with have neither.
+//! The program runs the product's fetcher over shards. Hosts are sorted by the hash of their names,
+//! and bodies are checked, hashed and spooled to disk. The next shard starts when permits are free,
+//! and each shard ends with its later pass. Unlike an icon job, this program uses neither Postgres
+//! nor the archive. It does not request robots.txt and has no limit per address, because the
+//! programs with which we compare it have neither.
 //!
 //!     fetch_icons LIST.txt [name=value ...]
 
@@ -43,7 +43,7 @@ struct Options {
     /// Sign the requests, with a key made now.
     signed: bool,
     body_budget_bytes: Option<usize>,
-    /// Repeat the list for so many minutes.
+    /// Repeat the list for this many minutes.
     minutes: Option<u64>,
 }
 
@@ -162,7 +162,8 @@ fn settings(options: &Options) -> FetchSettings {
     }
 }
 
-/// The URLs by host, the hosts by the hash of their names, cut into shards.
+/// Groups the URLs by host, sorts the hosts by the hash of their names, and splits them into
+/// shards.
 fn shards(list: &str) -> Result<Vec<Vec<HostCandidates>>, AnyError> {
     let mut hosts: HashMap<String, Vec<String>> = HashMap::new();
     for line in list.lines().filter(|line| !line.is_empty()) {
@@ -209,7 +210,7 @@ async fn sample(fetcher: Fetcher, usage: Arc<Usage>) {
     }
 }
 
-/// Number of samples from which on growth is judged: ten minutes, in which caches are full.
+/// Number of samples in ten minutes, after which caches are full and growth is checked.
 const MIN_SAMPLES_JUDGED: usize = 60;
 
 /// Memory, open files and tasks of the process, sampled every ten seconds.
@@ -242,11 +243,11 @@ impl ResourceSamples {
         Ok(())
     }
 
-    /// Compares the maxima of the last third of the samples with those of the second third. In the
-    /// first third caches fill.
+    /// Compares the maxima of the last third of the samples with those of the second third, because
+    /// caches fill during the first third.
     ///
     /// # Errors
-    /// When one of them grew by more than a fifth.
+    /// Returns an error if a maximum grew by more than a fifth.
     fn check_growth(&self) -> Result<(), AnyError> {
         if self.samples.len() < MIN_SAMPLES_JUDGED {
             println!("too short to judge growth");

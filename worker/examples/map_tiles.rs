@@ -114,7 +114,7 @@ async fn put_part(
     Ok(archive.put(&key, bytes.into(), PutOptions::default()).await?)
 }
 
-/// Files and bytes of each level below a folder.
+/// Files and bytes of each level below a directory.
 fn levels(folder: &Path) -> Result<BTreeMap<u32, (u64, u64)>, Box<dyn Error>> {
     let mut levels = BTreeMap::new();
     for level in std::fs::read_dir(folder)? {

@@ -162,7 +162,7 @@ async fn serve_connection(socket: impl AsyncRead + AsyncWrite + Unpin, files: Fi
     let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), answer).await;
 }
 
-/// Answers HEAD and range requests with the headers that S3 sends.
+/// Responds to HEAD and range requests with the headers that S3 sends.
 fn answer(files: &Files, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let range = request.headers().get(header::RANGE).and_then(|range| range.to_str().ok());
     let range = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));

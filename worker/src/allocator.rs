@@ -1,11 +1,12 @@
 //! Configures the C library's allocator.
 //!
-//! Thousands of connections come and go, each with buffers of a few kilobytes. By default, the heap
-//! of each thread would grow and shrink by a page at a time, with a system call each time.
+//! A worker opens and closes thousands of connections, each with buffers of a few kilobytes. By
+//! default, the heap of each thread would grow and shrink by a page at a time, with a system call
+//! each time.
 #![allow(unsafe_code)]
 
-/// Bytes by which each heap grows at a time; it keeps up to four times as many free bytes. The
-/// buffers of a few thousand connections fit into one step.
+/// Number of bytes by which each heap grows. A heap keeps up to four times as many free bytes. One
+/// step has space for the buffers of a few thousand connections.
 const STEP_BYTES: libc::c_int = 4 << 20;
 
 /// Configures the allocator. Must be called once, before the first thread starts.

@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
 pub struct Cli {
-    /// What to do; without one, `run`.
+    /// Command to run; the default is `run`.
     #[command(subcommand)]
     pub command: Option<Command>,
     /// Options of `run`.
@@ -23,12 +23,12 @@ pub struct Cli {
     pub run: run::RunArgs,
 }
 
-/// The commands.
+/// Subcommands of `everytab-worker`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Take jobs from the database and do them (the default)
+    /// Take jobs from the database and run them (the default)
     Run(Box<run::RunArgs>),
-    /// Run a whole scan, or a crawl service, on this machine, with a private Postgres
+    /// Run a whole scan, or a crawl service, on this host, with a private Postgres
     Local(Box<local::LocalArgs>),
     /// Start, watch and change scans
     #[cfg(feature = "scan")]
@@ -39,37 +39,37 @@ pub enum Command {
     /// Import lists of names or countries for filters of live crawls, and show them
     #[cfg(feature = "crawl")]
     List(list::ListArgs),
-    /// Keep filters of live crawls: patterns, lists, words, languages and more
+    /// Store, list and remove filters for live crawls: patterns, lists, words, languages and more
     Filter(filter::FilterCommandArgs),
-    /// Make, list and revoke keys of the HTTP service
+    /// Create, list and revoke keys for the HTTP service
     #[cfg(feature = "crawl")]
     Keys(keys::KeysArgs),
-    /// Bring the database to this program's schema
+    /// Migrate the database to this program's schema
     Migrate(DatabaseArgs),
     /// Serve a published site from a directory
     Serve(serve::ServeArgs),
     /// Publish a scan's site again
     #[cfg(feature = "scan")]
     Publish(publish::PublishArgs),
-    /// Copy a scan's rows and objects to a store
+    /// Copy a scan's database rows and objects to a store
     #[cfg(feature = "scan")]
     Backup(backup::BackupArgs),
-    /// Bring a backup into an empty database and its stores
+    /// Restore a backup into an empty database and its stores
     #[cfg(feature = "scan")]
     Restore(restore::RestoreArgs),
-    /// Keep hosts and titles out of the next scans
+    /// Exclude hosts, titles and icons from the next scans
     Blocklist(blocklist::BlocklistArgs),
-    /// Check that this machine has what a run needs
+    /// Check that this host meets the requirements of a run
     Doctor(Box<doctor::DoctorArgs>),
-    /// Estimate what a scan of a crawl will take
+    /// Estimate the work, time and cost of a scan
     #[cfg(feature = "scan")]
     Plan(Box<plan::PlanArgs>),
-    /// Take hosts off a published site immediately
+    /// Remove hosts from a published site immediately
     #[cfg(feature = "scan")]
     Takedown(takedown::TakedownArgs),
-    /// Make and publish the key by which sites recognise the robot
+    /// Create and publish the key by which sites recognise this robot's requests
     SigningKey(signing_key::SigningKeyArgs),
-    /// Show how files and URLs are understood, mostly as one JSON object a line
+    /// Show how files and URLs are parsed, mostly as one JSON object per line
     Inspect(Box<inspect::InspectArgs>),
 }
 

@@ -11,11 +11,11 @@ pub enum Exit {
     Done = 0,
     /// The command failed.
     Failed = 1,
-    /// The command line is wrong.
+    /// The command line is invalid.
     Usage = 2,
     /// The scan finished with discarded jobs.
     Discards = 3,
-    /// The command received a request to stop, and stopped in good order.
+    /// The command received a signal to stop, and shut down cleanly.
     Drained = 4,
 }
 
@@ -28,7 +28,7 @@ impl Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        // The discriminants are the codes.
+        // The discriminants are the exit codes.
         Self::from(exit as u8)
     }
 }

@@ -1,6 +1,6 @@
-//! The commands, one file each: their options, and the output that a person sees.
+//! The commands, one file each: their options and their output.
 //!
-//! The features `scan` and `crawl` have those of one product; the others serve both.
+//! The features `scan` and `crawl` add the commands of one product. The other commands serve both.
 
 #[cfg(feature = "crawl")]
 pub mod api;
@@ -25,23 +25,25 @@ pub mod list;
 pub mod local;
 #[cfg(not(feature = "local"))]
 pub mod local {
-    //! `local` in a program that was built without it. Names the package that has it.
+    //! `local` in a program that was built without this feature. The error names the package that
+    //! has it.
 
     pub use IgnoredArguments as LocalArgs;
 
     use crate::cli_error::{CliError, CliResult};
 
-    /// Options of `local`, which this program takes and does not read.
+    /// Options of `local`, which this program accepts and ignores.
     #[derive(Debug, clap::Args)]
     pub struct IgnoredArguments {
         #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
         _ignored: Vec<String>,
     }
 
-    /// Refuses to run.
+    /// Rejects the command.
     ///
     /// # Errors
-    /// Always returns an error: this program has no Postgres and no small internet of its own.
+    /// Always returns an error, because this program has neither Postgres nor a small internet
+    /// built in.
     pub async fn run(_args: IgnoredArguments) -> CliResult {
         Err(CliError::usage("this package has no `local`: install everytab-local, which has it"))
     }

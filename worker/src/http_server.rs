@@ -48,7 +48,7 @@ impl ConnectionLimits {
     }
 }
 
-/// For a folder's files: browsers open six connections to a host, and each sends a file. They
+/// For a directory's files: browsers open six connections to a host, and each sends a file. They
 /// reconnect when they need to.
 pub(crate) const FILE_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     most: 512,

@@ -1,6 +1,6 @@
 //! The EveryTab worker: one program for every stage of a scan, and for live crawls.
 
-// What only the commands of one product use is not taken out of the program of the other.
+// Code that only one product's commands use is not removed from the other product's program.
 #![cfg_attr(not(all(feature = "scan", feature = "crawl")), allow(dead_code, unused_imports))]
 
 pub mod allocator;

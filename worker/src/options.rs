@@ -31,10 +31,10 @@ pub use self::{
 };
 use crate::cli_error::CliError;
 
-/// Which database.
+/// Option that selects the database.
 #[derive(Debug, Clone, Args)]
 pub struct DatabaseArgs {
-    /// Postgres, as postgres://user@host/database
+    /// URL of the Postgres database, such as postgres://user@host/database
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,
 }
@@ -42,7 +42,7 @@ pub struct DatabaseArgs {
 /// The jobs that a process takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Role {
-    /// Every kind of job
+    /// All jobs of scans, and the indexes of live crawls
     All,
     /// index
     Index,
@@ -54,10 +54,10 @@ pub enum Role {
     Bundles,
     /// publish
     Publish,
-    /// Live crawls, and the indexes of those that have ended (crawl-index, crawl-close); only the
-    /// indexes are part of all
+    /// Live crawls, and the indexes of ended ones (jobs crawl-index and crawl-close). The role all
+    /// includes only the indexes
     Crawl,
-    /// The HTTP service (takes no job; not part of all)
+    /// The HTTP service, which takes no jobs; the role all does not include it
     Api,
 }
 
@@ -68,7 +68,7 @@ impl Role {
         JobKind::ALL.into_iter().filter(|kind| takes(*kind)).collect()
     }
 
-    /// Returns the role that takes a kind of job, besides `all`.
+    /// Returns the role, other than `all`, that takes a kind of job.
     const fn with_kind(kind: JobKind) -> Self {
         match kind {
             JobKind::Index => Self::Index,
@@ -81,26 +81,26 @@ impl Role {
     }
 }
 
-/// How URLs from the web are fetched.
+/// Options for requests to the web.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Fetching")]
 pub struct FetchArgs {
-    /// Requests in flight at most
+    /// Maximum number of requests in flight
     #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = 512)]
     pub in_flight: usize,
-    /// User-Agent of live crawls, instead of one made of --site-url and --contact, and of scans of
-    /// the small internet
+    /// User-Agent of live crawls, instead of one made from --site-url and --contact; also for scans
+    /// with --internet small
     #[arg(long, env = "EVERYTAB_USER_AGENT")]
     pub user_agent: Option<String>,
-    /// Key that signs requests, so that sites recognise them (see `signing-key`); an empty file is
-    /// no key
+    /// File with the key that signs requests, so that sites recognise them (see `signing-key`). If
+    /// the file is empty, requests are not signed
     #[arg(long, env = "EVERYTAB_SIGNING_KEY", value_name = "FILE")]
     pub signing_key: Option<PathBuf>,
-    /// Name server to ask instead of the system's
+    /// DNS server to use instead of the system's
     #[arg(long, env = "EVERYTAB_DNS", value_name = "ADDR:PORT")]
     pub dns: Option<SocketAddr>,
-    /// Names that must have public addresses: while the name server denies one of them, or has an
-    /// address for a made-up name, nothing is fetched
+    /// Hostnames that must resolve to public addresses. Fetching pauses while the DNS server denies
+    /// that one of them exists, or resolves a made-up name
     #[arg(
         long = "known-names",
         env = "EVERYTAB_KNOWN_NAMES",
@@ -110,10 +110,10 @@ pub struct FetchArgs {
         default_values = KNOWN_NAMES
     )]
     pub known_names: Vec<String>,
-    /// Certificate authorities to trust besides the system's (PEM)
+    /// File with additional certificate authorities to trust (PEM)
     #[arg(long, env = "EVERYTAB_CA_FILE", value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
-    /// Address range that may be fetched from although it is not public
+    /// Address range from which fetching is allowed although it is not public
     #[arg(
         long = "allow-range",
         env = "EVERYTAB_ALLOW_RANGE",
@@ -121,7 +121,7 @@ pub struct FetchArgs {
         value_delimiter = ','
     )]
     pub allow_ranges: Vec<IpNet>,
-    /// Address range that may not be fetched from although it is public
+    /// Address range from which fetching is denied although it is public
     #[arg(
         long = "deny-range",
         env = "EVERYTAB_DENY_RANGE",
@@ -129,14 +129,14 @@ pub struct FetchArgs {
         value_delimiter = ','
     )]
     pub deny_ranges: Vec<IpNet>,
-    /// Ports of URLs that are fetched; bad ports of the Fetch standard never are
+    /// Ports of URLs that may be fetched; the Fetch standard's bad ports are always denied
     #[arg(long, env = "EVERYTAB_PORTS", value_name = "PORT,...", default_value_t)]
     pub ports: PortList,
-    /// Port to dial instead of a URL's port, such as 80=18080
+    /// Connect to another port than a URL's, such as 80=18080
     #[arg(long = "dial-port", env = "EVERYTAB_DIAL_PORT", value_name = "PORT=PORT",
           value_delimiter = ',', value_parser = parse_port_pair)]
     pub dial_ports: Vec<(u16, u16)>,
-    /// Whether answers of names and dead endpoints are remembered; a diagnosis, for it only costs
+    /// Whether to cache DNS results and unreachable endpoints; turn this off only for diagnosis
     #[arg(long, env = "EVERYTAB_REMEMBER", value_enum, default_value = "on", hide = true)]
     pub remember: Remember,
     /// Whether the fetcher connects only to addresses in --allow-range. `--internet small` sets
@@ -145,12 +145,12 @@ pub struct FetchArgs {
     pub is_confined: bool,
 }
 
-/// Whether the fetcher remembers.
+/// Whether the fetcher caches DNS results and unreachable endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Remember {
-    /// What saves requests
+    /// Cache them
     On,
-    /// Nothing
+    /// Cache nothing
     Off,
 }
 
@@ -161,7 +161,7 @@ fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
     pair.ok_or_else(|| format!("{text:?} is not PORT=PORT, such as 80=18080"))
 }
 
-/// Parses a name that must exist.
+/// Parses a hostname for `--known-names`.
 fn parse_known_name(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Err("a name is missing. Without names, false answers of the name server would \
@@ -309,7 +309,9 @@ pub fn read_signing_key(file: &Path) -> Result<Option<SigningKey>, CliError> {
         return Ok(None);
     }
     if std::fs::metadata(file).is_ok_and(|metadata| metadata.mode() & 0o077 != 0) {
-        tracing::warn!("--signing-key {shown}: others may read it; `chmod 600` is enough");
+        tracing::warn!(
+            "--signing-key {shown}: other users can read this file; run `chmod 600` on it"
+        );
     }
     SigningKey::from_pem(&text).map(Some).map_err(|error| wrong(error.to_string()))
 }

@@ -1,11 +1,11 @@
-//! A small web server for a site's folder, which responds like the CDN.
+//! A small web server for a site's directory, which responds like the CDN.
 //!
-//! Invariants: nothing outside the folder is served, and of the names that begin with a dot only
-//! `.well-known/`. Every response carries the headers of `site/headers.json`, like the CDN's. A
-//! file with another size or modification time has a new `ETag`. Memory is bounded, because files
-//! are read, compressed and sent in pieces. Does not depend on the content of objects:
-//! `object_names` derives the content type and cache rule from the name. tower-http reads files,
-//! ranges and conditions, and compresses.
+//! Invariants: the server never serves files outside the directory, and of the names that start
+//! with a dot it serves only `.well-known/`. Every response has the headers of `site/headers.json`,
+//! like the CDN's. If a file's size or modification time changes, its `ETag` changes. Memory is
+//! bounded, because files are read, compressed and sent in pieces. This does not depend on the
+//! content of objects, because `object_names` derives the content type and cache rule from the
+//! name. tower-http handles files, ranges, conditions and compression.
 
 #[cfg(test)]
 mod tests;
@@ -49,23 +49,23 @@ use crate::http_server;
 /// Every response's headers, by lower-case names. The CDN is configured with the same file.
 const HEADERS: &str = include_str!("../../site/headers.json");
 
-/// Connections that wait to be accepted. This is also Linux's default limit. A client whose
-/// connection does not fit tries again only after a second.
+/// Maximum number of connections that wait to be accepted, which is also Linux's default limit. A
+/// client whose connection exceeds it retries only after a second.
 const BACKLOG: u32 = 4_096;
 
 /// The page for a missing object.
 const NOT_FOUND: &str = "404.html";
 
-/// Files of this length or smaller fit into one packet, compressed or not.
+/// Files up to this length fit into one packet, so they are not compressed.
 const MAX_PLAIN_BYTES: u64 = 1_000;
 
-/// The reason why the folder is not served.
+/// The reason why the directory is not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The folder cannot be read.
+    /// The directory cannot be read.
     #[error("cannot serve {}: {source}; give the folder of a published site", dir.display())]
     Folder {
-        /// The folder that was given.
+        /// The directory that was given.
         dir: PathBuf,
         /// The system's error.
         source: std::io::Error,
@@ -101,7 +101,7 @@ impl ReservedAddress {
     /// Reserves `address`; port 0 takes any free one.
     ///
     /// # Errors
-    /// Returns an error if the address is in use or is not one of this machine's.
+    /// Returns an error if the address is in use or is not one of this host's.
     pub fn new(address: SocketAddr) -> Result<Self, ServeError> {
         let reserved = || {
             let socket =
@@ -127,7 +127,7 @@ impl ReservedAddress {
 /// Serves the files of `dir` on `address` until `shutdown` ends. Returns once it listens.
 ///
 /// # Errors
-/// Returns an error if the folder cannot be read, or if the address is in use.
+/// Returns an error if the directory cannot be read, or if the address is in use.
 pub async fn serve(
     dir: PathBuf,
     address: SocketAddr,
@@ -139,7 +139,8 @@ pub async fn serve(
 /// Serves the files of `dir` on a reserved address until `shutdown` ends. Returns once it listens.
 ///
 /// # Errors
-/// Returns an error if the folder cannot be read, or if another process now listens on the address.
+/// Returns an error if the directory cannot be read, or if another process now listens on the
+/// address.
 pub async fn serve_on(
     dir: PathBuf,
     address: ReservedAddress,
@@ -193,7 +194,8 @@ async fn add_headers(State(site): State<Arc<HeaderMap>>, mut response: Response)
     if is_refused && let Some(rule) = headers.get_mut(header::CACHE_CONTROL) {
         *rule = HeaderValue::from_static("no-store");
     }
-    // The same content in other bytes needs a weak validator, like the CDN's.
+    // A compressed response needs a weak validator, like the CDN's, because its bytes differ from
+    // the file's.
     if headers.contains_key(header::CONTENT_ENCODING)
         && let Some(etag) = headers.get(header::ETAG).and_then(|etag| etag.to_str().ok())
     {
@@ -250,7 +252,7 @@ fn key_of(path: &str) -> Option<String> {
     let allowed = |segment: &str| {
         !segment.is_empty() && !segment.starts_with('.') && !segment.contains(char::is_control)
     };
-    // The only folder with a dot that clients may read (RFC 8615).
+    // The only directory with a dot that clients may read (RFC 8615).
     let path = decoded.strip_prefix(".well-known/").unwrap_or(&decoded);
     path.split('/').all(allowed).then(|| decoded.into_owned())
 }

@@ -1,4 +1,4 @@
-//! Watches whether EC2 is about to take this machine away. It reads the spot notice, and the state
+//! Watches whether EC2 is about to take this host away. It reads the spot notice, and the state
 //! that the machine's Auto Scaling group wants it in, through version 2 of the instance metadata
 //! service.
 //!

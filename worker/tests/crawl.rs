@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 const TEMPLATE: &str = "everytab_crawl_tests";
 
-/// A migrated database, and a folder for the store.
+/// A migrated database, and a directory for the store.
 struct Crawls {
     database: String,
     folder: TempDir,
@@ -233,10 +233,10 @@ fn without_a_usable_seed_no_crawl_is_started() {
     };
     for input in [&b""[..], b"\n# nothing\n", b"nothing\n\xff\xfe\n"] {
         for more in [&["--seeds", "-"][..], &["--seeds", "-", "--scope", "list"]] {
-            start(more, input).refused(1, &["no seed is usable; no crawl was started"]);
+            start(more, input).refused(1, &["no valid seeds; no crawl was started"]);
         }
     }
-    start(&["ftp://a.example/"], b"").refused(1, &["no seed is usable"]);
+    start(&["ftp://a.example/"], b"").refused(1, &["no valid seeds"]);
     start(&[], b"").refused(2, &["no seeds", "--seeds"]);
     start(&["--seeds", "missing.txt"], b"").refused(1, &["--seeds missing.txt", "No such file"]);
     start(&["--seeds", "."], b"").refused(1, &["--seeds .", "directory"]);
@@ -268,7 +268,7 @@ fn an_option_out_of_its_bounds_is_named_in_one_line() {
         let refused = crawls.run(&["start", "--to", "store", &option_and_value, "a.example"]);
         refused.refused(2, &[option, said]);
     }
-    // Words and units are clap's to refuse, with its usage below.
+    // Clap rejects invalid names and units, and prints its usage.
     for option in ["--scope=world", "--media=some", "--delay=soon", "--max-bytes=2MB", "--for=-1"] {
         let ended = crawls.run(&["start", "--to", "store", option, "a.example"]).expect(2);
         assert!(ended.stderr.contains(option.split('=').next().unwrap()), "{}", ended.stderr);
@@ -397,7 +397,7 @@ fn a_crawl_is_named_by_its_id_its_beginning_or_its_name() {
 fn progress_hosts_and_fetches_are_shown() {
     let crawls = Crawls::new();
     let (id, _) = crawls.start(&["a.example"]);
-    // The record that a slot's holder would write.
+    // The record that the slot's worker would write.
     crawls.psql(
         "select coordinator.count_in_slot(7::smallint, 1, 9, 4, 2, '{\"timeout\": 1}',
          '{\"robots\": 1}', '{\"host_dead\": 1}', '{\"scope\": 5, \"depth\": 6}',0, 1, 0, 0, 2048)",

@@ -188,9 +188,9 @@ fn a_robots_txt_that_is_refused_for_now_allows_nothing() {
     let said = inspect(&[&["robots", url][..], &options].concat(), "");
     server.join().unwrap();
     let expected = "file\thttp://127.0.0.1/robots.txt\n\
-                    status\t429, so nothing is asked until it can be had\n\
-                    group\tnot known\ncrawl-delay\tnone\n\
-                    disallowed\t/open\trobots.txt cannot be had\n";
+                    status\t429, so no requests are sent until it is available\n\
+                    group\tunknown\ncrawl-delay\tnone\n\
+                    disallowed\t/open\trobots.txt is unavailable\n";
     assert_eq!((said.code, said.out.as_str()), (Some(0), expected), "{}", said.err);
 }
 

@@ -1,17 +1,17 @@
-//! A shard's part of the map: its tabs' thumbnails, bundle by bundle, compressed.
+//! A shard's part of the map: the thumbnails of its tabs, bundle by bundle, compressed.
 //!
-//! A part starts with the bundle count and the tab count in each bundle, as little-endian 4-byte
-//! numbers. The thumbnails follow in the tabs' order.
+//! A part starts with the number of bundles and the number of tabs in each bundle, as little-endian
+//! 4-byte numbers. The thumbnails follow in the order of the tabs.
 
 use std::io::{Read as _, Write as _};
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 
-/// Cell side at level 0 in pixels. A thumbnail fills it.
+/// Width and height of a cell at level 0 in pixels. A thumbnail fills its cell.
 pub const CELL_PIXELS: u32 = 8;
-/// Bytes per thumbnail: red, green and blue for each pixel in a cell.
+/// Size of a thumbnail in bytes: red, green and blue for each pixel in a cell.
 pub const THUMBNAIL_BYTES: usize = (CELL_PIXELS * CELL_PIXELS * 3) as usize;
-/// Maximum bytes in a part before compression: a shard with 1,200 tabs has 230 KB.
+/// Maximum size of a part before compression, in bytes. A shard with 1,200 tabs has 230 KB.
 const MAX_PART_BYTES: u64 = 256 << 20;
 
 /// Writes a part from the thumbnails in each bundle.
@@ -38,7 +38,7 @@ fn compressed(bundles: &[&[[u8; THUMBNAIL_BYTES]]]) -> std::io::Result<Vec<u8>> 
 /// Reads the thumbnails in each bundle from a part.
 ///
 /// # Errors
-/// Returns an error if the bytes are not a part.
+/// Returns an error if the bytes are not a valid part.
 pub fn read_part(bytes: &[u8]) -> Result<Vec<Vec<[u8; THUMBNAIL_BYTES]>>, String> {
     let mut plain = Vec::new();
     let mut decoder = ZlibDecoder::new(bytes).take(MAX_PART_BYTES);
@@ -60,7 +60,8 @@ fn parse(plain: &[u8]) -> Option<Vec<Vec<[u8; THUMBNAIL_BYTES]>>> {
     (left.is_empty() && thumbnails.is_empty()).then_some(bundles)
 }
 
-/// Replaces a tab's thumbnail in a part. `None` if the part lacks this tab, or is malformed.
+/// Replaces the thumbnail of a tab in a part. `None` if the part does not contain this tab, or is
+/// malformed.
 #[must_use]
 pub fn painted_over(
     part: &[u8],

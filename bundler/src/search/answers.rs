@@ -1,9 +1,9 @@
-//! The order of search results, and the files with best results.
+//! The order of search results, and the files with the best results.
 //!
-//! Names with a short common prefix span many search files, so the page could not find the best
-//! ones. `search/<range>/best/<start>.tsv` contains the best results in order, for each prefix that
-//! spans more than [`MAX_FILES_READ`] files. `site/js/search-answers.js` has the same order and
-//! names.
+//! If many names start with a prefix, they span many search files, and the page could not find the
+//! best of them. For each prefix that spans more than [`MAX_FILES_READ`] files,
+//! `search/<range>/best/<start>.tsv` contains the best results in order.
+//! `site/js/search-answers.js` implements the same order and names.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -12,14 +12,16 @@ use crate::search::{
     lines::SearchEntry,
 };
 
-/// Maximum search files that the page reads for one result list. If a prefix spans more, it has a
-/// file with its best results.
+/// Maximum number of search files that the page reads for one list of results. If a prefix spans
+/// more files, there is a file with its best results.
 pub const MAX_FILES_READ: usize = 2;
-/// Hosts in a file with best results: the page shows 8, and takedowns may remove some.
+/// Number of hosts in a file with the best results. The page shows 8 of them, and takedowns may
+/// remove some.
 pub const BEST_HOSTS: usize = 12;
-/// Maximum names that consist of the typed text and a suffix. These are first.
+/// Maximum number of names at the top that consist of the typed text and a suffix.
 const MAX_LEADING: usize = 2;
-/// Maximum characters in the name for a file with best results: file systems allow 255 bytes.
+/// Maximum number of characters in the name of a file with the best results. File systems allow 255
+/// bytes.
 const MAX_NAME_CHARACTERS: usize = 120;
 
 /// Prefix for the files with best results, below their directory.
@@ -30,8 +32,8 @@ pub const TOP_FILE: &str = "best/_top.tsv";
 /// Maximum rank for hosts in [`TOP_FILE`], in which the page searches names with a typing error.
 pub const TOP_MAX_RANK: u32 = 100_000;
 
-/// Returns the path to the best results for `start`, below its directory. `None` if the name would
-/// be too long.
+/// Returns the path of the file with the best results for `start`, below the range's directory.
+/// `None` if the name would be too long.
 #[must_use]
 pub fn best_file(start: &str) -> Option<String> {
     let mut name = String::with_capacity(start.len());
@@ -44,8 +46,8 @@ pub fn best_file(start: &str) -> Option<String> {
     (name.len() <= MAX_NAME_CHARACTERS).then(|| format!("{BEST_PREFIX}{name}.tsv"))
 }
 
-/// Returns the prefixes that have a file with best results, in a directory whose files start with
-/// `first_keys`.
+/// Returns the prefixes for which a directory has a file with the best results. `first_keys` are
+/// the first keys of the directory's files.
 #[must_use]
 pub fn starts_with_best(first_keys: &[String]) -> Vec<String> {
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
@@ -62,8 +64,8 @@ pub fn starts_with_best(first_keys: &[String]) -> Vec<String> {
     files.into_iter().filter_map(is_wide).collect()
 }
 
-/// Returns the best results for `start`, best first, from `entries` sorted by key, which must all
-/// start with it.
+/// Returns the best results for `start`, best first. `entries` must be sorted by key, and all keys
+/// must start with `start`.
 #[must_use]
 pub fn best<'a>(entries: &'a [SearchEntry], start: &str) -> Vec<&'a SearchEntry> {
     let suffixed = format!("{start}.");
@@ -80,8 +82,8 @@ pub fn best<'a>(entries: &'a [SearchEntry], start: &str) -> Vec<&'a SearchEntry>
     leading.into_iter().chain(others).take(BEST_HOSTS).collect()
 }
 
-/// Returns the first `most` entries by rank, then length, then key. Entries with equal keys count
-/// once.
+/// Returns the first `most` entries by rank, then length, then key. Of entries with equal keys only
+/// one is returned.
 fn top(entries: &[SearchEntry], most: usize) -> Vec<&SearchEntry> {
     let mut found: Vec<&SearchEntry> = Vec::with_capacity(most + 1);
     let mut groups = entries.chunk_by(|a, b| search_key(&a.hostname) == search_key(&b.hostname));
@@ -95,13 +97,14 @@ fn top(entries: &[SearchEntry], most: usize) -> Vec<&SearchEntry> {
     found
 }
 
-/// Returns the host without `www.` from hosts that differ only by it.
+/// Returns one of several hosts with equal keys: the host without `www.`, if there is one.
 fn one_of_key(entries: &[SearchEntry]) -> Option<&SearchEntry> {
     let bare = |entry: &&SearchEntry| without_www(&entry.hostname) == entry.hostname;
     entries.iter().find(bare).or(entries.first())
 }
 
-/// Compares by rank, hosts without one last; then by key length; then alphabetically.
+/// Compares by rank, then by length of the key, then alphabetically. Hosts without a rank come
+/// last.
 fn compare(a: &SearchEntry, b: &SearchEntry) -> Ordering {
     let rank = |entry: &SearchEntry| entry.rank.unwrap_or(u32::MAX);
     rank(a).cmp(&rank(b)).then_with(|| {
@@ -164,7 +167,7 @@ mod tests {
     fn starts_that_span_more_than_two_files_have_a_file_of_their_best() {
         let keys = ["a", "ga", "gar", "garden", "h"].map(str::to_owned);
         assert_eq!(starts_with_best(&keys), ["g", "ga", "gar"]);
-        // There is nothing before the first file, so "a" spans two.
+        // There is nothing before the first file, so the prefix "a" spans only two files.
         assert_eq!(starts_with_best(&["a".to_owned(), "ab".to_owned()]), Vec::<String>::new());
         assert_eq!(best_file("a.ü_").as_deref(), Some("best/a_2e_c3_bc_5f.tsv"));
         assert_eq!(best_file(&"日".repeat(14)), None);

@@ -1,8 +1,8 @@
-//! The published search files for one hostname range.
+//! The published search files for one range of hostnames.
 //!
-//! `search/<range>/<n>.tsv` has up to a thousand lines, sorted; `search/<range>/index.tsv` has one
-//! line for each of these files: its first hostname's key. Suggestions are text; the page takes the
-//! selected one's icon from its bundle.
+//! `search/<range>/<n>.tsv` has up to a thousand sorted lines. `search/<range>/index.tsv` has one
+//! line for each of these files, with the key of its first hostname. Suggestions show only text,
+//! and the page loads the icon of the selected suggestion from its bundle.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,11 @@ use crate::search::{
     lines::{SearchEntry, write_lines},
 };
 
-/// Maximum hostnames in a search file: about 30 KB, which the page reads while the visitor types.
+/// Maximum number of hostnames in a search file. Such a file has about 30 KB, and the page reads it
+/// while the visitor types.
 pub const HOSTNAMES_PER_FILE: usize = 1_000;
-/// Maximum characters in a top-level domain in the counts: longer labels are from broken names.
+/// Maximum number of characters in a top-level domain that is counted. Longer labels come from
+/// malformed names.
 const TOP_LEVEL_MAX_CHARACTERS: usize = 24;
 
 /// Writes a range's files, in order, from its sorted entries.
@@ -29,8 +31,8 @@ pub fn first_keys(sorted: &[SearchEntry]) -> Vec<String> {
     firsts.map(|first| search_key(&first.hostname).into_owned()).collect()
 }
 
-/// Returns paths and contents for the files with best results, below the range's directory, from
-/// its sorted entries and its files' first keys.
+/// Returns the paths, below the range's directory, and contents of the files with the best results.
+/// The arguments are the range's sorted entries and its files' first keys.
 pub fn best_files<'a>(
     sorted: &'a [SearchEntry],
     first_keys: &[String],
@@ -61,7 +63,7 @@ pub fn top_level_domains(entries: &[SearchEntry]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for entry in entries {
         let domain = top_level(&entry.hostname);
-        // Few domains are new, so only those allocate a string.
+        // Most domains are already in the map, so only a new domain allocates a string.
         match counts.get_mut(domain) {
             Some(count) => *count += 1,
             None => drop(counts.insert(domain.to_owned(), 1)),

@@ -1,7 +1,7 @@
-//! Reads and rewrites the index for a range's search files, for takedowns.
+//! Reads and rewrites the index of a range's search files, for takedowns.
 //!
-//! An index has ascending keys. Several hostnames may share one key (which lacks `www.`), even
-//! across two files.
+//! An index contains ascending keys. Several hostnames may have equal keys, because keys lack
+//! `www.`. Such hostnames may be in two files.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ pub fn write_index(first_keys: &[String]) -> String {
     first_keys.iter().map(|key| format!("{key}\n")).collect()
 }
 
-/// Returns the files that may contain a key, by number: from the last file that starts before it to
-/// the last file that starts with it.
+/// Returns the numbers of the files that may contain a key. The range starts at the last file whose
+/// first key is lower, and ends with the last file whose first key is not greater.
 #[must_use]
 pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
     let before = first_keys.partition_point(|first| first.as_str() < key);
@@ -28,9 +28,9 @@ pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
     before.saturating_sub(1)..through
 }
 
-/// Returns an index's lines from its files' first keys, where `None` means that this file is now
-/// empty. An empty file gets the next one's key, so that readers skip it; empty files at the end
-/// get no line.
+/// Returns the lines of an index from the first keys of its files. `None` means that a file has
+/// become empty. An empty file gets the key of the next file, so that readers skip it. Empty files
+/// at the end get no line.
 #[must_use]
 pub fn first_keys_of(files: &[Option<String>]) -> Vec<String> {
     let mut lines = Vec::with_capacity(files.len());

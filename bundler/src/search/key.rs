@@ -1,15 +1,19 @@
-//! The key by which a hostname is sorted and found: without `www.`, in its own script.
+//! The key by which a hostname is sorted and found. It lacks `www.` and is in the name's own
+//! script.
 //!
-//! `site/js/search-keys.js` computes the same keys from the same hostnames and compares them by
-//! code points, as UTF-8 does by bytes. Tests for both read `site/tests/search-keys.json`.
+//! `site/js/search-keys.js` computes equal keys from equal hostnames and compares them by code
+//! points, which gives the same order as comparing UTF-8 bytes. The tests of both implementations
+//! read `site/tests/search-keys.json`.
 
 use std::borrow::Cow;
 
-/// How many hostname ranges there are: digits, a to z, and all other first characters. Each range
-/// is one search job; the SQL function `coordinator.search_jobs()` adds one more job for the words.
+/// Number of hostname ranges: one per digit, one per letter from a to z, and one for all other
+/// first characters. Each range is one search job. The SQL function `coordinator.search_jobs()`
+/// adds one more job for the words.
 pub const RANGES: usize = 28;
 
-/// Returns a hostname's key: visitors omit `www.` and type names in their own script.
+/// Returns the key of a hostname. Visitors omit `www.` and type names in their own script, so the
+/// key does the same.
 pub fn search_key(hostname: &str) -> Cow<'_, str> {
     let name = without_www(hostname);
     if !name.contains("xn--") {
@@ -41,9 +45,9 @@ pub fn range_of_key(key: &str) -> usize {
     }
 }
 
-/// Decodes a Punycode label without IDNA's further checks, because Rust and the page need the same
-/// key, not a registrable name. A label is kept if it would decode to a control character or to
-/// more ASCII than it shows.
+/// Decodes a Punycode label without the further checks of IDNA, because Rust and the page need
+/// equal keys and not registrable names. A label is not decoded if the result would contain a
+/// control character or more ASCII characters than the label shows.
 fn decode_label(label: &str) -> Option<String> {
     let encoded = label.strip_prefix("xn--")?;
     let decoded = idna::punycode::decode_to_string(encoded)?;

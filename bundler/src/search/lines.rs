@@ -1,11 +1,11 @@
-//! The lines in search files: hostname, bundle and slot, separated by tabs; then the host's rank
-//! and its page's title, if they are known.
+//! The lines in search files: hostname, bundle and slot, separated by tabs, followed by the host's
+//! rank and its page's title, if they are known.
 
 use std::fmt::Write as _;
 
 use crate::search::key::{range_of, search_key};
 
-/// Where a hostname's tab is.
+/// A hostname with the location of its tab.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchEntry {
     /// The hostname.
@@ -21,7 +21,8 @@ pub struct SearchEntry {
     pub title: String,
 }
 
-/// Maximum title characters in a line: two lines in a suggestion on a phone.
+/// Maximum number of characters of a title in a line. They fill two lines of a suggestion on a
+/// phone.
 pub const TITLE_MAX_CHARACTERS: usize = 70;
 
 impl SearchEntry {
@@ -46,7 +47,7 @@ pub enum SearchFileError {
     /// The bytes are not UTF-8.
     #[error("it is not text in UTF-8")]
     NotText,
-    /// The part's header does not contain the ends of its ranges.
+    /// The header of the part does not contain the ends of all ranges.
     #[error("it does not begin with the header of a search part")]
     NoHeader,
     /// A line does not contain hostname, bundle and slot.
@@ -56,7 +57,7 @@ pub enum SearchFileError {
 
 /// Sorts entries as in search files: by range, by key, then by the whole hostname.
 pub fn sort(entries: &mut [SearchEntry]) {
-    // Nearly every key is a slice of its hostname, so computing it again costs little.
+    // Most keys are slices of their hostnames, so computing them again costs little.
     entries.sort_by(|a, b| {
         let by_key = || search_key(&a.hostname).cmp(&search_key(&b.hostname));
         let by_range = range_of(&a.hostname).cmp(&range_of(&b.hostname));
@@ -98,7 +99,7 @@ pub fn read_lines(bytes: &[u8]) -> Result<Vec<SearchEntry>, SearchFileError> {
         .collect()
 }
 
-/// Parses a line. In older scans' files a line ends with the slot.
+/// Parses a line. In files of older scans, a line ends with the slot.
 pub(super) fn read_line(line: &str) -> Option<SearchEntry> {
     let mut fields = line.split('\t');
     let hostname = fields.next()?.to_owned();

@@ -1,8 +1,9 @@
 //! A shard's part of the search index: all its hostnames, sorted, with a header that allows a
 //! search job to read only one range.
 //!
-//! A part starts with the end of each hostname range, counted in bytes after the header, as decimal
-//! numbers with 12 digits, one per line. After this header is one line per hostname.
+//! A part starts with the header, which contains the end of each hostname range, counted in bytes
+//! after the header. The ends are decimal numbers with 12 digits, one per line. The header is
+//! followed by one line per hostname.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -11,7 +12,7 @@ use crate::search::{
     lines::{SearchEntry, SearchFileError, sort, write_lines},
 };
 
-/// Bytes per number in the header: 12 digits, enough for a terabyte, and the line feed.
+/// Length of a number in the header: 12 digits, which is enough for a terabyte, and the line feed.
 const HEADER_NUMBER_BYTES: usize = 13;
 /// Bytes in a part's header.
 pub const HEADER_BYTES: usize = RANGES * HEADER_NUMBER_BYTES;
@@ -34,11 +35,11 @@ pub fn write_part(mut entries: Vec<SearchEntry>) -> String {
     header + &body
 }
 
-/// Returns the bytes in a part that contain the lines for `range`, from the part's first
-/// [`HEADER_BYTES`].
+/// Returns the byte range of a part that contains the lines for `range`. `header` is the part's
+/// first [`HEADER_BYTES`].
 ///
 /// # Errors
-/// Returns an error if the bytes are not a part's header.
+/// Returns an error if the bytes are not the header of a part.
 pub fn range_in_part(header: &[u8], range: usize) -> Result<Range<u64>, SearchFileError> {
     let end = |range: usize| -> Option<u64> {
         let line = header.chunks_exact(HEADER_NUMBER_BYTES).nth(range)?;

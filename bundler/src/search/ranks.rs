@@ -1,13 +1,15 @@
-//! The ranks of a scan's hosts: an input to the scan, which its search jobs read from the archive.
+//! The ranks of a scan's hosts. They are an input to the scan, which its search jobs read from the
+//! archive.
 //!
-//! The list has one hostname per line, without `www.`, the best first. An empty line keeps a rank
-//! unused.
+//! The list has one hostname per line, without `www.`, best rank first. An empty line means that a
+//! rank is not used.
 
 use std::collections::HashMap;
 
 use crate::search::key::without_www;
 
-/// Maximum hosts in the list. Visitors seldom search for hosts further down, and find them by name.
+/// Maximum number of hosts in the list. Visitors rarely search for hosts with a lower rank, and can
+/// find these by name.
 pub const RANKED_HOSTS: usize = 1_000_000;
 
 /// Hosts' ranks.
@@ -15,7 +17,7 @@ pub const RANKED_HOSTS: usize = 1_000_000;
 pub struct HostRanks(HashMap<String, u32>);
 
 impl HostRanks {
-    /// Reads the lines in a list whose hosts are `wanted`.
+    /// Reads the ranks of the hosts for which `wanted` returns true.
     #[must_use]
     pub fn read(list: &[u8], wanted: impl Fn(&str) -> bool) -> Self {
         let mut ranks = HashMap::new();
@@ -34,13 +36,14 @@ impl HostRanks {
         self.0.is_empty()
     }
 
-    /// Writes a host list, the best first.
+    /// Writes a list of hosts, which must be sorted best first.
     #[must_use]
     pub fn write(hosts: &[String]) -> String {
         hosts.iter().map(|host| format!("{}\n", without_www(host))).collect()
     }
 
-    /// Removes a host from a list and leaves its line empty. `None` if the host is not in the list.
+    /// Removes a host from a list and leaves its line empty, so that other ranks do not change.
+    /// `None` if the host is not in the list.
     #[must_use]
     pub fn without(list: &[u8], host: &str) -> Option<Vec<u8>> {
         let name = without_www(host).as_bytes();

@@ -1,8 +1,9 @@
-//! The words by which ranked hosts are found, in addition to how their names start: words in their
-//! titles, and suffixes of the best hosts' names.
+//! The words by which ranked hosts are found, in addition to the start of their names. These are
+//! the words in their titles, and the suffixes of the best hosts' names.
 //!
-//! `search/words/<range>/<n>.tsv` contains lines sorted by word, then rank: the word, and a host's
-//! line. `index.tsv` and `best/` in this directory are like those for hostnames.
+//! `search/words/<range>/<n>.tsv` contains lines sorted by word, then by rank. Each has the word
+//! and the fields of a host's line. `index.tsv` and `best/` in this directory are like those for
+//! hostnames.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +15,16 @@ use crate::search::{
     lines::{SearchEntry, SearchFileError, read_line, write_line},
 };
 
-/// Maximum lines in a word file: about 35 KB.
+/// Maximum number of lines in a word file, which then has about 35 KB.
 pub const LINES_PER_FILE: usize = 400;
-/// Maximum hosts per word: the best ones. The page shows a few. If several words are typed, it
-/// searches these for hosts that have all of them.
+/// Maximum number of hosts per word. The best hosts are kept. The page shows a few of them. If a
+/// visitor types several words, the page searches these hosts for those that have all the words.
 pub const HOSTS_PER_WORD: usize = 100;
-/// Maximum rank for hosts whose names' suffixes are words, too.
+/// Maximum rank of hosts for which the suffixes of the name are also words.
 pub const MIDDLES_MAX_RANK: u32 = 100_000;
-/// Minimum characters in a word: shorter ones are in nearly every title.
+/// Minimum number of characters in a word. Shorter words are in nearly every title.
 const MIN_CHARACTERS: usize = 3;
-/// Maximum characters in a word. The page truncates typed words to the same length.
+/// Maximum number of characters in a word. The page truncates typed words to this length.
 const MAX_CHARACTERS: usize = 24;
 /// Maximum words per title.
 const MAX_TITLE_WORDS: usize = 10;
@@ -33,7 +34,7 @@ const MAX_TITLE_WORDS: usize = 10;
 pub struct WordLine {
     /// The word.
     pub word: String,
-    /// The host that has it.
+    /// A host that has the word.
     pub entry: SearchEntry,
 }
 
@@ -60,9 +61,9 @@ fn title_words(title: &str) -> impl Iterator<Item = String> {
     words.into_iter()
 }
 
-/// Splits a text into runs of letters, digits and marks, in lower case and compatibility form
-/// (NFKC), in which browsers look up names. `typedWords` in `site/js/search-answers.js` does this,
-/// too.
+/// Splits a text into runs of letters, digits and marks, in lower case and in compatibility form
+/// (NFKC), because browsers look up names in this form. `typedWords` in `site/js/search-answers.js`
+/// does the same.
 fn split(text: &str) -> Vec<String> {
     const OF_WORDS: GeneralCategoryGroup = GeneralCategoryGroup::Letter
         .union(GeneralCategoryGroup::Number)
@@ -74,8 +75,8 @@ fn split(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Yields the suffixes of a name without its TLD, from its second character on: those that start
-/// with a letter or digit and are long enough to be searched.
+/// Yields the suffixes of a name without its TLD, from its second character on. Yields only
+/// suffixes that start with a letter or digit and are long enough to be searched.
 fn middles(key: &str) -> impl Iterator<Item = String> {
     let name = key.rsplit_once('.').map_or("", |(name, _)| name);
     let starts = name.char_indices().skip(1).map(|(start, _)| &name[start..]);
@@ -91,11 +92,11 @@ fn shortened(word: &str) -> String {
     word.chars().take(MAX_CHARACTERS).collect()
 }
 
-/// Each word's hosts, by their index among all: the best ones, in order.
+/// The hosts of each word, as indexes into all entries. They are the best ones, in order.
 pub type HostsOfWords = BTreeMap<Box<str>, Vec<u32>>;
 
-/// Returns the words in `entries`, which must be sorted best first, by range, with at most
-/// [`HOSTS_PER_WORD`] hosts each.
+/// Returns the words in `entries` by range, with at most [`HOSTS_PER_WORD`] hosts per word.
+/// `entries` must be sorted best first.
 #[must_use]
 pub fn words_by_range(entries: &[SearchEntry]) -> Vec<HostsOfWords> {
     let mut ranges: Vec<HostsOfWords> = vec![BTreeMap::new(); RANGES];
@@ -105,7 +106,7 @@ pub fn words_by_range(entries: &[SearchEntry]) -> Vec<HostsOfWords> {
             match words.get_mut(&*word) {
                 Some(hosts) if hosts.len() < HOSTS_PER_WORD => hosts.push(number),
                 Some(_) => {}
-                // Most words belong to one host.
+                // Most words belong to one host, so allocate room for only one.
                 None => drop(words.insert(word.into_boxed_str(), Vec::from([number]))),
             }
         }

@@ -24,7 +24,7 @@ const STORE_ATTEMPTS: u32 = 2;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The HTTP service (--role api)")]
 pub struct ApiArgs {
-    /// Where to listen; port 0 takes any free port. TLS is for a proxy before it
+    /// Address to listen on; port 0 takes any free port. Use a reverse proxy for TLS
     #[arg(
         long,
         env = "EVERYTAB_LISTEN",
@@ -32,10 +32,10 @@ pub struct ApiArgs {
         default_value = "127.0.0.1:8088"
     )]
     pub listen: SocketAddr,
-    /// Where the pages of its keys' crawls are kept (file:// or s3://)
+    /// Store for the pages of API crawls (file:// or s3://)
     #[arg(long, env = "EVERYTAB_API_TO", value_name = "STORE")]
     pub to: Option<String>,
-    /// Where it reads them [default: as --to]
+    /// Store to read pages from [default: the value of --to]
     #[arg(long, env = "EVERYTAB_API_FROM", value_name = "STORE")]
     pub from: Option<String>,
 }
@@ -72,8 +72,8 @@ pub(crate) fn settings_for(store: &str, fetch: FetchSettings) -> ApiSettings {
     }
 }
 
-/// Serves until `stop` turns true, then finishes the requests that are under way. Calls `listening`
-/// once clients can connect.
+/// Serves until `stop` turns true, then finishes the requests in progress. Calls `listening` once
+/// clients can connect.
 ///
 /// # Errors
 /// Returns an error if the address is in use.

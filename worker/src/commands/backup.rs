@@ -17,13 +17,13 @@ use crate::{
 pub struct BackupArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The scan's id; without it, the newest
+    /// The scan's id [default: the newest scan]
     #[arg(long, env = "EVERYTAB_SCAN")]
     scan: Option<Uuid>,
-    /// Where the backup goes (file:// or s3://), a place of its own
+    /// Destination of the backup (file:// or s3://); use a separate prefix for each backup
     #[arg(long, env = "EVERYTAB_BACKUP_TO")]
     to: String,
-    /// Folder for temporary files, with room for a dump of the database
+    /// Directory for temporary files, with enough space for a dump of the database
     #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
     temporary: Option<PathBuf>,
 }

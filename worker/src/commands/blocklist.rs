@@ -1,4 +1,4 @@
-//! `blocklist`: changes and shows the hosts, titles and icons that the next scans leave out.
+//! `blocklist`: changes and shows the hosts, titles and icons that the next scans exclude.
 
 use std::{
     fs::File,
@@ -32,15 +32,15 @@ pub struct BlocklistArgs {
 
 #[derive(Debug, Subcommand)]
 enum BlocklistCommand {
-    /// Leave hosts or titles out of the next scans
+    /// Exclude hosts, titles or icons from the next scans
     Add {
         #[command(flatten)]
         patterns: DatabasePatternArgs,
-        /// Why; kept beside the pattern
+        /// Reason, stored with the pattern
         #[arg(long, env = "EVERYTAB_REASON")]
         reason: Option<String>,
     },
-    /// Take patterns off the list
+    /// Remove patterns from the blocklist
     Remove(DatabasePatternArgs),
     /// Import a public list of hosts: a hosts file, plain names, URLs, or ||name^ rules
     Import(ImportArgs),
@@ -51,16 +51,16 @@ enum BlocklistCommand {
         /// The list's name
         list: String,
     },
-    /// Show the imported lists: name, patterns, since when, and source, by tabs
+    /// Show the imported lists, tab-separated: name, number of patterns, import time and source
     Lists {
         #[command(flatten)]
         database: DatabaseArgs,
     },
-    /// Show what was added: kind, pattern, since when, and why, by tabs
+    /// Show the added patterns, tab-separated: kind, pattern, time and reason
     List {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },
@@ -70,16 +70,16 @@ enum BlocklistCommand {
 struct ImportArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The list's name; what it had before is replaced
+    /// The list's name; an existing list of this name is replaced
     #[arg(long, env = "EVERYTAB_LIST", value_name = "NAME")]
     list: String,
-    /// Where the list comes from, for the record; without it, the file's name
+    /// Origin of the list, stored for reference [default: the file's name]
     #[arg(long, env = "EVERYTAB_LIST_SOURCE", value_name = "URL")]
     source: Option<String>,
-    /// Each name stands for a domain with all hostnames below it
+    /// Block each name as a domain, including all hostnames below it
     #[arg(long, env = "EVERYTAB_SUFFIX")]
     suffix: bool,
-    /// The list; - reads standard input
+    /// File with the list; - reads standard input
     file: PathBuf,
 }
 
@@ -94,22 +94,22 @@ struct DatabasePatternArgs {
 /// Patterns of one kind.
 #[derive(Debug, Args)]
 pub(super) struct PatternArgs {
-    /// Domains with all hostnames below them, such as example.com
+    /// Domains, including all hostnames below them, such as example.com
     #[arg(long, env = "EVERYTAB_SUFFIX")]
     suffix: bool,
-    /// Patterns of titles, any case: % stands for anything, _ for one character
+    /// Title patterns, ignoring case: % matches any characters, _ matches one character
     #[arg(long, env = "EVERYTAB_TITLE", conflicts_with = "suffix")]
     title: bool,
-    /// SHA-256 of icons as their hosts serve them: the host's next best icon is shown
+    /// SHA-256 digests of icon files as their hosts serve them; the host's next best icon is shown
     #[arg(long, env = "EVERYTAB_SHA256", conflicts_with_all = ["suffix", "title"])]
     sha256: bool,
-    /// Hostnames, unless --suffix, --title or --sha256 says otherwise
+    /// Hostnames, or the patterns that --suffix, --title or --sha256 selects
     #[arg(required = true)]
     patterns: Vec<String>,
 }
 
 impl PatternArgs {
-    /// Returns the patterns in the form that lists use.
+    /// Returns the patterns in the form in which lists store them.
     pub(super) fn checked(&self) -> Result<Patterns, CliError> {
         Patterns::check(self.kind(), &self.patterns)
     }

@@ -42,46 +42,46 @@ impl CrawlArgs {
 
 #[derive(Debug, Subcommand)]
 enum CrawlCommand {
-    /// Start a crawl of URLs and what they link to; prints its id and name
+    /// Start a crawl of URLs and the pages that they link to; prints its id and name
     Start(Box<start::StartArgs>),
-    /// Show where a crawl stands
+    /// Show a crawl's progress
     Status(status::StatusArgs),
     /// List all crawls, newest first
     List {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },
-    /// Ask nothing more for a crawl; everything is kept
+    /// Pause a crawl: send no more requests, and keep its state
     Pause(OneCrawl),
-    /// Go on with a paused crawl
+    /// Resume a paused crawl
     Resume(OneCrawl),
-    /// End a crawl; what is captured stays
+    /// End a crawl, and keep its captures
     Cancel(OneCrawl),
     /// Add URLs to a crawl that has not ended
     Add(start::AddArgs),
-    /// Change when a crawl ends or how often it asks, such as limit=5000, for=2h or rate=0.5, or
-    /// which URLs it follows
+    /// Change a running crawl's limits and rates, such as limit=5000, for=2h or rate=0.5, or its
+    /// URL patterns
     Set(set::SetArgs),
-    /// Show the hosts of which something is due, soonest first
+    /// List hosts with pending URLs, starting with the one that is due first
     Hosts(listings::HostsArgs),
-    /// Show what was fetched, in the order of recording
+    /// List fetches in the order in which they were recorded
     Fetches(fetches::FetchesArgs),
-    /// Count what was fetched: by outcome, status, type, depth and hour, and the worst hosts
+    /// Count fetches by outcome, status, type, depth and hour, and show the worst hosts
     Report(report::ReportArgs),
-    /// Write the indexes of a crawl that has ended, where there are none or jobs were discarded
+    /// Write the indexes of an ended crawl if they are missing or incomplete
     Index(OneCrawl),
-    /// Forget what was kept of a site or a URL: it is given out no more
+    /// Stop serving all captures of a site or URL
     Forget(forget::ForgetArgs),
-    /// Take what is forgotten out of the archives; one line for each that changed
+    /// Remove forgotten captures from the archives; prints one line per changed archive
     Gc(forget::ClearArgs),
-    /// Remove the rows and archives of a crawl that has ended; what other crawls name stays
+    /// Remove the rows and archives of an ended crawl, except records that other crawls refer to
     Drop(drop::DropArgs),
-    /// Start crawls again and again
+    /// Start crawls regularly
     Schedule(schedule::ScheduleArgs),
-    /// Obey more than the robots.txt of sites asks for, in the operator's crawls
+    /// Add robots.txt rules that the operator's crawls obey in addition to those of the sites
     Robots(robots::RobotsOverrideArgs),
 }
 
@@ -151,7 +151,7 @@ async fn apply(crawl: &OneCrawl, verb: CrawlVerb) -> CliResult {
         return Err(CliError::new(format!("nothing was changed: crawl {name} is {done} already")));
     }
     match coordinator.move_crawl(found.id, verb).await? {
-        // It may have ended in between.
+        // The crawl may have ended since its status was read.
         Some(moved) if moved.state == "ended" && moved.ended_by.as_deref() != Some("cancel") => {
             Err(one_crawl::has_ended(&found))
         }

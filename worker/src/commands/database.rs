@@ -43,7 +43,7 @@ pub async fn own_ranges(url: &str) -> Vec<IpNet> {
     ranges
 }
 
-/// Returns whether a host is a socket's folder, percent-encoded as in a URL or decoded.
+/// Returns whether a host is a socket's directory, percent-encoded as in a URL or decoded.
 fn is_socket(host: &str) -> bool {
     host.starts_with('/') || host.starts_with("%2F") || host.starts_with("%2f")
 }

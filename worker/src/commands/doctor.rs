@@ -17,38 +17,38 @@ use crate::{
 pub struct DoctorArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Check only what a process of these roles needs, with its database role and its keys; without
-    /// it, what an operator needs
+    /// Check only the requirements of a process with these roles, including its database role and
+    /// keys [default: the requirements of an operator]
     #[arg(long = "role", env = "EVERYTAB_ROLE", value_enum, value_delimiter = ',')]
     roles: Vec<Role>,
-    /// The crawl's bucket; without it, that of the newest scan
+    /// The crawl's bucket [default: that of the newest scan]
     #[arg(long, env = "EVERYTAB_SOURCE")]
     source: Option<String>,
     /// Read an S3 bucket without credentials
     #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
     public: bool,
-    /// The crawl that must be in the bucket; without it, that of the newest scan, else the latest
+    /// The crawl that must be in the bucket [default: that of the newest scan, or the latest]
     #[arg(long, env = "EVERYTAB_CRAWL")]
     crawl: Option<String>,
-    /// Where icons are archived; without it, as the newest scan says
+    /// Store of the icon archive [default: that of the newest scan]
     #[arg(long, env = "EVERYTAB_ARCHIVE")]
     archive: Option<String>,
-    /// Where the site is published; without it, as the newest scan says
+    /// Store of the published site [default: that of the newest scan]
     #[arg(long, env = "EVERYTAB_SITE")]
     site: Option<String>,
-    /// Private prefix of takedowns
+    /// Private prefix for takedowns
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
-    /// Hostname to look up
+    /// Hostname to resolve
     #[arg(long, env = "EVERYTAB_LOOK_UP", default_value = "example.com", value_name = "HOST")]
     look_up: String,
-    /// Folder for temporary files
+    /// Directory for temporary files [default: the system's]
     #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
     temporary: Option<PathBuf>,
-    /// Check what `local` needs, even with a database of its own
+    /// Also check the requirements of `local` if a database is given
     #[arg(long, env = "EVERYTAB_LOCAL")]
     local: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
     #[command(flatten)]
@@ -61,14 +61,14 @@ pub struct DoctorArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The account of AWS")]
 struct AccountArgs {
-    /// Check whose account the credentials are of, and that its quotas suffice for the workers
+    /// Show the AWS account of the credentials, and check that its quotas suffice for the workers
     #[arg(long, env = "EVERYTAB_AWS")]
     aws: bool,
-    /// Workers
+    /// Number of workers
     #[arg(long, env = "EVERYTAB_WORKERS", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     workers: u64,
-    /// Workers on demand instead of on spot
+    /// Number of workers on on-demand instead of spot instances
     #[arg(long, env = "EVERYTAB_ON_DEMAND", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(0..=100_000))]
     on_demand: u64,
@@ -134,7 +134,8 @@ pub async fn run(args: DoctorArgs) -> CliResult {
             }
             newest = scan;
         }
-        None => report.add(&Check::ok("database", "none given: only `local` runs without"))?,
+        None => report
+            .add(&Check::ok("database", "no database URL given; only `local` runs without one"))?,
     }
     if url.is_none() || args.local {
         report.add(&private_server(&temporary).await)?;
@@ -155,7 +156,7 @@ pub async fn run(args: DoctorArgs) -> CliResult {
     eprintln!(
         "{}",
         match report.failed {
-            0 => "all is well".to_owned(),
+            0 => "all checks passed".to_owned(),
             1 => "1 check failed".to_owned(),
             several => format!("{several} checks failed"),
         }

@@ -15,20 +15,20 @@ use crate::{
 pub struct ExcludeArgs {
     #[command(flatten)]
     scan: OneScan,
-    /// Hosts (www.example.com), domains with all hosts below them (*.example.com) and networks
-    /// (192.0.2.0/24, or one address)
+    /// Hosts (www.example.com), domains including all hosts below them (*.example.com), and
+    /// networks (192.0.2.0/24, or one address)
     #[arg(required_unless_present_any = ["file", "list"], value_parser = ExclusionPattern::parse)]
     patterns: Vec<ExclusionPattern>,
-    /// More of them: one a line, where # begins a remark
+    /// File with more patterns, one per line; # starts a comment
     #[arg(long, env = "EVERYTAB_EXCLUDE_FILE", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Show what was excluded so far, and when
+    /// Show the exclusions so far, with their times
     #[arg(long, conflicts_with_all = ["patterns", "file"])]
     list: bool,
-    /// Private prefix whose blocklist.txt keeps the hosts out of the next scans
+    /// Private prefix whose blocklist.txt excludes the hosts from the next scans
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
-    /// Why; kept beside the hosts in blocklist.txt
+    /// Reason, stored with the hosts in blocklist.txt
     #[arg(long, env = "EVERYTAB_REASON")]
     reason: Option<String>,
 }

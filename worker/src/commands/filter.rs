@@ -21,24 +21,24 @@ pub struct FilterCommandArgs {
 
 #[derive(Debug, Subcommand)]
 enum FilterCommand {
-    /// Keep a filter under a name; crawls that were started keep theirs
+    /// Store a filter under a name; started crawls keep their version
     Put {
         #[command(flatten)]
         database: DatabaseArgs,
         /// The filter's name
         name: String,
-        /// The filter as JSON
+        /// File with the filter as JSON
         file: PathBuf,
     },
-    /// Show the filters: name, version, since when, and the filter, by tabs
+    /// List the filters, tab-separated: name, version, time of the change, and the filter
     List {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },
-    /// Remove a filter; crawls that were started keep theirs
+    /// Remove a filter; started crawls keep their version
     Remove {
         #[command(flatten)]
         database: DatabaseArgs,

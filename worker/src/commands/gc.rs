@@ -14,13 +14,13 @@ use crate::{
 pub struct GcArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// How many of the newest scans keep their sites, besides the published one
+    /// Number of newest scans whose sites are kept, in addition to the published one
     #[arg(long, env = "EVERYTAB_KEEP", default_value_t = 2)]
     keep: u32,
-    /// Say what would be removed, and remove nothing
+    /// Print what would be removed, and remove nothing
     #[arg(long, env = "EVERYTAB_DRY_RUN")]
     dry_run: bool,
-    /// Also forget the database rows in the scans whose sites are removed
+    /// Also remove the database rows of the scans whose sites are removed
     #[arg(long, env = "EVERYTAB_DROP_ROWS")]
     drop_rows: bool,
 }

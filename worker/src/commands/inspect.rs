@@ -39,46 +39,47 @@ pub struct InspectArgs {
 
 #[derive(Debug, Subcommand)]
 enum InspectCommand {
-    /// Home pages in files of the crawl's index
+    /// Print the home pages in index files of a crawl
     Index {
         /// Parquet files
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Responses in web archives
+    /// Print the responses in WARC files
     Warc {
         /// WARC files, gzipped or not
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// HTML files
+    /// Print the data extracted from HTML files
     Page {
         /// HTML files, gzipped or not
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Address of the pages
+        /// URL of the pages
         #[arg(long, env = "EVERYTAB_URL", default_value = "https://example.com/")]
         url: String,
     },
-    /// Icon files, and the tab icons they become
+    /// Describe icon files, and the tab icons made from them
     Icon {
         /// Icon files of any format
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Icons fetched from their addresses
+    /// Fetch icons and describe them
     Url(Box<icons::UrlArgs>),
-    /// What pages link to: kind, markup, follow or nofollow, normalized key
+    /// Print the links of pages: kind, markup, follow or nofollow, and normalized key
     Links(Box<links::LinksArgs>),
-    /// The text of pages that people see, one JSON object a page
+    /// Print the visible text of pages, one JSON object per page
     Text(Box<text::TextArgs>),
-    /// What a robots.txt says to the robot: group, delay, sitemaps, and whether it may ask for URLs
+    /// Show a robots.txt as this robot applies it: group, delay, sitemaps, and whether URLs are
+    /// allowed
     Robots(Box<robots::RobotsArgs>),
-    /// What a sitemap lists: page, alternate or sitemap, and the URL
+    /// Print the URLs in a sitemap, each with its kind: page, alternate or sitemap
     Sitemap(Box<sitemap::SitemapArgs>),
-    /// Which part of a filter decides URLs: verdict, part, URL
+    /// Show how a filter decides URLs: verdict, deciding part and URL
     Filter(filter::FilterArgs),
-    /// How a crawl files URLs: normalized key, host, site, hash, slot
+    /// Show how a crawl normalizes and stores URLs: key, host, site, hash and slot
     Normalize(normalize::NormalizeArgs),
 }
 

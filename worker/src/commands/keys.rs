@@ -23,28 +23,29 @@ pub struct KeysArgs {
 
 #[derive(Debug, Subcommand)]
 enum KeysCommand {
-    /// Make a key and print it, once: only its digest is kept
+    /// Create a key and print it. The key cannot be shown again, because only its digest is stored
     Add(AddArgs),
-    /// List all keys with their limits and use, oldest first
+    /// List all keys with their limits and usage, oldest first
     List {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },
-    /// List the webhooks of all keys, oldest first: what waits, and why one is disabled
+    /// List the webhooks of all keys, oldest first, with pending deliveries and why a webhook is
+    /// disabled
     Webhooks {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// Only those of this key, by its id
+        /// Only webhooks of the key with this id
         #[arg(value_name = "ID")]
         key: Option<String>,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },
-    /// Refuse a key from now on; its crawls are paused, its webhooks disabled
+    /// Revoke a key: reject its requests, pause its crawls and disable its webhooks
     Revoke {
         #[command(flatten)]
         database: DatabaseArgs,
@@ -58,10 +59,10 @@ enum KeysCommand {
 struct AddArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Whose key it is, for people
+    /// Name of the key's owner, shown by `keys list`
     #[arg(value_name = "NAME")]
     name: String,
-    /// Requests a second, over a longer time
+    /// Maximum sustained rate of API requests, per second
     #[arg(
         long,
         env = "EVERYTAB_KEY_REQUESTS_PER_SECOND",
@@ -69,32 +70,32 @@ struct AddArgs {
         default_value_t = 10.0
     )]
     requests_per_second: f64,
-    /// Requests in one moment
+    /// Maximum number of API requests in a burst
     #[arg(long, env = "EVERYTAB_KEY_BURST", value_name = "N", default_value_t = 200)]
     burst: i32,
-    /// URLs that it may submit a day (UTC) [default: any number]
+    /// Maximum number of URLs that the key may submit per day (UTC) [default: no limit]
     #[arg(long, env = "EVERYTAB_KEY_URLS_A_DAY", value_name = "N")]
     urls_a_day: Option<i64>,
-    /// Pages that its crawls may capture a day (UTC) [default: any number]
+    /// Maximum number of pages that the key's crawls may capture per day (UTC) [default: no limit]
     #[arg(long, env = "EVERYTAB_KEY_PAGES_A_DAY", value_name = "N")]
     pages_a_day: Option<i64>,
-    /// Bytes that its crawls may keep [default: any number]
+    /// Maximum number of bytes that the key's crawls may store [default: no limit]
     #[arg(long, env = "EVERYTAB_KEY_MAX_BYTES", value_name = "BYTES", value_parser = parse_bytes)]
     max_bytes: Option<Bytes>,
-    /// Crawls that may be open, besides those of single URLs [default: any number]
+    /// Maximum number of open crawls, not counting crawls of single URLs [default: no limit]
     #[arg(long, env = "EVERYTAB_KEY_CRAWLS", value_name = "N")]
     crawls: Option<i32>,
-    /// Requests a second that all its crawls together make to the web [default: any number]
+    /// Maximum requests per second of all the key's crawls together [default: no limit]
     #[arg(long, env = "EVERYTAB_KEY_RATE", value_name = "N")]
     rate: Option<i32>,
-    /// The least pause between two requests to a host
+    /// Minimum pause between two requests to a host
     #[arg(long, env = "EVERYTAB_KEY_MIN_DELAY", value_name = "DURATION", default_value = "250ms",
           value_parser = parse_time)]
     min_delay: std::time::Duration,
-    /// Ports that its URLs may name; of these, a worker requests those of its own --ports
+    /// Ports that the key's URLs may use; a worker fetches only those that are also in its --ports
     #[arg(long, env = "EVERYTAB_KEY_PORTS", value_name = "PORT,...", default_value_t)]
     ports: PortList,
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
 }
@@ -116,7 +117,7 @@ pub async fn run(args: KeysArgs) -> CliResult {
 
 async fn add(args: AddArgs) -> CliResult {
     if args.name.trim().is_empty() {
-        return Err(CliError::usage("the name is empty; it says whose key it is"));
+        return Err(CliError::usage("the name is empty; give the name of the key's owner"));
     }
     let (id, secret) = key_of_random(&random()?);
     let key = NewApiKey {
@@ -140,7 +141,7 @@ async fn add(args: AddArgs) -> CliResult {
     } else {
         stdout::line(text)?;
     }
-    eprintln!("key {id}: it is shown this once");
+    eprintln!("key {id}: save the key now; it cannot be shown again");
     Ok(Exit::Done)
 }
 
@@ -207,7 +208,7 @@ fn use_of(key: &ApiKey) -> String {
 }
 
 async fn revoke(args: &DatabaseArgs, key: &str) -> CliResult {
-    // If the argument is a whole key instead of an id, its id is meant.
+    // Accept a whole key, too, and use its id.
     let id = split_key(key).map_or(key, |(id, _)| id);
     if !database::connect(args).await?.revoke_key(id).await? {
         return Err(CliError::new(format!(

@@ -26,27 +26,27 @@ pub struct ListArgs {
 
 #[derive(Debug, Subcommand)]
 enum ListCommand {
-    /// Import a list: a hosts file, names or URLs one a line, UT1's folders by category or a
+    /// Import a list: a hosts file, names or URLs one per line, UT1's category directories or a
     /// .tar.gz of them, or delegated-* files of the regional internet registries
     Import {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// The list's name; crawls that are started from then on have the new version
+        /// The list's name; crawls that start after the import use the new version
         name: String,
-        /// The list
+        /// File or directory of the list
         #[arg(value_name = "FILE|DIR")]
         from: PathBuf,
-        /// The store that workers read it from (file:// or s3://)
+        /// Store from which workers read the list (file:// or s3://)
         #[arg(long, env = "EVERYTAB_LIST_TO", value_name = "STORE")]
         to: String,
     },
-    /// Show each list's newest version, or one with its categories
+    /// Show the newest version of each list, or one list with its categories
     Show {
         #[command(flatten)]
         database: DatabaseArgs,
         /// The list's name
         name: Option<String>,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },

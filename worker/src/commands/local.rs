@@ -1,5 +1,5 @@
-//! Implements `local`: a whole scan or a crawl service on this machine, with the same worker
-//! processes as in a fleet.
+//! Implements `local`: a whole scan or a crawl service on this host, with the same worker processes
+//! as in a fleet.
 
 mod args;
 mod given;
@@ -20,7 +20,7 @@ use crate::{
     serve::{self, ReservedAddress},
 };
 
-/// Runs a scan or a service on this machine.
+/// Runs a scan or a service on this host.
 ///
 /// # Errors
 /// Returns an error if a part cannot be started, or the directory has another unfinished scan.
@@ -37,7 +37,8 @@ pub async fn run(args: LocalArgs) -> CliResult {
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
-    // Workers and Postgres end with the thread that starts them: this one, which lives longest.
+    // Workers and Postgres end with the thread that starts them. Start them on this thread, because
+    // it lives longest.
     let scan = LocalScan::open(&args.dir, &args.options())?;
     let result = scan_and_serve(&args, &scan, &processes, address, stop).await;
     processes.kill();
@@ -98,7 +99,7 @@ fn check_worker(args: &LocalArgs) -> Result<(), CliError> {
 }
 
 fn cannot_serve(site: &str) -> CliError {
-    CliError::usage(format!("--serve serves a folder, and the site is at {site}"))
+    CliError::usage(format!("--serve serves a folder, and but the site is at {site}"))
 }
 
 async fn serve(

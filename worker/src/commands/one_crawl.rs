@@ -11,7 +11,7 @@ use crate::{cli_error::CliError, commands::database, options::DatabaseArgs};
 pub(crate) struct OneCrawl {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The crawl's id, the beginning of it, or its name; without it, the newest
+    /// The crawl's id, a prefix of the id, or its name [default: the newest crawl]
     #[arg(value_name = "ID")]
     crawl: Option<String>,
 }

@@ -11,7 +11,7 @@ use crate::{cli_error::CliError, commands::database, options::DatabaseArgs};
 pub struct OneScan {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The scan's id; without it, the newest
+    /// The scan's id [default: the newest scan]
     #[arg(long, env = "EVERYTAB_SCAN")]
     scan: Option<Uuid>,
 }

@@ -33,25 +33,25 @@ pub struct PlanArgs {
     /// Read an S3 bucket without credentials
     #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
     public: bool,
-    /// Hosts wanted at most
+    /// Maximum number of hosts in the scan
     // EVERYTAB_LIMIT is the limit of this console's scan, and conflicts with --hosts.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Workers
+    /// Number of workers
     #[arg(long, env = "EVERYTAB_WORKERS", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     workers: u64,
-    /// Requests a second to the crawl's source, all workers together, or off; without it 1000 of
-    /// S3 and 9 over HTTPS
+    /// Maximum requests per second to the crawl's source, for all workers together, or off
+    /// [default: 1000 for S3, 9 over HTTPS]
     #[arg(long, env = "EVERYTAB_ARCHIVE_RATE", value_name = "RATE")]
     archive_rate: Option<ArchiveRate>,
-    /// Compare the prediction with this scan: its stats.json, the folder or bucket of its site, or
-    /// its id in the database
+    /// Compare the prediction with this scan, given as its stats.json, the directory or bucket of
+    /// its site, or its id in the database
     #[arg(long, env = "EVERYTAB_RECONCILE", value_name = "SCAN", conflicts_with = "hosts")]
     reconcile: Option<String>,
     #[command(flatten)]
     database: DatabaseArgs,
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
     #[command(flatten)]
@@ -80,14 +80,14 @@ async fn measured(scan: &str, database_url: Option<&str>) -> Result<MeasuredScan
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Hours and dollars, without a crawl")]
 struct FleetArgs {
-    /// Hosts to be scanned: print hours, dollars and what bounds each stage
+    /// Number of hosts to scan; prints hours, dollars and the bottleneck of each stage
     #[arg(long, env = "EVERYTAB_HOSTS", conflicts_with_all = ["limit"],
           value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
     hosts: Option<u64>,
-    /// Machine of a worker, of those in worker/prices.json
+    /// Instance type of the workers, one of those in worker/prices.json
     #[arg(long, env = "EVERYTAB_INSTANCE", default_value = "c7g.large", value_name = "TYPE")]
     instance: String,
-    /// Machine of Postgres
+    /// Instance type of Postgres
     #[arg(
         long,
         env = "EVERYTAB_DATABASE_INSTANCE",
@@ -95,15 +95,15 @@ struct FleetArgs {
         value_name = "TYPE"
     )]
     database_instance: String,
-    /// Requests in flight of a worker; the default is the same as terraform's requests_in_flight
+    /// Number of requests in flight per worker; the default equals terraform's requests_in_flight
     #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = plan::IN_FLIGHT,
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     in_flight: u64,
-    /// How fast a vCPU is, of a core of the machine that the rates were measured on
+    /// Speed of a vCPU relative to a core of the host on which the rates were measured
     #[arg(long, env = "EVERYTAB_CORE_SPEED", default_value_t = 1.0)]
     core_speed: f64,
-    /// Days from the end of the scan to teardown, for which the disks of Postgres and the console
-    /// are paid, and the archive
+    /// Days from the end of the scan to teardown; storage for the archive and the disks of Postgres
+    /// and the console is billed for this time
     #[arg(long, allow_negative_numbers = true, env = "EVERYTAB_DAYS_UNTIL_TEARDOWN",
           default_value_t = plan::DAYS_UNTIL_TEARDOWN, value_name = "DAYS", requires = "hosts")]
     days_until_teardown: f64,
@@ -118,14 +118,14 @@ struct FleetArgs {
 enum BackupToPlan {
     /// No backup
     None,
-    /// A backup that is written
+    /// A backup without verification
     Written,
-    /// A backup that is written, and read again by restore --verify
+    /// A backup that `restore --verify` then reads
     Verified,
 }
 
 impl FleetArgs {
-    /// Returns what follows the scan.
+    /// Returns the costs to plan for the time after the scan.
     fn after(&self) -> AfterScan {
         let backup = match self.backup {
             BackupToPlan::None => PlannedBackup::None,
@@ -140,38 +140,38 @@ impl FleetArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Assumed")]
 struct AssumedArgs {
-    /// Tabs in a bundle
+    /// Number of tabs per bundle
     #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = ENTRIES_PER_BUNDLE,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     entries_per_bundle: u32,
-    /// Icon URLs of a host
+    /// Number of icon URLs per host
     #[arg(long, env = "EVERYTAB_ICONS_PER_HOST", default_value_t = plan::ICONS_PER_HOST)]
     icons_per_host: f64,
-    /// Bytes of an icon in the archive, as an average over all icon URLs
+    /// Bytes per icon in the archive, averaged over all icon URLs
     #[arg(long, env = "EVERYTAB_BYTES_PER_ICON", default_value_t = 4_000.0)]
     bytes_per_icon: f64,
-    /// Bytes of a tab in a bundle
+    /// Bytes per tab in a bundle
     #[arg(long, env = "EVERYTAB_BYTES_PER_TAB", default_value_t = 1_800.0)]
     bytes_per_tab: f64,
-    /// Index bytes a worker reads in a second
+    /// Index bytes that a worker reads per second
     #[arg(long, env = "EVERYTAB_INDEX_BYTES_PER_SECOND", default_value_t = 25_000_000.0)]
     index_bytes_per_second: f64,
-    /// Home pages a worker reads in a second
+    /// Home pages that a worker reads per second
     #[arg(long, env = "EVERYTAB_PAGES_PER_SECOND", default_value_t = 250.0)]
     pages_per_second: f64,
-    /// Icon URLs a worker asks in a second
+    /// Icon URLs that a worker fetches per second
     #[arg(long, env = "EVERYTAB_ICONS_PER_SECOND", default_value_t = 250.0)]
     icons_per_second: f64,
-    /// Tabs a worker bundles in a second
+    /// Tabs that a worker bundles per second
     #[arg(long, env = "EVERYTAB_TABS_PER_SECOND", default_value_t = 500.0)]
     tabs_per_second: f64,
-    /// Dollars for a thousand PUT or LIST requests
+    /// Price of a thousand PUT or LIST requests, in dollars
     #[arg(long, env = "EVERYTAB_DOLLARS_PER_1000_PUTS", default_value_t = 0.005)]
     dollars_per_1000_puts: f64,
-    /// Dollars for a thousand GET requests; those to a public data set are free
+    /// Price of a thousand GET requests, in dollars; requests to a public data set are free
     #[arg(long, env = "EVERYTAB_DOLLARS_PER_1000_GETS", default_value_t = 0.000_4)]
     dollars_per_1000_gets: f64,
-    /// Dollars to store a gigabyte for a month
+    /// Price of storing a gigabyte for a month, in dollars
     #[arg(long, env = "EVERYTAB_DOLLARS_PER_GB_MONTH", default_value_t = 0.023)]
     dollars_per_gb_month: f64,
 }

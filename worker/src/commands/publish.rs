@@ -31,24 +31,24 @@ use crate::{
 pub struct PublishArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The scan's id; without it, the newest
+    /// The scan's id [default: the newest scan]
     #[arg(long, env = "EVERYTAB_SCAN")]
     scan: Option<Uuid>,
-    /// How the fleet's robot calls itself, for the page about it
+    /// User-Agent of the fleet's robot, shown on the page about the robot
     #[arg(long, env = "EVERYTAB_USER_AGENT")]
     user_agent: Option<String>,
-    /// Private prefix with the blocklist.txt of takedowns, if it is not the one of the scan's start
+    /// Private prefix with the blocklist.txt of takedowns [default: the scan's --private]
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
-    /// Replace the site of a scan that was started later, a site that would lose more than the
-    /// scan's --max-loss, or one whose manifest cannot be read; or publish a scan that has not
+    /// Publish even if this replaces the site of a later scan or a site with an unreadable
+    /// manifest, if the site would lose more than the scan's --max-loss, or if the scan has not
     /// finished
     #[arg(long, env = "EVERYTAB_FORCE")]
     force: bool,
-    /// Write public files, too, that tell each host what the scan asked of it
+    /// Also write public files that list, for each host, the requests that the scan sent to it
     #[arg(long, env = "EVERYTAB_REQUEST_LOG")]
     request_log: bool,
-    /// Folder for the temporary files of --request-log
+    /// Directory for the temporary files of --request-log
     #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
     temporary: Option<PathBuf>,
 }
@@ -93,8 +93,8 @@ pub async fn run(args: PublishArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns a context for code that uses only its stores. Its fetcher sends no request, so the
-/// machine's resolver settings do not matter.
+/// Returns a context for code that uses only its stores. Its fetcher sends no requests, so this
+/// host's resolver settings do not matter.
 fn storage_only(user_agent: Option<String>) -> Result<Context, CliError> {
     let mut settings =
         FetchSettings { dns: Some(([127, 0, 0, 1], 53).into()), ..Default::default() };

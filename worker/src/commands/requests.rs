@@ -16,9 +16,9 @@ use crate::{
 pub struct RequestsArgs {
     #[command(flatten)]
     scan: OneScan,
-    /// The host that was asked, such as www.example.com
+    /// Host that received the requests, such as www.example.com
     host: String,
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
 }

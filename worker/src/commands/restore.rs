@@ -16,19 +16,20 @@ use crate::{
 pub struct RestoreArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Where the backup is
+    /// Location of the backup (file:// or s3://)
     #[arg(long, env = "EVERYTAB_BACKUP_FROM")]
     from: String,
-    /// Bring nothing back: load the rows into a private Postgres, read every object, and compare
+    /// Only verify: load the rows into a private Postgres, read every object, and compare
     #[arg(long, env = "EVERYTAB_VERIFY", conflicts_with_all = ["site", "archive"])]
     verify: bool,
-    /// Where the site goes; without it, where it was
+    /// Store for the site [default: its original store]
     #[arg(long, env = "EVERYTAB_SITE")]
     site: Option<String>,
-    /// Where the archives go; without it, where they were
+    /// Store for the archives [default: their original store]
     #[arg(long, env = "EVERYTAB_ARCHIVE")]
     archive: Option<String>,
-    /// Folder for temporary files, with room for the dump (and, to verify, for the database)
+    /// Directory for temporary files, with enough space for the dump and, with --verify, the
+    /// database
     #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
     temporary: Option<PathBuf>,
 }

@@ -37,7 +37,7 @@ const DATABASE_PATIENCE: Duration = Duration::from_secs(5 * 60);
 /// Options of `run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// Which jobs to take
+    /// Kinds of jobs to take
     #[arg(
         long = "role",
         env = "EVERYTAB_ROLE",
@@ -48,20 +48,21 @@ pub struct RunArgs {
     pub roles: Vec<Role>,
     #[command(flatten)]
     database: DatabaseArgs,
-    /// End when the scan has: 0 when it finished, 3 with discarded jobs
+    /// Exit when the scan ends: code 0 if it finished, 3 if jobs were discarded
     #[arg(long, env = "EVERYTAB_EXIT_WHEN_DONE")]
     pub exit_when_done: bool,
-    /// How long leased jobs may take to finish after SIGTERM before they are given back
+    /// Maximum time after SIGTERM for leased jobs to finish before they are released
     #[arg(long, env = "EVERYTAB_DRAIN", value_name = "DURATION", value_parser = parse_duration)]
     pub drain: Option<Duration>,
-    /// How long a job may get nowhere before its lease is let go [default: 5m]
+    /// How long a job may make no progress before the worker stops renewing its lease [default: 5m]
     #[arg(long, env = "EVERYTAB_STALL_LIMIT", value_name = "DURATION",
           value_parser = parse_duration)]
     pub stall_limit: Option<Duration>,
-    /// Folder for temporary files
+    /// Directory for temporary files [default: the system's]
     #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
     pub temporary: Option<PathBuf>,
-    /// Drain when EC2 is about to take this machine: auto (on EC2), off, or the metadata service
+    /// When to watch for EC2's notice that this instance will be terminated, and then drain: auto
+    /// (on EC2), off, or the URL of a metadata service
     #[arg(
         long,
         env = "EVERYTAB_INSTANCE_METADATA",
@@ -71,7 +72,7 @@ pub struct RunArgs {
     instance_metadata: InstanceMetadata,
     #[command(flatten)]
     crawler: CrawlerArgs,
-    /// Serve metrics for Prometheus at http://ADDR/metrics; port 0 takes any free port
+    /// Serve Prometheus metrics at http://ADDR/metrics; port 0 takes any free port
     #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
     #[command(flatten)]
@@ -82,7 +83,7 @@ pub struct RunArgs {
     fetch: FetchArgs,
 }
 
-/// Works until the scan is done or a signal stops the process.
+/// Runs jobs until the scan is done or a signal stops the process.
 ///
 /// # Errors
 /// Returns an error if the database stays unreachable, or if a setting is invalid.
@@ -131,8 +132,8 @@ pub async fn run(mut args: RunArgs) -> CliResult {
             temporary.clone(),
             store_settings(),
         );
-        // The jobs get a fetcher of their own. They fetch nothing, but each sets its fetcher's
-        // limits.
+        // The jobs need a separate fetcher. Although they fetch nothing, each job sets the limits
+        // of its fetcher.
         let for_jobs = Context::new(store_settings(), args.fetch.fetcher(own)?, temporary);
         let crawled = live_crawls::crawl(
             coordinator.clone(),
@@ -162,7 +163,7 @@ fn identify(args: &mut RunArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Refuses roles that cannot be combined, and a role without the options that it needs.
+/// Rejects roles that cannot be combined, and a role without the options that it needs.
 fn check_roles(args: &RunArgs) -> Result<(), CliError> {
     check_combination(&args.roles)?;
     if args.roles.iter().any(|role| matches!(role, Role::Crawl | Role::Api)) {
@@ -171,7 +172,7 @@ fn check_roles(args: &RunArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Refuses roles that one process cannot combine.
+/// Rejects roles that one process cannot combine.
 ///
 /// # Errors
 /// Returns an error that names the role.
@@ -179,7 +180,7 @@ pub(crate) fn check_combination(roles: &[Role]) -> Result<(), CliError> {
     for (role, name) in [(Role::Crawl, "crawl"), (Role::Api, "api")] {
         if roles.contains(&role) && roles.iter().any(|other| *other != role) {
             return Err(CliError::usage(format!(
-                "--role {name} goes with no other role: start a process for each"
+                "--role {name} cannot be combined with another role; start a process for each"
             )));
         }
     }
@@ -221,12 +222,12 @@ fn worker_exit(end: WorkerEnd) -> CliResult {
     }
 }
 
-/// Returns the resources that jobs need on this machine. `own_ranges` are the addresses of the
+/// Returns the resources that jobs need on this host. `own_ranges` are the addresses of the
 /// operator's own services.
 ///
 /// # Errors
-/// Returns an error if the fetcher cannot be set up, or if the folder for temporary files cannot be
-/// made.
+/// Returns an error if the fetcher cannot be set up, or if the directory for temporary files cannot
+/// be made.
 pub fn context(
     fetch: &FetchArgs,
     own_ranges: Vec<IpNet>,
@@ -238,14 +239,17 @@ pub fn context(
         let in_flight = fetch.in_flight.min(room.requests());
         if in_flight < fetch.in_flight {
             let said = room.describe(fetch.in_flight);
-            tracing::warn!("too little for --in-flight: {}: {said}; using {in_flight}", room.name);
+            tracing::warn!("--in-flight is too high: {}: {said}; using {in_flight}", room.name);
             fetch.in_flight = in_flight;
         }
     }
     let fetcher = fetch.fetcher(own_ranges)?;
     let temporary = temporary.unwrap_or_else(std::env::temp_dir);
     std::fs::create_dir_all(&temporary).map_err(|error| {
-        CliError::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
+        CliError::new(format!(
+            "cannot create the directory {}: {error}; set --temporary",
+            temporary.display()
+        ))
     })?;
     Ok(Context::new(store_settings(), fetcher, temporary))
 }

@@ -45,43 +45,44 @@ impl ScanArgs {
 enum ScanCommand {
     /// Start a scan of a crawl
     Start(Box<StartArgs>),
-    /// Show where a scan stands
+    /// Show a scan's progress
     Status(StatusArgs),
     /// List all scans, newest first
     List {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// End a scan; what is done stays
+    /// End a scan, and keep its results so far
     Cancel(OneScan),
-    /// Do discarded jobs again
+    /// Run discarded jobs again
     Retry(RetryArgs),
-    /// Stop leasing jobs in a scan, or of one stage
+    /// Stop leasing jobs of a scan, or of one stage
     Pause(StageArgs),
-    /// Go on with a paused scan or stage
+    /// Resume a paused scan or stage
     Resume(StageArgs),
     /// Change a running scan, such as rate=500, rate=off, archive-rate=300 or deadline=30m
     Set {
         #[command(flatten)]
         scan: OneScan,
-        /// NAME=VALUE; rate is the fleet's icon requests a second, archive-rate its requests a
-        /// second to the crawl's source, deadline the longest that performing any job may take
-        /// (off: an hour, icons two; a job in isolation 8 times that)
+        /// Settings as NAME=VALUE: rate is the fleet's maximum icon requests per second;
+        /// archive-rate is its maximum requests per second to the crawl's source; deadline is the
+        /// maximum duration of a job (off: an hour, or two for icon jobs; a job in isolation may
+        /// take 8 times as long)
         #[arg(required = true)]
         settings: Vec<Setting>,
     },
-    /// Ask nothing more of hosts, domains or networks, everywhere within a minute
+    /// Stop requests to hosts, domains or networks; takes effect everywhere within a minute
     Exclude(exclude::ExcludeArgs),
-    /// Show what was asked of a host, and when
+    /// Show the requests sent to a host, with their times
     Requests(requests::RequestsArgs),
     /// Show every event of a job
     History {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// The job's number, as `scan status` shows it
+        /// The job's id, as `scan status` shows it
         job: i64,
     },
     /// Remove old sites and unreferenced archives
@@ -95,8 +96,8 @@ struct StartArgs {
     /// The crawl's id, such as CC-MAIN-2026-05, or latest
     #[arg(long, env = "EVERYTAB_CRAWL", required_unless_present = "from_crawl")]
     crawl: Option<String>,
-    /// A live crawl of this database that has ended, by its id, the beginning of it, or its name:
-    /// instead of --crawl and --source
+    /// An ended live crawl of this database, instead of --crawl and --source: its id, a prefix of
+    /// the id, or its name
     #[arg(long, env = "EVERYTAB_FROM_CRAWL", value_name = "ID",
           conflicts_with_all = ["crawl", "source", "public"])]
     from_crawl: Option<String>,
@@ -106,17 +107,17 @@ struct StartArgs {
     /// Read an S3 bucket without credentials
     #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
     public: bool,
-    /// Where the icons are archived (file:// or s3://)
+    /// Store for the icon archive (file:// or s3://)
     #[arg(long, env = "EVERYTAB_ARCHIVE")]
     archive: String,
-    /// Where the site is published (file:// or s3://)
+    /// Store for the published site (file:// or s3://)
     #[arg(long, env = "EVERYTAB_SITE")]
     site: String,
     /// Private prefix with the blocklist.txt that takedowns write
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
-    /// Start it unless the database has had a scan of this crawl (latest: any scan), whatever
-    /// became of that; many may ask concurrently
+    /// Do nothing if the database already has a scan of this crawl in any state (latest: any scan);
+    /// safe to run concurrently
     #[arg(long)]
     once: bool,
     #[command(flatten)]
@@ -127,14 +128,14 @@ struct StartArgs {
 struct StatusArgs {
     #[command(flatten)]
     scan: OneScan,
-    /// Keep showing it until the scan ends
+    /// Refresh the status until the scan ends
     #[arg(long)]
     watch: bool,
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Serve the same data as metrics for Prometheus, at http://ADDR/metrics. Keeps
-    /// running after the scan ends and while Postgres is unreachable; shows the newest scan
+    /// Serve the status of the newest scan as Prometheus metrics at http://ADDR/metrics. The
+    /// command then keeps running after the scan ends and while Postgres is unreachable
     // EVERYTAB_METRICS is the address of this host's worker.
     #[arg(long, value_name = "ADDR:PORT", requires = "watch")]
     metrics: Option<SocketAddr>,
@@ -144,13 +145,13 @@ struct StatusArgs {
 struct RetryArgs {
     #[command(flatten)]
     scan: OneScan,
-    /// Only jobs of this kind; `map` draws the whole map again, `publish` publishes again
+    /// Only jobs of this kind; `map` draws the whole map again, and `publish` publishes again
     #[arg(long)]
     kind: Option<JobKind>,
     /// Only this job
     #[arg(long)]
     job: Option<i64>,
-    /// The icons in every shard that holds an icon of this outcome
+    /// Retry the icon jobs of every shard that has an icon with this outcome
     #[arg(long, conflicts_with = "kind")]
     outcome: Option<String>,
 }
@@ -175,7 +176,7 @@ pub async fn run(args: ScanArgs) -> CliResult {
         ScanCommand::List { database, json } => list(&database, json).await,
         ScanCommand::Cancel(scan) => {
             let (coordinator, number) = scan.find().await?;
-            said(coordinator.cancel_run(number).await?, "cancelled", "it has ended already")
+            said(coordinator.cancel_run(number).await?, "cancelled", "the scan has already ended")
         }
         ScanCommand::Retry(args) => retry(args).await,
         ScanCommand::Pause(args) => pause(args, true).await,
@@ -263,13 +264,14 @@ async fn status(args: StatusArgs) -> CliResult {
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
     }
-    // It has ended, so that it does not change while the scan is watched.
+    // The earlier scan has ended, so that its outcomes do not change while this scan is watched.
     let mut before = coordinator.earlier_outcomes(number).await?;
     loop {
         let asked_at = Instant::now();
         let mut status = match coordinator.scan_status(number).await {
             Ok(status) => status,
-            // A Prometheus that loses this process has no rule left that could fire.
+            // Keep serving metrics, because no alert can fire if Prometheus cannot scrape this
+            // process.
             Err(error) if stays => {
                 tracing::warn!(%error, "cannot read the scan's status; retrying");
                 tokio::time::sleep(STATUS_INTERVAL).await;
@@ -284,7 +286,7 @@ async fn status(args: StatusArgs) -> CliResult {
             return Ok(Exit::Done);
         }
         if stays {
-            // A newer scan may have begun.
+            // A newer scan may have started.
             let newest = args.scan.number(&coordinator).await.unwrap_or(number);
             if newest != number
                 && let Ok(outcomes) = coordinator.earlier_outcomes(newest).await
@@ -355,7 +357,7 @@ async fn retry(args: RetryArgs) -> CliResult {
     let reopened = coordinator.retry_jobs(number, args.kind, args.job, outcome).await?;
     if let (Some(job), 0) = (args.job, reopened) {
         return Err(CliError::new(format!(
-            "nothing was changed: job {job} is none of the scan's discarded jobs"
+            "nothing was changed: job {job} is not a discarded job of the scan"
         )));
     }
     stdout::line(format_args!("{reopened} jobs will be done again"))?;
@@ -366,7 +368,7 @@ async fn pause(args: StageArgs, pause: bool) -> CliResult {
     let (coordinator, number) = args.scan.find().await?;
     let changed = coordinator.pause_run(number, args.kind, pause).await?;
     let done = if pause { "paused" } else { "running" };
-    said(changed, done, "the scan has ended or is so already")
+    said(changed, done, "the scan has ended or is already in this state")
 }
 
 /// A change to a running scan.
@@ -391,8 +393,8 @@ impl FromStr for Setting {
             Some(("deadline", "off")) => Ok(Self::Deadline(None)),
             Some(("deadline", deadline)) => parse_duration(deadline).map(Some).map(Self::Deadline),
             _ => {
-                Err("it is none of rate=NUMBER|off, archive-rate=NUMBER|off, deadline=DURATION|off"
-                    .to_owned())
+                let expected = "rate=NUMBER|off, archive-rate=NUMBER|off, deadline=DURATION|off";
+                Err(format!("unknown setting; expected {expected}"))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `serve`: serves a published site from a local folder.
+//! `serve`: serves a published site from a local directory.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -13,10 +13,10 @@ use crate::{
 /// Options of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Folder of the site: the one that --site of the scan names
+    /// Directory of the site, as given by the scan's --site
     #[arg(env = "EVERYTAB_SERVE_DIR")]
     dir: PathBuf,
-    /// Where to listen; port 0 takes any free port
+    /// Address to listen on; port 0 takes any free port
     #[arg(long, env = "EVERYTAB_ADDR", default_value = "127.0.0.1:8080")]
     addr: SocketAddr,
 }
@@ -24,7 +24,7 @@ pub struct ServeArgs {
 /// Serves until a signal stops the process. Prints the site's address on stdout once it listens.
 ///
 /// # Errors
-/// Returns an error if the folder cannot be read, or if the address is in use.
+/// Returns an error if the directory cannot be read, or if the address is in use.
 pub async fn run(args: ServeArgs) -> CliResult {
     let mut stop = stop::on_signal(|| {})?;
     let shutdown = async move {

@@ -30,23 +30,23 @@ pub struct SigningKeyArgs {
 
 #[derive(Debug, Subcommand)]
 enum SigningKeyCommand {
-    /// Make a key, in a file that only its owner can read
+    /// Create a key, in a file that only its owner can read
     New {
-        /// File to make
+        /// File to create
         file: PathBuf,
     },
-    /// Show what others may know of a key
+    /// Show the public part of a key
     Show {
         #[command(flatten)]
         key: KeyFileArgs,
     },
-    /// Add a key to a site's key directory, and take expired ones out
+    /// Add a key to a site's key directory, and remove expired keys
     Publish(PublishKeyArgs),
 }
 
 #[derive(Debug, Args)]
 struct KeyFileArgs {
-    /// File of the key
+    /// File with the key
     #[arg(long, env = "EVERYTAB_SIGNING_KEY", value_name = "FILE")]
     signing_key: PathBuf,
 }
@@ -58,11 +58,11 @@ struct PublishKeyArgs {
     /// The published site (file:// or s3://)
     #[arg(long, env = "EVERYTAB_SITE")]
     site: String,
-    /// CloudFront distribution to invalidate
+    /// Id of the CloudFront distribution to invalidate
     #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID",
           value_parser = parse_distribution)]
     distribution: Option<String>,
-    /// Address of the site: prints the header fields that prove who owns the directory, for a
+    /// URL of the site; prints the header fields that prove ownership of the key directory, for a
     /// server that can send them
     #[arg(long, env = "EVERYTAB_SITE_URL", value_name = "URL", value_parser = parse_site_url)]
     site_url: Option<String>,
@@ -90,7 +90,7 @@ fn given(args: &KeyFileArgs) -> Result<SigningKey, CliError> {
 
 fn new(file: &Path) -> Result<serde_json::Value, CliError> {
     let (key, pem) = SigningKey::generate()?;
-    // A key that is in use must not be lost, so an existing file is never replaced.
+    // Never replace an existing file, because a key that is in use must not be lost.
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
     made.and_then(|mut made| made.write_all(pem.as_bytes()).and_then(|()| made.sync_all()))
         .map_err(|error| {

@@ -35,7 +35,7 @@ pub fn on_signal_or_notice(metadata: Option<Url>) -> Result<watch::Receiver<bool
     if let Some(endpoint) = metadata {
         tokio::spawn(async move {
             let why = spot_notice::wait_for_notice(endpoint).await;
-            tracing::warn!("asked to stop: {why}");
+            tracing::warn!("received a request to stop: {why}");
             sender.send_replace(true);
         });
     }
@@ -61,7 +61,7 @@ fn stop(at_second: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, Cl
                 at_second();
                 process::exit(i32::from(Exit::Drained as u8));
             }
-            tracing::info!("asked to stop; a second signal stops immediately");
+            tracing::info!("received a request to stop; a second signal stops immediately");
             asked.send_replace(true);
         }
     });

@@ -20,23 +20,23 @@ pub struct TakedownArgs {
     /// The published site (file:// or s3://)
     #[arg(long, env = "EVERYTAB_SITE")]
     site: String,
-    /// Private prefix whose blocklist.txt keeps it out of the next scans
+    /// Private prefix whose blocklist.txt excludes the hosts and titles from the next scans
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
-    /// CloudFront distribution to invalidate
+    /// Id of the CloudFront distribution to invalidate
     #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID",
           value_parser = parse_distribution)]
     distribution: Option<String>,
-    /// Remove hosts also from old versions of objects, from the archives and rows in all scans that
-    /// have ended, and from backups when they are restored
+    /// Also remove hosts from old versions of objects, from the archives and rows of all ended
+    /// scans, and from backups when they are restored
     #[arg(long, env = "EVERYTAB_EVERYWHERE")]
     everywhere: bool,
-    /// With --everywhere: where backups are, each in a folder of its own
+    /// With --everywhere: prefix of the backups, each in its own directory
     #[arg(long, value_name = "URL", requires = "everywhere")]
     backups: Option<String>,
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Why; kept beside the patterns in blocklist.txt
+    /// Reason, stored with the patterns in blocklist.txt
     #[arg(long, env = "EVERYTAB_REASON")]
     reason: Option<String>,
 }

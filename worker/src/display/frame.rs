@@ -89,7 +89,7 @@ fn write_all(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Paints lines over the last frame. `compose` makes them for the terminal's current size. Lines
-/// that do not fit on the terminal are left out and counted.
+/// that do not fit on the terminal are skipped and counted.
 ///
 /// # Errors
 /// Returns an error if the terminal cannot be written.

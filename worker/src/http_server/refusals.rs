@@ -58,7 +58,7 @@ impl Connection {
             while self.stream.read(&mut unread).await? > 0 {}
             Ok::<_, io::Error>(())
         };
-        // The client may behave as it likes, so its errors are ignored.
+        // Ignore errors, because the client may close its connection at any time.
         let _ = timeout(LINGER_TIME, lingering).await;
     }
 

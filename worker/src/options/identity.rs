@@ -7,33 +7,33 @@ use url::Url;
 
 use crate::cli_error::CliError;
 
-/// The internet that requests are sent to.
+/// The network scope of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum InternetOption {
-    /// The public one
+    /// The public internet
     Public,
-    /// A small one that the operator runs
+    /// A test network of the operator
     Small,
 }
 
-/// Who sends requests, and to which internet.
+/// The sender of requests, and their network scope.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Who sends requests")]
 pub struct IdentityArgs {
-    /// Address at which people find the site, such as https://tabs.example/
+    /// Public address of the site, such as https://tabs.example/
     #[arg(long, env = "EVERYTAB_SITE_URL", value_name = "URL", value_parser = parse_site_url)]
     pub site_url: Option<String>,
-    /// Where people write to about their sites: a mail address or an https address
+    /// Contact for the owners of fetched sites: an email address or an https URL
     #[arg(long, env = "EVERYTAB_CONTACT", value_name = "ADDRESS", value_parser = parse_contact)]
     pub contact: Option<String>,
-    /// The internet that is requested from: the public one, which needs --site-url and --contact,
-    /// or a small one of yours, of which only the addresses in --allow-range are dialled
+    /// Network scope of requests: the public internet, which requires --site-url and --contact, or
+    /// a small test network, which limits connections to the addresses in --allow-range
     #[arg(long, env = "EVERYTAB_INTERNET", value_enum, default_value = "public")]
     pub internet: InternetOption,
 }
 
 impl IdentityArgs {
-    /// Returns the internet that requests are sent to.
+    /// Returns the network scope.
     pub fn internet(&self) -> Internet {
         match self.internet {
             InternetOption::Public => Internet::Public,
@@ -41,9 +41,9 @@ impl IdentityArgs {
         }
     }
 
-    /// Returns the User-Agent for a process that crawls, or for a service that reports it. This is
-    /// `own`, or one made from the site and the contact. `None` if the internet is small and no
-    /// option is given.
+    /// Returns the User-Agent of a process that crawls, or of a service that reports it. This is
+    /// `own` if given, otherwise one made from the site and the contact. `None` if the internet is
+    /// small and no option is given.
     ///
     /// # Errors
     /// Returns an error if the internet is public and the User-Agent would name no valid contact.
@@ -63,7 +63,7 @@ pub fn parse_site_url(text: &str) -> Result<String, String> {
     Ok(format!("{url}{slash}"))
 }
 
-/// Checks that the text is an email address or an https address.
+/// Checks that the string is an email address or an https URL.
 fn parse_contact(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._%+-".contains(c);
     let is_mail = text.split_once('@').is_some_and(|(name, host)| {

@@ -30,7 +30,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
     let bits = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, bits)| *bits);
     let bytes = bits.zip(number).and_then(|(bits, number)| number.checked_mul(1_u64 << bits));
     bytes.map(Bytes).ok_or_else(|| {
-        format!("{text:?} is no number of bytes such as 2000000, 500KiB, 2MiB, 1GiB or 1TiB")
+        format!("{text:?} is not a number of bytes such as 2000000, 500KiB, 2MiB, 1GiB or 1TiB")
     })
 }
 
@@ -48,10 +48,10 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let total = unit_ms.zip(number).and_then(|(unit, number)| number.checked_mul(unit));
     total
         .map(Duration::from_millis)
-        .ok_or_else(|| format!("{text:?} is no duration such as 250ms, 90s, 5m, 2h or 7d"))
+        .ok_or_else(|| format!("{text:?} is not a duration such as 250ms, 90s, 5m, 2h or 7d"))
 }
 
-/// Splits a text into a number and the unit that follows it.
+/// Splits a string into a number and the unit that follows.
 fn split(text: &str) -> (Option<u64>, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

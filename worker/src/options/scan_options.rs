@@ -16,56 +16,60 @@ use super::identity::IdentityArgs;
 /// Whether robots.txt is obeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RobotsOption {
-    /// Ask before an origin's first icon, and obey
+    /// Fetch robots.txt before an origin's first icon, and obey it
     Obey,
-    /// Do not ask
+    /// Do not fetch robots.txt
     Off,
 }
 
-/// What makes one scan different from another.
+/// Options that are frozen with a scan.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The scan")]
 pub struct ScanOptionArgs {
-    /// Hosts wanted at most: the same ones each time, spread over the index
+    /// Maximum number of hosts, sampled evenly from the index; each scan of a crawl selects the
+    /// same hosts
     #[arg(long, env = "EVERYTAB_LIMIT", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
-    /// Whether robots.txt is asked and obeyed
+    /// Whether to fetch and obey robots.txt
     #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
     pub robots: RobotsOption,
-    /// Tabs in a bundle
+    /// Number of tabs per bundle
     #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = ENTRIES_PER_BUNDLE,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub entries_per_bundle: u32,
-    /// Colours of an icon: as few as the eye can tell, always at most 64, or all
+    /// Colours of an icon: auto (at most 64 if the change is invisible, otherwise all), palette (at
+    /// most 64), or lossless (all)
     #[arg(long, env = "EVERYTAB_ICONS", default_value = "auto",
           value_parser = PossibleValuesParser::new(Colours::ALL.map(Colours::name))
               .try_map(|name| name.parse::<Colours>()))]
     pub icons: Colours,
-    /// How long a lease lasts
+    /// Duration of a job's lease
     #[arg(long, env = "EVERYTAB_LEASE", value_name = "DURATION", default_value = "5m",
           value_parser = parse_duration)]
     pub lease: Duration,
-    /// CloudFront distribution to invalidate after publishing
+    /// Id of the CloudFront distribution to invalidate after publishing
     #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID",
           value_parser = parse_distribution)]
     pub distribution: Option<String>,
     /// Who sends the requests.
     #[command(flatten)]
     pub identity: IdentityArgs,
-    /// Ranks of hosts by which search orders names: the newest of the source (latest), none, or a
-    /// file in Common Crawl's format, by its path in the source, its path here (/ or ./) or a URL
+    /// Host ranks that order search results: latest (the newest of the source), none, or a file in
+    /// Common Crawl's format, given as a path in the source, a local path that starts with / or ./,
+    /// or a URL
     #[arg(long, env = "EVERYTAB_HOST_RANKS", value_name = "FILE", default_value = LATEST)]
     pub host_ranks: String,
-    /// Number that shuffles the order of fetching, and nothing else
+    /// Seed for the order of fetching; results do not depend on it
     #[arg(long, env = "EVERYTAB_SHUFFLE", default_value_t = 0)]
     pub shuffle: u64,
-    /// Percentage of its tabs, icons, titles, framed pages or bundles that the published site may
-    /// lose to this scan; one that takes more is not published without `publish --force`
+    /// Maximum percentage of its tabs, icons, titles, framed pages or bundles that the published
+    /// site may lose. If it would lose more, the scan is not published without `publish --force`
     #[arg(long, env = "EVERYTAB_MAX_LOSS", value_name = "PERCENT",
           default_value_t = MAX_LOSS_PERCENT, value_parser = clap::value_parser!(u8).range(0..=99))]
     pub max_loss: u8,
-    /// Requests a second to the crawl's source, all workers together, or off; without it 1000 of
-    /// S3 and 9 over HTTPS, as Common Crawl asks. A folder has no limit
+    /// Maximum requests per second to the crawl's source, for all workers together, or off
+    /// [default: 1000 for S3; 9 over HTTPS, which Common Crawl requests; no limit for a local
+    /// directory]
     #[arg(long, env = "EVERYTAB_ARCHIVE_RATE", value_name = "RATE")]
     pub archive_rate: Option<ArchiveRate>,
 }
@@ -107,7 +111,7 @@ impl ScanOptionArgs {
     }
 }
 
-/// Parses the id of a CloudFront distribution. Refuses it if this program cannot invalidate one.
+/// Parses the id of a CloudFront distribution. Rejects it if this program cannot invalidate one.
 pub fn parse_distribution(text: &str) -> Result<String, String> {
     if !cfg!(feature = "cloudfront") {
         return Err("this program was built without the feature `cloudfront`".to_owned());

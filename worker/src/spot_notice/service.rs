@@ -32,15 +32,15 @@ pub async fn wait_for_notice(endpoint: Url) -> String {
             Ok(Notice::Stay) => was_reached = true,
             Ok(Notice::Unknown(what)) => {
                 if last_unknown != what {
-                    tracing::warn!("instance metadata is not understood, going on: {what}");
+                    tracing::warn!("unknown instance metadata, ignored: {what}");
                     last_unknown = what;
                 }
             }
             Err(trouble) => {
                 if was_reached {
                     tracing::warn!(
-                        "instance metadata cannot be read at {}: {trouble}; a notice that this \
-                         machine goes would not be seen (--instance-metadata off: do not ask)",
+                        "instance metadata cannot be read at {}: {trouble}; this worker \
+                         will miss a spot notice (--instance-metadata off stops these requests)",
                         service.endpoint
                     );
                 }
@@ -51,12 +51,12 @@ pub async fn wait_for_notice(endpoint: Url) -> String {
     }
 }
 
-/// The service's answer about this machine.
+/// The notice that the service has for this instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Notice {
-    /// The machine stays.
+    /// The instance keeps running.
     Stay,
-    /// The machine goes, with the reason.
+    /// The instance will be stopped, with the reason.
     Leave(String),
     /// An item that cannot be parsed.
     Unknown(String),

@@ -5,8 +5,8 @@ use std::fs;
 /// Returns this process's processor time, user and system, in seconds.
 pub(super) fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name in parentheses may hold any characters; utime and stime are the 12th and 13th fields
-    // after it.
+    // The name in parentheses may contain any characters. The fields utime and stime are the 12th
+    // and 13th after it.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
     Some(ticks as f64 / TICKS_PER_SECOND)

@@ -113,13 +113,13 @@ pub(crate) fn spellings(address: IpAddr) -> Vec<String> {
 /// The addresses that the program has connected to.
 pub(crate) type Dialled = Arc<Mutex<BTreeSet<IpAddr>>>;
 
-/// Routes all addresses to this machine, and serves ports 80 and 443. Returns the addresses that
-/// the program connects to.
+/// Routes all addresses to this host, and serves ports 80 and 443. Returns the addresses that the
+/// program connects to.
 pub(crate) fn serve_all_addresses() -> Dialled {
     serve_all_addresses_with(BTreeMap::new())
 }
 
-/// As [`serve_all_addresses`]; these paths answer these bodies.
+/// Like [`serve_all_addresses`], but responds with the given bodies for these paths.
 pub(crate) fn serve_all_addresses_with(files: BTreeMap<String, String>) -> Dialled {
     let files = Arc::new(files);
     shell("ip route add local 0.0.0.0/0 dev lo; ip -6 route add local ::/0 dev lo").unwrap();

@@ -21,7 +21,7 @@ use crate::{
     setup::{Running, run, wait_for},
 };
 
-/// A language, by its folder's name.
+/// A language, by its directory's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Curl,

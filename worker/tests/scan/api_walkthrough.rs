@@ -197,7 +197,7 @@ fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
     service.finish().expect_code(4);
 }
 
-/// One request as bytes; its answer is to be read from the stream.
+/// Writes one request. The caller reads the response from the stream.
 pub(crate) fn ask(address: &str, method: &str, path: &str, key: &str, body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -210,7 +210,7 @@ pub(crate) fn ask(address: &str, method: &str, path: &str, key: &str, body: &str
     stream
 }
 
-/// The answer to a request as text, its head too.
+/// Returns the response to a request, including its head.
 pub(crate) fn answer(mut stream: TcpStream) -> String {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
@@ -253,7 +253,7 @@ fn keys_are_made_listed_and_revoked_and_the_role_api_goes_alone() {
     let again = run(database.owner(&["keys", "revoke", id])).expect_code(1);
     assert!(again.stderr.contains("no valid key"), "{}", again.stderr);
     run(database.owner(&["keys", "add", " "])).expect_code(2);
-    // Workers cannot make keys.
+    // A worker's database role cannot create keys.
     let mut command = worker(["keys", "add", "a worker"]);
     command.env("DATABASE_URL", &database.worker_url);
     run(command).expect_code(1);

@@ -73,7 +73,8 @@ fn a_scan_comes_back_from_a_folder_and_from_s3_as_it_was() {
         assert!(whole.stderr.contains("the backup is whole"), "{}", whole.stderr);
         assert_eq!(whole.stdout, "");
 
-        // Restore into an empty database and other folders, twice: the second time changes nothing.
+        // Restore into an empty database and other directories, twice: the second time changes
+        // nothing.
         let name = shared_for_tests().fresh_database(None);
         let url = shared_for_tests().url(&name, "postgres");
         let home = dir.join(name.as_str());

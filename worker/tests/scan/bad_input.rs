@@ -300,7 +300,8 @@ fn member_has_title(member: &[u8]) -> bool {
 fn a_site_that_cannot_be_written_is_named_and_a_re_run_finishes() {
     let internet = internet(40, Mix::none());
     let dir = internet.folder.path();
-    // Root may write into a folder whatever its mode, so a file stands where the folder should be.
+    // Root may write into a directory whatever its mode, so a file stands where the directory
+    // should be.
     fs::write(dir.join("site"), "in the way").unwrap();
     let site = dir.join("site/of/tabs");
     assert_refused(local(&internet, &site).finish(), 1, &[&dir.join("site").display().to_string()]);

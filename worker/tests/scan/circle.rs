@@ -17,21 +17,21 @@ use crate::{
     setup::{assert_same, published, run},
 };
 
-/// Where the only worker is killed while it crawls: before anything is put, before a robots.txt is,
-/// and when some archives were.
+/// When the only worker is killed while it crawls: before its first upload, before a robots.txt is
+/// uploaded, and after some archives are uploaded.
 const CRAWL_KILLS: [KillPoint; 3] = [
     ("an archive is put", "PUT", "/segments/", 0),
     ("robots.txt are put", "PUT", "/robotstxt/", 0),
     ("more archives are put", "PUT", "/segments/", 2),
 ];
-/// The same in the jobs that write the crawl's indexes.
+/// When it is killed in the jobs that write the crawl's indexes.
 const INDEX_KILLS: [KillPoint; 3] = [
     ("crawl-index", "PUT", "/cc-index/", 0),
     ("crawl-close", "PUT", "/crawl.json", 0),
     ("crawl-close", "PUT", "/collinfo.json", 0),
 ];
-/// The same for a scan's stages. Maps are drawn while search files are written, but that stage is
-/// paused before.
+/// When it is killed in a scan's stages. Maps are drawn while search files are written, so search
+/// is paused first.
 const KILLS_BEFORE_MAPS: [KillPoint; 5] = [
     ("index", "GET", "/cc-index/table/", 1),
     ("warc", "GET", "/segments/", 5),
@@ -56,7 +56,7 @@ fn kill_in_jobs(
         );
         let is_leased = || database.psql(&leased).trim() == "t";
         kill_at(point, proxy, database, arguments, is_leased);
-        // As if the lease, which is long for a crawl's indexes, had expired.
+        // Expire the lease now, because it is long for a crawl's indexes.
         database.psql("update everytab.jobs set lease_until = now() where state = 'leased'");
     }
 }
@@ -109,7 +109,7 @@ fn a_circle_whose_only_worker_is_killed_in_each_kind_of_work_ends_with_the_same_
     let crawls = ["--role", "crawl", "--own", &own, "--exit-when-done"];
     for point in CRAWL_KILLS {
         kill_at(point, &proxy, &database, &crawls, || status(&database, &id)["state"] == "running");
-        // As if the leases had run out.
+        // Expire the leases now.
         database.psql("update everytab.slots set lease_until = now() where holder <> ''");
     }
     kill_in_jobs(&INDEX_KILLS, &proxy, &database, &crawls);

@@ -29,7 +29,7 @@ pub(crate) struct Aws<'a> {
 }
 
 impl<'a> Aws<'a> {
-    /// Starts moto. Returns nothing if moto is not installed.
+    /// Starts moto. Returns `None` if moto is not installed.
     pub(crate) fn start(internet: &'a Internet) -> Option<Self> {
         let program = std::env::var("EVERYTAB_MOTO_SERVER").unwrap_or("moto_server".to_owned());
         let mut command = std::process::Command::new(&program);
@@ -200,8 +200,8 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
 /// ("Quotas" in the Amazon CloudFront Developer Guide).
 const MAX_WILDCARDS: usize = 15;
 
-/// True if CloudFront forgets the object at a path: an asterisk stands for any end, and only at a
-/// path's end.
+/// Returns whether an invalidation path matches an object's path. An asterisk matches any suffix,
+/// and is valid only at the end.
 fn is_forgotten(path: &str, asked: &[String]) -> bool {
     asked.iter().any(|asked| match asked.strip_suffix('*') {
         Some(start) => path.starts_with(start),

@@ -33,7 +33,7 @@ fn what_failed_in_an_ended_crawl_is_asked_again_and_nothing_else() {
     };
     let id = start_crawl(&internet, &database, "0s");
     let refused = again(&id, &[]).expect_code(1).stderr;
-    assert!(refused.contains("it is repeated when it has ended"), "{refused}");
+    assert!(refused.contains("only an ended crawl can be repeated"), "{refused}");
     crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
     let first = status(&database, &id);
     let failures: BTreeSet<&str> =
@@ -52,11 +52,11 @@ fn what_failed_in_an_ended_crawl_is_asked_again_and_nothing_else() {
     let asked: BTreeSet<String> = recorded(&database, second).into_keys().collect();
     assert_eq!(asked, expected);
 
-    // An empty one has nothing that failed.
+    // A crawl that fetched nothing has no failed URLs.
     let nothing = start_crawl(&internet, &database, "0s");
     crawl(&database, &["cancel", &nothing]).expect_code(0);
     let refused = again(&nothing, &[]).expect_code(1).stderr;
-    assert!(refused.contains("is worth another request"), "{refused}");
+    assert!(refused.contains("can be retried"), "{refused}");
     let refused = again("no-such-crawl", &[]).expect_code(1).stderr;
     assert!(refused.contains("there is no crawl \"no-such-crawl\""), "{refused}");
     assert!(again(&id, &["https://a.test/"]).expect_code(2).stderr.contains("--only"));
@@ -107,7 +107,7 @@ fn drop_crawl(database: &Database, name: &str, more: &[&str]) -> Ended {
     crawl(database, &[&["drop", name], more].concat())
 }
 
-/// A crawl that is running, or that refers to another's records while it runs, is an obstacle.
+/// `crawl drop` rejects a crawl that is running, and one whose records a running crawl refers to.
 fn assert_running_is_in_the_way(database: &Database, first: &str, third: &str) {
     let refused = drop_crawl(database, third, &[]).expect_code(1).stderr;
     assert!(refused.contains("is running: `crawl cancel` ends it"), "{refused}");
@@ -164,14 +164,17 @@ fn a_dropped_crawl_leaves_what_other_crawls_name_and_nothing_else() {
     let text = drop(&first, &["--dry-run"]).expect_code(0).stdout;
     assert!(text.contains("would go: ") && text.contains("would stay: "), "{text}");
 
-    // A run that was interrupted after some rows is finished by the next one.
+    // If a run is interrupted after some rows, the next one finishes it.
     database.psql(&format!(
         "select coordinator.mark_dropping(id, true) from everytab.crawls where name = '{first}';
          select coordinator.drop_crawl_rows(crawl, 20) from everytab.crawls where name = '{first}'"
     ));
     assert_eq!(status(&database, &first)["state"], "dropping");
     let again = run(repeat(&internet, &database, &first)).expect_code(1).stderr;
-    assert!(again.contains("is dropping; nothing of it is left to repeat"), "{again}");
+    assert!(
+        again.contains("is dropping; its rows and archives are removed, so it cannot be repeated"),
+        "{again}"
+    );
     let did = counted(&first, &[]);
     assert_eq!((&did["removed"], &did["kept"]), (&would["removed"], &would["kept"]));
     for table in ["fetches", "frontier_chunks", "frontier_due", "crawl_slots", "crawl_archives"] {

@@ -49,7 +49,7 @@ fn redirecting(number: usize) -> (String, IpAddr) {
     (format!("redirect-{number}.test"), Ipv4Addr::new(93, 184, 217, last).into())
 }
 
-/// The same for a host whose robots.txt redirects.
+/// Name and public address for a host whose robots.txt redirects.
 fn with_robots(number: usize) -> (String, IpAddr) {
     let last = u8::try_from(number % 250).unwrap();
     (format!("robots-{number}.test"), Ipv4Addr::new(93, 184, 218, last).into())
@@ -107,7 +107,7 @@ fn submit(client: &Client, hosts: &[String]) {
     client.post("/v1/crawls", &json!({ "urls": urls, "settings": settings }));
 }
 
-/// Whether these many crawls have answered all that they know.
+/// Returns whether this many crawls have fetched all their known URLs.
 fn have_answered(client: &Client, crawls: usize) -> bool {
     let (_, list) = client.send("GET", "/v1/crawls", &Value::Null);
     let list = list["crawls"].as_array().cloned().unwrap_or_default();
@@ -129,7 +129,7 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let mut names = BTreeMap::new();
         let mut hosts = hosts(&mut names);
         let dialled = serve_all_addresses_with(files(&hosts));
-        // The public one is added below.
+        // The URL with the public address is added below.
         for number in 0..=hosts.len() {
             for (name, address) in [redirecting(number), with_robots(number)] {
                 names.insert(name, vec![address]);
@@ -139,11 +139,11 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let (service, address) = service(&database, &store, &[]);
         let generous = ["--requests-per-second", "1000", "--burst", "100000"];
         let client = Client { address, key: key(&database, "a person", &generous) };
-        // A public one shows that this network responds.
+        // A public address shows that this network responds.
         hosts.push(PUBLIC[0].to_owned());
         submit(&client, &hosts);
         database.psql("update everytab.schedules set next_at = now()");
-        // Its ranges do not include the small internet, which is on loopback.
+        // The guard's ranges do not include the small internet, which is on loopback.
         let public = ["--internet", "public", "--user-agent", "Bot/1.0 (+https://bot.page)"];
         let mut crawler =
             worker([&["run", "--role", "crawl", "--dns", &resolver], &public[..]].concat());

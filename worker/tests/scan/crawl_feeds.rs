@@ -102,7 +102,7 @@ impl<'a> World<'a> {
         self.database.psql("select count(*) from everytab.fetches").trim().parse().unwrap()
     }
 
-    /// Where each fetch lies, by its URL.
+    /// Each fetch's position in recording order, by its URL.
     fn places(&self) -> BTreeMap<String, Place> {
         let rows = self.database.psql("select url, xid, id from everytab.fetches");
         let place = |line: &str| {
@@ -191,7 +191,7 @@ fn read_while_killing(hosts: u64, rounds: usize) -> usize {
             thread::sleep(Duration::from_millis(100));
             (world.recorded() > before).then_some(())
         });
-        // At different moments of the recording that follows.
+        // Kill the process at a different moment of each round's recording.
         thread::sleep(Duration::from_millis(300 * (round as u64 % 4)));
         if round % 2 == 0 { world.kill_workers() } else { world.kill_service() }
     }
@@ -210,8 +210,8 @@ fn read_while_killing(hosts: u64, rounds: usize) -> usize {
 
 #[test]
 fn a_feed_read_through_kills_and_late_commits_has_every_fetch_once_and_in_order() {
-    // With so few transactions it is chance whether one is late.
-    // coordinator-sql/tests/coordinator/api/feed.rs commits late at chosen moments instead.
+    // With so few transactions, a late one may not occur. Therefore
+    // coordinator-sql/tests/coordinator/api/feed.rs commits late at chosen moments.
     read_while_killing(30, 5);
 }
 

@@ -16,7 +16,7 @@ use crate::{
     setup::{Ended, run},
 };
 
-/// Reads CSV as Python does, and writes a JSON array a line.
+/// Reads CSV with Python, and writes one JSON array per line.
 const READ_CSV: &str = "import csv, json, sys
 for row in csv.reader(sys.stdin, strict=True): print(json.dumps(row))";
 
@@ -48,7 +48,7 @@ fn sum(object: &Value) -> i64 {
     counts(object).values().sum()
 }
 
-/// The day-one question "why did it fail" had a number for an answer.
+/// The report shows the reasons for failures, not only their number.
 #[test]
 fn an_operator_learns_which_urls_failed_and_why() {
     let settings = GraphSettings {
@@ -72,10 +72,10 @@ fn an_operator_learns_which_urls_failed_and_why() {
 
     // Nothing is fetched yet.
     let nothing = crawl(&["fetches"]).expect_code(0);
-    assert_eq!((&*nothing.stdout, &*nothing.stderr), ("", "no fetch is recorded\n"));
+    assert_eq!((&*nothing.stdout, &*nothing.stderr), ("", "no fetches are recorded yet\n"));
     let empty = crawl(&["report"]).expect_code(0);
     assert!(empty.stdout.contains("0 known") && !empty.stdout.contains("by "), "{}", empty.stdout);
-    assert_eq!(empty.stderr, "no fetch is recorded\n");
+    assert_eq!(empty.stderr, "no fetches are recorded yet\n");
     let header = "by,value,captured,failed,refused,left,reasons\n";
     assert_eq!(crawl(&["report", "--csv"]).expect_code(0).stdout, header);
 
@@ -123,7 +123,11 @@ fn assert_fetches(crawl: Crawl<'_>, failures: &BTreeMap<String, i64>) {
     let first = crawl(&["fetches", "--outcome", "http_404_410", "--limit", "1"]).expect_code(0);
     let via = missing[0]["via"].as_str().unwrap();
     assert!(first.stdout.contains(&format!("found at {via}")), "{}", first.stdout);
-    let after = first.stderr.trim().strip_prefix("there may be more: --after ").unwrap();
+    let after = first
+        .stderr
+        .trim()
+        .strip_prefix("there may be more fetches; continue with --after ")
+        .unwrap();
     let rest = fetches(&["--outcome", "http_404_410", "--after", after]);
     assert_eq!(rest.len() + 1, usize::try_from(failures["http_404_410"]).unwrap());
     let none = crawl(&["fetches", "--outcome", "tls_handshake"]).expect_code(0);

@@ -1,5 +1,5 @@
-//! Two keys that crawl the same sites at the same time, each with its own delay: the servers' log
-//! shows every delay kept, and no key slowed down by the other's.
+//! Two keys crawl the same sites at the same time, each with its own delay. The servers' log shows
+//! that every delay is kept, and that neither key slows down the other.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -54,7 +54,7 @@ impl Tenant {
         assert_eq!(ended["captured"], self.urls.len(), "{ended}");
     }
 
-    /// The requests for its URLs.
+    /// Returns the requests for this crawl's URLs.
     fn lines(&self, log: &[AccessLine]) -> Vec<AccessLine> {
         let asked = |line: &&AccessLine| {
             ["http", "https"]

@@ -1,5 +1,5 @@
-//! The circle: a live crawl of a small internet, its indexes, and a scan that makes tabs from them.
-//! Nothing is made up in between.
+//! The whole cycle: a live crawl of a small internet, its indexes, and a scan that makes tabs from
+//! the indexes. The test uses no prepared data between these steps.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -101,7 +101,7 @@ fn a_crawl_of_ones_own_becomes_a_page_of_tabs() {
         }
     }
 
-    // Its tabs are the home pages that it captured.
+    // The scan's tabs are the home pages that the crawl captured.
     let tabs = scanned(&database, &id);
     let is_home = |url: &str| url.matches('/').count() == 3 && url.ends_with('/');
     let is_html =
@@ -136,10 +136,10 @@ fn a_crawl_of_the_next_day_names_what_has_not_changed_and_keeps_its_tabs() {
     let database = Database::new(&internet, Stores::folders(&internet, dir));
     let running = start_crawl(&internet, &database, "1s");
     let early = run(repeat(&internet, &database, &running)).expect_code(1).stderr;
-    assert!(early.contains("is running; it is repeated when it has ended"), "{early}");
+    assert!(early.contains("is running; only an ended crawl can be repeated"), "{early}");
     run(database.owner(&["crawl", "cancel", &running])).expect_code(0);
     let nothing = run(repeat(&internet, &database, &running)).expect_code(1).stderr;
-    assert!(nothing.contains("no seed is usable"), "{nothing}");
+    assert!(nothing.contains("no valid seeds"), "{nothing}");
     let unknown = run(repeat(&internet, &database, "none")).expect_code(1).stderr;
     assert!(unknown.contains("there is no crawl \"none\""), "{unknown}");
 
@@ -167,7 +167,7 @@ fn a_crawl_of_the_next_day_names_what_has_not_changed_and_keeps_its_tabs() {
         let archive = fs::read(bucket.join(text("filename"))).unwrap();
         let member = &archive[number("offset")..number("offset") + number("length")];
         let record = read_record(member, Limits::default()).unwrap();
-        // The first link that is found may have another spelling on another day.
+        // The crawl may find a link with another spelling first when it is repeated.
         assert_eq!(key_of(&record.target_uri().unwrap()), key_of(&text("url")));
         let body = record.http_response().unwrap().body;
         assert_eq!(text("digest"), sha256_digest(&[&body]));
@@ -218,7 +218,7 @@ fn indexes_written_again_after_kills_are_the_same_bytes() {
         for object in before.keys() {
             fs::remove_file(folder.join(object)).unwrap();
         }
-        // As a crawl that ended before there were indexes.
+        // Simulates a crawl that ended before the program wrote indexes.
         database.psql("update everytab.crawls set run = null");
         let said = run(database.owner(&["crawl", "index", &id])).expect_code(0).stdout;
         assert!(said.contains("are written by workers"), "{said}");
@@ -230,7 +230,7 @@ fn indexes_written_again_after_kills_are_the_same_bytes() {
             first.terminate();
             first.finish().expect_code(4);
         }
-        // Both kinds read this table before they write: the worker dies in the job.
+        // Both kinds read this table before they write, so that the worker dies in the job.
         thread::scope(|scope| {
             let lock = "begin; lock table everytab.crawl_archives; select pg_sleep(60)";
             scope.spawn(|| shared_for_tests().psql(&database.name, lock));
@@ -297,7 +297,7 @@ fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
     assert!(shown.len() > 60, "{} tabs: {}", shown.len(), first.stderr);
     assert!(tabs.iter().filter(|tab| tab["icon"].is_string()).count() > 30, "{tabs:?}");
 
-    // Some home pages lead to a page below, and have its tab.
+    // Some home pages redirect to a page below, which then has the tab.
     let document = fs::read(bucket.join(format!("crawl-data/{name}/crawl.json"))).unwrap();
     let document: Value = serde_json::from_slice(&document).unwrap();
     let below: Vec<&str> = lines
@@ -312,7 +312,7 @@ fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
     let host = |url: &&str| shown.contains(url.split('/').nth(2).unwrap());
     assert!(below.iter().any(host), "{below:?} have no tab");
 
-    // The same command finds all done; another depth or list is another crawl.
+    // The same command finds everything done. A different depth or list makes another crawl.
     scan_locally(dir.path(), 1, &sample);
     assert_eq!(crawls(), 1);
     let list = dir.path().join("list.txt");

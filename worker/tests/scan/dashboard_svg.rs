@@ -112,7 +112,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
     }
 }
 
-/// A panel's legend. It has two rows; names that do not fit are left out.
+/// A panel's legend. It has two rows; names that do not fit are skipped.
 struct Legend {
     left: f64,
     top: f64,

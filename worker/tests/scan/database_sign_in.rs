@@ -1,5 +1,5 @@
-//! Signing in to Postgres over TCP: which source a missing or wrong password is from, and the error
-//! for a wrong clock.
+//! Signing in to Postgres over TCP: the errors name the source of a missing or wrong password, and
+//! a wrong clock.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
@@ -75,7 +75,7 @@ fn a_password_that_is_missing_or_wrong_is_named_with_its_place() {
         write(&other, "wr0ng");
         let named = [("PGPASSFILE", other.to_str().unwrap())];
         says(connects(URL, &home, &named), &format!("it came from {}", other.display()));
-        // The right one, in each place.
+        // The right password, in each location.
         let no_schema = "the database has no EveryTab schema";
         says(connects(URL, &home, &[("PGPASSWORD", "right")]), no_schema);
         write(&other, "right");
@@ -130,7 +130,7 @@ fn a_rejected_certificate_points_at_the_clock_or_at_the_name() {
         ] {
             let [ca, certificate, key] = certificates(name, years.0, years.1);
             fs::write(&authority, ca).unwrap();
-            // The server writes them itself, because the key must belong to its user alone.
+            // Postgres's user writes these files, because the key must belong to this user.
             for (name, pem) in [("server.crt", certificate), ("server.key", key)] {
                 let path = format!("{}/{name}", data.trim());
                 let sql = format!(

@@ -71,11 +71,12 @@ fn doctor_passes_for_each_role_and_names_the_database_role_that_another_needs() 
         let line = ended.stdout.lines().find(|line| line.starts_with("FAIL  rights"));
         assert!(line.is_some_and(|line| line.contains(wanted)), "{role}: {}", ended.stdout);
     }
-    // Without a role it is an operator's, and says how to check a worker.
+    // Without a role, the requirements are an operator's, and the output explains how to check a
+    // worker.
     let ended = doctor(&internet, &database, "everytab_worker_icons", &name, &[]).expect_code(1);
     assert!(ended.stdout.contains("name the roles of this machine's worker with --role"));
     let mixed = doctor(&internet, &database, "everytab_api", &name, &["--role", "api,icons"]);
-    assert!(mixed.expect_code(2).stderr.contains("goes with no other role"));
+    assert!(mixed.expect_code(2).stderr.contains("cannot be combined with another role"));
 }
 
 #[test]
@@ -98,12 +99,12 @@ fn doctor_of_a_role_touches_no_other_store_and_needs_no_right_to_delete() {
     passes("bundles", "everytab_worker_site", &["/crawl", "?delete", "/.doctor/"]);
     passes("publish", "everytab_worker_site", &["/crawl", archive, "?delete"]);
     passes("all", "everytab_worker", &["?delete", "/.doctor/"]);
-    // Objects that such keys leave behind.
+    // Objects that a check with such keys leaves behind.
     let left = ["private/archive/.doctor-probe", "site/scans/.doctor-probe", "site/.doctor-probe"];
     assert!(left.iter().all(|probe| bucket.join(probe).exists()), "{}", bucket.display());
     run(database.owner(&["scan", "gc"])).expect_code(0);
     assert!(!left.iter().any(|probe| bucket.join(probe).exists()), "{}", bucket.display());
-    // A right that the role needs.
+    // A permission that the role needs.
     for (role, user, refused) in [
         ("icons", "everytab_worker_icons", archive),
         ("bundles", "everytab_worker_site", archive),

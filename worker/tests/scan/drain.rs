@@ -21,14 +21,14 @@ fn a_spot_notice_drains_a_worker_as_a_signal_does() {
     let more = ["--exit-when-done", "--drain", "300ms", "--instance-metadata", &url];
     let mut running = Running::start(database.worker(&more));
     proxy.wait_until_held();
-    // A token is good for three requests. The fourth is refused, and sent again with a new token.
+    // A token is valid for three requests. The fourth is rejected, and sent again with a new token.
     wait_for("a second token", || (metadata.counts().1 >= 2).then_some(()));
     assert!(!running.has_ended(), "{}", running.stderr_text());
     assert!(stage(&database.status(), "warc")["leased"].as_u64() > Some(0));
     metadata.set(SPOT, r#"{"action": "terminate", "time": "2030-01-01T00:02:00Z"}"#);
     let ended = running.finish().expect_code(4);
-    let why =
-        "asked to stop: spot notice: EC2 will terminate this instance at 2030-01-01T00:02:00Z";
+    let why = "received a request to stop: spot notice: EC2 will terminate this instance at \
+               2030-01-01T00:02:00Z";
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
     assert_eq!(metadata.counts().2, 0, "it was asked without a token");
     let status = database.status();
@@ -51,7 +51,7 @@ fn an_auto_scaling_group_that_terminates_the_instance_drains_an_idle_worker() {
     let mut command = database.worker(&["--instance-metadata", "auto"]);
     command.env("AWS_EC2_METADATA_SERVICE_ENDPOINT", format!("http://{address}/"));
     let ended = Running::start(command).finish().expect_code(4);
-    let why = "asked to stop: the Auto Scaling group wants this instance Terminated";
+    let why = "received a request to stop: the Auto Scaling group wants this instance Terminated";
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
 
     let asked = metadata.counts();
@@ -69,7 +69,7 @@ fn a_metadata_service_that_does_not_answer_is_named_once_and_delays_nothing() {
     let internet = internet(20, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);
-    // This listener accepts connections and never answers.
+    // This listener accepts connections and never responds.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     run(database.worker(&["--exit-when-done", "--instance-metadata", &url])).expect_code(0);
@@ -106,7 +106,7 @@ fn a_terminal_that_closes_drains_a_worker_unless_it_runs_under_nohup() {
     let status = database.status();
     assert_eq!(stage(&status, "warc")["leased"], 0, "{status}");
     assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
-    // This one goes on to the scan's end.
+    // This worker continues to the scan's end.
     let kept = Running::start(under_nohup);
     wait_for("its start", || kept.stderr_text().contains("worker started").then_some(()));
     kept.signal("HUP");
@@ -123,7 +123,8 @@ fn a_second_signal_stops_immediately_and_the_leases_expire() {
     running.terminate();
     wait_for("the drain", || running.stderr_text().contains("draining").then_some(()));
     running.terminate();
-    // Only the second signal ends it: the proxy holds the requests, and the drain lasts an hour.
+    // Only the second signal ends the worker, because the proxy holds the requests and the drain
+    // lasts an hour.
     running.finish().expect_code(4);
     let status = database.status();
     assert!(stage(&status, "warc")["leased"].as_u64() > Some(0), "{status}");

@@ -34,7 +34,7 @@ pub(crate) fn internet(hosts: u64, behaviours: Mix) -> Internet {
     internet_with(|scratch| Settings { behaviours, ..Settings::generated(7, hosts, scratch) })
 }
 
-/// Starts an internet with settings that `settings` makes for its scratch folder.
+/// Starts an internet with settings that `settings` makes for its scratch directory.
 pub(crate) fn internet_with(settings: impl FnOnce(PathBuf) -> Settings) -> Internet {
     let folder = folder();
     let runtime = Runtime::new().unwrap();
@@ -216,7 +216,7 @@ impl Database {
         command
     }
 
-    /// As [`worker`](Self::worker), connecting to Postgres through a proxy at `address`.
+    /// Like [`worker`](Self::worker), but connects to Postgres through a proxy at `address`.
     pub(crate) fn worker_through(&self, address: SocketAddr, arguments: &[&str]) -> Command {
         let mut command = self.worker(arguments);
         let url = format!("postgres://everytab_worker@{address}/{}?sslmode=disable", self.name);

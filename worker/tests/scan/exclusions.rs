@@ -29,7 +29,7 @@ fn a_network_that_is_excluded_is_asked_nothing_more_by_any_worker_and_its_icons_
     let out = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &out));
     database.start_scan(internet.crawl(), &[]);
-    // So slow that the scan would take minutes.
+    // The rate is so low that the scan would take minutes.
     run(database.owner(&["scan", "set", "rate=40"])).expect_code(0);
     let workers: Vec<Running> =
         (0..2).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();

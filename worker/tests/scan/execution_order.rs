@@ -1,4 +1,5 @@
-//! The worker count, the order of jobs and the workers' caches change no outcome and no byte.
+//! Outcomes and published bytes do not depend on the number of workers, the order of jobs or the
+//! workers' caches.
 
 use std::{path::Path, thread};
 

@@ -123,7 +123,7 @@ fn a_worker_frozen_past_its_lease_before_it_records_is_refused_and_its_archive_c
     test.to_postgres.trap(b"coordinator.record_icons(");
     let frozen = test.start_worker();
     let (ended, stored) = test.finish_without(frozen, &test.to_postgres);
-    // Postgres refuses the report, or has closed its transaction before, on a busy machine.
+    // Postgres rejects the report, or on a busy host has already closed its transaction.
     let told = ["outcome=\"lost\"", "the lease will expire by itself"];
     assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
     test.assert_stored_objects_collected(&stored);
@@ -169,7 +169,7 @@ fn a_lease_that_a_failover_gave_twice_writes_two_archives_and_the_bytes_are_righ
           where kind = 'icon' and state = 'leased'",
     );
     test.finish(frozen);
-    // On a busy machine a lease may expire once more, and its job have a second one.
+    // On a busy host, a lease may expire once more, so that its job gets a second lease.
     let first = "select min(lease_number) from everytab.job_results where kind = 'icon'";
     assert_eq!(test.database.psql(first), "1", "the lost lease and the completed one");
     test.assert_stored_objects_collected(&stored);

@@ -26,7 +26,7 @@ fn python() -> PathBuf {
     )
 }
 
-/// Makes the client in a folder, as the package `everytab_client`.
+/// Makes the client in a directory, as the package `everytab_client`.
 fn make_client(folder: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut generate = Command::new(python());

@@ -32,7 +32,7 @@ impl Shared {
     }
 }
 
-/// A proxy. Its threads end with their connections, the one that accepts ends with the process.
+/// A proxy. Each thread ends with its connection, and the accepting thread ends with the process.
 #[derive(Debug)]
 pub(crate) struct HoldingProxy {
     /// `http://127.0.0.1:<port>`.

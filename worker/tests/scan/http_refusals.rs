@@ -18,7 +18,7 @@ use crate::{
 fn exchange(address: &str, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
-    // The service may have answered before it has read all.
+    // The service may have responded before it has read the whole request.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap_or_else(|error| {

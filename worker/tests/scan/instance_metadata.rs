@@ -56,7 +56,7 @@ impl InstanceMetadata {
         self.shared().items.insert(item, value);
     }
 
-    /// Returns how many requests were answered, tokens issued, and requests sent without a token.
+    /// Returns the number of answered requests, issued tokens, and requests sent without a token.
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let shared = self.shared();
         (shared.answered, shared.tokens.len(), shared.without_token)

@@ -18,7 +18,7 @@ use crate::{
 /// A small internet whose hosts all respond.
 const SAMPLE: [&str; 5] = ["--sample", "--sample-hosts", "30", "--sample-mix", "none"];
 
-/// The service in a folder, on a free port.
+/// The service in a directory, on a free port.
 struct Service {
     process: Running,
     client: Client,
@@ -103,7 +103,7 @@ fn a_service_is_stopped_and_goes_on_with_its_key_and_its_crawls() {
     assert_eq!(service.client.get(&path)["state"], "running");
     service.client.post(&format!("{path}/cancel"), &json!({}));
 
-    // While it runs, nobody else has its folder, nor its address.
+    // While it runs, nobody else has its directory, nor its address.
     let refused = |arguments: &[&str], folder: &Path| {
         let mut command = worker(["local", "--dir"]);
         command.arg(folder).args(arguments);

@@ -1,5 +1,5 @@
-//! A resolver lies, or fails, on one of three workers, from the start or in the middle of the scan:
-//! it influences no icon's outcome, and the scan publishes a healthy fleet's bytes.
+//! The resolver of one of three workers lies or fails, from the start or in the middle of the scan.
+//! This influences no icon's outcome, and the scan publishes the same bytes as a healthy fleet.
 
 use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
@@ -72,7 +72,7 @@ struct LyingResolver {
 }
 
 impl LyingResolver {
-    /// Starts a resolver that answers `right` questions correctly, and lies afterwards.
+    /// Starts a resolver that answers `right` queries correctly, and lies afterwards.
     fn before(internet: &Internet, lie: Lie, right: usize) -> Self {
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
         let address = socket.local_addr().unwrap();
@@ -212,7 +212,7 @@ fn assert_harmless(lie: Lie) -> (Internet, ScanResult) {
 fn a_resolver_that_denies_all_names_erases_no_icon() {
     let lie = Lie::NxdomainForAll;
     let (internet, expected) = assert_harmless(lie);
-    // Alone, the worker goes on when its resolver is right again.
+    // If it is the only worker, it continues when its resolver is correct again.
     scan_with(&internet, &expected, (lie, RIGHT_ANSWERS + 1, &[]), |resolver, _| {
         resolver.is_honest.store(true, Ordering::SeqCst);
     });

@@ -11,7 +11,7 @@ use crate::{
     setup::{Running, assert_same, published, run, wait_for, worker},
 };
 
-/// Returns how many requests for pages and icons the small internet has answered.
+/// Returns the number of page and icon requests to which the small internet has responded.
 fn requests(internet: &Internet) -> u64 {
     internet.running.counts().requests.values().sum()
 }
@@ -138,7 +138,7 @@ fn a_cancelled_scan_takes_its_leases_from_workers_at_work() {
     let mut workers = status["workers"].as_array().unwrap().iter();
     assert!(workers.all(|worker| worker["leases"] == 0), "{status}");
     let again = run(database.owner(&["scan", "cancel"])).expect_code(1);
-    assert!(again.stderr.contains("has ended already"), "{}", again.stderr);
+    assert!(again.stderr.contains("has already ended"), "{}", again.stderr);
     assert!(!internet.folder.path().join("site/manifest.json").exists());
 }
 

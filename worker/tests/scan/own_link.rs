@@ -1,4 +1,4 @@
-//! If this host's link fails and returns, this is not an outcome for the requested site.
+//! If this host's own link fails and recovers, the requested site gets no outcome from this.
 
 use std::{
     io::{BufRead, BufReader},

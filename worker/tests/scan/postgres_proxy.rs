@@ -19,7 +19,7 @@ struct State {
     open: Vec<TcpStream>,
 }
 
-/// A proxy. Its threads end with their connections, the one that accepts ends with the process.
+/// A proxy. Each thread ends with its connection, and the accepting thread ends with the process.
 #[derive(Debug, Clone)]
 pub(crate) struct PostgresProxy {
     port: u16,

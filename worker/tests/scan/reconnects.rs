@@ -129,7 +129,7 @@ fn a_worker_that_cannot_reach_postgres_ends_its_jobs_before_another_may_lease_th
     let direct = database.worker_url.clone();
     let postgres_proxy = PostgresProxy::before(&shared_for_tests().socket());
     database.worker_url = postgres_proxy.url(&database.name);
-    // A worker ends its jobs when a tenth of the lease is left.
+    // A worker stops its jobs when a tenth of the lease remains.
     database.start_scan_with_lease(internet.crawl(), "10s", &[]);
     proxy.hold("GET", "/segments/", 5);
     let mut cut_off = Running::start(database.worker(&["--exit-when-done"]));

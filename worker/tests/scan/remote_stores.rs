@@ -1,4 +1,4 @@
-//! A scan writes the same bytes whether its stores are folders, S3 or HTTP.
+//! A scan writes the same bytes whether its stores are directories, S3 or HTTP.
 
 use everytab_testbed::{Behaviour, Mix};
 

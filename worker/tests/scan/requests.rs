@@ -115,7 +115,7 @@ fn what_cannot_be_told_of_a_host_is_said() {
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let whole = told_of(&database, &host);
     assert_eq!(whole["untold"]["shards_without_archive"], 0, "{whole}");
-    // As after an attempt whose worker was killed.
+    // Simulates an attempt whose worker was killed.
     database.psql(
         "insert into everytab.job_events (job_id, run, event, lease_number)
          select job_id, run, 'expired', 1 from everytab.jobs where kind = 'icon'",

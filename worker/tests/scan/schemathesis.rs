@@ -22,7 +22,7 @@ use crate::{
 /// rejected. No schema can express that a string is a URL, a pattern, a cursor or a hostname, which
 /// fields exclude each other, and that an integer is not written as 6.0.
 const NO_FAULTS: [&str; 1] = ["ST202"];
-/// Seconds for one answer: the longest that a request may wait, and some.
+/// Timeout for a response, in seconds: the maximum wait of a request, and some margin.
 const ANSWER_S: &str = "90";
 
 /// Sends requests for a while. Returns those with a response, in HAR form. If there is an id, every

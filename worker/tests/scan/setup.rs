@@ -198,8 +198,8 @@ pub(crate) fn scan_locally(dir: &Path, workers: u16, sample: &[&str]) -> Ended {
     run(worker(arguments)).expect_code(0)
 }
 
-/// All files below a folder, by their path in it. A file that a running program moves or removes
-/// between the listing and the reading is left out.
+/// All files below a directory, by their path in it. A file that a running program moves or removes
+/// between the listing and the reading is skipped.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];

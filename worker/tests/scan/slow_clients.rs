@@ -1,5 +1,5 @@
-//! Clients that send half a request and wait: `serve` and `--metrics` answer others all the same,
-//! also where the system allows them fewer files than there are such clients.
+//! Some clients send half a request and wait. `serve` and `--metrics` still respond to other
+//! clients, even if the system allows them fewer files than there are such clients.
 
 use std::{
     io::{Read as _, Write as _},

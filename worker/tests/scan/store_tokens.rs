@@ -65,7 +65,7 @@ fn a_worker_with_another_disk_at_a_stores_path_performs_no_job_there() {
             worker.terminate();
             worker.finish().expect_code(4);
         } else {
-            // It looks again, and goes on without a new start.
+            // The worker checks the store again, and continues without a restart.
             worker.finish().expect_code(0);
         }
     }

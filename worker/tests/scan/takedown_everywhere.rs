@@ -127,7 +127,7 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     back_up("again");
     let second = scan();
     let icons = aws.icons(&second);
-    // A host whose icon another host shares, as the same record, if there is one.
+    // A host whose icon record is also another host's, if such a host exists.
     let host = database.psql(
         "select p.hostname || ' ' || count(o) from everytab.pages p
            join everytab.icons i using (scan, shard, host_no)
@@ -154,7 +154,7 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
         command.args(["--private", &private]).args(more);
         run(command)
     };
-    // As if it had ended after the site.
+    // Simulates a takedown that stopped after it had changed the site.
     let mut command = database.owner(&["takedown", host, "--site", &site, "--private", &private]);
     command.env_remove("DATABASE_URL");
     run(command).expect_code(0);

@@ -1,5 +1,5 @@
-//! A removed host stays away: from a scan that was running, from a scan that is published again,
-//! from one whose jobs are performed again, and from older scans' objects.
+//! A removed host must not return: from a scan that was running, from a scan that is published
+//! again, from a scan whose jobs are run again, or from older scans' objects.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

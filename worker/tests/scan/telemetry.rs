@@ -114,7 +114,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     drop(watching);
 }
 
-/// Refuses a process that watches a scan its connections, until it says so.
+/// Rejects a process that watches a scan its connections, until it says so.
 fn outlives_an_outage(watching: &Running, postgres: &PostgresProxy) {
     postgres.refuse();
     wait_for("a line that Postgres is away", || {
@@ -295,7 +295,7 @@ fn a_collector_that_hangs_costs_a_worker_only_its_last_export() {
     let internet = internet(40, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);
-    // This listener accepts connections and never answers.
+    // This listener accepts connections and never responds.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut command = database.worker(&["--exit-when-done"]);
     let endpoint = format!("http://{}", silent.local_addr().unwrap());

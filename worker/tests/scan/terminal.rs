@@ -198,7 +198,7 @@ fn the_display_of_local_fits_any_width_and_is_painted_over_itself() {
             assert_eq!(bars.count(), 1, "{columns} columns, {kind}:\n{shown}");
         }
         let wrapped = session.wrapped_rows();
-        // Only the folder's path may be longer than the terminal is wide.
+        // Only the directory's path may be longer than the terminal is wide.
         assert!(wrapped.iter().all(|line| line.starts_with("site ")), "{columns}: {wrapped:?}");
     }
 }
@@ -312,7 +312,7 @@ fn log_lines_pass_above_the_frame() {
         let logged: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].contains(said)).collect();
         assert!(!logged.is_empty(), "{columns} columns:\n{shown}");
         assert!(logged.iter().all(|at| *at < header), "{columns} columns:\n{shown}");
-        // Nothing from an earlier frame is left between the log lines.
+        // The log lines have no remains of earlier frames between them.
         let rest = lines[..header].iter().filter(|line| line.contains(['█', '░']));
         assert_eq!(rest.count(), 0, "{columns} columns:\n{shown}");
         assert_clean(session.screen.screen(), &shown);

@@ -127,7 +127,7 @@ fn refusals_of_the_source_in_mid_stage_discard_no_job_and_change_no_byte() {
         ("http", Storm::of(503)),
         ("s3", Storm::of(503).sparing(900)),
         ("s3", Storm::of(403)),
-        // The canary is answered, and every record is refused.
+        // The store responds to the canary, and rejects every record.
         ("s3", Storm::of(403).over("/segments/")),
     ];
     assert_source_weather_is_waited_out(&storms, Duration::ZERO);

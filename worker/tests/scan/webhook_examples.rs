@@ -23,7 +23,7 @@ use crate::{
     setup::{LIMIT, Running, run, wait_for},
 };
 
-/// A webhook as it is sent.
+/// A webhook request as a worker sends it.
 #[derive(Debug, Clone)]
 struct Webhook {
     id: String,
@@ -33,7 +33,7 @@ struct Webhook {
 }
 
 impl Webhook {
-    /// Reads one from a connection, and answers that it was received.
+    /// Reads one webhook from a connection, and confirms it.
     fn receive(stream: TcpStream) -> Self {
         stream.set_nonblocking(false).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -180,7 +180,7 @@ fn each_receiver_takes_what_a_worker_sends_and_nothing_that_is_forged_or_old() {
     let folder = internet.folder.path();
     let examples = Examples::compile(folder);
     let database = Database::new(&internet, Stores::folders(&internet, folder));
-    // Over http events go to addresses alone that the operator allows on both roles.
+    // Over http, events are sent only to addresses that the operator allows for both roles.
     let more = ["--allow-range", "127.0.0.0/8"];
     let (service, address) = service(&database, &folder.join("crawls"), &more);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

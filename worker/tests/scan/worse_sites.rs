@@ -309,7 +309,7 @@ fn a_local_scan_that_has_finished_publishes_a_lost_manifest_and_refuses_a_damage
     let path = folder.path().join("site/manifest.json");
     let scan = manifest(&folder.path().join("site"))["scan"].clone();
     fs::write(&path, "{").unwrap();
-    // It says so as often as it is run.
+    // The command repeats this message each time it runs.
     for _ in 0..2 {
         let refused = local().expect_code(3).stderr;
         assert_says(&refused, &["publish refused", "manifest.json is not understood"]);

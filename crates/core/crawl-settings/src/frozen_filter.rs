@@ -1,7 +1,7 @@
 //! A crawl's filters as its settings store them, with the versions of their lists.
 //!
-//! Invariant: a crawl uses its filters as of its start, whatever happens to them since. Each
-//! version of a list has its own object. Does not depend on where filters are stored.
+//! A crawl uses its filters as of its start, even if they change or are deleted later. Each version
+//! of a list has its own object. Does not depend on where filters are stored.
 
 use everytab_filters::{FilterSettings, check_filter_name};
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,15 @@ pub const MAX_FILTERS: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrozenList {
-    /// Its name.
+    /// The list's name.
     pub name: String,
-    /// Its version.
+    /// The list's version.
     pub version: i32,
-    /// The store that has its object.
+    /// URL of the store that contains the list's object.
     pub store: String,
-    /// URL of the store that has its object.
+    /// Name of the list's object in the store.
     pub object: String,
-    /// Name of the object.
+    /// SHA-256 of the object, in hexadecimal.
     pub sha256: String,
     /// Length of the object in bytes.
     pub bytes: u64,
@@ -31,13 +31,13 @@ pub struct FrozenList {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrozenFilter {
-    /// Its name.
+    /// The filter's name.
     pub name: String,
-    /// Its version.
+    /// The filter's version.
     pub version: i32,
-    /// The settings of the filter.
+    /// The filter's settings.
     pub filter: FilterSettings,
-    /// The lists that it names.
+    /// The lists that the filter names.
     pub lists: Vec<FrozenList>,
 }
 

@@ -1,9 +1,9 @@
 //! The settings of a live crawl, and its seeds.
 //!
-//! [`CrawlSettings`] are frozen with a crawl as JSON; every worker derives its rules from them.
-//! [`parse_seed`] and [`SeedReader`] parse the URLs with which a crawl starts. Pure: no network, no
-//! database, no clock. Does not depend on how a crawl is stored, fetched or described in the HTTP
-//! API.
+//! [`CrawlSettings`] are stored as JSON when the crawl starts and do not change afterwards. Every
+//! worker derives the crawl's rules from them. [`parse_seed`] and [`SeedReader`] parse the URLs
+//! with which a crawl starts. This crate uses no network, database or clock. Does not depend on how
+//! a crawl is stored, fetched or described in the HTTP API.
 
 mod frozen_filter;
 mod options;

@@ -1,4 +1,4 @@
-//! The options of a crawl that take one of a few names.
+//! The crawl options that take one of a few names.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ macro_rules! words {
                 match self { $(Self::$word => $text,)+ }
             }
 
-            /// Returns the option of this name. `None` if there is no such option.
+            /// Returns the option with this name. `None` if there is no such option.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
                 match name { $($text => Some(Self::$word),)+ _ => None }
@@ -67,12 +67,12 @@ words! {
 }
 
 words! {
-    /// How a page is handled that is identical to its copy in the crawl that is repeated.
+    /// How the crawl handles a page that is identical to its copy in the crawl that is repeated.
     DuplicatesOption {
-        /// It is captured, and its record refers to the earlier one.
+        /// The page is captured, and its record refers to the earlier one.
         #[default]
         Revisit = "revisit",
-        /// It is refused, and leaves no record.
+        /// The page is refused and gets no record.
         Reject = "reject",
     }
 }
@@ -80,10 +80,10 @@ words! {
 words! {
     /// Whether the text of pages is indexed for search.
     SearchOption {
-        /// It is not indexed.
+        /// The text is not indexed.
         #[default]
         Off = "off",
-        /// It is indexed.
+        /// The text is indexed.
         On = "on",
     }
 }

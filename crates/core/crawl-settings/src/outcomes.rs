@@ -1,12 +1,10 @@
-//! The closed lists of names that a crawl records, each in alphabetical order or in that of the
-//! code.
+//! All names that a crawl records, each list in alphabetical order or in the order of the code.
 //!
-//! Invariant: a crawl records no other name. The package that records them derives the names from
-//! its own types, and compares them with these lists in a test. Does not depend on how a URL is
-//! fetched.
+//! A crawl records no other names. The package that records them derives the names from its own
+//! types and compares them with these lists in a test. Does not depend on how a URL is fetched.
 
-/// Outcomes of captured URLs. Some are also outcomes of failed ones, because what was received of a
-/// page is stored even if it ended early.
+/// Outcomes of captured URLs. Some of them are also outcomes of failed URLs, because the part of a
+/// page that was received is stored even if the page ended early.
 pub const CAPTURED_OUTCOMES: &[&str] = &[
     "body_reset",
     "body_truncated",
@@ -76,7 +74,7 @@ pub const REFUSED_OUTCOMES: &[&str] = &[
     "url_unparsable",
 ];
 
-/// Outcomes of left URLs, without the reasons for which crawls end.
+/// Outcomes of left URLs, except the reasons why a crawl ended.
 pub const LEFT_OUTCOMES: &[&str] = &[
     "crawl_delay_too_long",
     "excluded",
@@ -95,7 +93,7 @@ pub const CERTIFICATE_FAULTS: &[&str] =
 /// Reasons why a body is incomplete: the values of `WARC-Truncated`.
 pub const TRUNCATIONS: &[&str] = &["length", "time", "disconnect"];
 
-/// Returns every outcome once, in alphabetical order, without the reasons for which crawls end.
+/// Returns every outcome once, in alphabetical order, except the reasons why a crawl ended.
 #[must_use]
 pub fn every_outcome() -> Vec<&'static str> {
     let lists = [CAPTURED_OUTCOMES, FAILED_OUTCOMES, REFUSED_OUTCOMES, LEFT_OUTCOMES];

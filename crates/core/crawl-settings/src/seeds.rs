@@ -1,9 +1,9 @@
 //! Parses seeds from lines.
 //!
-//! A line is a URL or a bare hostname, which gets `https://`, or `http://` if https cannot be
-//! reached. Empty lines and lines that start with `#` are skipped. Any bytes yield seeds and
-//! errors, in bounded memory: a line that is too long is skipped to its end. Does not depend on
-//! where lines come from, or on which addresses may get requests, which the fetcher checks.
+//! A line is a URL or a bare hostname. A bare hostname gets `https://`, or `http://` if https
+//! cannot be reached. Empty lines and lines that start with `#` are skipped. A line that is too
+//! long is skipped to its end, so any input is read in bounded memory. Does not depend on where
+//! lines come from. The fetcher checks which addresses may get requests.
 
 use std::{
     collections::BTreeSet,
@@ -18,9 +18,9 @@ use everytab_webpage::{MAX_PORTS, PortList, is_bad_port};
 
 use crate::settings::MAX_LIST_SITES;
 
-/// Maximum length of a line, in bytes: a URL and the white space around it.
+/// Maximum length of a line, in bytes. A line has a URL and optional white space around it.
 const MAX_LINE_BYTES: usize = 2 * MAX_URL_BYTES;
-/// Maximum characters of a rejected line that are shown.
+/// Maximum number of characters that are shown of a rejected line.
 const MAX_SHOWN_CHARACTERS: usize = 100;
 /// The reason why a line is not a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,25 +31,25 @@ pub enum SeedError {
     /// The line is not UTF-8.
     #[error("the line is not UTF-8")]
     Encoding,
-    /// The line has no scheme, and does not start with a hostname.
+    /// The line has no scheme and does not start with a hostname.
     #[error("neither a URL nor a hostname such as example.com")]
     NoHostname,
     /// The host has a character that hostnames cannot have, such as a comma.
     #[error("no host has such a name")]
     HostCharacters,
-    /// The URL has a user name or a password, which is never sent.
+    /// The URL has a user name or a password, which the crawler never sends.
     #[error("the URL has a user name or password; remove it")]
     Credentials,
     /// The URL cannot be crawled.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// The port is not one that the submission may name.
+    /// The port is not in the list of ports that the submission may use.
     #[error("port {0} is not in the list of ports")]
     Port(u16),
-    /// The port belongs to another protocol.
+    /// The port is a bad port: it belongs to another protocol.
     #[error("port {0} is never requested: it is a bad port of the Fetch standard")]
     BadPort(u16),
-    /// The seeds name more ports than a crawl may have.
+    /// The seeds use more different ports than a crawl may have.
     #[error("the seeds name more than {MAX_PORTS} ports")]
     TooManyPorts,
 }
@@ -59,12 +59,12 @@ pub enum SeedError {
 pub struct Seed {
     /// The URL.
     pub url: CanonicalUrl,
-    /// Whether the user named no scheme, so that `url` has https.
+    /// Whether the user's line has no scheme, so that `url` has https by default.
     pub is_bare: bool,
 }
 
 impl Seed {
-    /// Returns the text that [`parse_seed`] parses as this seed.
+    /// Returns the line that [`parse_seed`] parses as this seed.
     #[must_use]
     pub fn text(&self) -> &str {
         let url = self.url.fetched();
@@ -72,13 +72,13 @@ impl Seed {
     }
 }
 
-/// The ports that seeds may name.
+/// The ports that seeds may use.
 #[derive(Debug, Clone)]
 pub enum SeedPorts {
-    /// The ports of a list.
+    /// Only the ports in this list.
     Listed(PortList),
-    /// Any port that is not bad, because an operator means what it names. The ports that seeds name
-    /// are collected for `CrawlSettings::seed_ports`.
+    /// Any port except bad ports, because the operator chose it on purpose. The ports in seeds are
+    /// collected for `CrawlSettings::seed_ports`.
     Any(BTreeSet<u16>),
 }
 
@@ -92,7 +92,7 @@ impl SeedPorts {
     /// Checks the port of a seed.
     ///
     /// # Errors
-    /// Returns an error if the seed may not name its port.
+    /// Returns an error if the seed may not use its port.
     pub fn check(&mut self, seed: &Seed) -> Result<(), SeedError> {
         let port = seed.url.port();
         if is_bad_port(port) {
@@ -101,7 +101,7 @@ impl SeedPorts {
         match self {
             Self::Listed(ports) if ports.contains(port) => Ok(()),
             Self::Listed(_) => Err(SeedError::Port(port)),
-            // The default ports need not be named.
+            // The default ports are always allowed, so we do not collect them.
             Self::Any(_) if matches!(port, 80 | 443) => Ok(()),
             Self::Any(named) if named.contains(&port) => Ok(()),
             Self::Any(named) if named.len() >= MAX_PORTS => Err(SeedError::TooManyPorts),
@@ -112,8 +112,8 @@ impl SeedPorts {
         }
     }
 
-    /// Returns the ports that seeds have named, and allows only these and those of web servers from
-    /// now on. `None` if they named none, or if ports come from a list.
+    /// Returns the ports that seeds have used. From now on, allows only these ports and the ports
+    /// of web servers. `None` if no port was collected, or if the ports come from a list.
     pub fn freeze(&mut self) -> Option<PortList> {
         let Self::Any(named) = self else { return None };
         let named = PortList::new(std::mem::take(named)).ok();
@@ -122,10 +122,10 @@ impl SeedPorts {
     }
 }
 
-/// Parses a URL, or a bare hostname with or without port and path, which gets `https://`.
+/// Parses a URL or a bare hostname. A bare hostname may have a port and path, and gets `https://`.
 ///
 /// # Errors
-/// Returns the first reason why the text is not a seed.
+/// Returns the first reason why the line is not a seed.
 pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedError> {
     let text = text.trim();
     let is_bare = !is_absolute(text);
@@ -142,7 +142,7 @@ pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedEr
         }
         CanonicalUrl::parse(&format!("https://{bare}"), parameters)?
     };
-    // The host has no dot if its only dot was the last character.
+    // A host without a dot here consisted of one label and a trailing dot.
     if is_bare && !url.host().contains(['.', '[']) {
         return Err(SeedError::NoHostname);
     }
@@ -161,8 +161,8 @@ fn has_credentials(text: &str) -> bool {
     authority.is_some_and(|authority| authority.contains('@'))
 }
 
-/// Returns whether a text starts with a scheme: a colon before any path that is not followed by a
-/// port.
+/// Returns whether a line starts with a scheme: it has a colon before any path, and this colon is
+/// not followed by a port.
 fn is_absolute(text: &str) -> bool {
     let start = text.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     if start.starts_with('[') {
@@ -185,7 +185,7 @@ pub struct SeedLine {
     pub seed: Result<Seed, SeedError>,
 }
 
-/// Reads lines of seeds, one after the other.
+/// Reads lines with seeds, one after another.
 #[derive(Debug)]
 pub struct SeedReader<'a, R> {
     input: R,
@@ -196,13 +196,13 @@ pub struct SeedReader<'a, R> {
 }
 
 impl<'a, R: BufRead> SeedReader<'a, R> {
-    /// Creates a reader of `input` up to its end.
+    /// Creates a reader that reads `input` to its end.
     pub fn new(input: R, parameters: &'a ParameterList) -> Self {
         Self { input, parameters, number: 0, has_ended: false, line: Vec::new() }
     }
 
-    /// Reads one line into `self.line`, without its line end, and at most [`MAX_LINE_BYTES`] + 1
-    /// bytes of it. Returns false if there is no more line.
+    /// Reads one line into `self.line`, without its line end, and at most its first
+    /// [`MAX_LINE_BYTES`] + 1 bytes. Returns false at the end of the input.
     fn read_line(&mut self) -> io::Result<bool> {
         self.line.clear();
         let mut has_read = false;
@@ -249,7 +249,7 @@ impl<'a, R: BufRead> SeedReader<'a, R> {
         line(shown(text), parse_seed(text, self.parameters))
     }
 
-    /// Returns the line without the byte order mark that a first line may start with.
+    /// Returns the line without a byte order mark, which the first line may start with.
     fn line_without_mark(&self) -> &[u8] {
         let mark = if self.number == 1 { "\u{feff}" } else { "" };
         self.line.strip_prefix(mark.as_bytes()).unwrap_or(&self.line)
@@ -280,7 +280,7 @@ impl<R: BufRead> Iterator for SeedReader<'_, R> {
 
 impl<R: BufRead> FusedIterator for SeedReader<'_, R> {}
 
-/// The sites of seeds, for the scope `list`.
+/// The seeds' sites, for the scope `list`.
 #[derive(Debug)]
 pub struct SeedSites<'a> {
     suffixes: &'a SuffixList,

@@ -1,8 +1,8 @@
-//! A crawl's settings: the JSON that is frozen in `crawls.settings`.
+//! A crawl's settings: the JSON that is stored in `crawls.settings` when the crawl starts.
 //!
-//! Invariants: settings that [`CrawlSettings::check`] accepts yield rules, delays and purposes.
-//! JSON with an unknown field is rejected, because a misspelled limit would not limit anything.
-//! Does not depend on where settings come from.
+//! If [`CrawlSettings::check`] accepts settings, rules, delays and purposes can be derived from
+//! them. JSON with an unknown field is rejected, because a limit with a misspelled name would have
+//! no effect. Does not depend on where settings come from.
 
 mod patterns;
 
@@ -29,29 +29,30 @@ use crate::{
 
 /// Default delay between two requests to a host, in milliseconds.
 pub const DEFAULT_DELAY_MS: u64 = 1_000;
-/// Default multiple of the response time: a host is busy for at most a third of the time.
+/// Default multiple of the response time. With it, a host is busy with requests for at most a third
+/// of the time.
 pub const DEFAULT_DELAY_FACTOR: f64 = 2.0;
-/// Default bound of the delay that follows from the response time, in milliseconds.
+/// Default maximum of the delay that is computed from the response time, in milliseconds.
 pub const DEFAULT_MAX_DELAY_MS: u64 = 60_000;
-/// Minimum delay between two requests to a host that is not the operator's own, in milliseconds.
+/// Minimum delay between two requests to a host, in milliseconds, unless the host belongs to the
+/// operator.
 pub const MIN_PUBLIC_DELAY_MS: u64 = 250;
-/// Maximum delay that can be set, in milliseconds: one hour, which allows 24 pages per host and
-/// day.
+/// Maximum delay that can be set, in milliseconds. One hour still allows 24 pages per host and day.
 const MAX_DELAY_MS: u64 = 3_600_000;
-/// Maximum multiple of the response time. At this value a host is busy one hundredth of the time.
+/// Maximum multiple of the response time. With it, a host is busy for one hundredth of the time.
 const MAX_DELAY_FACTOR: f64 = 100.0;
-/// Maximum duration that can be set for a crawl, in seconds: a year, more than any crawl needs.
+/// Maximum duration that can be set for a crawl, in seconds. One year is more than any crawl needs.
 pub const MAX_DURATION_S: u64 = 365 * 86_400;
-/// Default age from which an unchanged body is stored again, in seconds: 30 days.
+/// Default age from which an unchanged body is stored again, in seconds (30 days).
 pub const STORE_AGAIN_AFTER_S: u64 = 30 * 86_400;
-/// Maximum such age that can be set, in seconds: ten years, because stores change owners in that
-/// time.
+/// Maximum age that can be set for storing an unchanged body again, in seconds. It is ten years,
+/// because stores change owners in that time.
 const MAX_STORE_AGAIN_AFTER_S: u64 = 3_650 * 86_400;
-/// Default number of retries for a URL after transient failures. The first retry follows after 30
-/// seconds, the third three and a half minutes after the first failure.
+/// Default number of retries per URL after transient failures. The first retry follows after 30
+/// seconds, and the third about three and a half minutes after the first failure.
 pub const RETRIES: u8 = 3;
-/// Maximum number of sites in the scope `list`. Each takes 8 bytes in every worker's memory and up
-/// to 21 in the crawl's row. For larger lists use the scope `site`, or several crawls.
+/// Maximum number of sites in the scope `list`. Each site takes 8 bytes of memory in every worker
+/// and up to 21 bytes in the crawl's row. For larger lists, use the scope `site` or several crawls.
 pub const MAX_LIST_SITES: usize = 1_000_000;
 
 const _: () = assert!(MIN_PUBLIC_DELAY_MS <= MAX_DELAY_MS);
@@ -61,11 +62,11 @@ const _: () = assert!(MAX_FILTERS <= MAX_FILTER_LISTS);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("--{option}: {reason}")]
 pub struct CrawlSettingsError {
-    /// The name of the command line option, without its dashes.
+    /// Name of the command line option, without dashes.
     pub option: &'static str,
-    /// What is wrong, with the bound.
+    /// The reason why the setting is rejected, with its bound.
     pub reason: String,
-    /// Whether the setting is well-formed but costs more than a crawl may.
+    /// Whether the setting is well-formed but exceeds the cost limit of a crawl.
     is_of_cost: bool,
 }
 
@@ -75,28 +76,28 @@ impl CrawlSettingsError {
     }
 }
 
-/// A crawl's settings. `Default` has the default of each option.
+/// A crawl's settings. `Default` contains the default of each option.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CrawlSettings {
-    /// The scope of links to follow.
+    /// Which links the crawl follows.
     #[serde(with = "scope_word")]
     pub scope: Scope,
-    /// Maximum links from a seed. 0 fetches only the seeds.
+    /// Maximum number of links from a seed. With 0 the crawl fetches only the seeds.
     pub depth: u16,
     /// Maximum pages in the crawl.
     pub limit: Option<u64>,
     /// Maximum pages per site.
     pub site_pages: u64,
-    /// A URL shape is a trap once its pages that repeat other pages outnumber those with new
-    /// content by this many. Its pending URLs are then left.
+    /// A URL shape is a trap if its pages with repeated content outnumber those with new content by
+    /// this many. Its pending URLs are then left.
     #[serde(skip_serializing_if = "is_usual_trap_pages")]
     pub trap_pages: u32,
-    /// Patterns of which at least one must match, if there are any.
+    /// Patterns of URLs to include. If there are any, a URL must match at least one of them.
     pub include: Vec<String>,
-    /// Patterns of which none may match.
+    /// Patterns of URLs to exclude. A URL must not match any of them.
     pub exclude: Vec<String>,
-    /// Words and the amount that each adds to the priority, such as `news=2`.
+    /// Words in URLs with the amount that each adds to the priority, such as `news=2`.
     pub priorities: Vec<String>,
     /// Which requisites are stored.
     pub media: MediaOption,
@@ -104,13 +105,13 @@ pub struct CrawlSettings {
     pub media_bytes: usize,
     /// The content types of pages.
     pub types: Vec<String>,
-    /// Maximum size of a page, in bytes. Longer ones are cut.
+    /// Maximum size of a page, in bytes. Longer pages are truncated.
     pub max_bytes: usize,
     /// The delay between two requests to a host, in milliseconds.
     pub delay_ms: u64,
-    /// The delay is at least this multiple of the host's response time.
+    /// Multiple of a host's response time. The delay is at least this long.
     pub delay_factor: f64,
-    /// Upper bound of the delay that follows from the response time, in milliseconds.
+    /// Maximum of the delay that is computed from the response time, in milliseconds.
     pub max_delay_ms: u64,
     /// Which sitemaps are read.
     pub sitemaps: SitemapsOption,
@@ -118,44 +119,45 @@ pub struct CrawlSettings {
     pub nofollow: NofollowOption,
     /// Whether the text of pages is indexed.
     pub search: SearchOption,
-    /// Seconds after which the crawl ends.
+    /// Maximum duration of the crawl in seconds. The crawl ends when it is reached.
     pub duration_s: Option<u64>,
-    /// Bytes in the store after which the crawl ends.
+    /// Maximum number of bytes in the store. The crawl ends when it is reached.
     pub max_store_bytes: Option<u64>,
     /// The hashes of the seeds' sites (`everytab_frontier::site_hash`), for the scope `list`.
     pub list_sites: Vec<u64>,
-    /// Stores by ranges of slots. Empty if the crawl has one store.
+    /// Stores for ranges of slots. Empty if the crawl has one store.
     pub stores: Vec<StoreRange>,
-    /// The store of requisites, if they have their own.
+    /// The store for requisites. `None` if requisites are in the stores of pages.
     pub media_store: Option<String>,
-    /// The ports that the crawl's URLs may name, which are its key's. `None` if the worker that
-    /// merges a link uses its own list.
+    /// The ports that the crawl's URLs may have, as allowed by its API key. If `None`, the worker
+    /// that merges a link uses its own list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<PortList>,
-    /// Ports that an operator's seeds name. Each worker may connect to them for this crawl,
-    /// whatever its own list.
+    /// Ports in the seeds of an operator. For this crawl, every worker may connect to these ports
+    /// in addition to its own list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_ports: Option<PortList>,
-    /// The filters as of the crawl's start. The field is omitted if it is empty, so that programs
-    /// without support for filters can read the settings.
+    /// The filters as of the crawl's start. An empty field is omitted, so that programs without
+    /// support for filters can read the settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<FrozenFilter>,
-    /// The earlier crawl's id, if this one repeats a crawl. Its copy makes a URL's request
-    /// conditional, and an unchanged body refers to that copy instead of being stored again. The
-    /// field is omitted if unset, so that programs without support for it can read the settings.
+    /// Id of the earlier crawl, if this crawl repeats one. If the earlier crawl has a copy of a
+    /// URL, the request is conditional, and an unchanged body is not stored again but refers to
+    /// that copy. An unset field is omitted, so that programs without support for it can read the
+    /// settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<Uuid>,
     /// Seconds after which an unchanged body is stored again.
     #[serde(skip_serializing_if = "is_usual_age")]
     pub store_again_after_s: u64,
-    /// How a page is handled that is identical to its earlier copy.
+    /// How the crawl handles a page that is identical to its earlier copy.
     #[serde(skip_serializing_if = "is_revisit")]
     pub duplicates: DuplicatesOption,
     /// Maximum retries per URL after transient failures.
     #[serde(skip_serializing_if = "is_usual_retries")]
     pub retries: u8,
-    /// Seconds for which a failing origin is retried before its URLs are left. `None` uses the
-    /// worker's setting.
+    /// Seconds during which a failing origin is retried before its URLs are left. If `None`, the
+    /// worker's setting applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_patience_s: Option<u64>,
 }
@@ -215,8 +217,8 @@ impl Default for CrawlSettings {
     }
 }
 
-/// A crawl's effective settings, their rules, and the reason why they differ from the given ones,
-/// if they do. The error names the first setting that is out of bounds.
+/// A crawl's effective settings, their rules, and, if the effective settings differ from the given
+/// ones, the reason. The error names the first setting that is out of bounds.
 pub type CompiledSettings =
     Result<(CrawlSettings, Rules, Option<CrawlSettingsError>), CrawlSettingsError>;
 
@@ -275,7 +277,7 @@ impl CrawlSettings {
         TimeDelta::try_seconds(seconds).unwrap_or(TimeDelta::MAX)
     }
 
-    /// Returns how long a failing origin is retried. `None` uses the worker's setting.
+    /// Returns how long a failing origin is retried. `None` if the worker's setting applies.
     pub fn host_patience(&self) -> Option<Duration> {
         self.host_patience_s.map(Duration::from_secs)
     }
@@ -299,7 +301,7 @@ impl CrawlSettings {
             depth: self.depth,
             patterns: Arc::new(patterns),
             is_closed: false,
-            // Filters are compiled where their lists are loaded.
+            // Filters are compiled by the code that loads their lists.
             filter: None,
             priorities,
             site_budget: SiteBudget(self.site_pages),
@@ -329,11 +331,11 @@ impl CrawlSettings {
         CrawlSettingsError { option, reason, is_of_cost: error.error.is_of_cost() }
     }
 
-    /// Compiles the rules for a crawl that was started before. If its patterns cost more than a
-    /// crawl may today, no worker can match them, and they may be excludes, so nothing is followed
-    /// any longer: every link and filtered URL is refused, and the crawl ends with the captures
-    /// that it has. Returns the effective settings, their rules, and the reason why they differ
-    /// from the given ones, if they do.
+    /// Compiles the rules for a crawl that was started earlier. Its patterns may exceed today's
+    /// cost limit. Then no worker can match them, and because they may be patterns to exclude,
+    /// nothing more is followed: every link and filtered URL is refused, and the crawl ends with
+    /// the captures that it has. Returns the effective settings, their rules, and, if the effective
+    /// settings differ from the given ones, the reason.
     ///
     /// # Errors
     /// Returns an error for the first setting that is out of bounds for another reason.
@@ -352,13 +354,13 @@ impl CrawlSettings {
         Ok((self, rules, Some(error)))
     }
 
-    /// Returns the ports of URLs that the crawl follows if a worker has this list.
+    /// Returns the ports of URLs that the crawl follows on a worker with this list.
     #[must_use]
     pub fn followed_ports(&self, of_worker: &PortList) -> PortList {
         self.ports.as_ref().unwrap_or(of_worker).with(self.seed_ports.as_ref())
     }
 
-    /// Returns the ports to which a worker with this list may connect for the crawl.
+    /// Returns the ports that a worker with this list may connect to for the crawl.
     #[must_use]
     pub fn requested_ports(&self, of_worker: &PortList) -> PortList {
         of_worker.with(self.seed_ports.as_ref())
@@ -376,7 +378,7 @@ impl CrawlSettings {
     /// Parses the content types of pages.
     ///
     /// # Errors
-    /// Returns an error if there is no such type.
+    /// Returns an error if a content type is invalid.
     pub fn content_types(&self) -> Result<ContentTypes, CrawlSettingsError> {
         ContentTypes::parse(&self.types.join(","))
             .map_err(|error| CrawlSettingsError::new("types", error))

@@ -1,4 +1,4 @@
-//! The stores of a crawl whose slots have more than one.
+//! The stores of a crawl that has several, each for a range of slots.
 //!
 //! Does not depend on how a store is reached.
 
@@ -6,8 +6,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The store for sites in a range of slots, both ends included. Written as `00-7f=s3://bucket`,
-/// with hexadecimal digits.
+/// The store for the sites in a range of slots, including both ends. Written as
+/// `00-7f=s3://bucket`, with hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoreRange {
@@ -19,7 +19,7 @@ pub struct StoreRange {
     pub store: String,
 }
 
-/// A text is not a range of slots with a store.
+/// The error for a string that is not a slot range with a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a range of stores looks like 00-7f=s3://bucket: two hexadecimal digits, -, two more, =")]
 pub struct StoreRangeError;
@@ -31,7 +31,7 @@ impl FromStr for StoreRange {
         let (range, store) = text.split_once('=').ok_or(StoreRangeError)?;
         let (first, last) = range.split_once('-').ok_or(StoreRangeError)?;
         let end = |digits: &str| {
-            // A number with a sign can have two characters, too.
+            // A sign and one digit also have two characters, so check for digits.
             let is_two_digits =
                 digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
             let number = u8::from_str_radix(digits, 16).ok().filter(|_| is_two_digits);
@@ -51,10 +51,10 @@ impl fmt::Display for StoreRange {
     }
 }
 
-/// Checks that ranges name each slot exactly once, in any order.
+/// Checks that the ranges contain each slot exactly once, in any order.
 ///
 /// # Errors
-/// Returns an error for the first slot that no range names, or that two ranges name.
+/// Returns an error for the first slot that is in no range or in two.
 pub(crate) fn check_ranges(ranges: &[StoreRange]) -> Result<(), String> {
     for slot in 0..=u8::MAX {
         let here = |range: &&StoreRange| (range.first..=range.last).contains(&slot);

@@ -1,34 +1,36 @@
 //! Limits how many pages and hosts a site may have in a crawl.
 //!
-//! All of a site's hosts are in one slot, so the slot's holder has their sums: it adds the counts
-//! in their chunks' headers. A link farm's hosts are fetched in parallel and would use up the
-//! budget before the host with the content is read. This is why part of it is reserved for the
-//! site's largest host. Does not depend on how a state counts its pages.
+//! All hosts of a site are in one slot, so the slot's holder can add up their counts from the
+//! headers of their chunks. The hosts of a link farm are fetched in parallel, so they could use up
+//! the site's budget before the host with the content is read. A part of the budget is therefore
+//! reserved for the site's largest host. Does not depend on how a state counts its pages.
 
-/// Maximum hosts per site. A site with more makes them up.
+/// Maximum hosts per site. A site with more hosts generates their names.
 pub(crate) const MAX_HOSTS_PER_SITE: u64 = 1_000;
 
-/// The share of a site's budget that one shape's pages may take before they had new content, so
-/// that a page that links to a trap with thousands of URLs leaves room for others.
+/// A shape may have the site's budget divided by this, until a page with the shape has new content.
+/// Without this limit, a page that links to a trap with thousands of URLs would use up the whole
+/// budget.
 const SHAPE_DIVISOR: u64 = 2;
 
-/// The share of a site's budget that is reserved for its largest host.
+/// The site's budget divided by this is reserved for the site's largest host.
 const HOST_DIVISOR: u64 = 4;
 
-/// Minimum number of these pages. Small budgets belong to small crawls, and their pages may well
-/// have one shape.
+/// Minimum number of pages that a shape may have. Small budgets belong to small crawls, and all
+/// their pages may well have the same shape.
 const MIN_SHAPE_BUDGET: u64 = 64;
 
-/// By default, a shape is closed once its repetitive pages outnumber those with new content by this
-/// many. If two in five pages with a shape have new content, one such shape in a million gets here
-/// by chance within 10,000 pages. A trap on a site with 50 pages ends within twice as many.
+/// Default for the setting `trap_pages`. A shape is closed once its repetitive pages outnumber its
+/// pages with new content by this many. If two in five of a shape's pages have new content, the
+/// shape is closed by chance within 10,000 pages only once in a million cases. A trap on a site
+/// with 50 pages ends after at most 100 pages.
 pub const DEFAULT_TRAP_PAGES: u32 = 32;
 
-/// Maximum value that can be set: the maximum known URLs per host.
+/// Maximum value of the setting `trap_pages`, equal to the maximum known URLs per host.
 pub const MAX_TRAP_PAGES: u32 = 1_000_000;
 
-/// A host may have one sitemap per this many pages in the site's budget. Sitemaps with fewer pages
-/// are rare, and endless nested indexes are traps.
+/// A host may have one sitemap per this many pages in the site's budget. Sitemaps rarely list fewer
+/// pages, and endlessly nested sitemap indexes are traps.
 const PAGES_PER_SITEMAP: u64 = 64;
 
 /// Every host may have at least this many sitemaps.
@@ -38,7 +40,8 @@ const MIN_SITEMAPS: u64 = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SiteBudget(pub u64);
 
-/// This is enough for nearly every site, and a trap takes at most a few hours of its host's time.
+/// 10,000 pages are enough for nearly every site, and a trap with this many costs its host at most
+/// a few hours.
 const DEFAULT_SITE_BUDGET: u64 = 10_000;
 
 impl Default for SiteBudget {
@@ -48,14 +51,15 @@ impl Default for SiteBudget {
 }
 
 impl SiteBudget {
-    /// Returns how many pages with one shape a host may have before any had new content.
+    /// Returns how many pages with one shape a host may have until one of them has new content.
     #[must_use]
     pub fn of_shape(self) -> u64 {
         (self.0 / SHAPE_DIVISOR).max(MIN_SHAPE_BUDGET)
     }
 
-    /// Returns true if the site's budget has no room for another page on a host with `pages`. The
-    /// largest host may have a quarter of the budget, however many pages the others have.
+    /// Returns true if the site's budget has no room for another page on a host that has `pages`
+    /// pages. The largest host may use a quarter of the budget, even if the other hosts use up the
+    /// rest.
     pub(crate) fn is_used_up(self, pages: u64, site: SiteUsage) -> bool {
         let reserved = if pages >= site.largest { 0 } else { self.0 / HOST_DIVISOR };
         site.pages.saturating_add(reserved.saturating_sub(site.largest)) >= self.0
@@ -68,15 +72,15 @@ impl SiteBudget {
     }
 }
 
-/// How much of its budget a site uses in a crawl.
+/// How much of its budget a site has used in a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SiteUsage {
-    /// Known pages on all its hosts, without requisites and sitemaps.
+    /// Known pages on all of the site's hosts, without requisites and sitemaps.
     pub pages: u64,
     /// Hosts with a known URL.
     pub hosts: u64,
-    /// Known pages on the largest host. This is too high after [`Self::remove_page`], until the
-    /// caller sets it again.
+    /// Known pages on the largest host. After [`Self::remove_page`] the value may be too high until
+    /// the caller sets it again.
     pub largest: u64,
 }
 
@@ -88,13 +92,13 @@ impl SiteUsage {
         self.largest = self.largest.max(pages);
     }
 
-    /// Counts one more page on a host, which has `pages` including this one.
+    /// Counts one more page on a host. `pages` is the host's total, including this page.
     pub(crate) fn add_page(&mut self, pages: u64) {
         self.pages += 1;
         self.largest = self.largest.max(pages);
     }
 
-    /// Counts one page less.
+    /// Counts one page fewer.
     pub(crate) fn remove_page(&mut self) {
         self.pages = self.pages.saturating_sub(1);
     }
@@ -122,7 +126,7 @@ mod tests {
         assert!(budget.is_used_up(19, site(470, 20)));
         assert!(!budget.is_used_up(20, site(599, 20)));
         assert!(budget.is_used_up(20, site(600, 20)));
-        // Once it has its quarter, any host may use the rest.
+        // Once the largest host has a quarter of the budget, any host may use the rest.
         assert!(!budget.is_used_up(1, site(599, 150)));
         assert!(!SiteBudget(u64::MAX).is_used_up(1, site(u64::MAX - 1, u64::MAX)));
     }

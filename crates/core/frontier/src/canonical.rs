@@ -1,17 +1,18 @@
-//! Decides when two URLs are identical: a URL's normalized key, and its hash.
+//! Decides when two URLs are identical, by a URL's normalized key and the key's hash.
 //!
-//! The key identifies a page. Requests use the URL as first seen, in the form from the URL
-//! Standard, without user info, fragment, and an absolute hostname's trailing dot. Only a home page
-//! is requested by its key, because a search for home pages in an index would not find `/?gclid=1`.
+//! The key identifies a page. A request uses the URL as first seen, in the form of the URL
+//! Standard, without user info, fragment, and the trailing dot of an absolute hostname. Only a home
+//! page is requested by its key, because a search for home pages in an index would not find
+//! `/?gclid=1`.
 //!
-//! The key is the URL without its default port, without session and campaign parameters, with dot
-//! segments resolved, percent-encoding normalized, parameters sorted by name (parameters with the
-//! same name keep their order), and without an empty query. `//` in a path is kept, and http and
-//! https differ.
+//! The key is the URL without its default port and without session and campaign parameters. Its dot
+//! segments are resolved, its percent-encoding is normalized, an empty query is removed, and
+//! parameters are sorted by name (parameters with the same name keep their order). `//` in a path
+//! is kept. A key for http differs from a key for https.
 //!
-//! Invariants: a key is a URL that is its own key, and a URL and its key have the same host. Does
-//! not depend on which hosts are public, which ports may be requested, or which links a crawl
-//! follows.
+//! Invariants: every key is a URL whose key is the key itself, and a URL and its key have the same
+//! host. Does not depend on which hosts are public, which ports may be requested, or which links a
+//! crawl follows.
 
 use std::ops::Range;
 
@@ -20,8 +21,8 @@ use url::{Host, Url};
 
 use crate::{parameters::ParameterList, percent::push_normalized};
 
-/// Maximum length of a URL as given, as fetched and as a key, in bytes. Pages with longer URLs come
-/// from traps and broken templates.
+/// Maximum length in bytes of a submitted URL, a requested URL and a key. Pages with longer URLs
+/// come from traps and broken templates.
 pub const MAX_URL_BYTES: usize = 2_048;
 
 /// Maximum length of a hostname, in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as a
@@ -40,13 +41,13 @@ pub enum UrlError {
     /// The scheme is neither http nor https.
     #[error("the scheme is neither http nor https")]
     Scheme,
-    /// The URL has no host, or one that cannot be a DNS name: an empty label, or more than
-    /// [`MAX_HOST_BYTES`].
+    /// The URL has no host, or its host cannot be a DNS name because it has an empty label or more
+    /// than [`MAX_HOST_BYTES`].
     #[error("the URL has no usable host")]
     Host,
 }
 
-/// The first 8 bytes of a normalized key's SHA-256, big-endian. Unique within a crawl and host.
+/// The first 8 bytes of the key's SHA-256, big-endian. Identifies a URL within a host and crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UrlHash(pub u64);
 
@@ -92,7 +93,7 @@ impl CanonicalUrl {
             url.set_host(Some(&host)).map_err(|_| UrlError::Host)?;
         }
         url.set_fragment(None);
-        // Both fail only for URLs that cannot have a user name.
+        // These calls fail only for URLs that cannot have a user name.
         url.set_username("").ok();
         url.set_password(None).ok();
         let mut key = String::with_capacity(url.as_str().len());
@@ -118,20 +119,20 @@ impl CanonicalUrl {
         Ok(Self { fetched, key, host, path_start, hash })
     }
 
-    /// Returns the URL to request: as first seen, without user info, fragment, and an absolute
-    /// hostname's trailing dot. For a home page this is the key. ASCII.
+    /// Returns the URL to request, in ASCII. This is the URL as first seen, without user info,
+    /// fragment, and the trailing dot of an absolute hostname. For a home page this is the key.
     #[must_use]
     pub fn fetched(&self) -> &str {
         &self.fetched
     }
 
-    /// Returns the URL to request, and drops the key.
+    /// Converts into the URL to request.
     #[must_use]
     pub fn into_fetched(self) -> String {
         self.fetched
     }
 
-    /// Returns the normalized key: a URL in ASCII.
+    /// Returns the normalized key, which is a URL in ASCII.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
@@ -143,14 +144,14 @@ impl CanonicalUrl {
         self.hash
     }
 
-    /// Returns the host: a name in lower case and punycode without a trailing dot, or an address
-    /// (IPv6 in brackets). Without port.
+    /// Returns the host without port: a name in lower case and punycode without a trailing dot, or
+    /// an address (IPv6 in brackets).
     #[must_use]
     pub fn host(&self) -> &str {
         &self.key[self.host.clone()]
     }
 
-    /// Returns the URL's port, or its scheme's default.
+    /// Returns the URL's port, or the default port of its scheme.
     #[must_use]
     pub fn port(&self) -> u16 {
         let port = self.key[self.host.end..self.path_start].strip_prefix(':');
@@ -177,8 +178,8 @@ impl CanonicalUrl {
     }
 }
 
-/// Returns the host for URLs that spell it like this, in the form that [`CanonicalUrl::host`] has.
-/// `None` if the string is not just a hostname or address.
+/// Returns the form that [`CanonicalUrl::host`] would return for a URL with this host. `None` if
+/// the string is not a hostname or an address.
 #[must_use]
 pub fn hostname(text: &str) -> Option<String> {
     let url = Url::parse(&format!("http://{text}/")).ok()?;
@@ -191,7 +192,7 @@ pub fn hostname(text: &str) -> Option<String> {
     if is_alone { host_text(&url).ok() } else { None }
 }
 
-/// Returns a URL's host without an absolute name's trailing dot.
+/// Returns a URL's host without the trailing dot of an absolute name.
 fn host_text(url: &Url) -> Result<String, UrlError> {
     match url.host().ok_or(UrlError::Host)? {
         Host::Domain(name) => {
@@ -205,8 +206,8 @@ fn host_text(url: &Url) -> Result<String, UrlError> {
     }
 }
 
-/// Appends a path's normal form. Removes path parameters that name a session (`/a;jsessionid=1`),
-/// unless the segment would become a dot segment.
+/// Appends the normal form of a path. Removes path parameters that name a session
+/// (`/a;jsessionid=1`), unless this would create a dot segment.
 fn push_path(key: &mut String, path: &str, parameters: &ParameterList) {
     let mut normal = String::with_capacity(path.len());
     push_normalized(&mut normal, path);
@@ -234,7 +235,7 @@ fn push_path(key: &mut String, path: &str, parameters: &ParameterList) {
     }
 }
 
-/// Appends `?` and a query's normal form, unless it becomes empty.
+/// Appends `?` and the normal form of a query, unless the normal form is empty.
 fn push_query(key: &mut String, query: &str, parameters: &ParameterList) {
     let mut normal = String::with_capacity(query.len());
     push_normalized(&mut normal, query);
@@ -254,7 +255,8 @@ fn push_query(key: &mut String, query: &str, parameters: &ParameterList) {
     }
 }
 
-/// Returns whether a URL in the URL Standard's form is a home page: `https://host/`, on any port.
+/// Returns true if a URL in the form of the URL Standard is a home page: `https://host/`, on any
+/// port.
 #[must_use]
 pub fn is_home_page(url: &str) -> bool {
     let rest = url.split_once("://").map(|(_, rest)| rest);

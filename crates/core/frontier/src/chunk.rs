@@ -1,22 +1,22 @@
 //! The chunk format, in which the database stores a host's URLs and links in transit.
 //!
-//! A chunk is a version, a kind, a CRC-32 of everything else, and the fields of its kind. Any bytes
-//! can be read without a panic and in bounded memory, because every number is checked before it is
-//! used.
+//! A chunk consists of a version, a kind, a CRC-32 over everything else, and the kind's fields. Any
+//! bytes can be read without a panic and in bounded memory, because every number is checked before
+//! it is used.
 //!
 //! | field | encoding |
 //! | --- | --- |
-//! | version | 1 byte: 2; version 1 can be read, too, and lacks referrers, debts and page content |
+//! | version | 1 byte: 2; version 1 is also readable and has no referrers, debts and page content |
 //! | kind | 1 byte: 0 snapshot, 1 delta, 2 links |
-//! | checksum | CRC-32 of the kind and all that follows, 4 bytes, big-endian |
+//! | checksum | CRC-32 of the kind and everything after the checksum, 4 bytes, big-endian |
 //! | generation | number (snapshot, delta) |
-//! | captured, failed, refused, left, pages | a number each, current totals (snapshot, delta) |
+//! | captured, failed, refused, left, pages | one number each, current totals (snapshot, delta) |
 //! | shapes | floor, mask of changed slots, each slot with its debt (snapshot, delta) |
 //! | page content | hashes of pages, then of lines: both sets (snapshot), or new ones (delta) |
 //! | finished | number of hashes, then ascending differences (snapshot, delta) |
-//! | pending or links | referrers; URLs, attributes, number of the referrer; deflated (all) |
+//! | pending or links | referrers; URLs, attributes, index of the referrer; deflated (all) |
 //!
-//! The first URL is coded as the rest after `https://host/` (snapshot, delta) or `https://`
+//! The first URL is stored without the prefix `https://host/` (snapshot, delta) or `https://`
 //! (links).
 //!
 //! Numbers are LEB128. Does not depend on a host's state beyond these fields.

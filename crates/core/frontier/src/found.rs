@@ -1,5 +1,5 @@
-//! Sorts a page's links into links to its own host, links for other slots, and links that are
-//! rejected where they are found: malformed URLs, links out of scope, and too many links.
+//! Sorts a page's links into links to its own host, links for other slots, and rejected links. A
+//! link is rejected here if it is malformed, out of scope, or over the maximum number of links.
 //!
 //! If a link occurs twice on a page, it counts once. A page's requisites are in every scope, and a
 //! seed's redirect target is a seed. Does not depend on known URLs, patterns or traps.
@@ -16,13 +16,13 @@ use crate::{
     suffixes::SuffixList,
 };
 
-/// Maximum links that are read from a page. Pages for people have fewer than this.
+/// Maximum links that are read from a page. Pages for human readers have fewer.
 pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 
-/// The page with the links.
+/// The page that contains the links.
 #[derive(Debug, Clone, Copy)]
 pub struct Referrer<'a> {
-    /// Its URL as fetched.
+    /// The requested URL.
     pub url: &'a str,
     /// Its host, as [`CanonicalUrl::host`] returns it.
     pub host: &'a str,
@@ -42,7 +42,7 @@ pub struct FoundLinks {
 }
 
 impl FoundLinks {
-    /// Sorts a page's links. They are absolute URLs, each with its flags ([`LinkFlags::REQUISITE`],
+    /// Sorts a page's links. Each is an absolute URL with its flags ([`LinkFlags::REQUISITE`],
     /// [`LinkFlags::SITEMAP`] or no flag).
     #[must_use]
     pub fn of_page<'a>(
@@ -78,8 +78,9 @@ impl FoundLinks {
         found
     }
 
-    /// Sorts a redirect's target. This gets the depth, priority and flags of the URL that redirects
-    /// to it, and one more hop. It has its own scheme, so it is not bare, and has killed no worker.
+    /// Sorts the target of a redirect. The target gets the depth, priority and flags of the URL
+    /// that redirects to it, and one more hop. Two flags are cleared: the target has its own
+    /// scheme, so it is not bare, and it has not killed a worker.
     #[must_use]
     pub fn of_redirect(
         target: &str,

@@ -1,8 +1,9 @@
 //! Sorts the URLs in a sitemap, and the sitemaps that a robots.txt names.
 //!
-//! A sitemap's pages are one link deeper than this sitemap. Sitemaps in an index have the index's
-//! depth and one more hop, so that indexes nest at most [`MAX_HOPS`] deep. The scope is decided by
-//! the host that has the sitemap or robots.txt. Does not depend on how a sitemap is read.
+//! Pages in a sitemap are one link deeper than the sitemap. Sitemaps in a sitemap index have the
+//! index's depth and one more hop, so that indexes nest at most [`MAX_HOPS`] deep. Links are in
+//! scope relative to the host of the sitemap or robots.txt. Does not depend on how a sitemap is
+//! read.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -50,7 +51,7 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts a sitemap's redirect target. This is a sitemap, too, with one more hop.
+    /// Sorts a sitemap's redirect target. The target is also a sitemap, with one more hop.
     #[must_use]
     pub fn of_sitemap_redirect(
         target: &str,
@@ -65,8 +66,8 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts the sitemaps that a robots.txt names. `referrer` is this robots.txt, with the
-    /// attributes of the page for which it was read.
+    /// Sorts the sitemaps that a robots.txt names. `referrer` is the robots.txt, with the
+    /// attributes of the page for which it was fetched.
     #[must_use]
     pub fn of_robots(
         sitemaps: &[String],
@@ -131,8 +132,8 @@ impl<'a> Sorting<'a> {
     }
 }
 
-/// Returns whether a path ends like a sitemap's. Only these URLs are accepted as sitemaps on
-/// another host, because a page that is fetched as a sitemap is not recorded as a page.
+/// Returns true if a path ends like a sitemap's path. On another host, only such URLs are accepted
+/// as sitemaps, because a page that is fetched as a sitemap is not recorded as a page.
 fn looks_like_sitemap(url: &CanonicalUrl) -> bool {
     [".xml", ".gz", ".txt"].iter().any(|end| url.path().ends_with(end))
 }

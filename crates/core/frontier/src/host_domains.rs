@@ -1,5 +1,5 @@
-//! Finds a host's suffix and registered domain, by the registry section alone and by both sections
-//! in the Public Suffix List, as a columnar index stores them.
+//! Finds a host's public suffix and registered domain for a columnar index. The index stores both
+//! by the registry section of the Public Suffix List alone, and by both of its sections.
 //!
 //! Does not depend on the index.
 
@@ -13,11 +13,13 @@ const PRIVATE_SECTION: &str = "// ===BEGIN PRIVATE DOMAINS===";
 pub struct ListedDomains {
     /// The public suffix by the registry section alone, such as `com`.
     pub registry_suffix: Option<String>,
-    /// That suffix and the label before it, such as `googleapis.com`.
+    /// The registered domain by the registry section alone: the suffix and the label before it,
+    /// such as `googleapis.com`.
     pub registered_domain: Option<String>,
     /// The public suffix by both sections, such as `googleapis.com`.
     pub private_suffix: Option<String>,
-    /// That suffix and the label before it, such as `storage.googleapis.com`.
+    /// The registered domain by both sections: the suffix and the label before it, such as
+    /// `storage.googleapis.com`.
     pub private_domain: Option<String>,
 }
 

@@ -1,7 +1,7 @@
-//! The frontier in a live crawl: the known URLs, the due ones, and their order.
+//! The frontier of a live crawl: the known URLs, the due URLs, and their order.
 //!
 //! It decides when two URLs are identical ([`CanonicalUrl`]), to which slot a site belongs
-//! ([`SuffixList`], [`slot_of_site`]), which links a crawl follows ([`Rules`]), which of these are
+//! ([`SuffixList`], [`slot_of_site`]), which links a crawl follows ([`Rules`]), which URLs are
 //! traps, and which URL on a host is fetched next ([`HostState`]). It packs a host's state into
 //! chunks, and unpacks chunks into an equal state. Every function is pure: the caller passes all
 //! input, including the time. Any bytes and any URL yield a result or an error, never a panic.

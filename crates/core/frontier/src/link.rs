@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::canonical::CanonicalUrl;
 
-/// Maximum consecutive redirects that lead to a URL. RFC 9309 requires at least five, and browsers
-/// follow 20.
+/// Maximum consecutive redirects that lead to a URL. RFC 9309 requires crawlers to follow at least
+/// five, and browsers follow 20.
 pub const MAX_HOPS: u8 = 5;
 
 /// A link's flags.
@@ -17,27 +17,28 @@ pub struct LinkFlags(u8);
 impl LinkFlags {
     /// A client is waiting for this URL, so it is fetched before its host's other URLs.
     pub const URGENT: Self = Self(1);
-    /// It was submitted, or a submitted URL redirects to it. Include patterns do not apply to it.
+    /// The URL was submitted, or a submitted URL redirects to it. Include patterns do not apply to
+    /// it.
     pub const SEED: Self = Self(2);
     /// An image, style sheet or similar page resource, which is not a page itself.
     pub const REQUISITE: Self = Self(4);
-    /// A sitemap, which is read for its links and is not a page.
+    /// A sitemap. Its links are read, and it does not count as a page.
     pub const SITEMAP: Self = Self(8);
 
-    /// It is about to be fetched in an isolated slot, where it may kill its holder.
+    /// The URL is about to be fetched in an isolated slot, where it may kill its holder.
     pub const IN_PROGRESS: Self = Self(16);
 
-    /// Where the two bits start that count how many holders died while it was marked as in
+    /// Offset of the two bits that count the holders that died while the URL was marked as in
     /// progress.
     const DEATHS_AT: u32 = 5;
 
-    /// It was submitted without a scheme: if https cannot be reached, http is requested, too.
+    /// The URL was submitted without a scheme. If https cannot be reached, http is requested, too.
     pub const BARE: Self = Self(128);
 
-    /// Maximum number of these deaths.
+    /// Maximum number of deaths that the flags can count.
     pub const MAX_DEATHS: u8 = 3;
 
-    /// Returns both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -67,7 +68,7 @@ impl LinkFlags {
         self.0 & (Self::REQUISITE.0 | Self::SITEMAP.0) != 0
     }
 
-    /// Returns how many holders died while it was marked as in progress, up to
+    /// Returns how many holders died while the URL was marked as in progress, up to
     /// [`Self::MAX_DEATHS`].
     #[must_use]
     pub const fn deaths(self) -> u8 {
@@ -94,9 +95,10 @@ impl LinkFlags {
 /// A link's attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Attributes {
-    /// Number of links from a seed to the URL, by the path on which it was first reached.
+    /// Number of links between a seed and the URL, on the path by which the URL was first reached.
     pub depth: u16,
-    /// 0 to [`crate::MAX_PRIORITY`]. URLs with a higher priority are fetched first.
+    /// The priority, from 0 to [`crate::MAX_PRIORITY`]. URLs with a higher priority are fetched
+    /// first.
     pub priority: u8,
     /// Number of consecutive redirects that led to the URL, 0 to [`MAX_HOPS`].
     pub hops: u8,
@@ -125,8 +127,8 @@ impl Link {
         Self { url, attributes, via: None }
     }
 
-    /// Marks the link so that http is requested, too, if https cannot be reached, because the user
-    /// named no scheme.
+    /// Marks the link as submitted without a scheme, so that http is requested if https cannot be
+    /// reached.
     #[must_use]
     pub fn bare(mut self) -> Self {
         self.attributes.flags = self.attributes.flags.with(LinkFlags::BARE);

@@ -1,55 +1,56 @@
-//! Remembers a host's page content, and decides whether another page has new content.
+//! Remembers the page content of a host, and decides whether another page has new content.
 //!
-//! Pages are compared by their lines' hashes. A page's content is stored once its URL is finished,
-//! so that a URL that is fetched again after a death is not mistaken for its own repetition. Does
-//! not depend on how a page is read, or on how new content is used.
+//! Pages are compared by the hashes of their lines. A page's content is stored only when its URL is
+//! finished. Otherwise, a URL that is fetched again after a holder's death would count as a
+//! repetition of itself. Does not depend on how a page is read, or on how the result is used.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{canonical::UrlHash, seen_hashes::SeenHashes, shape_counts::Owed};
 
-/// Maximum repetitive pages that a page with new lines offsets. If one page in five is like this,
-/// the shape stays open.
+/// Maximum number of repetitive pages that one page with new content offsets. With this value, a
+/// shape remains open if one page in five has new content.
 const MAX_GAIN: u32 = 4;
 
-/// A page with few new lines offsets one page, and one more per this fraction of its lines. The
-/// days in a calendar have an occasional new line.
+/// A page with new lines offsets one repetitive page, and one more if a twentieth of its lines is
+/// new, and so on. The days in a calendar have an occasional new line, so a few lines must not
+/// offset more.
 const LINES_PER_GAIN: usize = 20;
 
-/// A page has new content if at least one line in this many is new, or if a long line is.
+/// A page has new content if at least one in this many lines is new, or if a long line is new.
 const LINES_PER_NEW_LINE: usize = 64;
 
-/// A page also has new content if one line in this many has a new number, and at least
-/// [`MIN_NEW_NUMBERS`] lines do: this is a table. An otherwise identical page has a clock or a
-/// counter.
+/// A page also has new content if at least one in this many lines has a new number, and at least
+/// [`MIN_NEW_NUMBERS`] lines have one, because such a page is a table. With fewer new numbers, an
+/// otherwise identical page contains a clock or a counter.
 const LINES_PER_NEW_NUMBER: usize = 8;
 
-/// Minimum number of new lines with numbers. Fewer are clocks and counters.
+/// Minimum number of lines with new numbers. Fewer are clocks and counters.
 const MIN_NEW_NUMBERS: usize = 4;
 
-/// Maximum new lines that are remembered per page. Lines that all pages on a site share are known
-/// after some pages, and a page costs 22 bytes in chunks.
+/// Maximum new lines that are remembered per page. With this limit, lines that all pages of a site
+/// share are known after a few pages, and a page takes 22 bytes in chunks.
 const LINES_PER_PAGE: usize = 8;
 
-/// Page hashes per set: as many as most sites have pages, so that a session does not show them
-/// twice.
+/// Page hashes per set. Most sites have fewer pages, so that a page that is linked under several
+/// session ids is recognized.
 const PAGES_PER_SET: usize = 4_096;
-/// Bits in a page hash. Among 10,000 different pages, 5 are mistaken for another.
+/// Bits in a page hash. Among 10,000 different pages, about 5 are mistaken for an earlier page.
 const PAGE_BITS: u32 = 24;
 
-/// Line hashes per set, for pages with the same lines in another order or number.
+/// Line hashes per set, for recognizing pages that have known lines in another order or number.
 const LINES_PER_SET: usize = 2_048;
-/// Bits in a line hash. Among 250 new lines, one is mistaken for another.
+/// Bits in a line hash. Among 250 new lines, about one is mistaken for a known line.
 const LINE_BITS: u32 = 20;
 
-/// Set in a line's hash if only the line's numbers can be new.
+/// Bit in a line hash: only the numbers in the line can be new.
 const OF_NUMBERS: u32 = 1;
 
-/// Set for a long line, such as a sentence. When a page has a new one, it has new content, however
-/// large its template is.
+/// Bit in a line hash: the line is long, such as a sentence. A new long line makes a page new, even
+/// if the page's template is large.
 const LONG: u32 = 2;
 
-/// An odd number whose products have high bits that depend on all bits of the other factor.
+/// An odd multiplier. The high bits of its products depend on all bits of the other factor.
 const SPREAD: u32 = 0x9e37_79b1;
 
 /// A host's page content, as hashes.
@@ -59,7 +60,7 @@ pub(crate) struct Novelty {
     pub(crate) pages: SeenHashes,
     /// Line hashes.
     pub(crate) lines: SeenHashes,
-    /// Content from pages that are fetched but not finished.
+    /// Content of pages that were fetched and are not finished.
     unfinished: HashMap<UrlHash, Said>,
     unfinished_pages: HashSet<u32>,
     unfinished_lines: HashSet<u32>,
@@ -85,7 +86,7 @@ impl Default for Novelty {
     }
 }
 
-/// Two are equal if chunks store the same content.
+/// Two values are equal if chunks would store the same content for them.
 impl PartialEq for Novelty {
     fn eq(&self, other: &Self) -> bool {
         self.pages == other.pages && self.lines == other.lines
@@ -98,14 +99,16 @@ impl Novelty {
         self.unfinished.contains_key(&url)
     }
 
-    /// Adds a page's content. Returns for how many pages it makes up. `None` if it repeats others.
+    /// Adds a page's content. Returns how many repetitive pages this page offsets, or `None` if it
+    /// repeats others itself.
     pub(crate) fn note(&mut self, url: UrlHash, lines: &[u32]) -> Option<u32> {
         let page = hash_of_page(lines);
         if self.pages.contains(page) || self.unfinished_pages.contains(&page) {
             self.unfinished.insert(url, Said::default());
             return None;
         }
-        // The caller passes a long page's lowest hashes, so spread them again by a product.
+        // For a long page, the caller passes only the lowest hashes. The multiplication makes their
+        // values uniform again.
         let short = lines.iter().map(|line| line.wrapping_mul(SPREAD) >> (u32::BITS - LINE_BITS));
         let is_new =
             |line: &u32| !self.lines.contains(*line) && !self.unfinished_lines.contains(line);
@@ -123,14 +126,14 @@ impl Novelty {
         gain
     }
 
-    /// Sets an added page's debt changes.
+    /// Stores the debt changes of a page that was added.
     pub(crate) fn note_owed(&mut self, url: UrlHash, owed: Vec<Owed>) {
         if let Some(said) = self.unfinished.get_mut(&url) {
             said.owed = owed;
         }
     }
 
-    /// Stores a finished page's content. Returns its debt changes.
+    /// Stores the content of a finished page. Returns its debt changes.
     pub(crate) fn finished(&mut self, url: UrlHash) -> Vec<Owed> {
         let Some(said) = self.unfinished.remove(&url) else { return Vec::new() };
         if let Some(page) = said.page {
@@ -144,7 +147,7 @@ impl Novelty {
         said.owed
     }
 
-    /// Notes that all stored content is in a chunk.
+    /// Records that all stored content is in a chunk.
     pub(crate) fn packed(&mut self) {
         self.pages.packed();
         self.lines.packed();
@@ -157,8 +160,8 @@ impl Novelty {
     }
 }
 
-/// Returns for how many pages a page makes up, by its new lines, its new lines with numbers, and
-/// its total lines. `None` if it repeats others.
+/// Returns how many repetitive pages a page offsets, from its numbers of new lines, of lines with
+/// new numbers, and of all lines. `None` if the page has no new content.
 fn gain_of((words, has_long): (usize, bool), numbers: usize, lines: usize) -> Option<u32> {
     if has_long || words > 0 && words * LINES_PER_NEW_LINE >= lines {
         let more = words * LINES_PER_GAIN / lines.max(1);

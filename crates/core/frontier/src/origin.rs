@@ -1,7 +1,8 @@
-//! A URL's origin on a known host: its scheme and port. robots.txt applies to an origin (RFC 9309
-//! 2.3), and so does an outage: one port on a host can be dead while another one responds.
+//! The origin of a URL on a known host: scheme and port. A robots.txt applies to one origin (RFC
+//! 9309 2.3). An outage also affects one origin, because one port of a host may be dead while
+//! another responds.
 
-/// A URL's scheme and port. Together with a hostname they are an origin (RFC 6454 4).
+/// A URL's scheme and port. Together with the hostname, this is an origin (RFC 6454 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
     is_https: bool,
@@ -9,9 +10,9 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Returns an absolute URL's origin. The URL has the form that [`crate::CanonicalUrl::fetched`]
-    /// returns. `None` if its scheme is neither http nor https, or its port is not a number up to
-    /// 65,535.
+    /// Returns the origin of an absolute URL in the form that [`crate::CanonicalUrl::fetched`]
+    /// returns. `None` if the scheme is neither http nor https, or if the port is not a number up
+    /// to 65,535.
     #[must_use]
     pub fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
@@ -22,7 +23,7 @@ impl Origin {
         };
         let authority = rest.split(['/', '?', '#']).next()?;
         let port = match authority.rsplit_once(':') {
-            // An IPv6 address's last group is not a port.
+            // The last group of an IPv6 address is not a port.
             Some((_, port)) if !port.ends_with(']') => port.parse().ok()?,
             _ => default_port,
         };

@@ -1,6 +1,6 @@
 //! Links to hosts in other slots, until a checkpoint sends them. Links from thousands of pages wait
-//! until these pages' archives are uploaded, so each takes only its URL and 24 bytes, without a
-//! separate allocation. All of a page's links share the page's URL.
+//! here until the archives of these pages are uploaded. A link therefore takes only its URL and 24
+//! bytes, without a separate allocation, and all links of a page share the page's URL.
 //!
 //! Does not depend on pages or checkpoints.
 
@@ -18,16 +18,16 @@ pub struct OutgoingLinks {
     /// The URLs, concatenated.
     text: String,
     entries: Vec<OutgoingEntry>,
-    /// The referrers, each before the first entry that names it.
+    /// The referrers. Each is added before the first entry that uses it.
     vias: Vec<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct OutgoingEntry {
     hash: UrlHash,
-    /// Number of referrers up to and including this entry's. 0 if it has no referrer.
+    /// Index of the entry's referrer, starting at 1. 0 if the entry has no referrer.
     vias: u32,
-    /// Its URL's length, in bytes.
+    /// Length of the URL, in bytes.
     length: u16,
     attributes: Attributes,
     slot: u8,
@@ -42,7 +42,7 @@ pub struct OutgoingLink<'a> {
     pub slot: u8,
     /// The normalized key's hash.
     pub hash: UrlHash,
-    /// The URL as fetched.
+    /// The URL to request.
     pub url: &'a str,
     /// The attributes.
     pub attributes: Attributes,
@@ -80,7 +80,7 @@ impl OutgoingLinks {
         self.entries.len()
     }
 
-    /// Returns whether there are no links.
+    /// Returns true if there are no links.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

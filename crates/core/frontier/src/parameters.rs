@@ -1,12 +1,13 @@
-//! The closed list of parameters that identify a session or a campaign instead of a page. URL keys
-//! omit them.
+//! The list of parameters that identify a session or a campaign instead of a page. URL keys omit
+//! them.
 //!
-//! The list is data: a fleet reads it from its database, so that all worker versions agree on keys.
-//! A line is a name, or the start of a name followed by `*`. `#` starts a comment. Names are
-//! compared without regard to case. Does not depend on how a query is split.
+//! The list is data: a fleet reads it from its database, so that all worker versions compute the
+//! same keys. A line is a name, or a prefix of names followed by `*`. `#` starts a comment. Names
+//! are not case-sensitive. Does not depend on how a query is split.
 
-/// The list in a database until an operator imports another. Each name is set by an advertising
-/// network, a mail campaign or a framework's session, and does not change the content.
+/// The list that a database has until an operator imports another one. Each parameter is set by an
+/// advertising network, a mail campaign or a framework's session, and does not change a page's
+/// content.
 const DEFAULT_PARAMETERS: &str = "
 # Campaigns and clicks
 utm_*
@@ -42,8 +43,8 @@ sessionid
 session_id
 ";
 
-/// Maximum names in a list. Each query parameter is compared with the names that end with `*`, one
-/// after the other. The default list has 30 names.
+/// Maximum names in a list. Every parameter of every query is compared with all prefixes. The
+/// default list has 30 names.
 const MAX_PARAMETERS: usize = 1_000;
 
 /// Maximum length of a name, in bytes. Real names have fewer than 30.
@@ -61,13 +62,13 @@ pub enum ParameterError {
         /// Line number, from 1.
         line: usize,
     },
-    /// A name has an invalid character: `*` before its end, `&`, `=`, `%`, a blank, or a character
-    /// beyond ASCII. Or it is `*` alone, which would remove every parameter.
+    /// A name is `*` alone, which would remove every parameter, or has an invalid character: `*`
+    /// before its end, `&`, `=`, `%`, a blank, or a non-ASCII character.
     #[error("line {line}: invalid parameter name {name:?}")]
     Name {
         /// Line number, from 1.
         line: usize,
-        /// The name as written.
+        /// The name as it is in the list.
         name: String,
     },
 }
@@ -77,7 +78,7 @@ pub enum ParameterError {
 pub struct ParameterList {
     /// Exact names in lower case, sorted.
     names: Vec<String>,
-    /// Starts of names in lower case, without the `*`.
+    /// Prefixes of names in lower case, without the `*`.
     starts: Vec<String>,
 }
 

@@ -1,14 +1,16 @@
-//! Matches a crawl's include and exclude patterns, its filters' rules, and its priority words.
+//! Matches a crawl's include and exclude patterns, the rules of its filters, and its priority
+//! words.
 //!
-//! A glob must match all of `host/path?query` in the key: `*` matches any characters, including
-//! `/`, and everything else matches itself. If a glob has no `/`, it matches hosts:
-//! `*.example.com`. If a pattern starts with `re:`, it is a regular expression that may match
-//! anywhere in this string. A word may be anywhere in the key, including its scheme, in any case.
+//! A glob must match the whole string `host/path?query` of the key. `*` matches any characters,
+//! including `/`, and any other character matches itself. A glob without `/` matches hosts:
+//! `*.example.com`. A pattern that starts with `re:` is a regular expression that may match
+//! anywhere in this string. A word may occur anywhere in the key, including its scheme, and is not
+//! case-sensitive.
 //!
-//! A crawl's patterns are compiled together into at most four tables, so that reading a URL takes a
-//! few loads per byte, whatever the patterns are. Patterns that do not fit are rejected when they
-//! are submitted, because with some patterns, an engine that accepts any of them takes an hour for
-//! one page (docs/decisions/0069). Does not depend on which list takes precedence.
+//! All patterns of a crawl are compiled into at most four tables, so that matching takes a few
+//! loads per byte of a URL for any patterns. Patterns that do not fit are rejected when they are
+//! submitted. An engine that accepts every pattern can take an hour for the URLs of one page
+//! (docs/decisions/0069). Does not depend on which list takes precedence.
 
 mod determinize;
 mod lists;
@@ -30,15 +32,17 @@ use self::{
 };
 use crate::canonical::CanonicalUrl;
 
-/// Maximum tables per crawl. With the worst known patterns, 5,000 URLs with 2,048 bytes each take
-/// 46 ms with three tables on one of two busy cores, 57 to 76 ms with four, and 94 ms with five.
+/// Maximum tables per crawl. We measured 5,000 URLs with 2,048 bytes each and the worst known
+/// patterns on one of two busy cores: 46 ms with three tables, 57 to 76 ms with four, and 94 ms
+/// with five.
 const MAX_TABLES: usize = 4;
 
-/// Maximum work for one table, in visited states: some 10 ms. Tables for typical patterns take a
-/// tenth of this.
+/// Maximum work for building one table, in visited states: about 10 ms. Tables for typical patterns
+/// take a tenth of this.
 const MAX_STEPS: u64 = 2_000_000;
 
-/// Maximum work for all a crawl's patterns, in visited states. Up to 30 tables are tried.
+/// Maximum work for all patterns of a crawl, in visited states. This suffices for building up to 30
+/// tables, including failed attempts.
 const MAX_ALL_STEPS: u64 = 16_000_000;
 
 const _: () = assert!(MAX_STEPS < MAX_ALL_STEPS && MAX_PATTERNS < i16::MAX as usize);
@@ -51,7 +55,7 @@ pub struct UrlPatterns {
     has_words: bool,
 }
 
-/// A URL's matches.
+/// The patterns and words that match a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UrlMatches(Found);
 
@@ -68,13 +72,13 @@ impl UrlMatches {
         self.0.first_of(INCLUDE).is_some()
     }
 
-    /// Returns a filter's first matching rule, by its position from 0. `None` if no rule matches.
+    /// Returns the index of a filter's first matching rule. `None` if no rule matches.
     #[must_use]
     pub fn rule_of(&self, filter: usize) -> Option<usize> {
         self.0.first_of(FIRST_FILTER + filter)
     }
 
-    /// Returns the words in the URL, one bit each.
+    /// Returns the words that the URL contains, one bit each.
     pub(crate) fn words(&self) -> u64 {
         self.0.words
     }
@@ -101,7 +105,8 @@ impl UrlPatterns {
                     tables.push(table);
                     at += number;
                 }
-                // The budget that remains for all patterns may be less than this one needs.
+                // Try again with a full budget, because the rest of the budget for all patterns may
+                // be less than this pattern alone needs.
                 None if determinize(&nodes, at..at + 1, &mut { MAX_STEPS }).is_err() => {
                     return Err(failure(at, |number| PatternError::TooComplex { number }));
                 }
@@ -112,7 +117,7 @@ impl UrlPatterns {
         Ok(Self { tables, has_include, has_words })
     }
 
-    /// Returns true if only URLs that an include pattern matches are followed.
+    /// Returns true if there are include patterns, so that only matching URLs are followed.
     pub(crate) fn has_include(&self) -> bool {
         self.has_include
     }
@@ -128,22 +133,23 @@ impl UrlPatterns {
         UrlMatches(search(&self.tables, url.key().as_bytes()))
     }
 
-    /// Returns the tables' approximate memory, in bytes.
+    /// Returns the approximate memory of the tables, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.tables.iter().map(Table::memory_bytes).sum()
     }
 }
 
-/// Builds a table from as many patterns as fit, starting at `at`, and returns it with their number.
-/// `None` if not even one pattern fits.
+/// Builds a table from as many patterns as fit, starting with the pattern `at`. Returns the table
+/// with the number of its patterns. `None` if not even one pattern fits.
 fn largest_table(nodes: &Nodes, at: usize, left: &mut u64) -> Option<(Table, usize)> {
     let all = nodes.patterns.len() - at;
     let mut best: Option<(Table, usize)> = None;
     let mut fit = 0;
     let mut over = all + 1;
     let mut tried = all;
-    // Accepting up to a sixteenth fewer patterns than would fit saves half of the attempts.
+    // Accept a table with up to a sixteenth fewer patterns than would fit, because this halves the
+    // number of attempts.
     while over - fit > 1 + fit / 16 {
         let given = MAX_STEPS.min(*left);
         let mut steps = given;

@@ -1,9 +1,9 @@
 //! Normalizes percent-encoded strings (RFC 3986 section 6.2.2): decodes encoded unreserved
-//! characters, converts hexadecimal digits to upper case, and encodes a `%` that starts no escape
-//! as `%25`.
+//! characters, converts hexadecimal digits to upper case, and encodes a `%` that is not part of an
+//! escape as `%25`.
 //!
-//! Invariant: a normal form is its own normal form. This is why we encode a lone `%`: otherwise
-//! `%%34%31` would become `%41`, and this would become `A`.
+//! Invariant: normalizing a normal form does not change it. This is why a lone `%` is encoded.
+//! Otherwise `%%34%31` would become `%41`, and normalizing this again would yield `A`.
 
 /// Appends `text` to `out` in its normal form.
 pub(crate) fn push_normalized(out: &mut String, text: &str) {
@@ -34,7 +34,7 @@ pub(crate) fn push_normalized(out: &mut String, text: &str) {
     out.push_str(&text[copied..]);
 }
 
-/// Returns the byte that the escape at an offset represents. `None` if there is no escape.
+/// Returns the byte that is encoded by the escape at an offset. `None` if there is no escape.
 fn escape(bytes: &[u8], at: usize) -> Option<u8> {
     let digit = |index: usize| char::from(*bytes.get(index)?).to_digit(16);
     u8::try_from(digit(at + 1)? * 16 + digit(at + 2)?).ok()
@@ -44,7 +44,7 @@ fn upper_digit(value: u8) -> char {
     char::from_digit(u32::from(value), 16).unwrap_or('0').to_ascii_uppercase()
 }
 
-/// Returns whether a byte is an unreserved character according to RFC 3986 section 2.3.
+/// Returns true if a byte is an unreserved character (RFC 3986 section 2.3).
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }

@@ -1,4 +1,4 @@
-//! Computes a URL's priority: the sum of its words' numbers, 0 to 7.
+//! Computes a URL's priority from 0 to 7, by adding up the values of the words that it contains.
 //!
 //! Does not depend on the order within a host, or on how words are found.
 
@@ -21,7 +21,7 @@ pub enum PriorityError {
     Format(String),
 }
 
-/// Words, and how much each adds to a URL's priority if the URL contains it.
+/// Words, each with the value that it adds to the priority of a URL that contains it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PriorityWords {
     /// Words in lower case.
@@ -29,10 +29,11 @@ pub struct PriorityWords {
 }
 
 impl PriorityWords {
-    /// Parses strings such as `news=2`. Words are compared without regard to case.
+    /// Parses strings such as `news=2`. Words are not case-sensitive.
     ///
     /// # Errors
-    /// Returns an error that names the first malformed string, or an error if there are too many.
+    /// Returns an error that names the first malformed string, or an error if there are too many
+    /// words.
     pub fn parse(texts: &[&str]) -> Result<Self, PriorityError> {
         if texts.len() > MAX_WORDS {
             return Err(PriorityError::TooMany);
@@ -57,7 +58,8 @@ impl PriorityWords {
         self.words.iter().map(|(word, _)| word.as_str()).collect()
     }
 
-    /// Returns `base` plus the numbers for all words in a URL, clamped to 0 to [`MAX_PRIORITY`].
+    /// Returns `base` plus the values of all words in a URL, clamped to the range from 0 to
+    /// [`MAX_PRIORITY`].
     #[must_use]
     pub fn priority(&self, matches: &UrlMatches, base: u8) -> u8 {
         let found = self.words.iter().enumerate();

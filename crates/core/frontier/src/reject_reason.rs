@@ -1,6 +1,6 @@
-//! The reasons to reject a link, and their counts.
+//! The reasons for rejecting a link, and their counts.
 //!
-//! Names are stable, because they are keys in the database. Does not depend on when a reason
+//! The names are stable, because they are keys in the database. Does not depend on when a reason
 //! applies.
 
 use crate::canonical::UrlError;
@@ -38,25 +38,26 @@ reasons! {
     Scheme = "scheme",
     /// The URL has no usable host.
     Host = "host",
-    /// The port is not one that the crawl may use.
+    /// The crawl's settings do not allow the port.
     Port = "port",
     /// The link leads out of the crawl's scope.
     Scope = "scope",
-    /// The crawl was started before today's cost limit for patterns, and its patterns exceed it.
+    /// The crawl's patterns exceed the current cost limit, which did not exist when the crawl was
+    /// started.
     PatternCost = "pattern_cost",
     /// An exclude pattern matches.
     Excluded = "excluded",
-    /// There are include patterns, and the URL matches no pattern.
+    /// There are include patterns, but none of them matches.
     NotIncluded = "not_included",
-    /// A pattern in a filter drops it.
+    /// A filter's pattern drops the URL.
     FilterRule = "filter_rule",
-    /// A list in a filter drops it.
+    /// A filter's list drops the URL.
     FilterList = "filter_list",
-    /// A filter drops its top-level domain's country.
+    /// A filter drops the country of the top-level domain.
     FilterCountry = "filter_country",
-    /// The link is deeper than the crawl goes.
+    /// The link exceeds the crawl's maximum depth.
     Depth = "depth",
-    /// More than [`crate::MAX_HOPS`] consecutive redirects led to it.
+    /// More than [`crate::MAX_HOPS`] consecutive redirects led to the URL.
     Redirects = "redirects",
     /// The URL is longer than [`crate::MAX_URL_BYTES`].
     TrapLength = "trap_length",
@@ -66,21 +67,21 @@ reasons! {
     TrapParameters = "trap_parameters",
     /// The path contains a segment three times.
     TrapRepeatedSegment = "trap_repeated_segment",
-    /// The path has a hostname as a segment, because a link lacks its scheme.
+    /// The path contains a hostname as a segment, because the scheme is missing in the page's link.
     TrapHostSegment = "trap_host_segment",
-    /// The page has more links than [`crate::MAX_LINKS_PER_PAGE`], or the sitemap has more URLs
-    /// than are read.
+    /// The page has more links than [`crate::MAX_LINKS_PER_PAGE`], or the sitemap has too many
+    /// URLs.
     TrapPageLinks = "trap_page_links",
     /// The site has reached its page budget.
     TrapSitePages = "trap_site_pages",
     /// The site has too many hosts.
     TrapSiteHosts = "trap_site_hosts",
-    /// The shape's page limit on this host is reached, or the shape is closed as a trap.
+    /// The URL's shape has reached its page limit on this host, or is closed as a trap.
     TrapShape = "trap_shape",
     /// The host's URLs have reached their maximum number or length.
     TrapHostKnown = "trap_host_known",
-    /// The host has reached its maximum number of sitemaps, sitemap indexes are nested too deep, or
-    /// a URL on another host does not look like a sitemap.
+    /// The host has reached its maximum number of sitemaps, or sitemap indexes are nested too deep,
+    /// or a URL on another host does not look like a sitemap.
     TrapSitemaps = "trap_sitemaps",
 }
 
@@ -113,12 +114,12 @@ impl RejectCounts {
         self.count_many(reason, 1);
     }
 
-    /// Counts `number` links.
+    /// Adds `number` links with the same reason.
     pub fn count_many(&mut self, reason: RejectReason, number: u64) {
         self.counts[reason as usize] += number;
     }
 
-    /// Adds other counts.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count += more;

@@ -1,9 +1,9 @@
-//! The rules by which a crawl follows links: its frozen settings, in compiled form.
+//! The rules by which a crawl follows links: its frozen settings in compiled form.
 //!
 //! The scope is checked where a link is found. Ports, exclude, include, filters, depth and traps
-//! are checked in this order where it is merged, and the first that applies is counted. Patterns
-//! and words are compared with the key, so the result is identical for all spellings of a URL. Does
-//! not depend on the known URLs, or on how a filter decides.
+//! are checked in this order where the link is merged, and the first reason that applies is
+//! counted. Patterns and words are matched with the key, so that the result is identical for all
+//! spellings of a URL. Does not depend on the known URLs, or on how a filter decides.
 
 use std::{fmt, sync::Arc};
 
@@ -18,13 +18,13 @@ use crate::{
     trap::trap,
 };
 
-/// Maximum depth of a crawl. Only traps have deeper links.
+/// Maximum depth that a crawl can set. Deeper links exist only in traps.
 pub const MAX_DEPTH: u16 = 1_000;
 
-/// Default depth of a crawl, deeper than nearly every page on a site.
+/// Default depth of a crawl. Nearly all pages of a site are less deep.
 const DEFAULT_DEPTH: u16 = 16;
 
-/// Maximum page budget per site that can be set: the known URLs on 1,000 full hosts.
+/// Maximum page budget per site: the known URLs of 1,000 full hosts.
 const MAX_SITE_BUDGET: u64 = 1_000_000_000;
 
 /// The reason why rules are invalid.
@@ -41,10 +41,11 @@ pub enum RulesError {
     TrapPages,
 }
 
-/// Rejects links in addition to a crawl's rules: its filters. The result must be identical for
-/// identical links.
+/// Rejects links in addition to a crawl's rules, as its filters do. The result must be identical
+/// for identical links.
 pub trait LinkFilter: fmt::Debug + Send + Sync {
-    /// Returns why a link is rejected. `None` if it may be followed. `matches` belong to its URL.
+    /// Returns why a link is rejected. `None` if it may be followed. `matches` are the patterns
+    /// that match its URL.
     fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<RejectReason>;
 }
 
@@ -53,25 +54,25 @@ pub trait LinkFilter: fmt::Debug + Send + Sync {
 pub struct Rules {
     /// Which links are in scope.
     pub scope: Scope,
-    /// The seeds' sites, which only [`Scope::List`] needs.
+    /// The sites of the seeds, which only [`Scope::List`] needs.
     pub list: SiteSet,
     /// The ports that URLs may name. If empty, any port is allowed.
     pub ports: Vec<u16>,
     /// Maximum depth, 0 to [`MAX_DEPTH`]. 0 follows no links.
     pub depth: u16,
-    /// Exclude and include patterns, the filter's rules, and the words in `priorities`. Include
+    /// Exclude and include patterns, the filters' rules, and the words of `priorities`. Include
     /// patterns do not apply to seeds, requisites and sitemaps.
     pub patterns: Arc<UrlPatterns>,
-    /// Whether no link is followed, because the given patterns are too expensive to match.
+    /// Whether the crawl follows no links, because its patterns are too expensive to match.
     pub is_closed: bool,
-    /// Rejects further links.
+    /// The crawl's filters, which reject further links.
     pub filter: Option<Arc<dyn LinkFilter>>,
     /// Words that raise or lower the priority.
     pub priorities: PriorityWords,
     /// Maximum pages per site.
     pub site_budget: SiteBudget,
-    /// A URL shape is closed as a trap once its pages that repeat other pages outnumber those with
-    /// new content by this many.
+    /// A shape is closed as a trap once its repetitive pages outnumber its pages with new content
+    /// by this many.
     pub trap_pages: u32,
 }
 
@@ -93,10 +94,10 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Checks the numbers.
+    /// Checks that all numbers are in bounds.
     ///
     /// # Errors
-    /// Returns an error for the first that is out of bounds.
+    /// Returns an error for the first number that is out of bounds.
     pub fn check(&self) -> Result<(), RulesError> {
         if self.depth > MAX_DEPTH {
             return Err(RulesError::Depth);
@@ -119,7 +120,8 @@ impl Rules {
             Scope::Site => {
                 from_host == to_host || suffixes.site_of(from_host) == suffixes.site_of(to_host)
             }
-            // A seed may redirect to a page on another site.
+            // A seed may redirect to a page on another site, so links within the page's site are
+            // also in scope.
             Scope::List => {
                 let (from, to) = (suffixes.site_of(from_host), suffixes.site_of(to_host));
                 from == to || self.list.contains(to)
@@ -128,14 +130,14 @@ impl Rules {
         }
     }
 
-    /// Returns the patterns and words that match a link's URL.
+    /// Returns the patterns and words that match the URL of a link.
     #[must_use]
     pub fn matches(&self, link: &Link) -> UrlMatches {
         self.patterns.matches(&link.url)
     }
 
-    /// Returns why a link in scope is rejected, judging only by this link and its URL's matches.
-    /// `None` if it may be followed.
+    /// Returns why a link in scope is rejected, without regard to other links. `None` if it may be
+    /// followed.
     #[must_use]
     pub fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<RejectReason> {
         let Link { url, attributes, .. } = link;
@@ -197,8 +199,8 @@ mod tests {
     fn a_scope_determines_the_hosts_to_follow() {
         let suffixes = SuffixList::default();
         let list = SiteSet::new(vec![site_hash("b.example")]);
-        // To the page's own host, to another host on the site, to a site in the list, and to any
-        // other.
+        // Links to the page's host, to another host on its site, to a site in the list, and to any
+        // other site.
         let hosts = ["www.a.com", "x.a.com", "b.example", "c.com"];
         for (scope, expected) in [
             (Scope::Page, [false, false, false, false]),

@@ -1,7 +1,7 @@
 //! Decides which links on a page are in a crawl's scope.
 //!
-//! Scope depends on where a link was found, so this is decided before the link travels to its
-//! site's slot. Does not depend on patterns, depth or traps.
+//! The scope depends on the page that contains the link, so it is checked before the link is sent
+//! to the slot of its site. Does not depend on patterns, depth or traps.
 
 use std::str::FromStr;
 
@@ -15,14 +15,14 @@ pub struct ScopeError(String);
 /// Which links are in scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
-    /// No links: only submitted URLs.
+    /// No links, so only submitted URLs are fetched.
     Page,
     /// Links to the page's host.
     Host,
     /// Links to the page's site.
     #[default]
     Site,
-    /// Links to the seeds' sites, and within the page's site. This can be another one if a seed
+    /// Links to the seeds' sites, and links within the page's site, which is another site if a seed
     /// redirects there.
     List,
     /// All links.
@@ -55,7 +55,7 @@ impl FromStr for Scope {
     }
 }
 
-/// The seeds' sites, for the scope `list`: 8 bytes each.
+/// The sites of the seeds for the scope `list`, as hashes with 8 bytes each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SiteSet {
     hashes: Vec<u64>,

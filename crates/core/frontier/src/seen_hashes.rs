@@ -1,24 +1,24 @@
-//! Remembers a host's recent content: hashes in two sets. When the newer set is full it replaces
-//! the older one, which is forgotten.
+//! Remembers hashes of a host's recent content in two sets. When the newer set is full, it replaces
+//! the older set, whose hashes are forgotten.
 //!
-//! Invariant: sets change only by [`SeenHashes::insert`] and [`SeenHashes::packed`], in an order
-//! that chunks preserve, so that an unpacked state has the same sets. Does not depend on what is
-//! hashed.
+//! Invariant: the sets change only by [`SeenHashes::insert`] and [`SeenHashes::packed`], and when a
+//! snapshot is read. Chunks preserve the order of these changes, so that an unpacked state has the
+//! same sets. Does not depend on the content that is hashed.
 
 /// Hashes of one kind.
 #[derive(Debug, Clone)]
 pub(crate) struct SeenHashes {
-    /// The newer set becomes the older one when it has this many hashes.
+    /// At this size, the newer set replaces the older one with the next pack.
     capacity: usize,
     /// Hashes in ascending order.
     older: Vec<u32>,
     /// Hashes in ascending order.
     newer: Vec<u32>,
-    /// Hashes inserted into the newer set since the last pack.
+    /// Hashes that were inserted since the last pack.
     unpacked: Vec<u32>,
 }
 
-/// Two are equal if they contain the same hashes. Packing does not matter.
+/// Two values are equal if their sets are equal, even if different hashes are packed.
 impl PartialEq for SeenHashes {
     fn eq(&self, other: &Self) -> bool {
         self.older == other.older && self.newer == other.newer
@@ -31,7 +31,7 @@ impl SeenHashes {
         Self { capacity, older: Vec::new(), newer: Vec::new(), unpacked: Vec::new() }
     }
 
-    /// Returns the maximum size of a set, however many hashes are inserted between two packs.
+    /// Returns the maximum size of a set. A set may exceed its capacity until the next pack.
     pub(crate) fn limit(&self) -> usize {
         2 * self.capacity
     }
@@ -41,7 +41,7 @@ impl SeenHashes {
         self.newer.binary_search(&hash).is_ok() || self.older.binary_search(&hash).is_ok()
     }
 
-    /// Inserts a hash if the set has room.
+    /// Inserts a hash if it is new and the set has room.
     pub(crate) fn insert(&mut self, hash: u32) {
         if let Err(at) = self.newer.binary_search(&hash)
             && self.newer.len() < self.limit()
@@ -56,18 +56,18 @@ impl SeenHashes {
         [&self.older, &self.newer]
     }
 
-    /// Returns the hashes inserted since the last pack.
+    /// Returns the hashes that were inserted since the last pack.
     pub(crate) fn unpacked(&self) -> &[u32] {
         &self.unpacked
     }
 
-    /// Sets the older set from a snapshot. The newer set's hashes are inserted.
+    /// Sets the older set from a snapshot. The caller then inserts the hashes of the newer set.
     pub(crate) fn restore_older(&mut self, older: Vec<u32>) {
         self.older = older;
     }
 
-    /// Notes that all inserted hashes are in a chunk. The newer set then becomes the older one if
-    /// it is full.
+    /// Records that all inserted hashes are in a chunk. If the newer set is full, it then becomes
+    /// the older set.
     pub(crate) fn packed(&mut self) {
         self.unpacked.clear();
         if self.newer.len() >= self.capacity {

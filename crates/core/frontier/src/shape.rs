@@ -1,25 +1,27 @@
-//! A URL's shape: its path and query with runs of decimal or hexadecimal digits replaced. Pages
-//! from one template have one shape, and so do the pages in a trap that counts up. When a trap
-//! combines words, its pages all have different shapes, so broader shapes group them. If a URL has
-//! a query, these are its path with the parameter names, its path, and its directory. Otherwise
-//! they are the directory and the first directory.
+//! A URL's shape: its path and query, with runs of decimal or hexadecimal digits replaced. Pages
+//! from one template have the same shape, and so do pages in a trap that counts up. If a trap
+//! combines words, each of its pages has another shape, so broader shapes group these pages. For a
+//! URL with a query, the broader shapes are its path with the parameter names, its path, and its
+//! directory. For other URLs, they are the directory and the first directory.
 //!
 //! Does not depend on page content.
 
-/// Minimum length of a hexadecimal token that is replaced if it contains a digit. Shorter ones are
-/// words and numbers such as `mp3` or `v2a`.
+/// Minimum length of a hexadecimal token that is replaced if it contains a digit. Shorter tokens
+/// are words and numbers such as `mp3` or `v2a`.
 const MIN_HEX_CHARACTERS: usize = 6;
 
-/// Minimum length of a hexadecimal token that is replaced although it has no digit. It exceeds
-/// every word made of the letters a to f.
+/// Minimum length of a hexadecimal token that is replaced although it has no digit. No word that
+/// consists of the letters a to f is this long.
 const MIN_HEX_LETTERS_CHARACTERS: usize = 16;
 
-/// Minimum length of a replaced token with letters and several numbers, because it is an id in base
-/// 36 or 62, such as a session. Coarser shapes do no harm to pages with new content.
+/// Minimum length of a token with letters and several numbers that is replaced, because it is an id
+/// in base 36 or 62, such as a session. If other tokens are replaced, too, this does no harm to
+/// pages with new content.
 const MIN_ID_CHARACTERS: usize = 12;
 
-/// Returns the shape hash for a path and query, as [`crate::CanonicalUrl::path_and_query`] returns
-/// them. Percent-encoded characters are kept, because they are words in other scripts.
+/// Returns the hash of the shape for a path and query, as [`crate::CanonicalUrl::path_and_query`]
+/// returns them. Percent-encoded characters are not replaced, because they are words in other
+/// scripts.
 #[must_use]
 pub fn shape_hash(path_and_query: &str) -> u32 {
     short_hash(&shape_of(path_and_query).0)
@@ -28,13 +30,13 @@ pub fn shape_hash(path_and_query: &str) -> u32 {
 /// Maximum broader shapes per URL.
 const MAX_BROADER: usize = 3;
 
-/// A URL's shapes by their hashes, narrow ones first.
+/// The hashes of a URL's shapes, from narrow to broad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shapes {
-    /// The URL's own shape. `None` if nothing in the URL is replaced, so that no other URL has this
-    /// shape.
+    /// The URL's own shape. `None` if nothing in the URL is replaced, because then no other URL has
+    /// this shape.
     pub(crate) own: Option<u32>,
-    /// Shapes that contain the URL's own shape, narrow ones first.
+    /// The broader shapes, from narrow to broad.
     broader: [Option<u32>; MAX_BROADER],
 }
 
@@ -65,13 +67,13 @@ impl Shapes {
         Self { own, broader: broader.map(|shape| shape.map(|shape| short_hash(&shape))) }
     }
 
-    /// Returns true if both URLs have a query and the same path.
+    /// Returns true if both URLs have a query, and their paths are equal.
     pub(crate) fn has_path_of(self, other: Self) -> bool {
         let [_, path, folder] = self.broader;
         folder.is_some() && path == other.broader[1]
     }
 
-    /// Iterates over the hashes. The flag tells whether it is a broader shape's.
+    /// Iterates over the hashes. The flag is true for a broader shape.
     pub(crate) fn iter(self) -> impl Iterator<Item = (u32, bool)> {
         let broader = self.broader.into_iter().flatten();
         self.own.map(|own| (own, false)).into_iter().chain(broader.map(|hash| (hash, true)))
@@ -82,7 +84,7 @@ fn name_of_parameter(parameter: &str) -> &str {
     parameter.split_once('=').map_or(parameter, |(name, _)| name)
 }
 
-/// Returns a shape's hash: FNV-1a, with its bits mixed into the upper half as in splitmix64.
+/// Hashes a shape with FNV-1a, and mixes the bits into the upper half as in splitmix64.
 fn short_hash(shape: &str) -> u32 {
     let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let hash = shape.bytes().fold(0xcbf2_9ce4_8422_2325, step);
@@ -90,7 +92,7 @@ fn short_hash(shape: &str) -> u32 {
     (mixed >> 32) as u32
 }
 
-/// Returns a shape, and whether anything in it was replaced.
+/// Returns a shape, and whether any part of it was replaced.
 fn shape_of(text: &str) -> (String, bool) {
     let mut is_replaced = false;
     let mut shape = String::with_capacity(text.len());
@@ -98,7 +100,8 @@ fn shape_of(text: &str) -> (String, bool) {
     while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
         let (before, from_token) = rest.split_at(start);
         shape.push_str(before);
-        // An escape is not a token, but its two digits would start one.
+        // An escape is not a token, although its two hexadecimal digits look like the start of a
+        // token.
         let escape = if before.ends_with('%') { 2.min(from_token.len()) } else { 0 };
         let (escape, from_token) = from_token.split_at_checked(escape).unwrap_or(("", from_token));
         shape.push_str(escape);
@@ -167,7 +170,7 @@ mod tests {
     #[test]
     fn broader_shapes_group_paths_that_differ_by_words() {
         let broader = |path: &str| Shapes::of(path).broader;
-        // Pages in one directory, or with the same parameters.
+        // Pages in one directory, or with the same parameter names.
         assert_eq!(broader("/news/2026/one"), broader("/news/17/two"));
         assert_eq!(broader("/w?title=Foo&action=edit"), broader("/w?action=raw&title=Bar"));
         let [names, path, folder] = broader("/w?title=Foo");
@@ -180,7 +183,7 @@ mod tests {
         assert!(first.is_some() && first == broader("/a/y/item")[1]);
         assert_eq!(broader("/a/item")[1], None);
         assert_ne!(broader("/about")[0], broader("/a/about")[0]);
-        // If nothing is replaced, no other URL has this shape.
+        // If nothing in a URL is replaced, no other URL has its shape.
         let own = |path: &str| Shapes::of(path).own;
         assert_eq!((own("/about"), own("/?q=cat")), (None, None));
         assert_eq!(own("/item-7"), Some(shape_hash("/item-12")));

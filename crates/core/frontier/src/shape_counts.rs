@@ -1,19 +1,19 @@
-//! Counts a host's pages by URL shape, in a bounded table, and keeps each shape's debt for
+//! Counts a host's pages by URL shape in a bounded table, and stores each shape's debt for
 //! repetitive pages.
 //!
-//! Up to 64 shapes are counted exactly. If there are more, the frequent ones are kept by the
+//! Up to 64 shapes are counted exactly. With more shapes, the table keeps the frequent ones by the
 //! algorithm of Misra and Gries (Finding repeated elements, 1982): a count is never too high, and
-//! too low by at most a 65th of everything counted. Because of this, no page with a rare shape is
-//! mistaken for a trap, and a shape that fills half the budget is always in the table. A shape's
-//! debt is forgotten with its count. Does not depend on the budget, the chunk format, or page
+//! is too low by at most a 65th of the total. A page with a rare shape is therefore never mistaken
+//! for a trap, and a shape that fills half of the budget is always in the table. A shape's debt is
+//! forgotten together with its count. Does not depend on the budget, the chunk format, or page
 //! content.
 
 use std::collections::HashMap;
 
-/// Maximum shapes in the table. A site has fewer templates, and a mask has a bit for each of 64.
+/// Maximum shapes in the table. Sites have fewer templates, and 64 slots fit into a bit mask.
 const MAX_SHAPES: usize = 64;
 
-/// How the last page with a shape compares with others.
+/// Whether the last page with a shape had new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastPage {
     /// No page with this shape was read.
@@ -24,15 +24,15 @@ pub(crate) enum LastPage {
     New,
 }
 
-/// One shape, as in a chunk.
+/// A slot of the table, as chunks store it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShapeSlot {
     /// The shape's hash.
     pub(crate) hash: u32,
     /// The count plus the table's floor.
     pub(crate) raised: u32,
-    /// The cost of its repetitive pages, minus the gain from those with new content. 0 if the gain
-    /// is greater.
+    /// The debt that repetitive pages have added, minus the gain from pages with new content. At
+    /// least 0.
     pub(crate) debt: u32,
     pub(crate) last: LastPage,
 }
@@ -48,41 +48,41 @@ impl ShapeSlot {
 pub(crate) struct Owed {
     /// The shape's hash.
     pub(crate) hash: u32,
-    /// Negative if the page had new content.
+    /// The change, which is negative if the page had new content.
     pub(crate) added: i64,
 }
 
 /// Changes to a shape's debt that no chunk contains.
 #[derive(Debug, Clone, Copy, Default)]
 struct UnpackedDebt {
-    /// Changes by unfinished pages. If the holder dies, the next one fetches these again.
+    /// Changes by unfinished pages. If the holder dies, the next holder fetches these pages again.
     unfinished: i64,
-    /// Changes by finished pages, if their sum is negative. It is kept because earlier pages that
-    /// offset it are not finished yet.
+    /// The negative remainder of the changes by finished pages. It is kept because earlier pages,
+    /// which it offsets, are not finished yet.
     finished: i64,
 }
 
-/// A table with shapes and their counts.
+/// The table of shapes and their counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ShapeCounts {
     slots: Vec<ShapeSlot>,
     unpacked_debts: HashMap<u32, UnpackedDebt>,
-    /// Subtracted from every count.
+    /// The amount that is subtracted from every `raised` value.
     floor: u32,
     /// Bit n: slot n changed since the last call of [`Self::forget_changes`].
     changed: u64,
-    /// Bit n: slot n got another shape since that call.
+    /// Bit n: slot n has another shape than at that call.
     renamed: u64,
 }
 
-/// Two tables are equal if their counts are. Changes since the last pack do not matter.
+/// Two tables are equal if their counts are equal, even if different changes are packed.
 impl PartialEq for ShapeCounts {
     fn eq(&self, other: &Self) -> bool {
         self.slots == other.slots && self.floor == other.floor
     }
 }
 
-/// Changes to a table: its floor, and slots.
+/// Changes to a table: the new floor and the changed slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ShapeChanges {
     pub(crate) floor: u32,
@@ -93,9 +93,9 @@ pub(crate) struct ShapeChanges {
 /// A slot's new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShapeChange {
-    /// The slot's number, 0 to 63.
+    /// The slot's index, 0 to 63.
     pub(crate) index: usize,
-    /// Its shape's hash. `None` if the shape is unchanged.
+    /// The hash of the slot's new shape. `None` if the slot has the same shape as before.
     pub(crate) hash: Option<u32>,
     /// As in [`ShapeSlot`].
     pub(crate) raised: u32,
@@ -113,7 +113,7 @@ impl ShapeChange {
 }
 
 impl ShapeCounts {
-    /// Returns a lower bound for how many pages have this shape.
+    /// Returns a lower bound for the number of pages with this shape.
     pub(crate) fn count(&self, hash: u32) -> u32 {
         self.slot(hash).map_or(0, |slot| slot.raised.saturating_sub(self.floor))
     }
@@ -131,7 +131,7 @@ impl ShapeCounts {
         u32::try_from(owed.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Returns the greatest debt that any shape has.
+    /// Returns the maximum debt of any shape.
     pub(crate) fn max_owed(&self) -> u32 {
         self.slots.iter().map(|slot| self.owed(slot)).max().unwrap_or_default()
     }
@@ -142,7 +142,7 @@ impl ShapeCounts {
         self.unpacked_debts.entry(hash).or_default().unfinished += added;
     }
 
-    /// Moves a page's changes into the debts that the next chunk stores, because its URL is
+    /// Moves the changes of a page to the debts that the next chunk stores, because its URL is
     /// finished.
     pub(crate) fn page_finished(&mut self, owed: &[Owed]) {
         for &Owed { hash, added } in owed {
@@ -169,7 +169,8 @@ impl ShapeCounts {
         }
     }
 
-    /// Counts one page less, but keeps at least one, so that the shape remains in the table.
+    /// Counts one page fewer. Keeps a count of at least one, so that the shape remains in the
+    /// table.
     pub(crate) fn remove(&mut self, hash: u32) {
         let least = self.floor.saturating_add(1);
         self.change(hash, |slot| slot.raised = slot.raised.saturating_sub(1).max(least));
@@ -179,7 +180,7 @@ impl ShapeCounts {
     pub(crate) fn add(&mut self, hash: u32) {
         if let Some(index) = self.slots.iter().position(|slot| slot.hash == hash) {
             let slot = &mut self.slots[index];
-            // A count below the floor starts again from zero.
+            // If the old count is below the floor, start again from zero.
             if slot.raised <= self.floor {
                 *slot = ShapeSlot::new(hash, self.floor);
             }
@@ -223,13 +224,13 @@ impl ShapeCounts {
         ShapeChanges { floor: self.floor, slots: slots.collect() }
     }
 
-    /// Starts to collect changes from scratch.
+    /// Records that all changes are packed.
     pub(crate) fn forget_changes(&mut self) {
         self.changed = 0;
         self.renamed = 0;
     }
 
-    /// Applies changes. Returns false if they do not fit the table.
+    /// Applies changes. Returns false if they do not match the table.
     #[must_use]
     pub(crate) fn apply(&mut self, changes: &ShapeChanges) -> bool {
         self.floor = changes.floor;
@@ -269,7 +270,7 @@ mod tests {
         assert_eq!(counts.count(64), 0);
     }
 
-    /// Changes may cancel each other while only some of their pages are finished.
+    /// Changes can offset each other even while some of their pages are not finished.
     #[test]
     fn the_debt_of_a_shape_does_not_depend_on_the_order_of_results() {
         let mut counts = ShapeCounts::default();
@@ -311,7 +312,7 @@ mod tests {
             let (mut counts, mut exact) = (ShapeCounts::default(), BTreeMap::new());
             let mut copy = ShapeCounts::default();
             for (index, shape) in shapes.iter().enumerate() {
-                // Half the pages share a few shapes.
+                // Half of the pages share a few shapes.
                 let shape = if index % 2 == 0 { shape % 5 } else { *shape };
                 counts.add(shape);
                 counts.change(shape, |slot| slot.debt += 1);

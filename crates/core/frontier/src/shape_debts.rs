@@ -1,8 +1,8 @@
 //! URL shape debts, which distinguish traps from long lists of pages.
 //!
-//! A page with new content reduces its shapes' debt, and a repetitive one increases it. When a
-//! shape has too much debt, it is closed: its pending URLs are left, and links to it are rejected.
-//! Does not depend on page content.
+//! A page with new content reduces the debt of its shapes, and a repetitive page increases it. A
+//! shape with too much debt is closed: its pending URLs are marked as left, and links to it are
+//! rejected. Does not depend on page content.
 
 use crate::{
     rules::Rules,
@@ -10,33 +10,35 @@ use crate::{
     shape_counts::{LastPage, Owed, ShapeCounts},
 };
 
-/// The debt that a page adds to its shapes if it repeats others.
+/// The debt that a repetitive page adds to its shapes.
 const COST: u32 = 4;
 
-/// The debt that a page adds if it links to shapes without any read page, because several lists may
-/// come before the pages that they list.
+/// The debt that a repetitive page adds if it links to shapes of which no page has been read. The
+/// debt is smaller because several list pages may precede the pages that they list.
 const COST_OF_LIST: u32 = 1;
 
-/// A broader shape may have this many times a narrow shape's debt. When narrow shapes are closed,
-/// it does not take over their debt, so that a trap does not close its neighbors.
+/// A broader shape may have this many times the debt of a narrow shape. When a narrow shape is
+/// closed, its debt is deducted from the broader shapes, so that a trap does not close its
+/// neighbors.
 const BROADER_TIMES: u32 = 2;
 
-/// A page's content compared with others.
+/// The result of comparing a page's content with other pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageSays {
     /// New content. The value is the number of repetitive pages that it offsets.
     New(u32),
-    /// Nothing new, but links to unknown pages whose shapes have new content.
+    /// Nothing new, but most links lead to unknown pages whose shapes have new content.
     Leads,
-    /// Nothing new, but links to unknown pages whose shapes were never read.
+    /// Nothing new, but most links lead to unknown pages whose shapes have new content or were
+    /// never read.
     Lists,
-    /// The same content as other pages.
+    /// Nothing new.
     Nothing,
 }
 
 impl ShapeCounts {
-    /// Returns true if URLs with these shapes are not fetched: their own shape, or a broader one,
-    /// has too much debt, and no narrower shape has new content and no debt.
+    /// Returns true if URLs with these shapes should not be fetched. This is so if one of their
+    /// shapes has too much debt, unless a narrower shape has new content and no debt.
     pub(crate) fn are_closed(&self, shapes: Shapes, rules: &Rules) -> bool {
         for (hash, is_broader) in shapes.iter() {
             let Some(slot) = self.slot(hash) else { continue };
@@ -51,13 +53,13 @@ impl ShapeCounts {
         false
     }
 
-    /// Returns true if a shape may be closed.
+    /// Returns true if a shape may be closed. False if all shapes are open.
     pub(crate) fn has_closed(&self, rules: &Rules) -> bool {
         self.max_owed() >= most_owed(rules, false)
     }
 
-    /// Adds an unfinished page with these shapes. If it closes a shape, the broader ones do not
-    /// take over that shape's debt. Returns the changes, for [`Self::page_finished`].
+    /// Adds an unfinished page with these shapes. If the page closes a shape, the debt of that
+    /// shape is deducted from its broader shapes. Returns the changes, for [`Self::page_finished`].
     pub(crate) fn note_page(&mut self, shapes: Shapes, says: PageSays, rules: &Rules) -> Vec<Owed> {
         let mut forgiven = 0;
         let mut changed = Vec::new();

@@ -1,11 +1,11 @@
 //! Decides to which slot a site belongs.
 //!
-//! Does not depend on how a site is found, or on who holds a slot.
+//! Does not depend on how a site is found, or on the holder of a slot.
 
 use crate::canonical::hash_of;
 
-/// Number of slots into which all sites are divided. At most this many processes can crawl, and
-/// each slot's row can still be renewed every 5 seconds.
+/// Number of slots. All sites are divided among them, so at most this many processes can crawl.
+/// With this number, each slot's row can be renewed every 5 seconds.
 pub const SLOTS: usize = 256;
 
 /// Returns the first 8 bytes of a site's SHA-256, as an unsigned big-endian number.
@@ -14,7 +14,7 @@ pub fn site_hash(site: &str) -> u64 {
     hash_of(site)
 }
 
-/// Returns a site's slot: its hash's highest 8 bits, 0 to 255.
+/// Returns a site's slot from 0 to 255: the highest 8 bits of its hash.
 #[must_use]
 pub fn slot_of_site(site: &str) -> u8 {
     let [first, ..] = site_hash(site).to_be_bytes();
@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn the_slot_is_the_first_byte_of_sha_256() {
-        // printf example.com | sha256sum
+        // From `printf example.com | sha256sum`.
         assert_eq!(site_hash("example.com"), 0xa379_a6f6_eeaf_b9a5);
         assert_eq!(slot_of_site("example.com"), 0xa3);
         assert_eq!(usize::from(u8::MAX) + 1, SLOTS);

@@ -1,8 +1,8 @@
-//! One host's state in a crawl: its known URLs, the pending ones in their order, and the finished
-//! ones.
+//! The state of one host in a crawl: its known URLs, the pending URLs in order, and the finished
+//! URLs.
 //!
-//! A state lives in the slot holder's memory, and in the database as chunks. It changes when links
-//! are merged, when URLs finish, and when URLs are taken for fetching. This last change is not
+//! A state is in the memory of the slot's holder, and in the database as chunks. It changes when
+//! links are merged, when URLs finish, and when URLs are taken for fetching. Taking a URL is not
 //! packed, so a URL that was in flight when its holder died is fetched again. Does not depend on
 //! other hosts, delays or robots.txt.
 

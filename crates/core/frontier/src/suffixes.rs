@@ -1,25 +1,26 @@
-//! Finds a hostname's registered domain with the Public Suffix List, including its private section.
+//! Finds the registered domain of a hostname with the Public Suffix List, including its private
+//! section.
 //!
-//! The list is data: a fleet reads it from its database, together with the operator's own suffixes
-//! (hosters that the list lacks), so that all worker versions agree on sites. Does not depend on
-//! slots.
+//! The list is data: a fleet reads it from its database, so that all worker versions agree on
+//! sites. The operator can add suffixes, for hosters that the list lacks. Does not depend on slots.
 
 use std::net::Ipv4Addr;
 
 use publicsuffix::{List, Psl};
 
-/// The Public Suffix List that a database has until an operator imports another. It is licensed
-/// under MPL-2.0, as its header says.
+/// The Public Suffix List that a database has until an operator imports another list. Its license
+/// is MPL-2.0, as its header says.
 pub const DEFAULT_SUFFIX_LIST: &str = include_str!("../data/public_suffix_list.dat");
 
-/// Maximum list size, in bytes. The real one has 338 KB, and takes some megabytes when parsed.
+/// Maximum list size, in bytes. The real list has 338 KB, and takes some megabytes of memory.
 const MAX_LIST_BYTES: usize = 8 << 20;
 
-/// Maximum number of an operator's own suffixes. More belong in the public list.
+/// Maximum number of an operator's own suffixes. An operator with more suffixes should submit them
+/// to the public list.
 const MAX_OWN_SUFFIXES: usize = 10_000;
 
-/// Maximum labels in a rule, because the parsed list is a tree of labels that is freed by
-/// recursion. Real rules have at most 5.
+/// Maximum labels in a rule. The parsed list is a tree of labels that is freed recursively, so its
+/// depth must be bounded. Real rules have at most 5.
 const MAX_LABELS_PER_RULE: usize = 32;
 
 /// The reason why a suffix list is invalid.
@@ -40,7 +41,7 @@ pub enum SuffixError {
     /// The string does not have the publicsuffix.org format.
     #[error("not a public suffix list: {0}")]
     Format(String),
-    /// An operator's suffix is not a name in lower case.
+    /// An operator's suffix is not a domain name in lower case.
     #[error(
         "invalid suffix {0:?}: expected lower case, such as hoster.example or *.hoster.example"
     )]
@@ -84,8 +85,8 @@ impl SuffixList {
         Ok(Self { list })
     }
 
-    /// Returns a host's site: a name's registered domain, or the host itself if it is an address, a
-    /// suffix, or a name without a listed suffix. The host has the form that
+    /// Returns a host's site. This is the registered domain of a name. For an address, a suffix, or
+    /// a name without a listed suffix, this is the host itself. `host` has the form that
     /// [`crate::CanonicalUrl::host`] returns.
     #[must_use]
     pub fn site_of<'a>(&self, host: &'a str) -> &'a str {
@@ -93,7 +94,7 @@ impl SuffixList {
     }
 
     /// Returns a host's public suffix. `None` for an address, and for a name without a listed
-    /// suffix. The host has the form that [`crate::CanonicalUrl::host`] returns.
+    /// suffix. `host` has the form that [`crate::CanonicalUrl::host`] returns.
     #[must_use]
     pub fn suffix_of<'a>(&self, host: &'a str) -> Option<&'a str> {
         if host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok() {
@@ -110,14 +111,14 @@ impl Default for SuffixList {
     }
 }
 
-/// Returns a host's suffix and the label before it. `None` for a suffix itself.
+/// Returns a host's suffix with the label before it. `None` if the host is a suffix.
 pub(crate) fn domain_of<'a>(host: &'a str, suffix: &str) -> Option<&'a str> {
     let dot = host.len().checked_sub(suffix.len() + 1)?;
     let label = host.get(..dot)?.rfind('.').map_or(0, |dot| dot + 1);
     host.get(label..)
 }
 
-/// Returns true for labels in lower-case ASCII. If there are several, the first may be `*`.
+/// Returns true for labels in lower-case ASCII. The first of several labels may be `*`.
 fn is_suffix(text: &str) -> bool {
     let name = text.strip_prefix("*.").unwrap_or(text);
     let is_letter =
@@ -179,7 +180,8 @@ mod tests {
         assert!(checked > 50, "{checked}");
     }
 
-    /// Returns a name's site by the publicsuffix.org algorithm, without regard to speed.
+    /// Returns a name's site by the publicsuffix.org algorithm. A simple and slow reference
+    /// implementation.
     fn site_by_the_algorithm<'a>(rules: &BTreeSet<&str>, name: &'a str) -> &'a str {
         let mut ends = vec![name];
         while let Some((_, end)) = ends.last().and_then(|end| end.split_once('.')) {

@@ -1,4 +1,4 @@
-//! Detects URLs that only traps or broken templates produce, by looking only at the URL.
+//! Detects URLs that only traps or broken templates produce, from the URL alone.
 //!
 //! Does not depend on budgets, which count URLs.
 
@@ -7,17 +7,18 @@ use crate::{canonical::CanonicalUrl, reject_reason::RejectReason};
 /// Maximum segments in a path. Real pages have fewer than 10.
 const MAX_SEGMENTS: usize = 20;
 
-/// Maximum parameters in a query, because shops' facets combine without end.
+/// Maximum parameters in a query. Without a limit, the facets of a shop can be combined endlessly.
 const MAX_PARAMETERS_PER_URL: usize = 12;
 
-/// When a path has this many copies of a segment, a relative link was resolved again and again.
+/// If a path contains a segment this many times, a relative link was resolved again and again.
 const SEGMENT_LIMIT: usize = 3;
 
-/// Returns why a URL is a trap. `None` if it is not.
+/// Returns why a URL is a trap. `None` if it is not a trap.
 pub(crate) fn trap(url: &CanonicalUrl) -> Option<RejectReason> {
     let path = url.path();
     let segments = || path.split('/').filter(|segment| !segment.is_empty());
-    // Empty segments count, too, except the last: `//` is kept, so `////` could grow without end.
+    // Empty segments also count, except the last: the key keeps `//`, so `////` could grow
+    // endlessly.
     if path.strip_suffix('/').unwrap_or(path).split('/').skip(1).count() > MAX_SEGMENTS {
         return Some(RejectReason::TrapSegments);
     }
@@ -42,7 +43,7 @@ fn without_www(host: &str) -> &str {
 }
 
 /// Returns true if a segment is the URL's own host, with or without `www.`, or any name that starts
-/// with `www.` and has another dot. Other hostnames may be the subject of a page.
+/// with `www.` and contains another dot. Other hostnames may be the subject of a page.
 fn is_hostname(segment: &str, own_without_www: &str) -> bool {
     let is_prefixed = segment.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("www."));
     let name = if is_prefixed { &segment[4..] } else { segment };

@@ -1,4 +1,4 @@
-//! The closing jobs as a set that the runner performs: one line per kind.
+//! The set of closing jobs that the runner performs, with one line per kind.
 //!
 //! Does not depend on scheduling.
 
@@ -36,7 +36,7 @@ impl ClosingJobs {
         let (loading, performing) = (tracing::info_span!("load"), tracing::info_span!("perform"));
         let context = &self.context;
         let job = Box::pin(CrawlAssignment::load(coordinator, job, heartbeat)).await?;
-        // Each step is boxed, because the compiler limits how deep futures may be nested.
+        // Each job's future is boxed, because the compiler limits how deep futures may be nested.
         match job.kind {
             JobKind::CrawlIndex => {
                 let load = Box::pin(crawl_index::load(coordinator, context, &job));
@@ -73,8 +73,8 @@ impl JobSet for ClosingJobs {
     ) -> Result<PerformedJob, JobError> {
         let performed = self.load_and_perform(coordinator, job, heartbeat).await;
         performed.map_err(|error| match error {
-            // Denied access is retried a few times, and then reported as the reason for the job's
-            // failure.
+            // A denied request is retried a few times. After that the denial is reported as the
+            // reason for the job's failure.
             JobError::Store(failed) if failed.is_refused => JobError::Retry(failed.reason),
             JobError::Store(failed) => JobError::StoreAway(failed.reason),
             error => error,

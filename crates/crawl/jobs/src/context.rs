@@ -1,4 +1,4 @@
-//! What a closing job uses to run: the crawl's stores, and a directory for temporary files.
+//! The environment of a closing job: the crawl's stores, and a directory for temporary files.
 //!
 //! Does not depend on Postgres.
 
@@ -7,12 +7,12 @@ use std::{collections::HashMap, fmt, path::PathBuf, sync::Arc};
 use everytab_storage::{StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
 
-/// The environment in which the closing jobs of a worker run.
+/// The environment of all closing jobs in a worker.
 pub(crate) struct Context {
     settings: StoreSettings,
-    /// Opened stores by URL, so that connections are shared.
+    /// Open stores by URL. Jobs share them, and thereby their connections.
     open: Mutex<HashMap<String, Arc<dyn Store>>>,
-    /// The directory for the rows that are sorted and for unfinished files.
+    /// Directory for sorted rows and unfinished files.
     pub(crate) temporary: PathBuf,
 }
 
@@ -28,10 +28,10 @@ impl Context {
         Self { settings, open: Mutex::default(), temporary }
     }
 
-    /// Returns the store at a URL. A store is opened once and then shared.
+    /// Returns the store at a URL, and opens it on the first call.
     ///
     /// # Errors
-    /// Returns an error if the URL does not name a store.
+    /// Returns an error if the URL is not a store's.
     pub(crate) async fn store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
         let mut open = self.open.lock().await;
         if let Some(store) = open.get(url) {

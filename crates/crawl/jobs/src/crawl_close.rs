@@ -1,9 +1,9 @@
 //! `crawl-close`: writes the lists of a live crawl's archives and index files, the crawl's
 //! document, and the bucket's list of crawls.
 //!
-//! A list contains an archive if fetches name it and its store has it. All robots.txt archives are
-//! listed, because no fetch names them. Invariant: the bytes are a pure function of the crawl and
-//! of its stores' contents. This does not depend on the contents of index files.
+//! A list contains an archive if fetches name the archive and its store has it. All robots.txt
+//! archives are listed, because fetches do not name them. The written bytes are a pure function of
+//! the crawl and of the objects in its stores. Does not depend on the contents of index files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,7 +31,7 @@ use crate::{
 const GZIP: &str = "application/gzip";
 const JSON: &str = "application/json";
 
-/// Input of a crawl-close job: facts from the fetches and from the previous jobs.
+/// Input of a crawl-close job from Postgres: facts from the fetches and from the previous jobs.
 pub(crate) struct CrawlCloseInput {
     /// Archives that fetches name.
     archives: BTreeSet<String>,
@@ -45,7 +45,8 @@ pub(crate) async fn load(
     job: &CrawlAssignment,
 ) -> Result<CrawlCloseInput, JobError> {
     let named = coordinator.crawl_archives(job.crawl.crawl).await?.into_iter();
-    // Revisits also name archives of earlier crawls, whose lists contain them.
+    // A revisit may name an archive of an earlier crawl. That crawl's lists already contain the
+    // archive.
     let own = job.name.segments();
     let archives = named.filter(|object| object.starts_with(&own)).collect();
     Ok(CrawlCloseInput { archives, counts: coordinator.run_outcomes(job.run).await? })
@@ -74,7 +75,8 @@ pub(crate) async fn perform(
         main.put(&job.name.archive_list(subset), list.into(), put_options(GZIP)).await?;
         job.heartbeat.beat();
     }
-    // A crawl restored from a backup may have had more parts before.
+    // If the crawl was restored from a backup, the store may have files of more parts than the
+    // crawl has now.
     let parts = job.crawl.parts.unsigned_abs();
     let known: BTreeSet<String> = ArchiveSubset::ALL
         .into_iter()
@@ -87,13 +89,13 @@ pub(crate) async fn perform(
     let list = list_of(tables.iter().map(String::as_str))?;
     let document = document(job, &input.counts, &kept);
     main.put(&job.name.document(), document.to_json().into(), put_options(JSON)).await?;
-    // Written last among the crawl's own objects, because a scan starts with this list.
+    // Write this list last among the crawl's own objects, because scans start with it.
     main.put(&job.name.table_list(), list.into(), put_options(GZIP)).await?;
     add_to_collinfo(&*main, job).await?;
     Ok(PerformedJob { output: Output::Nothing, stats })
 }
 
-/// Returns the archives for the lists, with their sizes in bytes.
+/// Returns the archives that belong into the lists, with their sizes in bytes.
 async fn kept_archives(
     context: &Context,
     job: &CrawlAssignment,
@@ -134,7 +136,7 @@ fn document(
     };
     let crawl = &job.crawl;
     let finished = crawl.finished_at.unwrap_or(crawl.started_at);
-    // The list of sites has its own object and may have millions of entries.
+    // Omit the list of sites, because it has its own object and may have millions of entries.
     let mut settings = crawl.settings.clone();
     if let Some(settings) = settings.as_object_mut() {
         settings.remove("list_sites");

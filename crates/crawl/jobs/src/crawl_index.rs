@@ -1,11 +1,12 @@
 //! `crawl-index`: writes the columnar index and the CDXJ index for a range of slots of a finished
 //! live crawl.
 //!
-//! Rows arrive unordered from Postgres, and from the robots.txt archives, which no fetch names.
-//! They are sorted on disk and written in one pass. Invariants: the bytes are a pure function of
-//! the rows and of those archives; memory is bounded for a range of any size.
+//! Rows come from Postgres without an order, and from the robots.txt archives, because fetches do
+//! not name these. The rows are sorted on disk and written in one pass, so memory is bounded for a
+//! range of any size. The written bytes are a pure function of the rows and of the robots.txt
+//! archives.
 //!
-//! This does not depend on how a row is encoded.
+//! Does not depend on how a row is encoded.
 
 mod files;
 mod home_redirects;
@@ -33,10 +34,11 @@ use crate::{
     crawl_run::{CrawlAssignment, put_options},
 };
 
-/// Maximum concurrent crawl-index jobs of a worker, because each holds up to four row groups.
+/// Maximum number of concurrent crawl-index jobs in a worker. It is low because each job holds up
+/// to four row groups in memory.
 pub(crate) const CONCURRENT_JOBS: usize = 1;
 
-/// The rows of a range of slots, sorted in part.
+/// The rows for a range of slots, partly sorted.
 pub(crate) struct CrawlIndexInput {
     sorter: RowSorter,
     reader: RowReader,
@@ -49,8 +51,8 @@ pub(crate) async fn load(
     context: &Context,
     job: &CrawlAssignment,
 ) -> Result<CrawlIndexInput, JobError> {
-    // Detects a store that is unreachable or denies access before the rows are read. Among the
-    // objects outside the archives, this is the one that a crawler may read.
+    // If the store is unreachable or denies access, fail before the rows are read. Request this
+    // object, because it is the only one outside the archives that a crawler may read.
     job.main_store(context).await?.head(COLLINFO).await?;
     let reader = RowReader::new(job.name.clone());
     let sorter = RowSorter::new(&context.temporary);
@@ -88,7 +90,7 @@ pub(crate) async fn load(
 }
 
 impl CrawlIndexInput {
-    /// Adds a row, or counts why it cannot be indexed.
+    /// Adds a row, or counts the reason why the row cannot be indexed.
     fn push(&mut self, row: Result<StoredRow, NotIndexed>) -> Result<(), JobError> {
         self.stats.input(InputName::Records, 1);
         match row {
@@ -106,7 +108,7 @@ impl CrawlIndexInput {
     }
 }
 
-/// Adds the robots' rows.txt archives, and writes the files.
+/// Adds the rows of the robots.txt archives, and writes the files.
 pub(crate) async fn perform(
     context: &Context,
     job: &CrawlAssignment,
@@ -142,8 +144,8 @@ pub(crate) async fn perform(
     Ok(PerformedJob { output: Output::Nothing, stats })
 }
 
-/// Uploads the files. A repeated attempt writes identical files, because the rows of a finished
-/// crawl do not change.
+/// Uploads the files. If the job is repeated, the files are identical, because the rows of a
+/// finished crawl do not change.
 async fn put_files(
     context: &Context,
     job: &CrawlAssignment,
@@ -167,7 +169,8 @@ async fn put_files(
     Ok(())
 }
 
-/// Lists the robots.txt archives in a store that this job indexes: every n-th one, with n parts.
+/// Lists the robots.txt archives in a store that this job indexes. With n parts, a job indexes
+/// every n-th archive.
 async fn robots_archives(
     store: &dyn Store,
     job: &CrawlAssignment,
@@ -185,7 +188,7 @@ async fn robots_archives(
     Ok(objects.into_iter().skip(part).step_by(parts).collect())
 }
 
-/// Returns a part's slots.
+/// Returns the range of slots for a part.
 fn slots_of(part: i32, parts: i32) -> std::ops::RangeInclusive<i16> {
     let slots = i32::try_from(SLOTS).unwrap_or(i32::MAX);
     let start = |part: i32| i16::try_from(part * slots / parts.max(1)).unwrap_or(i16::MAX);

@@ -1,6 +1,6 @@
-//! What the jobs of a finished live crawl have in common: the crawl and its stores.
+//! The crawl and the stores that all jobs of a finished live crawl use.
 //!
-//! This does not depend on which files are written.
+//! Does not depend on which files are written.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -13,23 +13,23 @@ use serde_json::Value;
 
 use crate::context::Context;
 
-/// Files in an index change when a crawl is indexed again.
+/// Clients must revalidate index files, because the files change if the crawl is indexed again.
 pub(crate) const CACHE_CONTROL: &str = "no-cache";
 
 /// A job of a crawl's run, with the crawl.
 #[derive(Debug, Clone)]
 pub(crate) struct CrawlAssignment {
-    /// The run's number in this database.
+    /// The run's id in this database.
     pub(crate) run: i32,
     /// The kind of the job.
     pub(crate) kind: JobKind,
-    /// Number of the slot range; 0 for crawl-close.
+    /// Index of the slot range. 0 for crawl-close.
     pub(crate) part: i32,
     /// The crawl.
     pub(crate) crawl: CrawlRun,
     /// The crawl's name, parsed.
     pub(crate) name: LiveCrawlName,
-    /// Counts the items handled so far.
+    /// Counts the processed items. A job reports its progress here.
     pub(crate) heartbeat: Heartbeat,
 }
 
@@ -51,13 +51,13 @@ impl CrawlAssignment {
         Ok(Self { run, kind, part, crawl, name, heartbeat })
     }
 
-    /// Returns the indexes' store, lists and documents.
+    /// Returns the store for indexes, lists and documents.
     pub(crate) async fn main_store(&self, context: &Context) -> Result<Arc<dyn Store>, JobError> {
         Ok(context.store(&self.crawl.store).await?)
     }
 
-    /// Returns every store with archives: the crawl's own, those of slot ranges, and a media store
-    /// if the crawl has one.
+    /// Returns every store with archives: the crawl's own store, the stores of slot ranges, and the
+    /// media store if the crawl has one.
     pub(crate) async fn stores(&self, context: &Context) -> Result<Vec<Arc<dyn Store>>, JobError> {
         let mut stores = Vec::new();
         for url in store_urls(&self.crawl.store, &self.crawl.settings) {
@@ -67,8 +67,8 @@ impl CrawlAssignment {
     }
 }
 
-/// Returns the URLs of a crawl's stores without duplicates: its own store and those in its
-/// settings.
+/// Returns the URLs of a crawl's stores without duplicates. These are its own store and the stores
+/// in its settings.
 pub fn store_urls(store: &str, settings: &Value) -> BTreeSet<String> {
     let ranges = settings.get("stores").and_then(Value::as_array).into_iter().flatten();
     let of_ranges = ranges.filter_map(|range| range.get("store")?.as_str());

@@ -1,10 +1,9 @@
 //! `crawl drop`: removes the rows and archives of a finished live crawl.
 //!
-//! Invariants: an archive is removed only after all rows that named it, and only if no fetch of
-//! another crawl names it; the next run completes an interrupted one, because the crawl stays
-//! marked. Archives that other crawls name are kept until the last of them is dropped. A store is
-//! listed in parts, so memory does not grow with the crawl. This does not depend on how a crawl
-//! finishes.
+//! An archive is removed only after all rows that name it, and only if no fetch of another crawl
+//! names it. An archive that other crawls name is removed when the last of them is dropped. If a
+//! run is interrupted, the crawl keeps its mark and the next run continues. A store is listed in
+//! parts, so that memory does not grow with the crawl. Does not depend on how a crawl finishes.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -22,9 +21,10 @@ use everytab_storage::{ObjectChange, ObjectInfo, PutOptions, Store, StoreSetting
 use futures_util::StreamExt as _;
 use uuid::Uuid;
 
-/// Maximum rows per table that one transaction deletes, which takes some seconds.
+/// Maximum number of rows per table that are deleted in one transaction. Deleting them takes some
+/// seconds.
 const ROWS_A_CALL: i32 = 20_000;
-/// Maximum objects in one call to a store; S3 accepts a thousand.
+/// Maximum number of objects in one call to a store. S3 accepts a thousand.
 const KEYS_A_CALL: usize = 1_000;
 
 /// Number of objects and their total size.
@@ -43,7 +43,7 @@ impl Volume {
     }
 }
 
-/// Counts of a run, or of what it would remove.
+/// The counts of a run. After a dry run they are the counts of what would be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DropReport {
     /// Fetches in the crawl.
@@ -56,11 +56,11 @@ pub struct DropReport {
     pub kept_records: u64,
 }
 
-/// Removes a crawl's rows and archives. With `dry_run` it only counts them.
+/// Removes a crawl's rows and archives. With `dry_run`, only counts them.
 ///
 /// # Errors
-/// Returns an error if the crawl is running or still in use, or Postgres or a store cannot be
-/// reached. Anything removed stays removed, and the next run continues.
+/// Returns an error if the crawl is running or in use, or if Postgres or a store cannot be reached.
+/// Removed rows and objects are not restored, and the next run continues.
 pub async fn drop_crawl(
     coordinator: &Coordinator,
     (id, number): (Uuid, i32),
@@ -70,7 +70,8 @@ pub async fn drop_crawl(
     check(coordinator, id).await?;
     if !dry_run {
         coordinator.mark_dropping(id, true).await?;
-        // A recrawl that uses its records may have been started since the first check.
+        // Check again, because a recrawl that uses the records of this crawl may have been started
+        // since the first check.
         if let Err(error) = check(coordinator, id).await {
             coordinator.mark_dropping(id, false).await?;
             return Err(error);
@@ -106,7 +107,7 @@ pub async fn drop_crawl(
     Ok(report)
 }
 
-/// Checks that nothing uses a crawl any longer.
+/// Checks that a crawl is not in use.
 async fn check(coordinator: &Coordinator, id: Uuid) -> Result<(), OperationError> {
     let Some(obstacle) = coordinator.drop_obstacle(id).await? else { return Ok(()) };
     Err(OperationError::new(match obstacle {
@@ -132,7 +133,7 @@ async fn check(coordinator: &Coordinator, id: Uuid) -> Result<(), OperationError
 struct Sweep<'a> {
     coordinator: &'a Coordinator,
     stores: BTreeMap<String, Arc<dyn Store>>,
-    /// Crawls whose rows do not keep an archive.
+    /// Crawls whose rows do not prevent the removal of an archive.
     but: Vec<i32>,
     dry_run: bool,
     report: DropReport,
@@ -148,8 +149,9 @@ impl Sweep<'_> {
         Ok(store)
     }
 
-    /// Removes a crawl's objects from its stores unless other crawls name them. Counts kept objects
-    /// only if `is_first`, because those of a crawl that was dropped before have been counted.
+    /// Removes a crawl's objects from its stores, except objects that other crawls name. Counts
+    /// these exceptions only if `is_first`, because for a crawl that was dropped earlier they have
+    /// already been counted.
     async fn sweep(&mut self, crawl: &DroppedCrawl, is_first: bool) -> Result<(), OperationError> {
         let Ok(name) = LiveCrawlName::parse(&crawl.name) else { return Ok(()) };
         if is_first && !self.dry_run {

@@ -1,10 +1,10 @@
 //! `crawl gc`: blanks forgotten records in the archives of live crawls.
 //!
-//! Invariants: a record is replaced by an empty one of the same length, so that the offsets of all
-//! others stay valid. Forgotten entries are marked as cleared only after every archive with their
-//! records was written, so that the next run completes an interrupted one. Records whose body is in
-//! a forgotten record are blanked too. This does not depend on how something is forgotten, or on
-//! which captures are served.
+//! A record is replaced by an empty record with the same length, so that the offsets of all other
+//! records remain valid. Records whose body is in a forgotten record are also blanked. Forgotten
+//! entries are marked as cleared only after every archive with their records was written, so that
+//! the next run completes an interrupted one. Does not depend on how a site or URL is forgotten, or
+//! on which captures are served.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -25,15 +25,16 @@ use everytab_frontier::{CanonicalUrl, DEFAULT_SUFFIX_LIST, ParameterList, Suffix
 use everytab_storage::{ObjectChange, PutOptions, Store, StoreSettings, Tagged};
 use futures_util::TryStreamExt as _;
 
-/// Maximum bytes in a record that are kept while its header is checked.
+/// Maximum number of bytes of a record that are in memory while its header is checked.
 const MAX_BLOCK_BYTES: u64 = 4 << 10;
 
-/// Blanks forgotten records in all archives, and prints a line of data for each changed archive:
-/// its name and the number of blanked records. With `dry_run` it only reports the changes. Returns
-/// false if something could not be cleared, as the notes say.
+/// Blanks forgotten records in all archives. Prints a line of data for each changed archive: its
+/// name and the number of blanked records. With `dry_run`, only reports the changes. Returns false
+/// if a record could not be cleared. Notes explain why.
 ///
 /// # Errors
-/// Returns an error if the database or a store cannot be reached. Changes made until then are kept.
+/// Returns an error if the database or a store cannot be reached. Changes that were already made
+/// remain.
 pub async fn clear(
     coordinator: &Coordinator,
     dry_run: bool,
@@ -64,7 +65,7 @@ pub async fn clear(
     Ok(is_whole)
 }
 
-/// Matches the records of a forgotten site or URL.
+/// Decides which records belong to a forgotten site or URL.
 struct Matcher<'a> {
     forgotten: &'a Forgotten,
     parameters: ParameterList,
@@ -80,7 +81,8 @@ impl<'a> Matcher<'a> {
         self.forgotten.kind == "site"
     }
 
-    /// Returns true if the record belongs to a forgotten URL: its request, response or metadata.
+    /// Returns true if the record belongs to a forgotten URL. This can be a request, a response or
+    /// metadata.
     fn matches(&self, record: &Record) -> bool {
         self.is_forgotten(record.target_uri(), record.date())
     }
@@ -92,7 +94,7 @@ impl<'a> Matcher<'a> {
             && self.is_forgotten(header("warc-refers-to-target-uri"), header("warc-refers-to-date"))
     }
 
-    /// Returns true if a record stored for a URL at this time is forgotten.
+    /// Returns true if a record of this URL and date is forgotten.
     fn is_forgotten(&self, url: Option<String>, date: Option<String>) -> bool {
         let date = date.and_then(|date| DateTime::parse_from_rfc3339(&date).ok());
         let is_later = date.is_some_and(|date| date > self.forgotten.forgotten_at);
@@ -106,13 +108,13 @@ impl<'a> Matcher<'a> {
         })
     }
 
-    /// Returns an archive with its forgotten records blanked. Archives may have hundreds of
-    /// megabytes unpacked, so that only each record's offset is kept.
+    /// Returns an archive with its forgotten records blanked. Unpacked archives may have hundreds
+    /// of megabytes, so only the offset of each record is stored.
     fn blanked(&self, archive: &Bytes) -> Blanked {
         let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
         let (mut places, mut unreadable) = (Vec::new(), 0);
-        // Ids of responses whose bodies are forgotten. Their associated records refer to them by
-        // id.
+        // Ids of responses whose bodies are forgotten. Requests and metadata refer to these
+        // responses by id.
         let mut copies = HashSet::new();
         for (offset, record) in Records::new(archive, limits) {
             let (mut is_forgotten, mut belongs_to) = (false, None);
@@ -156,9 +158,9 @@ impl<'a> Matcher<'a> {
 /// An archive with its forgotten records blanked.
 struct Blanked {
     bytes: Bytes,
-    /// Blanked record count.
+    /// Number of blanked records.
     taken: u64,
-    /// Records that cannot be read, or are too short to be replaced.
+    /// Number of records that cannot be read, or that are too short to be replaced.
     unreadable: u64,
 }
 
@@ -195,7 +197,7 @@ impl Sweep<'_> {
             }
             crawls.insert(archive.crawl_name.clone(), urls);
         }
-        // No fetch names the records of robots.txt.
+        // Fetches do not name the records of robots.txt files, so search all robots.txt archives.
         for (crawl, urls) in crawls.iter().filter(|_| matcher.is_site()) {
             let Ok(name) = LiveCrawlName::parse(crawl) else { continue };
             for url in urls {
@@ -222,8 +224,8 @@ impl Sweep<'_> {
         Ok(objects.into_iter().map(|object| object.key).filter(is_robots).collect())
     }
 
-    /// Clears an object in the first store of `urls` that has it. Reads it again if a concurrent
-    /// run changed it. Returns false if a record cannot be cleared.
+    /// Clears an object in the first of the stores `urls` that has it. If a concurrent run changes
+    /// the object, reads it again. Returns false if a record cannot be cleared.
     async fn clear_object(
         &mut self,
         matcher: &Matcher<'_>,

@@ -1,10 +1,10 @@
 //! `crawl report`: counts the final states of a crawl's URLs by outcome, status, type, depth and
 //! hour, and lists the hosts with the most failures.
 //!
-//! Postgres counts the fetches in parts, which are summed here, so that neither holds more than the
-//! counts, regardless of the crawl's size. All counts are exact; those of hosts are exact while at
-//! most [`worst_hosts::MAX_HOSTS`] of them have failures. This does not depend on how the report is
-//! displayed.
+//! Postgres counts the fetches in parts, and this module adds the counts. So memory holds only
+//! counts, regardless of the size of the crawl. All counts are exact, except that host counts are
+//! exact only while at most [`worst_hosts::MAX_HOSTS`] hosts have failures. Does not depend on how
+//! the report is displayed.
 
 mod worst_hosts;
 
@@ -15,11 +15,11 @@ use serde_json::Value;
 
 use self::worst_hosts::HostFailures;
 
-/// Maximum hosts in a report. People read no more, and even in a crawl of a million hosts no more
-/// matter.
+/// Maximum number of hosts in a report. People do not read more, and further hosts do not matter
+/// even in a crawl of a million hosts.
 const WORST_HOSTS: usize = 100;
-/// Maximum names in each table that are counted separately. Servers invent MIME types, and ten
-/// years have fewer hours than this.
+/// Maximum number of names in each table that are counted separately. It must be limited because
+/// servers invent MIME types. Ten years have fewer hours than this.
 const MAX_NAMES: usize = 100_000;
 /// The name for a missing value: a status without a response, or a type without a header.
 pub const NONE: &str = "none";
@@ -29,13 +29,13 @@ pub const OTHER: &str = "other";
 /// Numbers of URLs by final state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Endings {
-    /// URLs whose record was stored.
+    /// URLs that were fetched and stored.
     pub captured: u64,
     /// URLs that failed.
     pub failed: u64,
     /// URLs refused by a rule: robots.txt, a filter, or the content type.
     pub refused: u64,
-    /// URLs not fetched before the crawl ended or the host was given up.
+    /// URLs that were not fetched before the crawl ended or the host was given up.
     pub left: u64,
 }
 
@@ -61,28 +61,30 @@ impl Endings {
 pub struct WorstHost {
     /// The hostname.
     pub hostname: String,
-    /// Its URLs that were not captured or refused, by final state.
+    /// The host's failed and left URLs, by final state.
     pub endings: Endings,
-    /// The same URLs by outcome, the most frequent first.
+    /// The host's failed and left URLs by outcome, most frequent first.
     pub outcomes: Vec<(String, u64)>,
 }
 
 /// The final states of a crawl's URLs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CrawlReport {
-    /// By outcome. URLs left when the crawl ended count under the reason for its end.
+    /// Final states by outcome. URLs that were left when the crawl ended are counted under the
+    /// reason why it ended.
     pub outcomes: BTreeMap<String, Endings>,
-    /// By HTTP status.
+    /// Final states by HTTP status.
     pub statuses: BTreeMap<String, Endings>,
-    /// By MIME type.
+    /// Final states by MIME type.
     pub types: BTreeMap<String, Endings>,
-    /// By the number of links from a seed.
+    /// Final states by number of links from a seed.
     pub depths: BTreeMap<String, Endings>,
-    /// By the request's hour, UTC.
+    /// Final states by the hour of the request, in UTC.
     pub hours: BTreeMap<String, Endings>,
-    /// The hosts with the most failed or left URLs, the worst first.
+    /// The hosts with the most failed and left URLs, the highest number first.
     pub hosts: Vec<WorstHost>,
-    /// The maximum by which counts of hosts may be too low, or a missing host's count. 0 if exact.
+    /// Maximum by which the count of a host may be too low. It also bounds the count of a host that
+    /// is missing in `hosts`. 0 if all counts are exact.
     pub hosts_uncertainty: u64,
 }
 
@@ -125,7 +127,7 @@ pub async fn report(coordinator: &Coordinator, status: &CrawlStatus) -> Result<C
 }
 
 impl CrawlReport {
-    /// Adds one row of a part.
+    /// Adds one row from a part.
     fn add(&mut self, row: ReportRow, hosts: &mut HostFailures) {
         let ReportRow { kind, name, host_hash, ending, amount } = row;
         let name = name.unwrap_or_else(|| NONE.to_owned());
@@ -145,7 +147,8 @@ impl CrawlReport {
         names.entry(name).or_default().add(&ending, amount);
     }
 
-    /// Adds the URLs that were left when the crawl ended, because they have no fetch.
+    /// Adds the URLs that were left when the crawl ended. They are counted separately because they
+    /// have no fetch.
     fn add_unasked(&mut self, left: &Value) {
         for (reason, amount) in left.as_object().into_iter().flatten() {
             let amount = amount.as_u64().unwrap_or_default();
@@ -156,7 +159,7 @@ impl CrawlReport {
     }
 }
 
-/// Returns true if a string is a MIME type, with names as restricted by RFC 6838 4.2.
+/// Returns true if a string is a MIME type that satisfies the restrictions of RFC 6838, 4.2.
 fn is_mime_type(text: &str) -> bool {
     let is_name = |name: &str| {
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);

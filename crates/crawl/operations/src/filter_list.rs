@@ -1,9 +1,10 @@
-//! `list import`: converts public lists of names or of countries into objects for crawl filters.
+//! `list import`: converts public lists of names or countries into objects for crawl filters.
 //!
-//! Supported formats are the layout of the University of Toulouse (UT1: a directory, or a tar file,
-//! gzipped or not, with a directory per category and files `domains` and `urls`), hosts files,
-//! plain lists, and the files of the regional internet registries. All are read line by line. Names
-//! in a tar file are never used as paths to write to. This does not depend on a filter's decisions.
+//! These formats are supported: the layout of the University of Toulouse (UT1), hosts files, plain
+//! lists, and the files of the regional internet registries. UT1 is a directory or a tar file,
+//! optionally gzipped, with a directory per category that contains files named `domains` and
+//! `urls`. All formats are read line by line. Names in a tar file are never used as paths for
+//! writing. Does not depend on a filter's decisions.
 
 use std::{
     fs::{self, File},
@@ -22,11 +23,11 @@ use flate2::bufread::GzDecoder;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// Maximum unpacked bytes in one list: ten times the largest public ones.
+/// Maximum unpacked size of a list, in bytes. The largest public lists have a tenth of this.
 const MAX_IMPORT_BYTES: u64 = 4 << 30;
-/// Maximum entries in a directory or a tar file.
+/// Maximum number of entries in a directory or tar file.
 const MAX_FILES: usize = 100_000;
-/// The category of names in a single file.
+/// Name of the category if a list is a single file.
 const ONLY_CATEGORY: &str = "all";
 /// The first bytes of a gzip file (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -41,12 +42,12 @@ pub struct ReadList {
     /// The kind of list.
     kind: ListKind,
     object: Vec<u8>,
-    /// Malformed line count.
+    /// Number of malformed lines.
     bad_lines: u64,
     shown: Vec<String>,
 }
 
-/// The state of reading a list: names, until a registry's file is found.
+/// State while a list is read. It collects names until a registry's file is found.
 #[derive(Default)]
 struct Reading {
     names: NameListBuilder,
@@ -58,7 +59,7 @@ struct Reading {
 /// Reads a list from a file or a directory.
 ///
 /// # Errors
-/// Returns an error if it cannot be read, is too large, or has no entries.
+/// Returns an error if the list cannot be read, is too large, or has no entries.
 pub fn read(path: &Path) -> Result<ReadList, OperationError> {
     let of_path = |error: ReadError| OperationError::new(format!("{}: {error}", path.display()));
     let mut reading = Reading::default();
@@ -73,7 +74,7 @@ pub fn read(path: &Path) -> Result<ReadList, OperationError> {
     })
 }
 
-/// Why a list cannot be read.
+/// The reason why a list cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum ReadError {
     #[error(transparent)]
@@ -86,7 +87,7 @@ enum ReadError {
 
 impl Reading {
     fn folder(&mut self, path: &Path, depth: usize) -> Result<(), ReadError> {
-        // UT1 has two levels; deeper directories do not belong to a list.
+        // UT1 has two levels, so deeper directories do not belong to a list.
         if depth > 4 {
             return Ok(());
         }
@@ -94,7 +95,7 @@ impl Reading {
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             self.count_file()?;
-            // Symbolic links are aliases of other categories.
+            // Skip symbolic links, because they are aliases of other categories.
             let kind = entry.file_type()?;
             if kind.is_dir() {
                 self.folder(&entry.path(), depth + 1)?;
@@ -141,7 +142,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Reads a file of a directory or tar file, if lists have files of its name.
+    /// Reads a file from a directory or tar file, if its name is one of those that lists use.
     fn member(&mut self, path: &[String], input: impl BufRead) -> Result<(), ReadError> {
         let [.., folder, name] = path else { return Ok(()) };
         let kind = match name.as_str() {
@@ -166,7 +167,8 @@ impl Reading {
         let mut is_of_registry = None;
         loop {
             line.clear();
-            // A longer line is malformed, and so is the rest of it.
+            // A line that is longer than this is malformed. Its remainder is also read as a
+            // malformed line.
             let most = MAX_LIST_LINE_BYTES as u64 + 2;
             let length = input.by_ref().take(most).read_until(b'\n', &mut line)?;
             if length == 0 {
@@ -232,11 +234,11 @@ impl ReadList {
     }
 }
 
-/// Uploads a list to a store and records its version. Prints one line of data: name, version, kind,
-/// entries.
+/// Uploads a list to a store and records its version. Prints one line of data: the name, version,
+/// kind and number of entries.
 ///
 /// # Errors
-/// Returns an error if the name is invalid, or the store or the database fails.
+/// Returns an error if the name is invalid, or if the store or the database fails.
 pub async fn import(
     coordinator: &Coordinator,
     name: &str,

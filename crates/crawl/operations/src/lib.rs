@@ -1,7 +1,7 @@
-//! Operations on live crawls that people run in addition to the workers: report, drop, gc, and the
-//! import of lists for filters.
+//! Operations on live crawls that an operator runs: report, drop, gc, and the import of lists for
+//! filters.
 //!
-//! Every operation takes plain options and returns a value, or writes lines to a `LineSink`. Does
+//! Every operation takes plain options. It returns a value or writes lines to a `LineSink`. Does
 //! not depend on the command line, standard output, or how a crawl is fetched.
 //!
 //! ```

@@ -1,8 +1,8 @@
-//! A local installation's directory, with its private Postgres. Also builds the command line for
-//! its workers.
+//! A local installation's directory with its private Postgres. This module also builds the command
+//! line for the workers.
 //!
-//! Invariant: nothing in the directory is changed before its lock is held, because another process
-//! may be using it. Does not depend on what the workers do.
+//! The directory is not changed before its lock is held, because another process may be using it.
+//! Does not depend on the work of the workers.
 
 use std::path::{Path, PathBuf};
 
@@ -24,14 +24,14 @@ const WORKER_ROLE: &str = "everytab_worker";
 #[derive(Debug)]
 pub(crate) struct LocalFolder {
     dir: PathBuf,
-    /// The path as the options give it.
+    /// The path as written in the options.
     named_dir: PathBuf,
     postgres: PrivatePostgres,
 }
 
 impl LocalFolder {
-    /// Opens the directory `dir`, and starts its Postgres. Must be called on a thread that lives as
-    /// long as the work, because the server stops with it.
+    /// Opens the directory `dir` and starts its Postgres. Call this on a thread that lives until
+    /// the work is finished, because the server stops with its thread.
     ///
     /// # Errors
     /// Returns an error if the directory is not writable, another process uses it, or Postgres is
@@ -43,7 +43,7 @@ impl LocalFolder {
         std::fs::create_dir_all(named_dir).map_err(about)?;
         let dir = named_dir.canonicalize().map_err(about)?;
         let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join(POSTGRES)))?;
-        // Remove files that a killed worker left.
+        // Remove the temporary files of killed workers.
         std::fs::create_dir_all(temporary_in(&dir)).map_err(about)?;
         for entry in std::fs::read_dir(temporary_in(&dir)).map_err(about)? {
             let path = entry.map_err(about)?.path();
@@ -67,7 +67,7 @@ impl LocalFolder {
         &self.dir
     }
 
-    /// Returns the path as the options give it.
+    /// Returns the path as written in the options.
     pub(crate) fn named_dir(&self) -> &Path {
         &self.named_dir
     }
@@ -96,7 +96,8 @@ impl LocalFolder {
         let url = self.url(everytab_postgres::ADMIN_USER);
         let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await?;
         coordinator.migrate().await?;
-        // The workers that held leases stopped before this Postgres started.
+        // All workers that held leases stopped before this Postgres was started, so revoke their
+        // leases.
         coordinator.revoke_leases(None, "local was started again").await?;
         Ok(coordinator)
     }
@@ -112,7 +113,8 @@ impl LocalFolder {
         sink: &dyn LineSink,
     ) -> Result<WorkerStart, OperationError> {
         let mut all = vec!["run".into(), "--temporary".into(), temporary_in(&self.dir).into()];
-        // This process receives the signal to stop, and forwards it to its workers.
+        // This process receives signals to stop and forwards them to its workers, so workers must
+        // not watch the instance metadata.
         all.extend(["--instance-metadata", "off"].map(Into::into));
         all.extend(arguments.into_iter().map(Into::into));
         Ok(WorkerStart {
@@ -127,7 +129,7 @@ impl LocalFolder {
     }
 }
 
-/// Returns whether a directory has a database, and so perhaps unfinished work.
+/// Returns whether a directory has a database. If so, it may have unfinished work.
 pub(crate) fn holds_database(dir: &Path) -> bool {
     dir.join(POSTGRES).exists()
 }

@@ -1,7 +1,7 @@
 //! Runs a whole scan on one host: a private Postgres, worker processes and, for samples, the small
-//! internet. A live crawl of a list of sites can run first, and is then scanned. Also runs a crawl
-//! service on one host from the same parts, and starts a private Postgres to verify a backup and
-//! for `doctor`.
+//! internet. Before the scan, it can crawl a list of sites and then scan this crawl. This crate
+//! also runs a crawl service on one host, and starts a private Postgres for `doctor` and for
+//! verifying a backup.
 //!
 //! A scan that is killed or stopped at any moment continues when it is started again in the same
 //! directory.

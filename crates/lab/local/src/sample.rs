@@ -14,29 +14,29 @@ use ipnet::IpNet;
 /// Options for the small internet on loopback, which is scanned instead of the real one.
 #[derive(Debug, Clone)]
 pub struct SampleOptions {
-    /// Directory of a recording. `None` if the hosts are generated.
+    /// Directory of a recording. If `None`, hosts are generated.
     pub recording: Option<PathBuf>,
-    /// Hosts to generate.
+    /// Number of hosts to generate.
     pub hosts: u64,
     /// Seed for generating the hosts.
     pub seed: u64,
-    /// How the hosts misbehave: `none`, `light` or `issue`. Default: `light` for generated hosts,
-    /// `none` for recorded ones.
+    /// Name of the mix of misbehaving hosts: `none`, `light` or `issue`. The default is `light` for
+    /// generated hosts and `none` for recorded ones.
     pub mix: Option<String>,
     /// Median response latency.
     pub latency: Option<Duration>,
 }
 
-/// How a worker reaches the small internet.
+/// The settings with which a worker reaches the small internet.
 #[derive(Debug, Clone)]
 pub struct SampleNetwork {
     /// The small internet's name server.
     pub dns: SocketAddr,
-    /// File with its certificate authority (PEM).
+    /// PEM file with the small internet's certificate authority.
     pub ca_file: PathBuf,
     /// Ports to dial instead of the ports in URLs.
     pub dial_ports: BTreeMap<u16, u16>,
-    /// Address ranges of its hosts, which are not public.
+    /// Address ranges of the small internet's hosts, which are not public.
     pub allow_ranges: Vec<IpNet>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn start(sample: &SampleOptions, dir: &Path) -> Result<Running,
     Ok(SmallInternet::start(settings(sample, dir.join("small-internet"))?).await?)
 }
 
-/// Returns how a worker reaches a running small internet.
+/// Returns the settings with which a worker reaches a running small internet.
 pub(crate) fn network(internet: &Running) -> Result<SampleNetwork, OperationError> {
     let client = &internet.client;
     let ranges = client.allow_ranges.iter().map(|range| range.parse());

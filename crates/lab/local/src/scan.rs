@@ -1,4 +1,4 @@
-//! Runs one scan in a directory, from start to end: its database, sample and workers.
+//! Runs one scan in a directory from start to end, with its database, sample and workers.
 
 use std::path::{Path, PathBuf};
 
@@ -24,10 +24,10 @@ use crate::{
 
 /// Worker option for the User-Agent.
 const USER_AGENT: &str = "--user-agent";
-/// How long to retry a host of a site list that does not respond. It is short, because a person
-/// waits.
+/// How long a host in a site list is retried while it does not respond. The time is short, because
+/// a person is waiting for the scan.
 const HOST_PATIENCE: &str = "30s";
-/// The error if the options name nothing to scan.
+/// The error if the options do not specify anything to scan.
 const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
                                a recorded one, --sites FILE for a list of sites, or --crawl ID \
                                (latest is the newest) with --limit N";
@@ -35,9 +35,9 @@ const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet,
 /// Options for a local scan.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
-    /// The small internet to scan. `None` to scan a crawl.
+    /// The small internet to scan. If `None`, a crawl is scanned.
     pub sample: Option<SampleOptions>,
-    /// The sites to crawl first. The scan then reads that crawl.
+    /// The sites to crawl before the scan. The scan then reads this crawl.
     pub sites: Option<SitesOptions>,
     /// The crawl's name, or `latest`.
     pub crawl: Option<String>,
@@ -45,21 +45,22 @@ pub struct LocalOptions {
     pub source: Option<String>,
     /// Whether to read an S3 bucket without credentials.
     pub source_is_public: bool,
-    /// Where to archive the icons. Default: `archive` in the scan's directory.
+    /// URL of the store for icon archives. The default is `archive` in the scan's directory.
     pub archive: Option<String>,
-    /// Where to publish the site. Default: `site` in the scan's directory.
+    /// URL of the store for the published site. The default is `site` in the scan's directory.
     pub site: Option<String>,
     /// Number of worker processes.
     pub workers: u16,
-    /// Whether to start another scan although the directory has a finished one.
+    /// Whether to start another scan if the directory has a finished scan.
     pub again: bool,
     /// Options that distinguish this scan from another.
     pub scan: ScanOptions,
 }
 
 impl LocalOptions {
-    /// Checks for errors that can be found before anything is created or started. A directory with
-    /// a database may have an unfinished scan, which may need fewer options than a new one.
+    /// Checks for errors that can be found before anything is created or started. If the directory
+    /// has a database, it may have an unfinished scan. Continuing it may need fewer options than a
+    /// new scan.
     fn check(&self, dir: &Path) -> Result<(), OperationError> {
         let ScanOptions { internet, site_url, contact, .. } = &self.scan;
         if self.sample.is_none() && self.sites.as_ref().is_some_and(|sites| sites.file.is_none()) {
@@ -84,7 +85,7 @@ impl LocalOptions {
 /// A local scan's result.
 #[derive(Debug)]
 pub enum LocalScanEnd {
-    /// It was stopped. The same command continues it.
+    /// The scan was stopped. The same command continues it.
     Stopped,
     /// The scan has finished.
     Ended {
@@ -108,13 +109,13 @@ struct LocalPlan {
 }
 
 impl LocalScan {
-    /// Opens the directory `dir`, and starts its Postgres. Must be called on a thread that lives as
-    /// long as the scan, because the server stops with it.
+    /// Opens the directory `dir` and starts its Postgres. Call this on a thread that lives until
+    /// the scan is finished, because the server stops with its thread.
     ///
     /// # Errors
-    /// Returns an error if the options name nothing to scan, the directory is not writable, another
-    /// process uses it, or Postgres is not installed. If the options are invalid, nothing is
-    /// created.
+    /// Returns an error if the options do not specify anything to scan, the directory is not
+    /// writable, another process uses it, or Postgres is not installed. If the options are invalid,
+    /// nothing is created.
     pub fn open(dir: &Path, options: &LocalOptions) -> Result<Self, OperationError> {
         options.check(dir)?;
         if let Some(file) = options.sites.as_ref().and_then(|sites| sites.file.as_ref()) {
@@ -135,11 +136,12 @@ impl LocalScan {
     }
 
     /// Starts or continues the scan, watches it, and writes its summary as lines of data.
-    /// `worker_arguments` builds a worker's fetch options, including those to reach the small
-    /// internet if there is one.
+    /// `worker_arguments` builds the fetch options of a worker. If there is a small internet, these
+    /// include the options to reach it.
     ///
     /// # Errors
-    /// Returns an error if a part cannot be started, or the directory has another unfinished scan.
+    /// Returns an error if a process or server cannot be started, or if the directory has another
+    /// unfinished scan.
     pub async fn run(
         &self,
         options: &LocalOptions,
@@ -196,7 +198,7 @@ impl LocalScan {
         Ok(LocalScanEnd::Ended { site, discards: discards(&status) })
     }
 
-    /// Runs workers until the crawl has ended and is indexed. `None` if `stop` became true before.
+    /// Runs workers until the crawl has ended and is indexed. `None` if `stop` becomes true before.
     async fn crawl(
         &self,
         options: &LocalOptions,
@@ -271,8 +273,8 @@ async fn plan(
     Ok(LocalPlan { crawl, stores })
 }
 
-/// Returns the number of the directory's scan if it has the same settings. Otherwise starts a new
-/// one.
+/// Returns the number of the directory's scan if it has equal settings. Otherwise starts a new
+/// scan.
 async fn find_or_start(
     options: &LocalOptions,
     coordinator: &Coordinator,
@@ -296,13 +298,14 @@ async fn find_or_start(
         }
         let is_cancelled = status.state == ScanState::Cancelled;
         if is_same && !is_cancelled && (is_running || !options.again) {
-            // The cause of a discarded job may have been fixed since.
+            // The cause of a discarded job may have been fixed since then, so retry it.
             let mut again = coordinator.retry_jobs(newest, None, None, None).await?;
             if again == 0
                 && status.state.is_publishable()
                 && !published_site::shows_a_scan(&plan.stores.site).await?
             {
-                // Publishes the site again, or reports why its manifest cannot be replaced.
+                // Publish the site again. If its manifest must not be replaced, the job reports the
+                // reason.
                 again = coordinator.retry_jobs(newest, Some(JobKind::Publish), None, None).await?;
             }
             if again > 0 {
@@ -326,8 +329,8 @@ fn discards(status: &ScanStatus) -> Option<String> {
         return None;
     }
     let last = status.errors.iter().find(|error| error.event == "discard");
-    // If publishing is rejected, the suggested command needs the database in this directory, which
-    // only runs while this command does.
+    // If publishing was rejected, the usual command to publish does not work here. It needs the
+    // database in this directory, which runs only while this command runs.
     let remedy = match last {
         Some(last) if last.kind == JobKind::Publish => {
             "; in this directory, remove the site's manifest.json to publish anyway"

@@ -1,8 +1,8 @@
-//! Runs the crawl service in a directory: its database and its crawl workers. The caller serves
-//! HTTP.
+//! Runs the crawl service in a directory, with its database and its crawl workers. The caller
+//! serves HTTP.
 //!
-//! Crawls that are stopped or killed at any moment continue when the service is started again in
-//! the same directory. Does not depend on HTTP or on keys.
+//! If crawls are stopped or killed at any moment, they continue when the service is started again
+//! in the same directory. Does not depend on HTTP or on API keys.
 
 use std::{
     path::{Path, PathBuf},
@@ -33,19 +33,19 @@ pub struct LocalService {
     folder: LocalFolder,
 }
 
-/// A running small internet, for a service that crawls nothing else.
+/// A running small internet. The service then crawls only this.
 #[derive(Debug)]
 pub struct ServiceSample {
-    /// How a worker reaches it.
+    /// The settings with which a worker reaches the small internet.
     pub network: SampleNetwork,
-    /// Home page of a host that responds well. `None` if the content is recorded.
+    /// Home page of a host without faults. `None` if the content is recorded.
     pub page: Option<String>,
     _running: Running,
 }
 
 impl LocalService {
-    /// Opens the directory `dir`, and starts its Postgres. Must be called on a thread that lives as
-    /// long as the service, because the server stops with it.
+    /// Opens the directory `dir` and starts its Postgres. Call this on a thread that lives as long
+    /// as the service, because the server stops with its thread.
     ///
     /// # Errors
     /// Returns an error if the directory is not writable, another process uses it, or Postgres is
@@ -62,7 +62,7 @@ impl LocalService {
         self.folder.prepare_database().await
     }
 
-    /// Returns the store for crawls in the directory.
+    /// Returns the directory's own store for crawls.
     pub fn own_store(&self) -> PathBuf {
         self.folder.dir().join(CRAWLS)
     }
@@ -80,7 +80,7 @@ impl LocalService {
     /// Checks that a store in a directory is writable.
     ///
     /// # Errors
-    /// Returns an error if it is not.
+    /// Returns an error if the store is not writable.
     pub fn prepare_store(&self, option: &str, store: &str) -> Result<(), OperationError> {
         folder::prepare_store(option, store)
     }
@@ -127,7 +127,8 @@ impl LocalService {
     ) -> Result<(), OperationError> {
         while !*stop.borrow() {
             if let Some(log) = self.folder.log_of_ended_server() {
-                // Without their database, workers cannot record anything.
+                // Without the database, workers cannot record their results, so do not wait for
+                // them.
                 processes.kill();
                 return Err(OperationError::new(format!(
                     "Postgres exited, so this service stops; see its log {}",

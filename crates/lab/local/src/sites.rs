@@ -24,13 +24,14 @@ use crate::{watch::REPAINT_INTERVAL, worker_processes::WorkerProcesses};
 
 /// Directory of the crawls' records, below the local directory.
 pub(crate) const CRAWLS: &str = "crawls";
-/// Directory with a file per crawl. The file's name identifies the list, its content the crawl.
+/// Directory with one file per crawl. The file's name identifies the list, and its content
+/// identifies the crawl.
 const LISTS: &str = "sites";
-/// Maximum size of a list in bytes. One host has no room for more sites.
+/// Maximum size of a list, in bytes. One host has no room for the pages of more sites.
 const MAX_LIST_BYTES: u64 = 64 << 20;
-/// The error if there is neither a list nor a small internet.
+/// The error if the options have neither a list nor a small internet.
 pub(crate) const NO_LIST: &str = "--sites: give a FILE with a site a line, or --sample as well";
-/// Maximum rejected lines to show.
+/// Maximum number of rejected lines that are shown.
 const MAX_SHOWN: usize = 10;
 
 /// The sites to crawl before the scan.
@@ -38,11 +39,11 @@ const MAX_SHOWN: usize = 10;
 pub struct SitesOptions {
     /// File with one URL or hostname per line. `None` for all hosts of the small internet.
     pub file: Option<PathBuf>,
-    /// Maximum number of links from a site's home page. 0 for home pages only.
+    /// Maximum number of links from a site's home page. With 0 only home pages are crawled.
     pub depth: u16,
 }
 
-/// A finished crawl, as a scan reads it.
+/// A finished crawl, as the source of a scan.
 pub(crate) struct CrawledSites {
     pub(crate) name: String,
     pub(crate) store: String,
@@ -77,10 +78,11 @@ pub(crate) fn read_list(
     Ok(list)
 }
 
-/// Returns the ID of the directory's crawl with this list and depth. Starts one if there is none.
+/// Returns the id of the directory's crawl with this list and depth. Starts a crawl if there is
+/// none.
 ///
 /// # Errors
-/// Returns an error if no line in the list is a site, or the database or directory cannot be
+/// Returns an error if no line in the list is a site, or if the database or directory cannot be
 /// written.
 pub(crate) async fn find_or_start(
     coordinator: &Coordinator,
@@ -98,7 +100,7 @@ pub(crate) async fn find_or_start(
         if !status.seeding {
             return Ok(id);
         }
-        // The last run stopped before it had added all sites.
+        // The last run stopped before it had added all sites, so its crawl is incomplete.
         coordinator.move_crawl(id, CrawlVerb::Cancel).await?;
     }
     let parameters = ParameterList::default();
@@ -185,7 +187,7 @@ pub(crate) async fn watch_crawl(
             return Ok(None);
         }
         if processes.restart_crashed()? {
-            // The workers may have finished the crawl since the status was read.
+            // The workers may have finished the crawl after the status was read.
             let found = coordinator.crawl_status(Some(id)).await?.pop();
             let word = found.and_then(|status| status.indexes);
             if !matches!(word.as_deref(), Some("written" | "incomplete")) {

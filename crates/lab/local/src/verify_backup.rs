@@ -10,8 +10,8 @@ use everytab_postgres::PrivatePostgres;
 /// and compares them. Reports each fault as a line of data.
 ///
 /// # Errors
-/// Returns an error if there are faults, the list itself is damaged, or no Postgres can be started
-/// below `temporary`.
+/// Returns an error if there are faults, if the backup's list is damaged, or if no Postgres can be
+/// started below `temporary`.
 pub async fn verify_backup(
     from: &str,
     temporary: &Path,

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::worker_processes::WorkerProcesses;
 
-/// Interval between repaints: twice per second looks alive, and each costs one query.
+/// Interval between repaints. Two repaints per second look smooth, and each takes one query.
 pub(crate) const REPAINT_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Watches until the scan has ended or `stop` becomes true. Returns the last status.
@@ -40,8 +40,8 @@ pub(crate) async fn watch_scan(
             return Ok(status);
         }
         if processes.restart_crashed()? {
-            // The workers may have finished the scan since the status was read. Then the next
-            // iteration paints its end.
+            // The workers may have finished the scan after the status was read. In this case the
+            // next iteration paints the end.
             if coordinator.scan_status(number).await?.state.is_open() {
                 return Err(OperationError::new(
                     "all workers have left, and the scan is not finished",

@@ -1,8 +1,8 @@
-//! A local scan's worker processes.
+//! The worker processes of a local scan.
 //!
-//! Invariants: a worker never outlives this process, because the kernel sends SIGKILL when this
-//! process ends. A crashed worker is restarted. Ctrl-C in a terminal only reaches this process,
-//! which then drains the workers.
+//! A worker never outlives this process, because the kernel sends it SIGKILL when this process
+//! ends. A crashed worker is restarted. Ctrl-C in a terminal reaches only this process, which then
+//! drains the workers.
 
 use std::{
     ffi::OsString,
@@ -21,8 +21,8 @@ use tokio::{
 
 use crate::parent_death;
 
-/// This process gives up after this many worker crashes. A cause that a restart fixes, such as the
-/// out-of-memory killer, does not recur this often.
+/// Number of worker crashes after which this process gives up. If a restart can fix the cause, as
+/// after the out-of-memory killer, crashes do not recur this often.
 const MAX_CRASHES: u32 = 20;
 /// Interval between checks whether the workers have exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -40,7 +40,7 @@ struct Processes {
     crashes: u32,
 }
 
-/// How to start a worker.
+/// The data that is needed to start a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerStart {
     /// Path to the worker's program.
@@ -58,7 +58,7 @@ pub(crate) struct WorkerStart {
 }
 
 impl WorkerProcesses {
-    /// Starts the workers. Must be called on a thread that lives as long as they do.
+    /// Starts the workers. Call this on a thread that lives until the workers have stopped.
     ///
     /// # Errors
     /// Returns an error if the program cannot be started.
@@ -79,7 +79,8 @@ impl WorkerProcesses {
         for mut child in std::mem::take(&mut shared.running) {
             match child.try_wait()? {
                 None => alive.push(child),
-                // Exit codes 0 and 3: the scan has ended. 4: only this worker was drained.
+                // Exit codes 0 and 3 mean that the scan has ended. 4 means that only this worker
+                // was drained.
                 Some(status) if matches!(status.code(), Some(0 | 3 | 4)) => {}
                 Some(status) => crashed.push(status),
             }
@@ -100,8 +101,8 @@ impl WorkerProcesses {
         Ok(shared.running.is_empty())
     }
 
-    /// Returns the exit status of a worker that has exited, and stops tracking it. `None` if all
-    /// are running.
+    /// Returns the exit status of a worker that has exited, and stops tracking this worker. `None`
+    /// if all workers are running.
     pub(crate) fn first_ended(&self) -> Result<Option<ExitStatus>, OperationError> {
         let mut shared = self.shared.lock();
         let mut ended = None;
@@ -116,7 +117,7 @@ impl WorkerProcesses {
         Ok(ended)
     }
 
-    /// Makes all workers drain, waits for them up to `patience`, and kills the rest.
+    /// Drains all workers, waits for them up to `patience`, and kills the remaining ones.
     pub(crate) async fn stop(&self, patience: Duration) {
         for child in &self.shared.lock().running {
             parent_death::terminate(child);
@@ -156,7 +157,7 @@ impl WorkerStart {
             .process_group(0)
             .kill_on_drop(true);
         if self.workers > 1 {
-            // Only one process can listen on an address.
+            // Do not pass on the metrics address, because only one process can listen on it.
             command.env_remove("EVERYTAB_METRICS");
         }
         if std::env::var_os("EVERYTAB_LOG").is_none() {

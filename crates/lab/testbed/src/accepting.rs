@@ -7,11 +7,12 @@ use tokio::{
     task::JoinSet,
 };
 
-/// The pause after a failed accept, during which connections end and free file descriptors.
+/// Pause after a failed accept. Other connections can end during the pause and release file
+/// descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Accepts connections until the future is dropped, at most `max` concurrently; more wait in the
-/// backlog. Dropping the future closes every connection.
+/// Accepts connections until the future is dropped, at most `max` concurrently. Further connections
+/// wait in the backlog. Dropping the future closes every connection.
 pub(crate) async fn serve<F, H>(listener: TcpListener, max: usize, handle: F)
 where
     F: Fn(TcpStream) -> H,

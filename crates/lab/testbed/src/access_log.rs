@@ -1,12 +1,14 @@
 //! The access log: one line per request, with its response's timing in microseconds.
 //!
-//! Invariants: every received request has one line, even if its client disconnects. A line is
-//! written before the response's last bytes are sent, and its start is taken after the request was
-//! read. So a client that has a whole response finds its line, and a client that waits for a whole
-//! response before its next request never seems to overlap, or to be faster than it was. This also
-//! holds for a client that abandons a short response once it has the head, because a short
-//! response's line is written before its first bytes are sent. The line count limits the memory,
-//! and lines that do not fit are counted.
+//! Every received request has one line, even if its client disconnects. The start time is taken
+//! after the request was read, and the line is written before the response's last bytes are sent.
+//! This order has two consequences. A client that has received a whole response can find its line.
+//! If a client waits for each response before it sends the next request, its requests never overlap
+//! in the log, and the gaps between them never look shorter than they were.
+//!
+//! A short response's line is written before its first bytes are sent, so this also holds for a
+//! client that abandons a short response after the head. The maximum number of lines limits memory
+//! use. Lines that do not fit are counted.
 
 use std::{
     fmt,
@@ -23,19 +25,21 @@ use parking_lot::Mutex;
 
 use crate::error::TestbedError;
 
-/// Body bytes that are sent in one write with the head: less than a socket's buffer and an HTTP/2
-/// stream's window (64 KiB or more each).
+/// Maximum body length that is sent in one write with the head. This is less than a socket's buffer
+/// and less than an HTTP/2 stream's window, which have at least 64 KiB.
 const MAX_SHORT_BYTES: usize = 16 * 1_024;
 
-/// One request. Its text is a line with tab-separated fields in this list's order.
+/// One request. Its string form is a line with tab-separated fields in the order of the fields
+/// below.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AccessLine {
     /// When the request was read, in microseconds since the log was started.
     pub start_us: u64,
-    /// When the response's last bytes were sent, or when the client disconnected, in the same unit.
-    /// A short response is sent in one write, so this is when its first bytes were sent.
+    /// When the response's last bytes were sent, or when the client disconnected, in microseconds
+    /// since the log was started. A short response is sent in one write, so this is when its first
+    /// bytes were sent.
     pub end_us: u64,
-    /// The response's status. 0 if the client disconnected before there was one.
+    /// The response's status. 0 if the client disconnected before the server had a response.
     pub status: u16,
     /// The address that the client dialled.
     pub address: IpAddr,
@@ -89,14 +93,14 @@ pub fn read_access_log(path: &Path) -> io::Result<Vec<AccessLine>> {
     BufReader::new(File::open(path)?).lines().map(read).collect()
 }
 
-/// One internet's log. Clones share it. It is off until it is started.
+/// The access log of one small internet. Clones share it. It is off until it is started.
 #[derive(Clone, Default)]
 pub(crate) struct AccessLog(Arc<Mutex<Option<Started>>>);
 
 struct Started {
     epoch: Instant,
     sink: Sink,
-    /// Lines that did not fit or could not be written.
+    /// Number of lines that did not fit or could not be written.
     lost: u64,
 }
 
@@ -119,8 +123,8 @@ impl AccessLog {
         Ok(())
     }
 
-    /// Returns the lines in memory, in the order in which requests ended. Flushes a log in a file
-    /// to disk.
+    /// Returns the lines in memory, in the order in which requests ended. If the log is a file,
+    /// flushes the file to disk and returns no lines.
     pub(crate) fn lines(&self) -> Vec<AccessLine> {
         match self.0.lock().as_mut().map(|started| &mut started.sink) {
             Some(Sink::Memory { lines, .. }) => lines.clone(),
@@ -134,7 +138,7 @@ impl AccessLog {
         }
     }
 
-    /// Returns how many requests have no line.
+    /// Returns the number of requests without a line.
     pub(crate) fn lost(&self) -> u64 {
         self.0.lock().as_ref().map_or(0, |started| started.lost)
     }
@@ -155,11 +159,11 @@ impl fmt::Debug for AccessLog {
     }
 }
 
-/// The line for a request whose response has not ended. It is written when the response ends, or
-/// when this value is dropped.
+/// The log line for a request whose response has not ended. The line is written when the response
+/// ends, or when this value is dropped.
 pub(crate) struct OpenLine {
     log: AccessLog,
-    /// When the log to which this line belongs was started.
+    /// Start time of the log to which this line belongs.
     epoch: Instant,
     line: AccessLine,
     is_written: bool,
@@ -177,7 +181,7 @@ impl OpenLine {
         }
     }
 
-    /// Writes the line, unless it was written. Call this before the last bytes are sent.
+    /// Writes the line, unless it was already written. Call this before the last bytes are sent.
     pub(crate) fn ends(&mut self) {
         if std::mem::replace(&mut self.is_written, true) {
             return;

@@ -1,9 +1,10 @@
 //! A host's loopback address.
 //!
-//! A listener must drop, reset or ignore a connection before it knows a hostname, so the address
-//! decides: each of these behaviours has a /16, and no table is needed. Hosts that respond have
-//! addresses from 127.1.0.0 to 127.239.255.255, and hosts that share an address are in
-//! 127.240.0.0/16. We do not use 127.0.0.0/16, because other programs on this host listen there.
+//! A listener must drop, reset or ignore a connection before it knows the hostname, so the decision
+//! depends on the address. Each of these three behaviours has its own /16, so that no table is
+//! needed. Hosts that respond have addresses from 127.1.0.0 to 127.239.255.255. Hosts that share an
+//! address are in 127.240.0.0/16. We do not use 127.0.0.0/16, because other programs on this host
+//! listen there.
 
 use std::net::Ipv4Addr;
 
@@ -16,7 +17,7 @@ pub(crate) const RESET_OCTET: u8 = 251;
 /// Second octet for addresses whose connections are accepted and ignored.
 pub(crate) const IGNORED_OCTET: u8 = 252;
 
-/// Second octet for addresses that several hosts share. Requests name the host.
+/// Second octet for addresses that are shared by several hosts. The request names the host.
 const SHARED_OCTET: u8 = 240;
 
 /// A listener's reaction to a connection, by its local address.
@@ -38,8 +39,8 @@ pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
     let low = dice.below(65_534) + 1;
     let second = match behaviour {
         Behaviour::ConnectTimeout => DROPPED_OCTET,
-        // Refused hosts have the address ::1, where nothing listens. This address is for machines
-        // without IPv6.
+        // On systems with IPv6, a refused host resolves to ::1, where nothing listens. Without IPv6
+        // it has this address.
         Behaviour::Refused | Behaviour::Reset => RESET_OCTET,
         Behaviour::NeverAnswers => IGNORED_OCTET,
         _ => (dice.below(239) + 1) as u8,
@@ -47,7 +48,7 @@ pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
     Ipv4Addr::new(127, second, (low >> 8) as u8, low as u8)
 }
 
-/// Returns one address that several hosts share.
+/// Returns one of the addresses that several hosts share.
 pub(crate) fn shared_by_host(seed: u64, host: &str) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["shared address", host]);
     Ipv4Addr::new(127, SHARED_OCTET, 0, dice.between(1, 3) as u8)
@@ -63,7 +64,8 @@ pub(crate) fn reception(local: Ipv4Addr) -> Reception {
     }
 }
 
-/// Returns a private address for a host whose DNS response points into a private network.
+/// Returns a private address for a host whose DNS response contains an address in a private
+/// network.
 pub(crate) fn private_of_host(seed: u64, host: &str) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["private address", host]);
     let tail = dice.between(1, 254) as u8;

@@ -1,13 +1,13 @@
-//! The closed list of host behaviours in the small internet, each with a stable name.
+//! The host behaviours in the small internet, each with a stable name.
 //!
-//! A host has exactly one behaviour, chosen from the mix by (seed, hostname), so that a response
-//! never depends on earlier requests. This does not depend on how a behaviour is implemented.
+//! A host has exactly one behaviour. It is chosen from the mix by (seed, hostname), so that a
+//! response never depends on earlier requests. Does not depend on how a behaviour is implemented.
 
 use serde::{Deserialize, Serialize};
 
 macro_rules! behaviours {
     ($($(#[$doc:meta])* $variant:ident,)+) => {
-        /// A host's behaviour. Counters and logs use its name in snake case, which is stable.
+        /// A host's behaviour. Its name in snake case appears in counters and logs, and is stable.
         #[derive(
             Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
         )]
@@ -68,7 +68,7 @@ behaviours! {
     Unavailable,
     /// The host responds with 200 and an HTML page instead of an icon.
     HtmlInsteadOfIcon,
-    /// The host responds with 200 and an empty body.
+    /// The host responds with 200 and an HTML page instead of an icon.
     EmptyBody,
     /// The body has more than 512 KB, and Content-Length declares it.
     TooLarge,
@@ -103,7 +103,7 @@ behaviours! {
 }
 
 impl Behaviour {
-    /// True if HTTP/2 cannot carry the fault (wrong lengths).
+    /// Returns true if HTTP/2 cannot carry the fault, as with a wrong Content-Length.
     pub(crate) fn needs_http1(self) -> bool {
         matches!(self, Self::StallsInBody | Self::LengthTooLong | Self::LengthTooShort)
     }

@@ -1,6 +1,7 @@
-//! Certificates: an authority created at start, and a leaf for each name when a client connects.
+//! Certificates: an authority created at start, and a leaf certificate per hostname, created when a
+//! client connects.
 //!
-//! The authority's key never leaves memory; only its certificate is written to a file.
+//! The authority's key never leaves memory. Only its certificate is written to a file.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -22,7 +23,7 @@ use rustls::{
 
 use crate::{behaviour::Behaviour, error::TestbedError};
 
-/// Maximum leaves in memory. A full table is cleared.
+/// Maximum number of leaves in memory. When this number is reached, the table is cleared.
 const MAX_KEPT: usize = 4_096;
 
 /// The authority and the leaves that it signed.
@@ -34,7 +35,7 @@ pub(crate) struct Certificates {
     kept: Mutex<HashMap<(String, Fault), Arc<CertifiedKey>>>,
 }
 
-/// A leaf's fault.
+/// A fault in a leaf certificate.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Fault {
     None,
@@ -53,7 +54,7 @@ impl Certificates {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2090, 1, 1);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        // One key for all leaves, because generating keys is slow, and nothing here is secret.
+        // All leaves share one key, because generating keys is slow, and nothing here is secret.
         let leaf_key = KeyPair::generate()?;
         let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
         let signing_key = any_ecdsa_type(&der)?;
@@ -61,13 +62,12 @@ impl Certificates {
         Ok(Self { authority, leaf_key, signing_key, provider, kept: Mutex::default() })
     }
 
-    /// Returns the authority's certificate as PEM. Clients must trust it.
+    /// Returns the authority's certificate as PEM, for clients to trust.
     pub(crate) fn authority_pem(&self) -> String {
         self.authority.pem()
     }
 
-    /// Returns the leaf for a name, and creates it if it is not in the table. `None` if the name is
-    /// invalid.
+    /// Returns the leaf for a name, creating it if needed. `None` if the name is invalid.
     pub(crate) fn leaf(&self, host: &str, behaviour: Behaviour) -> Option<Arc<CertifiedKey>> {
         let fault = match behaviour {
             Behaviour::CertificateWrongName => Fault::WrongName,
@@ -112,7 +112,8 @@ impl Certificates {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(AtMostOneLeaf(leaf)));
-        // Each connection has its own settings, so no session can be resumed.
+        // Each connection has its own settings and no session store, so no TLS session can be
+        // resumed.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(config)
@@ -144,7 +145,8 @@ impl fmt::Debug for Certificates {
     }
 }
 
-/// Presents the leaf that was chosen for a connection, or no leaf.
+/// Presents the leaf chosen for a connection. With `None` it presents nothing, so the handshake
+/// fails.
 #[derive(Debug)]
 struct AtMostOneLeaf(Option<Arc<CertifiedKey>>);
 

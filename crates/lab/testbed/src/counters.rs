@@ -1,4 +1,4 @@
-//! Counts requests and open connections, which show whether a client is polite.
+//! Counts requests and open connections. Tests use the counts to check that a client is polite.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::behaviour::Behaviour;
 
-/// A copy of all counts at one moment.
+/// A snapshot of all counts.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counts {
     /// Queries that the name server received.
@@ -21,26 +21,26 @@ pub struct Counts {
     pub connections: u64,
     /// HTTP requests by their host's behaviour.
     pub requests: BTreeMap<Behaviour, u64>,
-    /// HTTP requests for `/robots.txt`, which `requests` includes.
+    /// HTTP requests for `/robots.txt`. They are also counted in `requests`.
     pub robots_requests: u64,
     /// Requests to the bucket.
     pub bucket_requests: u64,
     /// Connections that are open now.
     pub open_connections: u64,
-    /// Maximum concurrent connections.
+    /// Maximum number of concurrent connections so far.
     pub most_connections: u64,
-    /// Maximum concurrent connections to one address, and this address.
+    /// Maximum number of concurrent connections to one address, and the address.
     pub most_per_address: Option<(u32, IpAddr)>,
-    /// Maximum concurrent connections to one host, and this host.
+    /// Maximum number of concurrent connections to one host, and the host.
     pub most_per_host: Option<(u32, String)>,
 }
 
 /// A request received over HTTP/2.
 #[derive(Clone, Debug, Serialize)]
 pub struct Http2Request {
-    /// `:authority`.
+    /// The `:authority` pseudo-header field.
     pub host: String,
-    /// `:path`.
+    /// The `:path` pseudo-header field.
     pub path: String,
     /// The header fields.
     pub headers: BTreeMap<String, String>,
@@ -49,9 +49,9 @@ pub struct Http2Request {
 #[derive(Debug, Default)]
 struct OpenConnections {
     counts: Counts,
-    /// Each request's host and path. `None` until a test enables this log.
+    /// Host and path of each request. `None` until a test enables this log.
     access_log: Option<Vec<(String, String)>>,
-    /// Requests received over HTTP/2 while there is an access log.
+    /// The requests received over HTTP/2 since the access log was enabled.
     http2_requests: Vec<Http2Request>,
     open_per_address: HashMap<IpAddr, u32>,
     open_per_host: HashMap<String, u32>,
@@ -74,7 +74,7 @@ impl Counters {
         self.lock().counts.bucket_requests += 1;
     }
 
-    /// Records each request's host and path from now on.
+    /// Enables the log of each request's host and path.
     pub(crate) fn keep_access_log(&self) {
         self.lock().access_log.get_or_insert_default();
     }
@@ -144,7 +144,7 @@ impl CountedConnection {
         self.address
     }
 
-    /// Records the host that the connection is for; only the first call has an effect.
+    /// Records the connection's host. Only the first call has an effect.
     pub(crate) fn is_for(&mut self, host: &str) {
         if self.host.is_none() {
             let mut state = self.counters.lock();
@@ -177,7 +177,8 @@ fn raise<K: Clone + Eq + Hash>(open: &mut HashMap<K, u32>, key: K, most: &mut Op
 
 fn lower<K: Eq + Hash>(open: &mut HashMap<K, u32>, key: K) {
     if let Entry::Occupied(mut entry) = open.entry(key) {
-        // Remove the entry at zero, so that the table does not grow with every host ever seen.
+        // Remove an entry whose count drops to zero, so that the table does not grow with every
+        // host ever seen.
         match entry.get().checked_sub(1) {
             None | Some(0) => drop(entry.remove()),
             Some(left) => *entry.get_mut() = left,

@@ -1,11 +1,11 @@
 //! Reproducible random numbers: a pure function of a seed and labels.
 //!
-//! This is the only source of variety in the small internet. The same seed and labels give the same
-//! numbers on every host and in any call order. It reads no clock and no shared state.
+//! All variety in the small internet is drawn from this module. Equal seeds and labels give equal
+//! numbers on every host and in any call order, because no clock or shared state is read.
 
 use sha2::{Digest, Sha256};
 
-/// A number stream determined by (seed, labels): SplitMix64, started from a SHA-256 digest.
+/// A stream of numbers determined by (seed, labels): SplitMix64, started from a SHA-256 digest.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
@@ -28,13 +28,14 @@ impl Dice {
     /// Starts the stream for a label and a number.
     #[must_use]
     pub fn numbered(seed: u64, label: &str, number: u64) -> Self {
-        // Cheaper than a hash per number. One mixing step separates neighbouring numbers.
+        // Starts from one mixing step instead of a hash per number, which is cheaper. The step
+        // separates the streams of neighbouring numbers.
         let mut dice = Self::new(seed, &[label]);
         dice.0 = dice.0.wrapping_add(number.wrapping_mul(0xA076_1D64_78BD_642F));
         Self(dice.next())
     }
 
-    /// Starts the stream for some numbers without a hash, for values that are drawn for each link.
+    /// Starts the stream for some numbers without hashing, for values that are drawn for each link.
     pub(crate) fn of_numbers<const N: usize>(numbers: [u64; N]) -> Self {
         let mut dice = Self(0);
         for number in numbers {
@@ -63,18 +64,18 @@ impl Dice {
         low.saturating_add(self.below(high.saturating_sub(low).saturating_add(1)))
     }
 
-    /// Returns true in `parts` out of 1,000 cases.
+    /// Returns true with a probability of `parts` in 1,000.
     pub(crate) fn permille(&mut self, parts: u64) -> bool {
         self.below(1_000) < parts
     }
 
-    /// Returns one item. The slice must not be empty: all callers pass constant tables.
+    /// Returns one item. The slice must not be empty. All callers pass constant tables.
     pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         let at = self.below(items.len() as u64) as usize;
         items[at]
     }
 
-    /// Returns one item, by weight. At least one weight must be above 0.
+    /// Returns one item, chosen by weight. At least one weight must be above 0.
     pub(crate) fn weighted<T: Copy>(&mut self, items: &[(T, u32)]) -> T {
         let total: u64 = items.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let mut left = self.below(total);

@@ -1,8 +1,8 @@
 //! The name server: UDP and TCP on one loopback port.
 //!
 //! A response is a function of the query alone. Every host in the content has one A record, and so
-//! do the known names. Hosts that refuse connections have only the AAAA record `::1`, where nothing
-//! listens. All other names do not exist. This does not depend on HTTP.
+//! does each of the known names. Hosts that refuse connections only have the AAAA record `::1`,
+//! where nothing listens. All other names do not exist. Does not depend on HTTP.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -30,11 +30,11 @@ use crate::{
     internet::{Internet, KNOWN_NAMES},
 };
 
-/// Every record's time to live.
+/// Time to live of every record.
 const TTL_SECONDS: u32 = 60;
-/// A TCP connection without a query is closed after this time.
+/// Idle timeout: a TCP connection that sends no query for this time is closed.
 const TCP_IDLE: Duration = Duration::from_secs(10);
-/// Maximum ports to try until one is free for both UDP and TCP.
+/// Maximum number of ports that are tried to find a free one for both UDP and TCP.
 const PORT_TRIES: usize = 64;
 /// Maximum open TCP connections; more wait in the backlog.
 const MAX_TCP_CONNECTIONS: usize = 256;
@@ -47,7 +47,7 @@ pub(crate) struct NameServer {
 }
 
 impl NameServer {
-    /// Binds UDP and TCP on the same port on 127.0.0.1. 0 selects a free one.
+    /// Binds UDP and TCP to one port on 127.0.0.1. Port 0 selects a free port.
     pub(crate) async fn bind(port: u16) -> Result<Self, TestbedError> {
         let mut refusal = None;
         for _ in 0..PORT_TRIES {
@@ -77,7 +77,7 @@ impl NameServer {
 async fn serve_udp(socket: UdpSocket, internet: &Arc<Internet>) {
     let mut buffer = vec![0; 4_096];
     loop {
-        // Linux reports an earlier response's ICMP error here. We can ignore it.
+        // Linux reports ICMP errors caused by earlier responses here. We can ignore them.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else { continue };
         let question = buffer.get(..length).unwrap_or_default();
         if let Some(answer) = answer(internet, question) {
@@ -111,7 +111,7 @@ async fn serve_stream(mut stream: TcpStream, internet: &Internet) -> std::io::Re
     }
 }
 
-/// Returns the bytes that respond to a query. `None` if the server must stay silent.
+/// Returns the response to a query. `None` if the server must not respond.
 pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
     let question = Message::from_vec(question).ok()?;
     if question.metadata.message_type != MessageType::Query {
@@ -139,7 +139,7 @@ pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
     answer.to_vec().ok()
 }
 
-/// The result for a name and type.
+/// The result of looking up a name and a record type.
 enum LookUp {
     Addresses(Vec<RData>),
     NoSuchName,
@@ -179,7 +179,7 @@ fn look_up(internet: &Internet, name: &Name, asked: RecordType) -> LookUp {
     LookUp::Addresses(addresses)
 }
 
-/// Writes the result into the response. `None` if there must be no response.
+/// Writes the result into the response. `None` if the server must not respond.
 fn fill(answer: &mut Message, name: &Name, found: LookUp) -> Option<()> {
     let addresses = match found {
         LookUp::Silence => return None,

@@ -1,8 +1,9 @@
-//! Errors from starting a small internet. Each message is one line and names the failed operation.
+//! Errors that occur when a small internet starts. Each message is one line and names the failed
+//! operation.
 
 use std::path::PathBuf;
 
-/// A small internet could not start.
+/// The reason why a small internet could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
     /// A file or directory could not be read or written.
@@ -16,7 +17,7 @@ pub enum TestbedError {
     /// A listening socket could not be created.
     #[error("cannot listen for {what}: {source}")]
     Listen {
-        /// Which listener: `dns`, `http`, `https` or `bucket`.
+        /// The listener's name: `dns`, `http`, `https` or `bucket`.
         what: &'static str,
         /// The system's error.
         source: std::io::Error,
@@ -41,13 +42,13 @@ pub enum TestbedError {
 }
 
 impl TestbedError {
-    /// For `map_err` on file operations: adds the path to the system's error.
+    /// Adds the path to an error from a file operation. For `map_err`.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }
     }
 
-    /// For `map_err` on socket operations.
+    /// Converts an error from a socket operation. For `map_err`.
     pub(crate) fn listen(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Listen { what, source }
     }

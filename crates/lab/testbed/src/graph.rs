@@ -1,14 +1,15 @@
-//! A small internet as a graph of sites for a live crawler, with an oracle for a crawl's results.
+//! A small internet as a graph of sites for a live crawler, with an oracle that computes a crawl's
+//! results.
 //!
-//! A world has any number of hosts in sites, and pages that link to each other. Every response is a
-//! pure function of (seed, settings, host, target, day): no page is stored, so a world with a
-//! hundred million pages takes no memory. The only exception is bounded state outside these
-//! functions: a page that is 503 at first is 503 once, which the server remembers.
+//! A world consists of sites with any number of hosts, and of pages that link to each other. Every
+//! response is a pure function of (seed, settings, host, target, day). No page is stored, so a
+//! world with a hundred million pages takes no memory. The only state is outside these functions
+//! and bounded: the server remembers which pages have already responded with 503 once.
 //!
-//! Reachability is by construction. A host's pages are a tree below its home page, a site's hosts
-//! are a tree below its first host, and the sites are a tree below the first site. All other links
-//! are random. Only leaves in these trees redirect, fail, are dead or are closed to crawlers, so
-//! every fault affects only its own page or host.
+//! Pages are reachable by construction. A host's pages are a tree below its home page, a site's
+//! hosts are a tree below its first host, and the sites are a tree below the first site. All other
+//! links are random. Only leaves in these trees redirect, fail, are dead or are closed to crawlers,
+//! so every fault affects only its own page or host.
 //!
 //! ```text
 //! settings  the settings of a world        links     the links of a page
@@ -20,7 +21,7 @@
 //! oracle    the records of a crawl
 //! ```
 //!
-//! This does not depend on the crawler, or on HTTP connections.
+//! Does not depend on the crawler or on HTTP connections.
 
 mod answers;
 mod bomb;

@@ -10,7 +10,7 @@ use crate::{
     generate::World, graph::ServedGraph, mix::Mix, recorded::Recording, settings::Latency,
 };
 
-/// The source of pages and icons.
+/// Where pages and icons come from.
 #[derive(Debug)]
 pub(crate) enum Library {
     Recorded(Recording),
@@ -27,14 +27,14 @@ pub(crate) struct Internet {
     pub(crate) library: Library,
     pub(crate) counters: Counters,
     pub(crate) access_log: AccessLog,
-    /// Permits for creating a response, because drawing and reading block a thread.
+    /// Permits for creating a response, which blocks a thread while it draws or reads.
     pub(crate) drawing: Semaphore,
-    /// Whether `::1` exists, so that a refused connection can be a real one.
+    /// Whether `::1` exists on this system, so that connections can be refused by the kernel.
     pub(crate) has_ipv6: bool,
 }
 
-/// Hosts whose icons many sites use. They are always fine, because otherwise a fault in one of them
-/// would distort the shares of the mix.
+/// Hosts whose icons are used by many sites. They are always fine, because a fault in one of them
+/// would affect many sites and distort the shares of the mix.
 pub(crate) const SHARED_HOSTS: [&str; 4] = [
     "cdn.themes.example",
     "static.shopkeeper.example",
@@ -42,8 +42,8 @@ pub(crate) const SHARED_HOSTS: [&str; 4] = [
     "icons.forum-software.example",
 ];
 
-/// Names that exist in every internet, by which a client recognises a resolver that gives false
-/// answers. Their hosts serve nothing of interest.
+/// Names that exist in every small internet, because clients look them up to detect a resolver with
+/// false responses. Their websites have no content.
 pub const KNOWN_NAMES: [&str; 3] = ["example.com", "iana.org", "wikipedia.org"];
 
 impl Internet {
@@ -89,8 +89,8 @@ impl Internet {
         address::of_host(self.seed, host, Behaviour::Fine)
     }
 
-    /// Returns the addresses of a host that points into private networks. A third of such hosts
-    /// have a public address in addition to the private one.
+    /// Returns the addresses of a host that resolves to a private network. A third of such hosts
+    /// also have a public address.
     pub(crate) fn private_answer(&self, host: &str) -> Vec<Ipv4Addr> {
         let private = address::private_of_host(self.seed, host);
         if Dice::new(self.seed, &["mixed addresses", host]).permille(333) {
@@ -124,8 +124,8 @@ fn looks_public(host: &str) -> bool {
         && !host.ends_with(".invalid")
 }
 
-/// Returns true if the name was made up by a client that checks its resolver. No recorded page
-/// names such a host.
+/// Returns true if the name is one of those that clients make up to check their resolver. No
+/// recorded page names such a host.
 fn is_made_up(host: &str) -> bool {
     let label = host.strip_suffix(".com").and_then(|host| host.strip_prefix("everytab-"));
     label.is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))

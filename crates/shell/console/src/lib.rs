@@ -1,4 +1,4 @@
-//! The lines and the errors of an operation.
+//! The output lines and the errors of an operation.
 //!
 //! An operation writes to a [`LineSink`], and fails with an [`OperationError`]. Does not depend on
 //! standard output, or on which operations exist.
@@ -7,7 +7,7 @@
 //! use everytab_console::OperationError;
 //!
 //! fn port(text: &str) -> Result<u16, OperationError> {
-//!     // Any error converts into one, and its message is kept.
+//!     // Any error converts into an OperationError with the same message.
 //!     Ok(text.parse()?)
 //! }
 //! assert_eq!(port("x").unwrap_err().message, "invalid digit found in string");

@@ -1,13 +1,14 @@
-//! An operation's error, for people: one line, and the errors that caused it.
+//! An operation's error for the operator: one line, and the errors that caused it.
 
 use std::error::Error;
 
 /// Why an operation failed.
 ///
-/// Any error converts into one, so that `?` works; the message is then the error's own.
+/// Any error converts into this type, so that `?` works. The message is then the message of that
+/// error.
 #[derive(Debug)]
 pub struct OperationError {
-    /// One line that names the input and what to do.
+    /// One line that names the invalid input and a remedy.
     pub message: String,
     /// Whether the options are invalid, so that repeating the operation with them fails again.
     pub is_usage: bool,
@@ -25,7 +26,7 @@ impl OperationError {
         Self { message: message.into(), is_usage: true, source: None }
     }
 
-    /// Yields the errors behind the message, the nearest first. Empty if the message stands alone.
+    /// Yields the errors behind the message, direct causes first. Empty if there are none.
     pub fn causes(&self) -> impl Iterator<Item = &(dyn Error + 'static)> {
         let first: Option<&(dyn Error + 'static)> = match &self.source {
             Some(source) => Some(&**source),

@@ -1,9 +1,9 @@
 //! The filter lists that this process has in memory.
 //!
-//! Invariants: crawls and tests that name the same object share it. Only one task at a time copies
-//! an object, however many wait for it, and it finishes even if none waits any longer. An unused
-//! list is kept until a newer version of it is loaded, within [`MAX_UNUSED_BYTES`]. Does not depend
-//! on what a filter decides.
+//! Invariants: crawls and tests that use the same object share one copy in memory. At most one task
+//! copies an object at a time, and it finishes even if no caller waits any longer. An unused list
+//! is kept until a newer version is loaded, or until unused lists exceed [`MAX_UNUSED_BYTES`]. Does
+//! not depend on a filter's decisions.
 
 #[cfg(test)]
 mod tests;
@@ -22,14 +22,16 @@ use tokio::{
 
 use crate::list_copy::{LoadError, copy_and_open};
 
-/// Maximum size of unused lists that are kept, in bytes: two of the largest, and small ones.
+/// Maximum total size of the unused lists that are kept, in bytes. This is enough for two of the
+/// largest lists and some small ones.
 const MAX_UNUSED_BYTES: u64 = 1 << 30;
-/// Maximum lists that are copied at a time, so that a slow store does not delay those in another.
+/// Maximum lists that are copied concurrently. With several, a slow store does not delay the lists
+/// in another store.
 const MAX_CONCURRENT_COPIES: usize = 4;
 
-/// The result of copying a list, for all that wait for it.
+/// The result of copying a list, shared by all tasks that wait for it.
 type Copied = Result<LoadedList, Arc<LoadError>>;
-/// A copy that is in progress or finished.
+/// Receives the result of a copy that is in progress.
 type Flight = watch::Receiver<Option<Copied>>;
 
 /// The lists that this process has, by the digests of their objects.
@@ -45,13 +47,13 @@ struct Shared {
     held: Mutex<HeldLists>,
 }
 
-/// The loaded lists, and those that are being copied.
+/// The loaded lists, and the copies in progress.
 #[derive(Debug)]
 struct HeldLists {
     max_unused_bytes: u64,
     here: HashMap<String, HeldList>,
     under_way: HashMap<String, Flight>,
-    /// Number of lookups so far: the clock of [`HeldList::used_at`].
+    /// Number of lookups so far, the clock for [`HeldList::used_at`].
     uses: u64,
 }
 
@@ -60,7 +62,7 @@ struct HeldLists {
 struct HeldList {
     list: LoadedList,
     name: String,
-    /// The newest known version whose object this is.
+    /// The newest known version that has this object.
     version: i32,
     bytes: u64,
     used_at: u64,
@@ -81,7 +83,7 @@ impl HeldLists {
         Self { max_unused_bytes, here, under_way, uses: 0 }
     }
 
-    /// Returns the list if it is loaded.
+    /// Returns the list if it is loaded, and records its use.
     fn find(&mut self, list: &FrozenList) -> Option<LoadedList> {
         self.uses += 1;
         let found = self.here.get_mut(&list.sha256)?;
@@ -93,12 +95,12 @@ impl HeldLists {
         Some(found.list.clone())
     }
 
-    /// Returns the copy of a list that is in progress. `None` if the task that made it is gone.
+    /// Returns a list's copy in progress. `None` if there is none, or if its task has died.
     fn flight(&self, list: &FrozenList) -> Option<Flight> {
         self.under_way.get(&list.sha256).filter(|flight| flight.has_changed().is_ok()).cloned()
     }
 
-    /// Notes that a copy has finished.
+    /// Records that a copy has finished.
     fn ended(&mut self, list: &FrozenList, copied: &Copied) {
         self.under_way.remove(&list.sha256);
         let Ok(copied) = copied else { return };
@@ -108,8 +110,8 @@ impl HeldLists {
         self.drop_unneeded();
     }
 
-    /// Drops unused lists: older versions and, above the limit, those that were used least
-    /// recently.
+    /// Drops older versions of unused lists. If the unused lists still exceed the limit, also drops
+    /// the least recently used ones.
     fn drop_unneeded(&mut self) {
         let mut newest: HashMap<String, i32> = HashMap::new();
         for held in self.here.values() {
@@ -133,7 +135,7 @@ impl HeldLists {
 }
 
 impl FilterLists {
-    /// Creates an empty collection. Copies are written into this directory.
+    /// Creates an empty collection that copies lists into this directory.
     #[must_use]
     pub fn new(temporary: PathBuf) -> Self {
         Self::with_limit(temporary, MAX_UNUSED_BYTES)
@@ -145,8 +147,8 @@ impl FilterLists {
         Self { shared: Arc::new(Shared { temporary, permits, held }) }
     }
 
-    /// Compiles a crawl's filters with the lists that can be loaded. If a list is missing, the
-    /// filters are not complete. `patterns` has their rules' patterns.
+    /// Compiles a crawl's filters with the lists that can be loaded. If a list cannot be loaded,
+    /// its filter is compiled without it. `patterns` contains the patterns of the filters' rules.
     ///
     /// # Errors
     /// Returns an error if a filter's settings are invalid.
@@ -162,7 +164,7 @@ impl FilterLists {
             let with_lists = Filter::compile(filter, |list| by_name.get(list).cloned());
             compiled.push(match with_lists {
                 Ok(filter) => filter,
-                // The object lacks something that the settings say the list has.
+                // The object does not contain everything that the settings expect from it.
                 Err(error) if !by_name.is_empty() => {
                     tracing::error!(crawl, name, %error, "the lists of a filter are others");
                     Filter::compile(filter, |_| None).map_err(|error| error.to_string())?
@@ -173,8 +175,8 @@ impl FilterLists {
         Ok(FilterSet::with_patterns(compiled, patterns))
     }
 
-    /// Loads lists, and returns those that load (before `until`, if given) by name. Other copies
-    /// continue in the background. `what` says in the log who needs them.
+    /// Loads lists and returns the loaded ones by name. With `until`, returns by then, and
+    /// unfinished copies continue in the background. `what` identifies the caller in the log.
     pub async fn load_all<'a>(
         &self,
         what: &str,
@@ -198,8 +200,8 @@ impl FilterLists {
         by_name
     }
 
-    /// Returns the list if it is loaded. Otherwise returns its copy in progress, and starts one if
-    /// there is none.
+    /// Returns the list if it is loaded. Otherwise returns its copy in progress, and starts the
+    /// copy if necessary.
     fn begin(&self, list: &FrozenList, stores: &StoreSettings) -> Result<LoadedList, Flight> {
         let mut held = self.shared.held.lock();
         if let Some(loaded) = held.find(list) {
@@ -231,7 +233,7 @@ impl Shared {
     }
 }
 
-/// Waits until a copy finishes, or until a time.
+/// Waits until a copy finishes, at most until the given time.
 async fn ended(mut flight: Flight, until: Option<Instant>) -> Copied {
     let ended = async {
         let copied = flight.wait_for(Option::is_some).await.ok().and_then(|copied| copied.clone());

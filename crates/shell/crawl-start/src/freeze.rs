@@ -1,4 +1,5 @@
-//! Freezes filters: as a crawl starts, its settings get each filter with the versions of its lists.
+//! Freezes filters: when a crawl starts, each filter and the versions of its lists are copied into
+//! its settings.
 //!
 //! Does not depend on where filters are stored.
 
@@ -12,18 +13,18 @@ use everytab_filters::{FilterSettings, ListKind};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("filter {filter:?}: {reason}")]
 pub struct FreezeError {
-    /// The filter.
+    /// The filter's name.
     pub filter: String,
-    /// What is wrong.
+    /// The error message.
     pub reason: String,
 }
 
-/// Freezes the filters `names` in this order. `filters` has the stored filters, and `lists` the
-/// versions of their lists.
+/// Freezes the filters in `names`, in this order. `filters` contains the stored filters, and
+/// `lists` the versions of their lists.
 ///
 /// # Errors
-/// Returns an error for the first filter that is missing or malformed, or that names a list or
-/// category that is not imported or has the wrong kind.
+/// Returns an error for the first filter that is missing or malformed. A filter is also invalid if
+/// it names a list or category that is not imported or has the wrong kind.
 pub fn freeze_filters(
     names: &[String],
     filters: &[StoredFilter],
@@ -43,7 +44,7 @@ pub fn freeze_filters(
     names.iter().map(freeze).collect()
 }
 
-/// Returns the names of the lists that filters need, each once.
+/// Returns the names of the lists that filters need, without duplicates.
 pub fn list_names_of(filters: &[StoredFilter]) -> Vec<String> {
     let mut names: Vec<String> = filters
         .iter()
@@ -55,7 +56,7 @@ pub fn list_names_of(filters: &[StoredFilter]) -> Vec<String> {
     names
 }
 
-/// Returns the version of a list that a filter can name.
+/// Returns the version of a list that a filter may use.
 pub fn frozen_list(list: &StoredFilterList) -> FrozenList {
     FrozenList {
         name: list.name.clone(),

@@ -1,7 +1,8 @@
-//! Starts a live crawl: its row, its seeds as rows of links, and its filters with their lists.
+//! Starts a live crawl: creates its row, packs its seeds into rows of links, and freezes its
+//! filters with their lists.
 //!
-//! Everything that starts a crawl uses it: the command line, the HTTP API, a local crawl. A worker
-//! loads the same lists for the crawls that it fetches. Does not depend on how a crawl is fetched.
+//! The command line, the HTTP API and a local crawl all start crawls with this package. A worker
+//! uses it to load the lists of its crawls. Does not depend on how a crawl is fetched.
 
 mod filter_lists;
 mod freeze;

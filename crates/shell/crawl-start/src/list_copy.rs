@@ -1,7 +1,7 @@
 //! Copies a list from its store into an unnamed temporary file, checks its digest, and maps it into
 //! memory.
 //!
-//! Does not depend on who needs the list, or on which lists are kept.
+//! Does not depend on which crawl needs the list, or on how long lists are kept.
 
 use std::{fs::File, io, path::Path, sync::Arc};
 
@@ -15,7 +15,8 @@ use crate::mapped;
 
 /// Size of a range request for a list, in bytes.
 const PART_BYTES: u64 = 8 << 20;
-/// Maximum size of a list, in bytes: the maximum number of names, with room for its directory.
+/// Maximum size of a list, in bytes. This suffices for the maximum number of names and the list's
+/// directory.
 const MAX_LIST_BYTES: u64 = 400 << 20;
 
 /// The reason why a list cannot be loaded.

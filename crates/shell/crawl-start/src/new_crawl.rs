@@ -1,6 +1,6 @@
 //! Creates the row of a crawl.
 //!
-//! Does not depend on where settings come from.
+//! Does not depend on the source of the settings.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::{LayoutError, LiveCrawlName};
@@ -14,16 +14,16 @@ pub enum SubmitError {
     /// A setting is out of bounds.
     #[error(transparent)]
     Settings(#[from] CrawlSettingsError),
-    /// The time cannot be part of a crawl's name.
+    /// The time cannot be formatted as part of the crawl's name.
     #[error(transparent)]
     Time(#[from] LayoutError),
-    /// The settings cannot be written as JSON.
+    /// The settings cannot be serialized as JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 }
 
-/// Creates a crawl that starts now: a new id, a name that contains its first 8 digits, and checked
-/// settings.
+/// Creates a crawl that starts now, with a new id, a name that contains the id's first 8 digits,
+/// and checked settings.
 ///
 /// # Errors
 /// Returns an error if a setting is out of bounds.

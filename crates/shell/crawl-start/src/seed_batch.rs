@@ -1,21 +1,21 @@
 //! Packs seeds into rows of links.
 //!
-//! Invariant: a batch has every seed that was pushed exactly once, in the row for the group of its
-//! site's slot. Does not depend on where seeds come from.
+//! Invariant: a batch contains every pushed seed exactly once, in the row for the slot group of its
+//! site. Does not depend on the source of the seeds.
 
 use everytab_coordinator::LinksRow;
 use everytab_crawl_settings::Seed;
 use everytab_frontier::{Link, MAX_LINKS_PER_CHUNK, SLOTS, SuffixList, pack_links, slot_of_site};
 
-/// Maximum seeds in a batch: with 2 KB each they take 80 MB, and ten million seeds are 500 calls.
+/// Maximum seeds in a batch. With 2 KB each they take 80 MB, and ten million seeds take 500 calls.
 pub const MAX_SEEDS_PER_BATCH: usize = 20_000;
-/// Slots per group. A row of links has a bit for each.
+/// Slots per group. A row of links has one bit per slot.
 const GROUP_SLOTS: usize = 16;
 const GROUPS: usize = SLOTS / GROUP_SLOTS;
 
 const _: () = assert!(MAX_SEEDS_PER_BATCH <= MAX_LINKS_PER_CHUNK, "a row is one chunk");
 
-/// Seeds that are sent together.
+/// Seeds that are added in one call.
 #[derive(Debug)]
 pub struct SeedBatch<'a> {
     suffixes: &'a SuffixList,
@@ -26,7 +26,8 @@ pub struct SeedBatch<'a> {
 }
 
 impl<'a> SeedBatch<'a> {
-    /// Creates an empty batch. Urgent seeds are fetched before all other URLs of their hosts.
+    /// Creates an empty batch. If `is_urgent`, the seeds are fetched before all other URLs of their
+    /// hosts.
     #[must_use]
     pub fn new(suffixes: &'a SuffixList, is_urgent: bool) -> Self {
         Self { suffixes, is_urgent, groups: Default::default(), seeds: 0 }
@@ -37,8 +38,8 @@ impl<'a> SeedBatch<'a> {
         self.push_with_priority(seed, 0);
     }
 
-    /// Adds a seed that is fetched before URLs of its host with a lower priority. Priorities are 0
-    /// to 7.
+    /// Adds a seed with a priority from 0 to 7. It is fetched before URLs of its host with a lower
+    /// priority.
     pub fn push_with_priority(&mut self, seed: Seed, priority: u8) {
         let Seed { url, is_bare } = seed;
         let slot = usize::from(slot_of_site(self.suffixes.site_of(url.host())));
@@ -62,15 +63,16 @@ impl<'a> SeedBatch<'a> {
         self.seeds == 0
     }
 
-    /// Returns true if the batch has [`MAX_SEEDS_PER_BATCH`] seeds and should be taken.
+    /// Returns true if the batch has [`MAX_SEEDS_PER_BATCH`] seeds, so that the caller should take
+    /// them.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.seeds >= MAX_SEEDS_PER_BATCH
     }
 
-    /// Takes the seeds as rows and empties the batch. There is at most one row per group if the
-    /// batch has at most [`MAX_SEEDS_PER_BATCH`] seeds. The call that adds the rows sets their
-    /// crawl.
+    /// Takes the seeds as rows and empties the batch. With at most [`MAX_SEEDS_PER_BATCH`] seeds,
+    /// there is at most one row per group. The rows do not name a crawl; the call that adds them
+    /// does.
     pub fn take(&mut self) -> Vec<LinksRow> {
         let mut rows = Vec::new();
         for (number, group) in self.groups.iter_mut().enumerate() {

@@ -1,11 +1,11 @@
-//! Why a job could not be performed, and what follows for the job.
+//! Why a job failed, with the effect on the job.
 //!
 //! Does not depend on which kinds of jobs exist.
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_storage::{StorageError, StorageErrorKind};
 
-/// A store request that was denied, or failed because the store is unreachable or overloaded.
+/// A store request that was denied, or that failed because the store is unreachable or overloaded.
 #[derive(Debug)]
 pub struct StoreFailure {
     /// The URL or path of the object or store.
@@ -14,12 +14,11 @@ pub struct StoreFailure {
     pub reason: String,
     /// Whether a reachable store denied access.
     pub is_refused: bool,
-    /// Whether the store is at fault regardless of other requests: it is overloaded, or denies most
-    /// requests.
+    /// Whether the store is known to be at fault, because it is overloaded or denies most requests.
     pub is_of_the_store: bool,
 }
 
-/// Why a job could not be performed. A site's response is an outcome, never an error.
+/// Why a job failed. A site's error response is an outcome and never a job error.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
     /// The job may succeed later.
@@ -32,20 +31,20 @@ pub enum JobError {
     #[error("{}", .0.reason)]
     Store(StoreFailure),
     /// A store of a live crawl is unavailable. The job is released without counting an attempt, and
-    /// the worker leases no jobs of this kind for a while.
+    /// the worker does not lease jobs of this kind for a while.
     #[error("{0}")]
     StoreAway(String),
     /// A disk or store is full, or this process has no free file descriptor. The job is released
-    /// without counting an attempt, and the worker leases no jobs of this kind for a while.
+    /// without counting an attempt, and the worker does not lease jobs of this kind for a while.
     #[error("{0}")]
     NoRoom(String),
     /// Postgres did not respond in time, the connection broke, or a lock was not free in time. The
-    /// job is released without counting an attempt, `scan status` shows why, and the worker leases
-    /// no jobs of this kind for a while.
+    /// job is released without counting an attempt, `scan status` shows why, and the worker does
+    /// not lease jobs of this kind for a while.
     #[error("{0}")]
     DatabaseAway(String),
     /// The database has another schema version. The job is released without counting an attempt,
-    /// and the worker leases no jobs of this kind for a while.
+    /// and the worker does not lease jobs of this kind for a while.
     #[error("{0}")]
     OtherSchema(String),
     /// This host or its network failed. The job is released without counting an attempt.
@@ -54,8 +53,9 @@ pub enum JobError {
 }
 
 impl From<StorageError> for JobError {
-    /// An object that is missing or malformed remains so, and the job is discarded. Denied access
-    /// or a broken network can be repaired, after which the job can succeed.
+    /// A missing or malformed object will not appear or change, so the job is discarded. After
+    /// denied access or a broken network, the job can succeed once an operator has repaired the
+    /// cause.
     fn from(error: StorageError) -> Self {
         match error.kind() {
             StorageErrorKind::NotFound | StorageErrorKind::Invalid => {
@@ -74,12 +74,13 @@ impl From<StorageError> for JobError {
 }
 
 impl From<everytab_coordinator::Error> for JobError {
-    /// Another schema version is not the job's fault: the job is released without counting an
-    /// attempt, for a worker of that version. Neither is a database that is slow, locked or away:
-    /// the job waits until it responds. A statement that always takes too long for this job alone
-    /// cannot be distinguished from that, so this job waits too, and `scan status` shows it. Values
-    /// that Postgres rejected once would be rejected again. Any other error may pass, such as a
-    /// failing disk of the server, but a job's attempts are counted, so it is not retried forever.
+    /// The job is not at fault if the database has another schema version, so it is released
+    /// without counting an attempt, for a worker with that version. The same applies if the
+    /// database is slow, locked or unreachable. We cannot distinguish this from a statement that is
+    /// too slow for this job alone, so such a job also waits, and `scan status` shows it. If
+    /// Postgres rejects values, it would reject them again, so the job is discarded. Any other
+    /// error may be temporary, such as a failing disk of the server. The job is then retried, but
+    /// its attempts are counted, so that it is not retried forever.
     fn from(error: everytab_coordinator::Error) -> Self {
         if error.is_other_schema() {
             Self::OtherSchema(error.to_string())

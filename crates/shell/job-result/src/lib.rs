@@ -1,8 +1,8 @@
-//! The result of a job: its rows and counts, or why it failed.
+//! The result of a job: its rows and counts, or the reason why it failed.
 //!
-//! Scans and live crawls are two products with their own jobs, and the same runner performs both.
-//! This package has what they share. Does not depend on which kinds of jobs exist, or on
-//! scheduling.
+//! Scans and live crawls are two products with separate jobs, and one runner performs the jobs of
+//! both. This package contains the types that both need. Does not depend on which kinds of jobs
+//! exist, or on scheduling.
 //!
 //! ```
 //! use everytab_bundler::stats_names::{InputName, OutcomeName};

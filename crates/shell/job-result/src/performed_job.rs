@@ -4,11 +4,11 @@ use everytab_coordinator::Output;
 
 use crate::stats::Stats;
 
-/// Result of a job that was performed.
+/// The result of a job that succeeded.
 #[derive(Debug)]
 pub struct PerformedJob {
     /// The rows to record.
     pub output: Output,
-    /// The counts; the outcomes add up to the inputs.
+    /// The counts. The number of outcomes equals the number of inputs.
     pub stats: Stats,
 }

@@ -1,11 +1,11 @@
-//! The counts in a completion: inputs, outcomes and other counts.
+//! Counts of one completed job: inputs, outcomes and others.
 
 use std::{collections::BTreeMap, fmt::Display};
 
 use everytab_bundler::stats_names::{CountFamily, CountName, InputName};
 use serde::Serialize;
 
-/// Counts of one job. The amounts of outcomes add up to those of inputs.
+/// Counts of one job. The outcomes add up to the inputs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     inputs: BTreeMap<String, u64>,
@@ -31,12 +31,12 @@ impl Stats {
         *self.counts.entry(name.as_str().into()).or_default() += amount;
     }
 
-    /// Counts a member of an open list, such as a format.
+    /// Counts a value from an open list, such as an image format.
     pub fn count_member(&mut self, family: CountFamily, member: impl Display, amount: u64) {
         *self.counts.entry(family.name_of(member)).or_default() += amount;
     }
 
-    /// Adds counts that already have their names.
+    /// Adds counts by name.
     pub fn count_all(&mut self, counts: impl IntoIterator<Item = (String, u64)>) {
         for (name, amount) in counts {
             *self.counts.entry(name).or_default() += amount;

@@ -1,8 +1,8 @@
-//! Declares OpenTelemetry instruments together with their description.
+//! Declares OpenTelemetry instruments together with their descriptions.
 //!
-//! [`instruments!`] declares a package's instruments and the table from which docs/metrics.md is
-//! written as one list, so that neither can lack a metric of the other. Does not depend on the
-//! exporter, or on what is measured.
+//! [`instruments!`] declares a package's instruments and the table for docs/metrics.md as one list,
+//! so that instruments and documentation always agree. Does not depend on the exporter, or on the
+//! meaning of a metric.
 //!
 //! ```
 //! use everytab_metrics::{LATENCY_SECONDS, instruments, label};
@@ -36,11 +36,11 @@ pub struct Metric {
     pub name: &'static str,
     /// Kind of the metric.
     pub kind: MetricKind,
-    /// Unit in UCUM: `s`, `By`, or the counted thing in braces.
+    /// Unit in UCUM: `s`, `By`, or a name in braces for the counted objects.
     pub unit: &'static str,
     /// Names of its labels.
     pub labels: &'static [&'static str],
-    /// The meaning, in one sentence without a full stop.
+    /// The description: one sentence without a full stop.
     pub meaning: &'static str,
 }
 
@@ -57,7 +57,7 @@ impl Metric {
     }
 }
 
-/// Bucket bounds in seconds for histograms of requests, lookups or database calls.
+/// Bucket bounds in seconds for histograms of requests, lookups and database calls.
 pub const LATENCY_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
@@ -65,7 +65,7 @@ pub const LATENCY_SECONDS: &[f64] =
 ///
 /// ```text
 /// instruments! { Instruments TABLE
-///     fetches: counter() "everytab.fetches" "{fetch}" ["purpose"] "URLs that were asked for";
+///     fetches: counter() "everytab.fetches" "{fetch}" ["purpose"] "URLs that were requested";
 /// }
 /// ```
 #[macro_export]
@@ -73,7 +73,7 @@ macro_rules! instruments {
     ($instruments:ident $table:ident
      $($field:ident: $instrument:ident($($bounds:ident)?) $name:literal $unit:literal
        [$($label:literal)*] $meaning:literal;)+) => {
-        /// The instruments to record values with.
+        /// Instruments for recording values.
         #[derive(Debug)]
         pub struct $instruments {
             $(#[doc = $meaning] pub $field: $crate::instruments!(@type $instrument),)+

@@ -15,24 +15,24 @@ use crate::{
     frames::{read_batch, write_bytes, write_greeting},
 };
 
-/// Buffer size for replies that are written together.
+/// Buffer size for replies, so that several of them are written at once.
 const ANSWER_BYTES: usize = 256 << 10;
 
 /// Resource limits for a process.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessLimits {
-    /// Maximum bytes of address space. An allocation beyond it ends the process, which counts
-    /// against the item.
+    /// Maximum bytes of address space. If an allocation exceeds it, the process dies, and this
+    /// counts against the item.
     pub address_space: u64,
-    /// Maximum CPU time for a batch, in whole seconds. It is far above the cost of its items, and
-    /// ends endless loops.
+    /// Maximum CPU time for a batch, in whole seconds. This is far above the cost of a batch, and
+    /// stops endless loops.
     pub processor_time: Duration,
 }
 
-/// Sandboxes this process permanently, then performs items from standard input and writes replies
-/// to standard output until the input ends. Call this before starting another thread.
+/// Sandboxes this process permanently. Then reads items from standard input and writes replies to
+/// standard output until the input ends. Must be called before another thread is started.
 pub fn serve(limits: ProcessLimits, perform: impl FnMut(&[u8]) -> Vec<u8>) -> ExitCode {
-    // If nothing can be written, the parent process has exited.
+    // If the greeting cannot be written, the parent process has exited.
     match reply_to_all(limits, perform, io::stdin().lock(), io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
@@ -47,7 +47,7 @@ fn reply_to_all(
 ) -> io::Result<()> {
     let (mut input, mut output) =
         (BufReader::new(input), BufWriter::with_capacity(ANSWER_BYTES, output));
-    // The first call loads the clock through system calls that are not allowed later.
+    // Loading the clock takes system calls that are denied later, so read the clock once now.
     processor_time();
     let confined = confine(limits.address_space);
     write_greeting(&mut output, &confined)?;
@@ -59,8 +59,8 @@ fn reply_to_all(
         for item in items {
             write_bytes(&mut output, &perform(&item))?;
         }
-        // Flush once per batch, because waking the parent for each reply costs a twentieth of an
-        // icon.
+        // Flush once per batch, because waking the parent for each reply would take a twentieth of
+        // the time for an icon.
         output.flush()?;
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! Sandboxes the current process.
 //!
-//! Landlock is first, because it needs a file descriptor. It denies paths and ports even if a
-//! system call should reach the kernel after all. Resource limits are second. Last, seccomp ends
-//! the process at any system call that is not on its list.
+//! First Landlock denies all paths and ports, as a second barrier behind the system call filter. It
+//! is first because it needs a file descriptor. Then the resource limits are set. Finally seccomp
+//! kills the process at any system call that is not on our list.
 
 use std::{collections::BTreeMap, env::consts::ARCH, io};
 
@@ -16,11 +16,11 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// The newest Landlock rights that are restricted; older kernels restrict those that they know.
+/// The newest Landlock version that we use. An older kernel restricts the rights that it knows.
 const NEWEST_RIGHTS: ABI = ABI::V6;
-/// `PROT_EXEC`, as a bit of an argument.
+/// `PROT_EXEC` as a system call argument.
 const EXECUTABLE: u64 = libc::PROT_EXEC as u64;
-/// System calls for computing: reading and writing open files, memory, locks, signals, time, random
+/// The system calls for pure computation: I/O on open files, memory, locks, signals, time, random
 /// numbers.
 const CALLS: [libc::c_long; 20] = [
     libc::SYS_read,
@@ -48,9 +48,9 @@ const CALLS: [libc::c_long; 20] = [
 /// The mechanisms that sandbox a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confinement {
-    /// The list of system calls, and Landlock rules for files, ports and signals.
+    /// A system call filter, and Landlock rules for files, ports and signals.
     SeccompAndLandlock,
-    /// Only the list of system calls: this kernel has no Landlock, or it is disabled.
+    /// Only a system call filter, because this kernel has no Landlock or has it disabled.
     SeccompAlone,
 }
 
@@ -67,13 +67,14 @@ impl Confinement {
     }
 }
 
-/// Sandboxes this process, which must have a single thread, permanently.
+/// Sandboxes this process permanently. The process must have a single thread.
 pub(crate) fn confine(address_space: u64) -> Result<Confinement, String> {
-    // Some containers deny these calls. As on a kernel without Landlock, seccomp remains.
+    // Some containers deny Landlock's calls. In this case seccomp is sufficient, as on a kernel
+    // without Landlock.
     let has_landlock = landlock().unwrap_or(false);
     for (resource, most) in [
         (Resource::As, address_space),
-        // No file may be opened or grow, and no core dump with untrusted bytes is written.
+        // No file can be opened or grow, and no core dump with untrusted bytes is written.
         (Resource::Nofile, 0),
         (Resource::Fsize, 0),
         (Resource::Core, 0),
@@ -85,7 +86,8 @@ pub(crate) fn confine(address_space: u64) -> Result<Confinement, String> {
     Ok(if has_landlock { Confinement::SeccompAndLandlock } else { Confinement::SeccompAlone })
 }
 
-/// Denies every path, port and foreign signal, if the kernel supports this.
+/// Denies all paths, all ports and signals to other processes. Returns false if the kernel does not
+/// support this.
 fn landlock() -> Result<bool, landlock::RulesetError> {
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -107,7 +109,7 @@ fn seccomp() -> Result<(), Box<dyn std::error::Error>> {
     // Decoders need no executable memory.
     rules.insert(libc::SYS_mmap, only(2, Is::MaskedEq(EXECUTABLE), 0)?);
     rules.insert(libc::SYS_mprotect, only(2, Is::MaskedEq(EXECUTABLE), 0)?);
-    // Only its own limits and signals, because the worker has the same user.
+    // Allow only the process's own limits and signals, because the worker runs as the same user.
     rules.insert(libc::SYS_prlimit64, only(0, Is::Eq, 0)?);
     rules.insert(libc::SYS_tgkill, only(0, Is::Eq, own)?);
     let architecture: TargetArch = ARCH.try_into()?;

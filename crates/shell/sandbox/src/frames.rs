@@ -1,8 +1,8 @@
-//! The protocol on the pipes: a greeting, then batches of items one way and their replies the
-//! other.
+//! The pipe protocol: the child process sends a greeting, then reads batches of items and writes
+//! their replies.
 //!
-//! Invariant: a process reads a whole batch before it replies, so that the two sides never block on
-//! writing to each other. Numbers are 32 bits, little-endian.
+//! Invariant: the child reads a whole batch before it replies, so that parent and child never block
+//! on writing to each other. Integers are 32 bits, little-endian.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -10,14 +10,14 @@ use crate::confine::Confinement;
 
 /// Maximum bytes in an item.
 pub(crate) const MAX_ITEM_BYTES: usize = 16 << 20;
-/// Maximum bytes of a batch with several items, which a process holds in memory.
+/// Maximum bytes of a batch with several items. A process holds a whole batch in memory.
 pub(crate) const MAX_BATCH_BYTES: usize = 8 << 20;
 /// Maximum bytes in a reply.
 pub(crate) const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// Maximum items in a batch.
 pub(crate) const MAX_BATCH_ITEMS: usize = 1 << 12;
 
-/// The first message of a process: how it is sandboxed, or why it is not.
+/// The first message of a process: its sandbox, or the reason why sandboxing failed.
 pub(crate) type Greeting = Result<Confinement, String>;
 
 fn write_number(to: &mut impl Write, number: usize) -> io::Result<()> {
@@ -32,13 +32,13 @@ fn read_number(from: &mut impl Read, most: usize) -> io::Result<usize> {
     if number > most { Err(ErrorKind::InvalidData.into()) } else { Ok(number) }
 }
 
-/// Writes bytes with their length.
+/// Writes a length and these bytes.
 pub(crate) fn write_bytes(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     write_number(to, bytes.len())?;
     to.write_all(bytes)
 }
 
-/// Reads bytes with their length, which may be up to `most`.
+/// Reads a length and this many bytes. Returns an error if there are more than `most`.
 pub(crate) fn read_bytes(from: &mut impl Read, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; read_number(from, most)?];
     from.read_exact(&mut bytes)?;

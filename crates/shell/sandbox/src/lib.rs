@@ -1,14 +1,14 @@
 //! Runs a function on untrusted bytes in sandboxed child processes.
 //!
-//! A fault in a decoder may give an attacker's bytes control over its process. Such a process has
-//! no access to anything: it is this same program, started again without environment and files. It
-//! gives up the network, the file system and every system call except for computing ([`serve`]),
-//! and gets items through a pipe, in batches ([`Sandbox`]).
+//! A bug in a decoder may let an attacker's bytes take over its process. This is why the decoder
+//! runs in a child process without access to anything. The child is this same program, started
+//! again without environment and files. It gives up the network, the file system and every system
+//! call except for computing ([`serve`]), and receives items in batches through a pipe
+//! ([`Sandbox`]).
 //!
-//! Invariants: if a process dies, the first item without a reply is retried alone, and counts as
-//! crashed after it has killed two processes. If a process is killed from outside, or by the CPU
-//! time limit, this does not count against the item. Replies from a process are not trusted to be
-//! well formed.
+//! Invariants: if a process dies, the first item without a reply is retried alone. An item counts
+//! as crashed after it has killed two processes. A process that is killed from outside or exceeds
+//! its CPU time limit does not count against the item. Replies are not trusted to be well formed.
 //!
 //! Does not depend on the type of items.
 

@@ -1,4 +1,4 @@
-//! The parent process: sends batches, handles deaths, and finds the item that caused them.
+//! The parent process: sends batches, handles deaths, and finds the item that caused a death.
 //!
 //! Does not depend on how a process is sandboxed.
 
@@ -12,27 +12,27 @@ use crate::{
     process::{Death, Process},
 };
 
-/// An item counts as crashed after it has caused this many deaths. After as many deaths with other
-/// causes, the sandbox returns a local failure.
+/// An item counts as crashed after it has caused this many deaths. After this many deaths with
+/// other causes, the sandbox returns [`SandboxError::Ended`].
 const DEATHS: usize = 2;
-/// A process is replaced after this many items, which takes 3 ms. A decoder may leak 250 KB of
-/// memory with each item: together half of the address space for icons.
+/// A process is replaced after this many items. Starting one takes 3 ms. A decoder may leak 250 KB
+/// of memory with each item, and these leaks then take at most half of the address space for icons.
 const MAX_PROCESS_ITEMS: usize = 1_024;
 
 /// An item that caused the deaths of two processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// How the second process died, for example by which signal.
+    /// How the second process died, for example its signal.
     pub how: String,
 }
 
-/// Why items could not be performed. The items are not at fault.
+/// Why items were not processed. The items are not at fault.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// No process could be started or sandboxed.
     #[error("cannot start a decoder process: {0}")]
     Start(io::Error),
-    /// Processes were ended from outside while they performed one item.
+    /// Two processes were killed from outside while they processed the same item.
     #[error("decoder processes were killed from outside, the last one by {0}")]
     Ended(String),
     /// An item exceeds the maximum size.
@@ -40,7 +40,7 @@ pub enum SandboxError {
     TooLarge(usize),
 }
 
-/// Processes that perform items, as many as were needed concurrently.
+/// Child processes that handle items. Another one is started when all are busy.
 #[derive(Debug)]
 pub struct Sandbox {
     program: OsString,
@@ -49,8 +49,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Creates a sandbox with processes that run `program` with these arguments. The program must
-    /// call [`crate::serve`].
+    /// Creates a sandbox. Its processes run `program` with these arguments, and `program` must call
+    /// [`crate::serve`].
     pub fn new(program: impl Into<OsString>, arguments: Vec<String>) -> Self {
         Self { program: program.into(), arguments, idle: Mutex::default() }
     }
@@ -66,11 +66,11 @@ impl Sandbox {
         Ok(confinement)
     }
 
-    /// Performs items, and passes the number and reply of each to `on_reply` as it arrives, in
-    /// their order. Blocks the thread.
+    /// Processes items and passes the index and reply of each to `on_reply`, in order. Blocks the
+    /// thread.
     ///
     /// # Errors
-    /// Returns a [`SandboxError`]; some items may have got replies.
+    /// Returns a [`SandboxError`]. Some items may already have had replies.
     pub fn perform(
         &self,
         items: &[&[u8]],
@@ -99,9 +99,9 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Performs an item alone, because a process may have died of it, until there is a reply or
-    /// enough processes have died. Replies arrive together, so this may also be an innocent item
-    /// that preceded the cause in its batch.
+    /// Processes an item alone until there is a reply or enough processes have died, because a
+    /// process may have died of this item. Replies are written together, so the item may also be an
+    /// innocent one that preceded the cause in its batch.
     fn perform_alone(
         &self,
         item: &[u8],
@@ -136,7 +136,7 @@ impl Sandbox {
         idle.map_or_else(|| self.start(), Ok)
     }
 
-    /// Keeps a process for the next batch, unless it has performed its maximum of items.
+    /// Keeps a process for later batches, unless it has processed its maximum of items.
     fn keep(&self, process: Process) {
         if process.items < MAX_PROCESS_ITEMS {
             self.idle.lock().push(process);
@@ -148,15 +148,15 @@ impl Sandbox {
     }
 }
 
-/// The item without a reply.
+/// The first item without a reply.
 struct Failure<'a> {
     number: usize,
     item: &'a [u8],
     error: io::Error,
 }
 
-/// Sends a batch to a process and reads the replies. If sending fails, the process has died at the
-/// first item.
+/// Sends a batch to a process and reads the replies. If sending fails, the first item counts as the
+/// one without a reply.
 fn replies<'a>(
     process: &mut Process,
     batch: &[&'a [u8]],
@@ -173,7 +173,7 @@ fn replies<'a>(
     Ok(())
 }
 
-/// Returns how many of the items form a batch: at least one, and otherwise up to `most`.
+/// Returns how many items to send as one batch: at least one, otherwise at most `most`.
 fn batch_length(items: &[&[u8]], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |item: &&&[u8]| {

@@ -1,8 +1,8 @@
-//! Finds the credentials' AWS account, and how many cores it may run.
+//! Finds the AWS account of the credentials, and how many cores it may run.
 //!
-//! Makes two calls: STS `GetCallerIdentity` and Service Quotas `GetServiceQuota`. A new account has
-//! quotas for a few cores, and an Auto Scaling group that may not start an instance reports this
-//! only in its activities.
+//! This takes two calls: STS `GetCallerIdentity` and Service Quotas `GetServiceQuota`. A new
+//! account has a quota of a few cores. If an Auto Scaling group cannot start an instance because of
+//! the quota, the group reports this only in its activities.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ const SERVICE_QUOTAS: AwsService = AwsService {
 /// The identity behind the credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The account's number, 12 digits.
+    /// The 12-digit account id.
     pub account: String,
     /// The region that was called.
     pub region: String,
@@ -92,7 +92,7 @@ pub async fn quota(
     let answer: Value = serde_json::from_str(&text).unwrap_or_default();
     let value = answer["Quota"]["Value"].as_f64().filter(|_| status.is_success());
     value.ok_or_else(|| {
-        // A type may be preceded by its namespace: `com.amazonaws...#NoSuchResourceException`.
+        // The error type may have a namespace prefix: `com.amazonaws...#NoSuchResourceException`.
         let kind = answer["__type"].as_str().unwrap_or_default();
         let kind = kind.rsplit('#').next().unwrap_or_default();
         let message = answer["message"].as_str().or(answer["Message"].as_str());

@@ -1,11 +1,12 @@
-//! Limits the requests per second to a store that others also use, such as Common Crawl's.
+//! Limits the requests per second to a store that other clients also use, such as Common Crawl's.
 //!
-//! All stores that read one source share an [`AdaptiveRate`]. The caller sets its maximum. Below
-//! it, the rate adapts to the source: each "too fast" response reduces it, at most once per window,
-//! and successful requests raise it slowly (additive increase, multiplicative decrease). Retries
-//! also need permits, and have the AWS SDK's budget, which ends them while most requests fail.
+//! All stores that read from one source share an [`AdaptiveRate`]. The caller sets its maximum.
+//! Below this maximum, the rate adapts to the source: a "too fast" response reduces it, at most
+//! once per window, and successful requests raise it slowly (additive increase, multiplicative
+//! decrease). Retries also need permits. In addition, retries draw on a budget like the AWS SDK's,
+//! so that they stop while most requests fail.
 //!
-//! Does not depend on who shares the rate, or on what is read.
+//! Does not depend on who shares the rate, or on the objects that are read.
 
 use std::{fmt, time::Duration};
 
@@ -17,52 +18,50 @@ use tokio::{
 
 use crate::error::StorageError;
 
-/// Maximum age of an unused permit that may still be used. Older ones are lost, so that a pause
-/// causes no burst.
+/// Permits that were unused for longer are lost, so that a pause does not cause a burst.
 const CATCH_UP: Duration = Duration::from_millis(20);
-/// Window length for counting responses. The rate decreases at most once per window, because
-/// several rejections of concurrent requests are one signal.
+/// Window length for counting results. The rate decreases at most once per window, because several
+/// rejections of concurrent requests are one signal.
 const WINDOW: Duration = Duration::from_millis(500);
-/// Minimum share of the rate that a decrease leaves.
+/// A decrease multiplies the rate by at least this.
 const DECREASE: f64 = 0.5;
-/// Minimum share of the current goodput that a decrease leaves, because the source bears this much.
+/// A decrease keeps at least this share of the successful requests per second.
 const BELOW_GOODPUT: f64 = 0.9;
-/// Maximum share of the rate that a decrease leaves.
+/// A decrease multiplies the rate by at most this.
 const MAX_DECREASE: f64 = 0.95;
 /// Initial share of the allowed rate.
 const FIRST_SHARE: f64 = 0.1;
-/// Share of the allowed rate that each second with successes adds, before the first rejection.
+/// Share of the allowed rate that is added per second with successes, before any rejection.
 const FIRST_INCREASE: f64 = 0.1;
-/// Share of the allowed rate that each second with successful requests adds, after a rejection.
+/// Share of the allowed rate that is added per second with successes, after a rejection.
 const INCREASE: f64 = 0.02;
 /// Minimum share of the allowed rate, even while the source rejects every request.
 const MIN_SHARE: f64 = 0.01;
-/// Minimum requests per second, unless the caller allows fewer. With this rate, each job of a
-/// worker learns within three minutes that the source rejects its requests.
+/// Minimum requests per second, unless the caller allows fewer. At this rate, each job of a worker
+/// learns within three minutes that the source rejects its requests.
 const MIN_RATE: f64 = 0.2;
-/// Minimum rate that a source without an allowed rate must recover to before its limit is removed.
-/// A slow worker measures a lower rate, which is not the source's limit.
+/// If the caller sets no maximum, a rejection sets one. This is the least that it sets, because a
+/// slow worker measures a lower rate than the source's limit.
 const MIN_REJECTED_RATE: f64 = 100.0;
-/// How long a request is retried after its first failure, waits for permits included, while no
-/// request to the source succeeds.
+/// How long a request is retried, waits included, while no request to the source succeeds.
 const RETRY_TIME: Duration = Duration::from_secs(60);
 /// Retry budget in the SDK's units: its capacity, the cost per retry, and the refund per successful
 /// request.
 const RETRY_BUDGET: u32 = 500;
 const RETRY_COST: u32 = 5;
 const SUCCESS_REFUND: u32 = 1;
-/// Pause for all requests after a rejection that demands it. Common Crawl requires at least ten
-/// seconds from clients that its HTTPS mirror rejected with 403.
+/// Pause for all requests after a rejection that demands a pause. Common Crawl requires at least
+/// ten seconds after its HTTPS mirror has responded with 403.
 pub const REJECTION_PAUSE: Duration = Duration::from_secs(10);
-/// Maximum pause after consecutive rejections without a successful request between them.
+/// Maximum pause. Without a successful request in between, each pause doubles the last one.
 const MAX_REJECTION_PAUSE: Duration = Duration::from_secs(120);
 
-/// The rate of requests to a source, shared by the stores that read it.
+/// The request rate for a source, shared by the stores that read from it.
 #[derive(Default)]
 pub struct AdaptiveRate {
     state: Mutex<State>,
     changed: Notify,
-    /// The first in the queue waits for its time, the others wait for the first.
+    /// The first waiter sleeps until its permit is due; the other waiters queue for this lock.
     queue: tokio::sync::Mutex<()>,
 }
 
@@ -76,11 +75,11 @@ impl fmt::Debug for AdaptiveRate {
 struct State {
     /// Maximum requests per second that the caller allows. `None` if unlimited.
     allowed: Option<f64>,
-    /// The rate that a source without an allowed rate rejected. `None` while it rejects nothing.
+    /// The maximum that a rejection set if the caller sets none. `None` after a recovery.
     rejected_at: Option<f64>,
-    /// The share of the allowed rate that is used now.
+    /// The current rate as a share of the allowed rate.
     share: f64,
-    /// The share of the allowed rate that is added per second.
+    /// The share of the allowed rate that is added per second with successful requests.
     increase: f64,
     increased_at: Option<Instant>,
     decreased_at: Option<Instant>,
@@ -113,13 +112,13 @@ impl Default for State {
     }
 }
 
-/// A window's counts, and the previous window's rates.
+/// Counts the results in a window, and has the rates of the previous window.
 #[derive(Default)]
 struct Window {
     began: Option<Instant>,
     ended: u32,
     succeeded: u32,
-    /// All requests and successful requests per second.
+    /// Requests and successful requests per second in the previous window.
     before: Option<(f64, f64)>,
 }
 
@@ -134,7 +133,7 @@ impl Window {
         self.succeeded += u32::from(is_success);
     }
 
-    /// Returns all and successful requests per second in the window so far.
+    /// Returns requests and successful requests per second in the window so far.
     fn rates(&self, now: Instant) -> (f64, f64) {
         let seconds = self.began.map_or(WINDOW, |began| now.saturating_duration_since(began));
         let seconds = seconds.max(WINDOW / 5).as_secs_f64();
@@ -185,7 +184,7 @@ impl State {
         self.increase = INCREASE;
     }
 
-    /// Pauses all requests, twice as long as last time if none has succeeded since.
+    /// Pauses all requests, twice as long as the last time if none has succeeded since.
     fn pause(&mut self, now: Instant) {
         if self.paused_until.is_some_and(|until| until > now) {
             return;
@@ -203,7 +202,8 @@ impl State {
         }
         let interval = Duration::from_secs_f64(1.0 / self.rate()?);
         match self.next {
-            // A long wait from a lower rate does not apply at this rate.
+            // `next` may be far away because it was set at a lower rate. Limit the wait to one
+            // interval at the current rate.
             Some(next) if next.min(now + interval) > now => {
                 self.next = Some(next.min(now + interval));
                 self.next
@@ -225,7 +225,7 @@ impl AdaptiveRate {
             return;
         }
         if state.allowed.is_none() {
-            // The share of a rejected rate is meaningless for another rate.
+            // The share applied to `rejected_at`, so it is meaningless for another maximum.
             (state.rejected_at, state.share) = (None, FIRST_SHARE);
         }
         state.allowed = per_second;
@@ -238,7 +238,7 @@ impl AdaptiveRate {
         self.state.lock().rate()
     }
 
-    /// Waits until one more request may be sent.
+    /// Waits until another request may be sent.
     async fn acquire(&self) {
         {
             let state = self.state.lock();
@@ -250,7 +250,7 @@ impl AdaptiveRate {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // Listen before reading the state, so that a change in between is not missed.
+            // Subscribe before reading the state, so that a change in between is not missed.
             changed.as_mut().enable();
             let Some(next) = self.state.lock().try_acquire(Instant::now()) else { return };
             tokio::select! {
@@ -270,15 +270,15 @@ impl AdaptiveRate {
                     state.pause(now);
                 }
             }
-            // A broken connection is not related to the rate.
+            // A broken connection does not mean that the rate is too high.
             Some(error) if error.is_retryable() => {}
             _ => state.succeeded(now),
         }
     }
 
-    /// Takes the cost of retrying a request that failed at `failed_at` for the first time from the
-    /// budget. Returns false if the budget is spent, or if no request has succeeded since then and
-    /// [`RETRY_TIME`] is over.
+    /// Takes the cost of one retry from the budget. `failed_at` is the time of the request's first
+    /// failure. Returns false if the budget is spent, or if the first failure is more than
+    /// [`RETRY_TIME`] ago and no request has succeeded since.
     fn may_retry(&self, failed_at: Instant) -> bool {
         let mut state = self.state.lock();
         if failed_at.elapsed() > RETRY_TIME && state.succeeded_at.is_none_or(|at| at < failed_at) {
@@ -299,12 +299,12 @@ pub(crate) struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    /// Allows up to `most` attempts, each with a permit of `rate` if there is one.
+    /// Allows up to `most` attempts. If there is a `rate`, each attempt needs a permit.
     pub(crate) fn new(rate: Option<&'a AdaptiveRate>, most: u32) -> Self {
         Self { rate, failed_at: None, made: 0, most }
     }
 
-    /// Waits until the next attempt may be sent, and returns its number, starting at 1.
+    /// Waits until the next attempt may be sent. Returns the attempt's number, starting at 1.
     pub(crate) async fn begin(&mut self) -> u32 {
         if let Some(rate) = self.rate {
             rate.acquire().await;
@@ -313,7 +313,7 @@ impl<'a> Attempts<'a> {
         self.made
     }
 
-    /// Counts the attempt's result. Returns true if there should be another attempt, after a wait.
+    /// Counts the attempt's result. Returns true, after a wait, to send the request again.
     pub(crate) fn goes_on(&mut self, error: Option<&StorageError>) -> bool {
         if let Some(rate) = self.rate {
             rate.count(error);
@@ -435,7 +435,7 @@ mod tests {
         }
     }
 
-    /// Returns after how many seconds the last of 16 concurrent requests is given up.
+    /// Returns after how many seconds the last of 16 concurrent requests gives up.
     async fn seconds_until_all_fail(
         allowed: Option<f64>,
         error: fn() -> StorageError,

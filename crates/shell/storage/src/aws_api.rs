@@ -1,7 +1,8 @@
-//! Signed requests to AWS APIs without their SDKs: credentials, endpoint, signature and retries.
+//! Signed requests to AWS APIs without the SDKs of these services: credentials, endpoint, signature
+//! and retries.
 //!
-//! Credentials, profile and endpoint are from the SDK's usual chain (`aws-config`), unless
-//! [`AwsSettings`] sets them. Does not depend on what responses mean.
+//! Credentials, profile and endpoint come from the SDK's usual chain (`aws-config`), unless
+//! [`AwsSettings`] sets them. Does not depend on the meaning of a response.
 
 use std::time::{Duration, SystemTime};
 
@@ -20,7 +21,8 @@ use crate::{
     settings::AwsSettings,
 };
 
-/// Maximum attempts per request. With their waits of up to 3 s they outlast a short overload.
+/// Maximum attempts per request. With waits of up to 3 s between the attempts, a request survives a
+/// short overload.
 const MAX_TRIES: u32 = 5;
 /// Time limit for connecting to an API.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,13 +31,13 @@ const TRY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An AWS service.
 pub(crate) struct AwsService {
-    /// Its name in the SDK's variables and profiles, such as `CloudFront`.
+    /// The service's name in the SDK's environment variables and profiles, such as `CloudFront`.
     pub(crate) id: &'static str,
-    /// Its name in signatures.
+    /// The service's name in signatures.
     pub(crate) signed_as: &'static str,
-    /// A global service's only region.
+    /// The only region of a global service. `None` if the service has regions.
     pub(crate) region: Option<&'static str>,
-    /// Its endpoint, with `{region}` as a placeholder.
+    /// The endpoint's URL, with `{region}` as a placeholder.
     pub(crate) endpoint: &'static str,
 }
 
@@ -46,12 +48,12 @@ pub(crate) struct AwsRequest<'a> {
     /// Header fields. All of them are signed.
     pub(crate) headers: &'a [(&'static str, &'static str)],
     pub(crate) body: String,
-    /// The action and its object, for errors.
+    /// The action and its object, for error messages.
     pub(crate) action: &'static str,
     pub(crate) place: &'a str,
 }
 
-/// The client of one service: credentials, endpoint and region.
+/// A client for one service: credentials, endpoint and region.
 pub(crate) struct AwsApi {
     credentials: Credentials,
     endpoint: String,
@@ -60,7 +62,7 @@ pub(crate) struct AwsApi {
 }
 
 impl AwsApi {
-    /// Loads credentials, region and endpoint from the settings, else from the SDK's chain.
+    /// Loads credentials, region and endpoint from the settings, otherwise from the SDK's chain.
     pub(crate) async fn load(
         service: &AwsService,
         settings: &AwsSettings,
@@ -91,13 +93,13 @@ impl AwsApi {
         Ok(Self { credentials, endpoint, region, signed_as: service.signed_as })
     }
 
-    /// Returns the region that is called.
+    /// Returns the region that requests are sent to.
     pub(crate) fn region(&self) -> &str {
         &self.region
     }
 
-    /// Sends a request, and repeats it while the service is overloaded. Returns status and body of
-    /// the response.
+    /// Sends a request, and repeats it while the service is overloaded. Returns the response's
+    /// status and body.
     ///
     /// # Errors
     /// Returns an error if the service cannot be reached. A response with an error status is not an
@@ -182,8 +184,8 @@ async fn read_response(sending: RequestBuilder) -> Result<(StatusCode, String), 
     Ok((status, response.text().await.map_err(|error| broken(&error))?))
 }
 
-/// Returns the endpoint from `AWS_ENDPOINT_URL_<SERVICE>`, the profile or `AWS_ENDPOINT_URL`, in
-/// the order of Amazon's own SDK.
+/// Returns the endpoint that `AWS_ENDPOINT_URL_<SERVICE>`, the profile or `AWS_ENDPOINT_URL` sets,
+/// in the same order as Amazon's SDK.
 fn configured_endpoint(service: &AwsService, config: &SdkConfig) -> Option<String> {
     let key = ServiceConfigKey::builder()
         .service_id(service.id)
@@ -195,8 +197,8 @@ fn configured_endpoint(service: &AwsService, config: &SdkConfig) -> Option<Strin
     of_service.or_else(|| config.endpoint_url().map(str::to_owned))
 }
 
-/// Returns the text of the first element with this name in AWS's XML. Decodes no entities, because
-/// the requested ids and codes contain none.
+/// Returns the content of the first element with this name in an AWS XML response. Does not decode
+/// entities, because the ids and codes that we read contain none.
 pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text)

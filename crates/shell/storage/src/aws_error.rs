@@ -2,10 +2,10 @@
 
 use crate::error::{ACCESS_DENIED, StorageError, StorageErrorKind};
 
-/// S3's error code for a conditional put that conflicts with a concurrent one.
+/// S3's error code if a conditional put conflicts with a concurrent one.
 pub(crate) const CONDITIONAL_CONFLICT: &str = "ConditionalRequestConflict";
 
-/// Returns the error for missing credentials in all places where the SDK searches.
+/// Returns the error for credentials that the SDK found in none of its sources.
 pub(crate) fn no_credentials(action: &'static str, place: &str) -> StorageError {
     StorageError::new(
         StorageErrorKind::Denied,
@@ -16,7 +16,8 @@ pub(crate) fn no_credentials(action: &'static str, place: &str) -> StorageError 
     )
 }
 
-/// Classifies an error code, or only the status if there is no code (responses to HEAD).
+/// Classifies an error by its code. Uses only the status if there is no code, as in responses to
+/// HEAD.
 pub(crate) fn from_code(
     action: &'static str,
     place: &str,

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// Maximum wait before the first retry: about twice the time of an ordinary request.
+/// Maximum wait before the first retry: about twice the duration of an ordinary request.
 const FIRST: Duration = Duration::from_millis(200);
 /// Maximum wait before any retry, as in the AWS SDK's default.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Returns the upper bound of the wait before a retry; the first retry has number 1.
+/// Returns the maximum wait before a retry. The first retry is number 1.
 pub(crate) fn bound(retry: u32) -> Duration {
     let doublings = retry.saturating_sub(1).min(16);
     FIRST.saturating_mul(1_u32 << doublings).min(LONGEST)
@@ -17,7 +17,7 @@ pub(crate) fn bound(retry: u32) -> Duration {
 /// retry together ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
 pub(crate) fn jittered(retry: u32) -> Duration {
     let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
-    // 16 random bits suffice; the top bits of a UUID hold no version or variant.
+    // 16 random bits suffice. The top bits of a UUID contain neither its version nor its variant.
     let share = u32::try_from(high >> 48).unwrap_or(0);
     bound(retry).saturating_mul(share) / 65_536
 }

@@ -1,7 +1,7 @@
-//! Invalidates paths in a CDN (CloudFront), so that it fetches them from the site again.
+//! Invalidates paths in a CDN (CloudFront), so that the CDN fetches them from the site again.
 //!
-//! Contains only this call; the caller decides about paths and times. The request is signed by
-//! `aws-sigv4` and sent by reqwest, because CloudFront's whole SDK would be compiled for it
+//! Contains only this call; the caller decides about paths and times. `aws-sigv4` signs the request
+//! and reqwest sends it, because a single call does not justify compiling CloudFront's SDK
 //! (`docs/decisions/0014-ranges-without-the-sdk.md`).
 
 use reqwest::StatusCode;
@@ -13,20 +13,21 @@ use crate::{
     error::{StorageError, StorageErrorKind},
 };
 
-/// A global service. Its requests are signed for this region.
+/// CloudFront is a global service. Its requests are signed for this region.
 const CLOUDFRONT: AwsService = AwsService {
     id: "CloudFront",
     signed_as: "cloudfront",
     region: Some("us-east-1"),
     endpoint: "https://cloudfront.amazonaws.com",
 };
-/// The version of CloudFront's API that the request uses.
+/// The version of CloudFront's API.
 const API_VERSION: &str = "2020-05-31";
 const ACTION: &str = "invalidate";
 
-/// Invalidates `paths` (each starts with `/`, may end with `*`, percent-encoded) and returns the id
-/// of the invalidation. `caller_reference` makes it idempotent: repeating a reference with its
-/// paths starts no second one. Returns when CloudFront has accepted it, not when it is complete.
+/// Invalidates `paths` and returns the id of the invalidation. Each path starts with `/`, is
+/// percent-encoded and may end with `*`. A call with a `caller_reference` that was already used for
+/// these paths does not start a second invalidation. Returns when CloudFront has accepted the
+/// invalidation, before it is complete.
 ///
 /// # Errors
 /// Returns an error if the distribution's id or a path is malformed, there are no credentials, or
@@ -77,7 +78,7 @@ fn rejection(place: &str, status: StatusCode, xml: &str) -> StorageError {
     StorageError::new(kind, ACTION, place, remedy)
 }
 
-/// Returns an invalidation's XML.
+/// Builds the XML of an invalidation.
 fn invalidation_batch(paths: &[String], caller_reference: &str) -> String {
     let items: String =
         paths.iter().map(|path| format!("<Path>{}</Path>", escaped(path))).collect();

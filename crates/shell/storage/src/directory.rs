@@ -1,9 +1,10 @@
-//! A store in a directory: an object is a file, its key the path below the root.
+//! A store in a directory. Each object is a file, and the object's key is the file's path below the
+//! root.
 //!
-//! Invariants: a file appears under its key only when it is complete (`staging`); no key and no
-//! symbolic link leads outside the root; every change of a key holds that key's lock, so that a
-//! conditional write is atomic for all other writers that use this crate, in any process. Up to 1
-//! MiB, an object's version is a hash of its bytes; for larger objects it is a hash of size, time
+//! Invariants: a file appears under its key only when it is complete (`staging`). No key and no
+//! symbolic link leads outside the root. Every change of a key holds the key's lock, so that a
+//! conditional write is atomic among all writers that use this crate, in any process. An object's
+//! version is a hash of its bytes up to 1 MiB; for a larger object it is a hash of its size, time
 //! and inode. Does not depend on other stores.
 
 mod commit;
@@ -40,7 +41,8 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Opens the store, and removes the unfinished files of killed writers. Creates nothing.
+    /// Opens the store without creating anything. Removes the unfinished files of writers that were
+    /// killed.
     pub(crate) fn open(path: PathBuf, settings: &StoreSettings) -> Result<Self, StorageError> {
         let absolute =
             std::path::absolute(&path).map_err(|error| io_error::from_io("open", &path, &error))?;
@@ -62,7 +64,7 @@ impl Directory {
     }
 
     /// Runs blocking work on a separate thread. Work that has started completes even if the caller
-    /// stops waiting. No half-written object is visible in either case.
+    /// stops waiting, so no partial object is ever visible.
     async fn blocking<T: Send + 'static>(
         &self,
         key: &str,

@@ -1,11 +1,11 @@
-//! The only error type in this crate: its kind, whether a retry may help, and one line for people.
+//! This crate's only error type: an error's kind, whether a retry may help, and a one-line message.
 //!
-//! Invariants: kinds are stable strings; the line names the object or store, and a remedy.
+//! Invariants: a kind's name is stable. The message names the object or store, and a remedy.
 
 use std::fmt;
 
-/// S3's error code for a request that the credentials do not allow. It is also returned for a
-/// missing object if they do not allow listing the bucket.
+/// S3's error code if the credentials do not allow a request. S3 also returns this code for a
+/// missing object if the credentials do not allow listing the bucket.
 #[cfg(any(feature = "s3", feature = "cdn"))]
 pub(crate) const ACCESS_DENIED: &str = "AccessDenied";
 
@@ -20,7 +20,8 @@ pub enum StorageErrorKind {
     PreconditionFailed,
     /// The disk or the quota is full.
     NoSpace,
-    /// No usable response: network, timeout, overload. Only this kind may be retried.
+    /// There was no usable response because of the network, a timeout or an overload. Only this
+    /// kind may be retried.
     Unreachable,
     /// The URL, key, range, bucket or setting is invalid and will remain so.
     Invalid,
@@ -60,7 +61,7 @@ pub struct StorageError {
     demand: Demand,
 }
 
-/// What a server demands for later requests.
+/// The change that a server demands for later requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
     Nothing,
@@ -71,8 +72,8 @@ enum Demand {
 }
 
 impl StorageError {
-    /// Creates an error. `action` completes "cannot ..."; `place` is a URL or path; `cause` ends
-    /// with the remedy.
+    /// Creates an error. `action` completes "cannot ...", `place` is a URL or path, and `cause`
+    /// ends with the remedy.
     pub(crate) fn new(
         kind: StorageErrorKind,
         action: &'static str,
@@ -100,12 +101,12 @@ impl StorageError {
         Self { demand: Demand::Pause, ..self }
     }
 
-    /// Returns true if the server said that it is overloaded.
+    /// Returns true if the server reported that it is overloaded.
     pub(crate) fn demands_less(&self) -> bool {
         self.demand != Demand::Nothing
     }
 
-    /// Returns true if the server is busy: its only response was "too fast" or "try again later".
+    /// Returns true if the server responded only with "too fast" or "try again later".
     pub fn is_overload(&self) -> bool {
         self.kind == StorageErrorKind::Unreachable && self.demands_less()
     }
@@ -125,12 +126,12 @@ impl StorageError {
         self.kind
     }
 
-    /// Returns true if the same call may succeed later without any change.
+    /// Returns true if the same call may succeed later although nothing was changed.
     pub fn is_retryable(&self) -> bool {
         self.kind == StorageErrorKind::Unreachable
     }
 
-    /// Returns true if S3 denied one object rather than the credentials.
+    /// Returns true if S3 denied access to one object, rather than rejecting the credentials.
     #[cfg(feature = "s3")]
     pub(crate) fn is_access_denied(&self) -> bool {
         self.cause.starts_with(ACCESS_DENIED)
@@ -147,8 +148,8 @@ pub(crate) fn invalid_setting(url: &str, cause: impl fmt::Display) -> StorageErr
     StorageError::new(StorageErrorKind::Invalid, "open", url, cause)
 }
 
-/// Joins the messages of an error and its causes by colons, without duplicates. Truncates the text
-/// to 400 characters, because servers may send long ones.
+/// Joins the messages of an error and its causes with colons, without duplicates. Truncates the
+/// result to 400 characters, because servers may send long messages.
 #[cfg(any(feature = "s3", feature = "https", feature = "cdn"))]
 pub(crate) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();

@@ -1,11 +1,11 @@
-//! A read-only store over HTTPS or HTTP: the mirror of Common Crawl.
+//! A read-only store over HTTPS or HTTP, such as Common Crawl's mirror.
 //!
 //! Invariants: a request is retried on 5xx, 429, timeouts and broken connections, with back-off and
-//! jitter, and no sooner than `Retry-After` says (up to 30 s). At most 50 requests of this process
-//! are in flight to all such stores together. Common Crawl allows fewer than ten requests per
-//! second to its mirror, and responds with 403 to faster clients. If the settings have an adaptive
-//! rate, every attempt needs its permit, and a 403 pauses all of them (`adaptive_rate`). Must not
-//! be used for URLs from a page, because it does not check addresses.
+//! jitter, and after the server's `Retry-After` (up to 30 s). This process has at most 50 requests
+//! to such stores in flight. Common Crawl allows fewer than ten requests per second to its mirror,
+//! and responds to faster clients with 403. If the settings have an adaptive rate, every attempt
+//! needs a permit, and a 403 pauses all attempts (`adaptive_rate`). Must not be used for URLs from
+//! a page, because this module does not check addresses.
 
 mod response;
 
@@ -38,11 +38,12 @@ use crate::{
     },
 };
 
-/// Limits requests in flight to all HTTPS stores of this process; each has a connection.
+/// Limits the requests in flight to all HTTPS stores of this process, because each request has a
+/// connection.
 static REQUESTS_IN_FLIGHT: Semaphore = Semaphore::const_new(50);
-/// Maximum wait for a server's `Retry-After`, because a longer one would look like a stall.
+/// Maximum time to wait for a server's `Retry-After`. A longer wait would look like a stall.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
-/// Maximum redirects that are followed: as many as mirrors use, and far from a loop.
+/// Maximum redirects per request. Mirrors need fewer, and a loop exceeds any limit.
 const MAX_REDIRECTS: usize = 5;
 
 /// A read-only store over HTTPS.
@@ -56,7 +57,7 @@ pub(crate) struct HttpsStore {
     rate: Option<Arc<AdaptiveRate>>,
 }
 
-/// A failed attempt, with the wait that the server demands.
+/// A failed attempt, with the wait that the server demands, if any.
 struct FailedTry {
     error: StorageError,
     wait: Option<Duration>,
@@ -112,7 +113,7 @@ impl HttpsStore {
         Ok(address)
     }
 
-    /// Sends requests until one response is complete, or all attempts are used.
+    /// Sends requests until a response is complete or all attempts are used.
     async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<ObjectResponse, StorageError> {
         let address = self.address(key)?;
         let place = self.place(key);
@@ -145,7 +146,7 @@ impl HttpsStore {
 
     async fn send(&self, address: &Url, wanted: &Wanted) -> Result<Response, FailedTry> {
         let method = if *wanted == Wanted::Head { Method::HEAD } else { Method::GET };
-        // Ranges count stored bytes, so the transfer must not be compressed.
+        // Range offsets refer to the stored bytes, so the transfer must not be compressed.
         let mut request =
             self.client.request(method, address.clone()).header(ACCEPT_ENCODING, "identity");
         if let Wanted::Range(range) = wanted {

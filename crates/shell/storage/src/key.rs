@@ -2,10 +2,10 @@
 
 use crate::error::{StorageError, StorageErrorKind};
 
-/// S3's limit on a whole key in bytes. Our prefix also counts, so a store checks the sum.
+/// S3's limit on a whole key in bytes. A store's prefix also counts, so the store checks the sum.
 const MAX_KEY_BYTES: usize = 1024;
 
-/// The directory for a directory store's locks and unfinished files.
+/// The directory where a directory store has its locks and unfinished files.
 pub(crate) const RESERVED_FOLDER: &str = ".everytab-store";
 
 /// Returns an error if a key is empty, absolute, too long, or has a control character or a segment
@@ -14,7 +14,7 @@ pub(crate) fn check_key(store_url: &str, key: &str) -> Result<(), StorageError> 
     fault(key).map_or(Ok(()), |fault| Err(invalid(store_url, key, fault)))
 }
 
-/// Works like [`check_key`] for a prefix, which may be empty or end within a segment.
+/// Checks a prefix like [`check_key`], but a prefix may be empty or end within a segment.
 pub(crate) fn check_prefix(store_url: &str, prefix: &str) -> Result<(), StorageError> {
     let whole = format!("{prefix}x");
     let found = match prefix.strip_suffix('/') {

@@ -1,4 +1,4 @@
-//! The account calls in a program built without the feature `cdn`: all fail.
+//! Replaces the account calls in a program that is built without the feature `cdn`. All calls fail.
 
 use crate::{
     AwsSettings,
@@ -8,9 +8,9 @@ use crate::{
 /// The identity behind the credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The account's number, 12 digits.
+    /// The 12-digit account id.
     pub account: String,
-    /// The region that was called.
+    /// The region that requests are sent to.
     pub region: String,
 }
 

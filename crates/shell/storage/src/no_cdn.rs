@@ -1,4 +1,4 @@
-//! The CDN call in a program built without the feature `cdn`: every invalidation fails.
+//! Replaces the CDN call in a program that is built without the feature `cdn`. Every call fails.
 
 use crate::{
     AwsSettings,

@@ -11,13 +11,13 @@ use crate::{
     store::Store,
 };
 
-/// Opens the store at `file:///path`, a bare path, `s3://bucket/prefix`, or, read-only,
-/// `https://...` or `http://...`. Opening creates nothing and sends nothing, except that the AWS
-/// SDK may look for a region.
+/// Opens the store at `file:///path`, a path without a scheme, `s3://bucket/prefix`, or (read-only)
+/// `https://...` or `http://...`. This creates nothing and sends no requests, except that the AWS
+/// SDK may look up a region.
 ///
 /// # Errors
-/// Returns an error if the URL has any other form, or names a kind of store that this program was
-/// built without (Cargo features `s3` and `https`).
+/// Returns an error if the URL has any other form, or if the program was built without the Cargo
+/// feature for its scheme (`s3` or `https`).
 pub async fn open(url: &str, settings: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
     let Some((scheme, _)) = url.split_once("://") else {
         if url.is_empty() {
@@ -79,7 +79,7 @@ fn open_https(url: Url, _: &StoreSettings) -> Result<Arc<dyn Store>, StorageErro
     Err(invalid_setting(url.as_str(), cause))
 }
 
-/// Replaces everything between `://` and the last `@`, which may contain a password, and everything
+/// Redacts everything between `://` and the last `@`, which may contain a password, and everything
 /// after a `?` or `#`, which may contain a signature.
 fn without_secrets(url: &str) -> String {
     let masked = match (url.split_once("://"), url.rsplit_once('@')) {

@@ -1,12 +1,12 @@
 //! A store in an S3 bucket, below a prefix.
 //!
-//! Invariants: writes are single PUTs up to 16 MiB and multipart uploads beyond, which are aborted
-//! when they fail or the caller stops waiting; conditions are S3's own (`If-None-Match`,
-//! `If-Match`). Requests are retried on 5xx, 429, timeouts and broken connections: by the SDK's
-//! standard retry with jitter and its quota over all requests (`client`), or here (`read`) for a
-//! truncated body. A range is first requested without the SDK (`ranges`), which is one additional
-//! attempt. If the settings have an adaptive rate, each attempt of a read needs its permit, so that
-//! attempts are counted here and the SDK makes one per call.
+//! Invariants: an object up to 16 MiB is written by one PUT, and a larger one by a multipart
+//! upload. A multipart upload is aborted if it fails or if the caller stops waiting. Conditions are
+//! S3's own (`If-None-Match`, `If-Match`). Requests are retried on 5xx, 429, timeouts and broken
+//! connections: the SDK does this with jitter and a quota over all requests (`client`), and `read`
+//! does this for a truncated body. A range is first requested without the SDK (`ranges`), which is
+//! one additional attempt. If the settings have an adaptive rate, each attempt of a read needs a
+//! permit. Attempts are then counted here, and the SDK makes one attempt per call.
 
 mod bucket;
 mod client;
@@ -44,7 +44,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct S3Store {
     bucket: Bucket,
-    /// Reads ranges without the SDK. `None` if only the SDK can sign for the bucket.
+    /// Reads ranges without the SDK. `None` if only the SDK can sign requests for the bucket.
     ranges: Option<Ranges>,
     rate: Option<Arc<AdaptiveRate>>,
     /// Maximum attempts of a read with an adaptive rate.
@@ -81,7 +81,7 @@ impl S3Store {
         Ok(Self { bucket, ranges, rate, max_attempts })
     }
 
-    /// Returns the whole object, or a range of it.
+    /// Returns the whole object, or the given range.
     async fn fetch(&self, key: &str, range: Option<&Range<u64>>) -> Result<Tagged, StorageError> {
         if let (Some(range), Some(ranges), None) = (range, &self.ranges, &self.rate) {
             match ranges.read(&self.bucket.full(key)?, range).await {
@@ -101,7 +101,8 @@ impl S3Store {
                     match ranges.read(&self.bucket.full(key)?, range).await {
                         Ok(bytes) => Ok(Tagged { bytes, etag: String::new() }),
                         Err(SdkRetry::Now) => {
-                            // The SDK's response explains the rejection.
+                            // Repeat the request with the SDK, because its error explains the
+                            // rejection.
                             attempts.begin().await;
                             self.bucket.fetch(key, Some(range)).await
                         }
@@ -162,7 +163,7 @@ impl Store for S3Store {
 
     async fn check(&self, key: &str) -> Result<(), StorageError> {
         match none_if_missing(self.bucket.fetch(key, Some(&(0..1))).await) {
-            // The bucket exists and accepts the credentials, which may not list it.
+            // The bucket exists and accepts the credentials, but they do not allow listing it.
             Err(error) if error.is_access_denied() => Ok(()),
             checked => checked.map(drop),
         }

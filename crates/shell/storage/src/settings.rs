@@ -4,15 +4,15 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use crate::adaptive_rate::AdaptiveRate;
 
-/// The program's name and version, as in the User-Agent.
+/// The program's name and version, used as the default User-Agent.
 pub const PRODUCT: &str = concat!("everytab/", env!("CARGO_PKG_VERSION"));
 
-/// An AWS key pair that replaces the SDK's usual chain (environment, profile, instance).
+/// An AWS key pair. Replaces the SDK's usual chain (environment, profile, instance).
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessKey {
-    /// The public half: the access key id.
+    /// The access key id, which is not secret.
     pub id: String,
-    /// The private half; `Debug` does not print it.
+    /// The secret access key. `Debug` does not print it.
     pub secret: String,
 }
 
@@ -22,15 +22,15 @@ impl fmt::Debug for AccessKey {
     }
 }
 
-/// Settings for AWS APIs. The default uses the SDK's chain: the environment
+/// Settings for AWS APIs. By default, the SDK's chain applies: the environment
 /// (`AWS_ENDPOINT_URL_CLOUDFRONT`, `AWS_ENDPOINT_URL`, keys), the profile, the instance.
 #[derive(Clone, Debug, Default)]
 pub struct AwsSettings {
     /// The API's endpoint, instead of Amazon's.
     pub endpoint: Option<String>,
-    /// Region, instead of the chain's. Ignored for a service without regions.
+    /// The region instead of the chain's. Ignored for a service without regions.
     pub region: Option<String>,
-    /// Keys, instead of the chain's.
+    /// The keys instead of the chain's.
     pub access_key: Option<AccessKey>,
 }
 
@@ -39,31 +39,31 @@ pub struct AwsSettings {
 pub struct StoreSettings {
     /// Whether requests to S3 are unsigned, for public buckets.
     pub no_credentials: bool,
-    /// S3 keys. `None` for the SDK's chain.
+    /// S3 keys. If `None`, the SDK's chain is used.
     pub access_key: Option<AccessKey>,
-    /// S3 endpoint. `None` for `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` or the profile's.
+    /// S3 endpoint. If `None`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` or the profile sets it.
     pub endpoint: Option<String>,
-    /// S3 region. `None` for the SDK's chain, then us-east-1.
+    /// S3 region. If `None`, the SDK's chain sets it, with us-east-1 as the default.
     pub region: Option<String>,
-    /// Additional trusted certificates for `https://` stores, PEM.
+    /// Additional trusted certificates for `https://` stores, in PEM.
     pub extra_certificates_pem: Option<Vec<u8>>,
     /// The User-Agent of every request: the program and a contact.
     pub user_agent: String,
-    /// The rate that every request to a remote store waits for, including retries. `None` to send
-    /// requests immediately.
+    /// The rate that limits all requests to a remote store, including retries. If `None`, requests
+    /// are sent immediately.
     pub rate: Option<Arc<AdaptiveRate>>,
-    /// Maximum attempts per request, including the first; a range from S3 gets one more.
+    /// Maximum attempts per request, including the first. A range from S3 gets one more.
     pub max_attempts: u32,
     /// Maximum time for connecting.
     pub connect_timeout: Duration,
-    /// Maximum time without a byte before a connection counts as broken.
+    /// Maximum time without receiving a byte. After this time a connection counts as broken.
     pub idle_timeout: Duration,
-    /// Maximum time for one attempt of a request, including the body: enough for 16 MiB at 1
+    /// Maximum time for one attempt of a request, including the body. This suffices for 16 MiB at 1
     /// Mbit/s.
     pub attempt_timeout: Duration,
-    /// Maximum bytes that one `get` or `get_range` returns; longer objects are read in ranges.
+    /// Maximum bytes that one `get` or `get_range` returns. Longer objects must be read in ranges.
     pub max_get_bytes: u64,
-    /// Whether a directory store waits for the disk (fsync) before a write is complete.
+    /// Whether a write to a directory store waits for the disk (fsync).
     pub durable: bool,
 }
 

@@ -1,6 +1,6 @@
-//! The trait that every store implements, and its parameters and results.
+//! The trait that every store implements, with its parameters and results.
 //!
-//! Invariant: a call has the same result on every store; the conformance suite in `tests/` checks
+//! Invariant: a call has the same result on every store. The conformance suite in `tests/` checks
 //! this for the directory and S3.
 
 use std::{fmt, ops::Range, path::Path};
@@ -14,11 +14,11 @@ use crate::error::{StorageError, StorageErrorKind};
 /// An object's properties without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectInfo {
-    /// Its name inside the store, without the store's own prefix.
+    /// The object's name inside the store, without the store's prefix.
     pub key: String,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub size: u64,
-    /// Its opaque version. `None` if a store lists objects without it.
+    /// An opaque version. `None` if the store lists objects without versions.
     pub etag: Option<String>,
 }
 
@@ -31,19 +31,20 @@ pub struct Tagged {
     pub etag: String,
 }
 
-/// An old version of an object, which was overwritten or deleted and which the store keeps.
+/// An old version of an object, which the store keeps although the object was overwritten or
+/// deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OldVersion {
-    /// The object's name inside the store, without the store's own prefix.
+    /// The object's name inside the store, without the store's prefix.
     pub key: String,
     /// The version's opaque id.
     pub version: String,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub size: u64,
 }
 
-/// HTTP headers that are stored with an object. A directory does not keep them: the program that
-/// serves it derives them from the names.
+/// HTTP headers that are stored with an object. A directory does not store them; a program that
+/// serves the directory derives them from the names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PutOptions {
     /// `Content-Type`.
@@ -74,45 +75,45 @@ pub enum Condition {
     Etag(String),
 }
 
-/// Result of [`Store::put_if`]. It is not an error if another writer was faster.
+/// Result of [`Store::put_if`]. A condition that does not hold is not an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum PutIf {
-    /// The object was written and now has this version.
+    /// The object was written.
     Stored {
-        /// The new version.
+        /// The object's new version.
         etag: String,
     },
-    /// The condition did not hold and nothing was written. Over a network, a store may also return
-    /// this after it wrote the object, if its first response was lost. To find out, read the
-    /// object.
+    /// The condition did not hold, so nothing was written. A remote store may also return this
+    /// after it wrote the object, if the first response was lost and the request was retried. Read
+    /// the object to find out.
     PreconditionFailed,
 }
 
 /// Objects by name. Keys are relative, `/`-separated, without empty, `.` or `..` segments.
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Returns the store's URL as an operator would write it; errors quote it.
+    /// Returns the store's URL in the form that an operator uses. Errors quote it.
     fn url(&self) -> &str;
 
-    /// Returns size and version. `None` if the object does not exist, or if an S3 bucket does not
-    /// exist, because a response to HEAD does not distinguish these cases.
+    /// Returns size and version. `None` if the object or the S3 bucket does not exist, because a
+    /// response to HEAD does not distinguish these cases.
     async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError>;
 
-    /// Returns the whole object, which may have up to `StoreSettings::max_get_bytes`. A missing
-    /// object is an error of the kind `NotFound`.
+    /// Returns the whole object, up to `StoreSettings::max_get_bytes`. If the object is missing,
+    /// returns an error of kind `NotFound`.
     async fn get(&self, key: &str) -> Result<Bytes, StorageError>;
 
     /// Returns the whole object with its version. `None` if it does not exist.
     async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError>;
 
-    /// Returns the bytes `range.start..range.end`, cut at the object's end. An empty range yields
-    /// no bytes and sends no request; a start at or past the end is an error with the kind
-    /// `Invalid`.
+    /// Returns the bytes `range.start..range.end`, cut at the object's end. An empty range returns
+    /// no bytes and sends no request. If the range starts at or past the end, returns an error of
+    /// kind `Invalid`.
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError>;
 
-    /// Checks that the store exists and accepts reads, by reading the first byte of an object that
-    /// need not exist.
+    /// Checks that the store exists and accepts reads. Reads the first byte of an object that need
+    /// not exist.
     async fn check(&self, key: &str) -> Result<(), StorageError> {
         none_if_missing(self.get_range(key, 0..1).await).map(drop)
     }
@@ -120,8 +121,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Writes or replaces an object, atomically.
     async fn put(&self, key: &str, bytes: Bytes, options: PutOptions) -> Result<(), StorageError>;
 
-    /// Works like [`Store::put`], but reads a file, in bounded memory for any size. The file must
-    /// not change during the call.
+    /// Works like [`Store::put`], but reads a file in bounded memory. The file must not change
+    /// during the call.
     async fn put_file(
         &self,
         key: &str,
@@ -129,7 +130,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         options: PutOptions,
     ) -> Result<(), StorageError>;
 
-    /// Writes the object if the condition holds; no other write can happen between the two.
+    /// Atomically checks the condition and writes the object if it holds.
     async fn put_if(
         &self,
         key: &str,
@@ -142,22 +143,23 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// `scans/12/a`; end it with `/` for a directory), in byte order of their keys.
     fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StorageError>>;
 
-    /// Removes objects; missing ones are ignored.
+    /// Removes objects. Ignores missing ones.
     async fn delete(&self, keys: &[String]) -> Result<(), StorageError>;
 
     /// Returns the old versions of all objects with keys that start with `prefix`, including
-    /// deleted ones. Takes about 200 bytes of memory per version. Empty if a store keeps none.
+    /// deleted objects. Takes about 200 bytes of memory per version. Empty if the store does not
+    /// keep old versions.
     async fn old_versions(&self, prefix: &str) -> Result<Vec<OldVersion>, StorageError> {
         let _ = prefix;
         Ok(Vec::new())
     }
 
-    /// Returns an old version's bytes, up to the limit for [`Store::get`].
+    /// Returns an old version's bytes. The limit is the same as for [`Store::get`].
     async fn get_version(&self, old: &OldVersion) -> Result<Bytes, StorageError> {
         Err(keeps_no_versions(self.url(), &old.key))
     }
 
-    /// Removes old versions permanently; missing ones are ignored.
+    /// Removes old versions permanently. Ignores missing ones.
     async fn delete_versions(&self, old: &[OldVersion]) -> Result<(), StorageError> {
         match old.first() {
             None => Ok(()),
@@ -165,8 +167,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Returns the prefixes directly below `prefix`, which ends with a slash. Each also ends with a
-    /// slash; they are in byte order.
+    /// Returns the prefixes directly below `prefix`, which ends with a slash. Each returned prefix
+    /// also ends with a slash, and they are in byte order.
     async fn list_folders(&self, prefix: &str) -> Result<Vec<String>, StorageError> {
         let mut objects = self.list(prefix);
         let mut folders: Vec<String> = Vec::new();
@@ -203,7 +205,7 @@ pub(crate) fn none_if_missing<T>(
     }
 }
 
-/// Returns a range's length, after checking it against the maximum bytes in memory.
+/// Returns a range's length. Returns an error if it exceeds the maximum bytes in memory.
 pub(crate) fn range_length(
     place: &str,
     range: &Range<u64>,

@@ -1,4 +1,4 @@
-//! Reads an object, changes it, and writes it only if no one else wrote in between.
+//! Reads an object, changes it, and writes it only if no other writer has changed it since.
 
 use std::future::Future;
 
@@ -10,32 +10,32 @@ use crate::{
     store::{Condition, PutIf, PutOptions, Store, Tagged},
 };
 
-/// Maximum attempts per update. Each failed attempt means that another writer succeeded, so that
-/// two concurrent writers need two attempts. Eight failures in a row, with waits up to 25 s, mean
-/// that something rewrites the object endlessly.
+/// Maximum attempts per update. An attempt fails only if another writer succeeded, so two
+/// concurrent writers need two attempts. Eight failures in a row, with waits up to 25 s, mean that
+/// another writer changes the object all the time.
 const MAX_UPDATE_TRIES: u32 = 8;
 
-/// Result of the function that is passed to [`update`](trait.Store.html#method.update).
+/// Result of the function that a caller passes to [`update`](trait.Store.html#method.update).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectChange<T> {
-    /// Leave the object as it is and return the value.
+    /// Leaves the object unchanged and returns the value.
     Keep(T),
-    /// Write these bytes if the object is still as it was read, and return the value.
+    /// Writes these bytes if the object has not changed since it was read, and returns the value.
     Write(Bytes, T),
 }
 
 impl dyn Store + '_ {
     /// Reads the object, passes it to `change`, and writes the result if the object has not changed
-    /// since; otherwise waits with jitter and starts again, up to eight times. `change` gets `None`
-    /// if the object does not exist. It may run several times, and must not depend on previous
-    /// runs.
+    /// since. Otherwise waits with jitter and starts again, up to eight times. `change` receives
+    /// `None` if the object does not exist. `change` may run several times, so it must not depend
+    /// on earlier runs.
     ///
-    /// Over a network, a write may succeed although its response is lost. Then `change` runs once
-    /// more on its own result.
+    /// A write to a remote store may succeed although its response is lost. Then `change` runs
+    /// again on its own result.
     ///
     /// # Errors
-    /// Returns an error if the store fails, or `change` does, or other writers win every time: then
-    /// the kind is [`StorageErrorKind::PreconditionFailed`].
+    /// Returns an error if the store or `change` fails. If other writers win every time, the
+    /// error's kind is [`StorageErrorKind::PreconditionFailed`].
     pub async fn update<T, E, C, F>(
         &self,
         key: &str,

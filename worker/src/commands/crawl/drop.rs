@@ -18,13 +18,13 @@ use crate::{
 pub(super) struct DropArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The crawl's id, the beginning of it, or its name
+    /// The crawl's id, a prefix of the id, or its name
     #[arg(value_name = "ID")]
     crawl: String,
-    /// Say what would be removed and what would stay, and change nothing
+    /// Print what would be removed and kept, and change nothing
     #[arg(long, env = "EVERYTAB_DRY_RUN")]
     dry_run: bool,
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
 }

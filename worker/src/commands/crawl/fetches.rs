@@ -21,29 +21,29 @@ const MAX_FETCHES: i64 = 1_000;
 pub(super) struct FetchesArgs {
     #[command(flatten)]
     crawl: OneCrawl,
-    /// Fetches at most, up to 1000
+    /// Maximum number of fetches, up to 1000
     #[arg(long, env = "EVERYTAB_CRAWL_SHOW", value_name = "N", default_value_t = 100,
           value_parser = value_parser!(i32).range(1..=MAX_FETCHES))]
     limit: i32,
-    /// Go on after the fetch at this position, which each line begins with
+    /// Continue after the fetch at this position, which is the first column of each line
     #[arg(long, env = "EVERYTAB_CRAWL_AFTER", value_name = "POSITION")]
     after: Option<FetchPosition>,
-    /// Only those with this outcome, such as http_404_410; `crawl report` shows which there are
+    /// Only fetches with this outcome, such as http_404_410; `crawl report` lists a crawl's
+    /// outcomes
     #[arg(long, env = "EVERYTAB_CRAWL_OUTCOME", value_name = "NAME", value_parser = outcome)]
     outcome: Option<String>,
-    /// Only those of this host, in no order of time
+    /// Only fetches from this host, in no particular order
     #[arg(long, env = "EVERYTAB_CRAWL_HOST", value_name = "HOST", value_parser = host)]
     host: Option<String>,
-    /// Only those with this HTTP status
+    /// Only fetches with this HTTP status
     #[arg(long, env = "EVERYTAB_CRAWL_STATUS", value_name = "N",
           value_parser = value_parser!(i16).range(100..=999))]
     status: Option<i16>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
 }
 
-/// Parses an outcome's name.
 fn outcome(text: &str) -> Result<String, String> {
     let is_known = every_outcome().contains(&text) || CRAWL_ENDS.contains(&text);
     is_known.then(|| text.to_owned()).ok_or_else(|| {
@@ -52,7 +52,7 @@ fn outcome(text: &str) -> Result<String, String> {
     })
 }
 
-/// Parses a hostname, in its form in URLs.
+/// Parses a hostname and returns it in the form in which URLs contain it.
 fn host(text: &str) -> Result<String, String> {
     let expected = || "expected a hostname alone, such as www.example.com".to_owned();
     hostname(text).ok_or_else(expected)
@@ -81,10 +81,10 @@ pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
         }
     }
     match next {
-        Some(next) => eprintln!("there may be more: --after {next}"),
+        Some(next) => eprintln!("there may be more fetches; continue with --after {next}"),
         None if missing < args.limit => {}
-        None if filter == FetchFilter::default() => eprintln!("no fetch is recorded"),
-        None => eprintln!("no fetch matches; `crawl report` shows what there is"),
+        None if filter == FetchFilter::default() => eprintln!("no fetches are recorded yet"),
+        None => eprintln!("no fetch matches; `crawl report` lists the outcomes"),
     }
     Ok(Exit::Done)
 }

@@ -25,7 +25,7 @@ pub(super) struct ForgetArgs {
     database: DatabaseArgs,
     #[command(flatten)]
     what: What,
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
 }
@@ -33,10 +33,10 @@ pub(super) struct ForgetArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// All URLs in a site: a registered domain such as example.com
+    /// All URLs of a site, given as a registered domain such as example.com
     #[arg(long, env = "EVERYTAB_CRAWL_SITE", value_name = "SITE")]
     site: Option<String>,
-    /// One URL, and those of its site that have their body in its record
+    /// One URL, and the URLs of its site whose captures refer to its stored body
     #[arg(long, env = "EVERYTAB_CRAWL_URL", value_name = "URL")]
     url: Option<String>,
 }
@@ -46,7 +46,7 @@ struct What {
 pub(super) struct ClearArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Say what would be taken out, and change nothing
+    /// Print what would be removed, and change nothing
     #[arg(long, env = "EVERYTAB_DRY_RUN")]
     dry_run: bool,
 }
@@ -92,7 +92,7 @@ fn name_of_site(text: &str) -> Result<String, CliError> {
         return Err(wrong("give a registered domain, such as example.com".to_owned()));
     }
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[])
-        .map_err(|error| CliError::new(format!("the list of public suffixes: {error}")))?;
+        .map_err(|error| CliError::new(format!("cannot read the public suffix list: {error}")))?;
     if suffixes.suffix_of(url.host()) == Some(url.host()) {
         return Err(wrong("it is a public suffix, below which there are many sites".to_owned()));
     }
@@ -113,6 +113,6 @@ pub(super) async fn gc(args: ClearArgs) -> CliResult {
     if crawl_gc::clear(&coordinator, args.dry_run, &StandardStreams).await? {
         Ok(Exit::Done)
     } else {
-        Err(CliError::new("not all of what is forgotten is cleared, as the notes say"))
+        Err(CliError::new("some archives were not cleared; see the messages above"))
     }
 }

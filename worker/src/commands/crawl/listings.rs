@@ -22,11 +22,11 @@ const MAX_HOSTS: i64 = 10_000;
 pub(super) struct HostsArgs {
     #[command(flatten)]
     crawl: OneCrawl,
-    /// Hosts at most, up to 10000
+    /// Maximum number of hosts, up to 10000
     #[arg(long, env = "EVERYTAB_CRAWL_SHOW", value_name = "N", default_value_t = 100,
           value_parser = value_parser!(i32).range(1..=MAX_HOSTS))]
     limit: i32,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
 }
@@ -98,7 +98,7 @@ pub(super) async fn hosts(args: HostsArgs) -> CliResult {
         }
     }
     if found.len() >= usize::try_from(args.limit).unwrap_or_default() {
-        eprintln!("there may be more hosts: --limit shows more");
+        eprintln!("there may be more hosts; increase --limit to show them");
     }
     Ok(Exit::Done)
 }

@@ -15,51 +15,54 @@ use everytab_frontier::{DEFAULT_TRAP_PAGES, Scope};
 
 use crate::options::{Bytes, parse_bytes, parse_time, whole_seconds};
 
-/// What makes one crawl different from another.
+/// Options that are frozen with a crawl.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The crawl")]
 pub(super) struct CrawlOptionArgs {
-    /// Links that are followed: none, to the same host, to the same site, to the sites of the
-    /// seeds and those to which a seed redirects, or all
+    /// Links to follow: none, to the same host, to the same site, to the sites in the list of seeds
+    /// and the sites that seeds redirect to, or all
     #[arg(long, env = "EVERYTAB_CRAWL_SCOPE", default_value = "site",
           value_parser = PossibleValuesParser::new(Scope::ALL.map(Scope::as_str))
               .try_map(|word| word.parse::<Scope>()))]
     scope: Scope,
-    /// Links from a seed at most, up to 1000; 0: the seeds only [default: 16; with --only 0]
+    /// Maximum number of links from a seed, up to 1000; 0 fetches only the seeds [default: 16; with
+    /// --only 0]
     #[arg(long, env = "EVERYTAB_CRAWL_DEPTH", value_name = "N")]
     pub(super) depth: Option<u16>,
-    /// Pages in all, never exceeded
+    /// Maximum number of pages in the crawl
     #[arg(long, env = "EVERYTAB_CRAWL_LIMIT", value_name = "N")]
     limit: Option<u64>,
-    /// Pages of a site
+    /// Maximum number of pages per site
     #[arg(long, env = "EVERYTAB_CRAWL_SITE_PAGES", value_name = "N", default_value_t = 10_000)]
     site_pages: u64,
-    /// Leave the other URLs of a folder, or that differ only in numbers, once so many more of their
-    /// pages repeat others than say something new: calendars, sessions and the like
+    /// Skip the remaining URLs of a directory, or URLs that differ only in numbers, once this many
+    /// more of their pages are repeats than are new. This avoids traps such as calendars and
+    /// session ids
     #[arg(long, env = "EVERYTAB_CRAWL_TRAP_PAGES", value_name = "N",
           default_value_t = DEFAULT_TRAP_PAGES)]
     trap_pages: u32,
-    /// Follow only URLs that match: a glob over host and path such as example.com/blog/*, or re:
-    /// and a regular expression. Seeds are exempt
+    /// Follow only URLs that match this pattern: a glob for the host and path such as
+    /// example.com/blog/*, or re: followed by a regular expression. Seeds are exempt
     #[arg(long, env = "EVERYTAB_CRAWL_INCLUDE", value_name = "PATTERN")]
     include: Vec<String>,
-    /// Ask for no URL that matches; wins over --include
+    /// Do not fetch URLs that match this pattern; takes precedence over --include
     #[arg(long, env = "EVERYTAB_CRAWL_EXCLUDE", value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Add N (-7 to 7) to the priority of URLs with the word; the sum, 0 to 7, decides what is
-    /// asked first
+    /// Add N (-7 to 7) to the priority of URLs that contain the word. URLs with a higher sum (0 to
+    /// 7) are fetched first
     #[arg(long = "priority", env = "EVERYTAB_CRAWL_PRIORITY", value_name = "WORD=N")]
     priorities: Vec<String>,
-    /// Requisites of pages that are kept
+    /// Page requisites (images, styles, scripts and so on) to store
     #[arg(long, env = "EVERYTAB_CRAWL_MEDIA", default_value = "none",
           value_parser = PossibleValuesParser::new(MediaOption::ALL)
               .try_map(|word| MediaOption::parse(&word).ok_or("unknown")))]
     media: MediaOption,
-    /// Bytes of a requisite, up to 32MiB
+    /// Maximum size of a page requisite in bytes, up to 32MiB
     #[arg(long, env = "EVERYTAB_CRAWL_MEDIA_BYTES", value_name = "BYTES",
           default_value_t = Bytes(DEFAULT_MEDIA_BYTES as u64), value_parser = parse_bytes)]
     media_bytes: Bytes,
-    /// Content types of pages: html, xhtml, text, pdf, images, or one such as image/svg+xml
+    /// Content types of pages to store: html, xhtml, text, pdf, images, or a type such as
+    /// image/svg+xml
     #[arg(
         long,
         env = "EVERYTAB_CRAWL_TYPES",
@@ -68,35 +71,36 @@ pub(super) struct CrawlOptionArgs {
         default_value = "html,xhtml,text,pdf"
     )]
     types: Vec<String>,
-    /// Bytes in a page, up to 16MiB; the rest is cut
+    /// Maximum size of a page in bytes, up to 16MiB; longer pages are truncated
     #[arg(long, env = "EVERYTAB_CRAWL_MAX_BYTES", value_name = "BYTES",
           default_value_t = Bytes(DEFAULT_PAGE_BYTES as u64), value_parser = parse_bytes)]
     max_bytes: Bytes,
-    /// Pause between two requests to a host; under 250ms only for hosts of your own
+    /// Minimum pause between two requests to a host; values below 250ms apply only to the hosts in
+    /// the workers' --own
     #[arg(long, env = "EVERYTAB_CRAWL_DELAY", value_name = "DURATION", default_value = "1s",
           value_parser = parse_time)]
     delay: Duration,
-    /// Pause at least so many times as long as the host took to answer
+    /// Pause for at least this many times the host's response time
     #[arg(long, env = "EVERYTAB_CRAWL_DELAY_FACTOR", value_name = "NUMBER", default_value_t = 2.0)]
     delay_factor: f64,
-    /// The most that --delay-factor makes of the pause
+    /// Maximum pause that --delay-factor can cause
     #[arg(long, env = "EVERYTAB_CRAWL_MAX_DELAY", value_name = "DURATION", default_value = "60s",
           value_parser = parse_time)]
     max_delay: Duration,
-    /// Sitemaps that are read: none, those that robots.txt names, or /sitemap.xml as well
+    /// Sitemaps to read: none, those listed in robots.txt, or these and /sitemap.xml
     #[arg(long, env = "EVERYTAB_CRAWL_SITEMAPS", default_value = "robots",
           value_parser = PossibleValuesParser::new(SitemapsOption::ALL)
               .try_map(|word| SitemapsOption::parse(&word).ok_or("unknown")))]
     sitemaps: SitemapsOption,
-    /// Whether nofollow of links and pages is obeyed
+    /// Whether to obey nofollow in links and pages
     #[arg(long, env = "EVERYTAB_CRAWL_NOFOLLOW", default_value = "obey",
           value_parser = PossibleValuesParser::new(NofollowOption::ALL)
               .try_map(|word| NofollowOption::parse(&word).ok_or("unknown")))]
     nofollow: NofollowOption,
-    /// Obey this filter too, as it is now; `filter list` shows them
+    /// Apply the current version of this filter; `filter list` shows all filters
     #[arg(long = "filter", env = "EVERYTAB_CRAWL_FILTER", value_name = "NAME")]
     pub(super) filters: Vec<String>,
-    /// Whether the text of pages is indexed, for GET /v1/crawled/search
+    /// Whether to index the text of pages for GET /v1/crawled/search
     #[arg(long, env = "EVERYTAB_CRAWL_SEARCH", default_value = "off",
           value_parser = PossibleValuesParser::new(SearchOption::ALL)
               .try_map(|word| SearchOption::parse(&word).ok_or("unknown")))]
@@ -105,29 +109,30 @@ pub(super) struct CrawlOptionArgs {
     #[arg(long = "for", env = "EVERYTAB_CRAWL_FOR", value_name = "DURATION",
           value_parser = parse_time)]
     duration: Option<Duration>,
-    /// End the crawl when it has stored so much
+    /// End the crawl when it has stored this many bytes
     #[arg(long, env = "EVERYTAB_CRAWL_MAX_STORE", value_name = "BYTES",
           value_parser = parse_bytes)]
     max_store: Option<Bytes>,
-    /// Repeat this crawl, which has ended: ask for what it kept on condition that it changed, and
-    /// store only what did. Its id, the beginning of it, or its name
+    /// Repeat this ended crawl: request its captures conditionally, and store only changed pages.
+    /// Give its id, a prefix of the id, or its name
     #[arg(long, env = "EVERYTAB_CRAWL_AGAIN", value_name = "ID")]
     pub(super) again: Option<String>,
-    /// Store what is the same anew when the stored copy is older, up to 3650d
+    /// Store an unchanged page again when its stored copy is older than this, up to 3650d
     #[arg(long, env = "EVERYTAB_CRAWL_STORE_AGAIN_AFTER", value_name = "DURATION",
           default_value = "30d", value_parser = parse_time)]
     store_again_after: Duration,
-    /// What becomes of a page that is the same: a record that names the earlier one, or none
+    /// How to store an unchanged page: as a revisit record that refers to the earlier capture, or
+    /// not at all
     #[arg(long, env = "EVERYTAB_CRAWL_DUPLICATES", default_value = "revisit",
           value_parser = PossibleValuesParser::new(DuplicatesOption::ALL)
               .try_map(|word| DuplicatesOption::parse(&word).ok_or("unknown")))]
     duplicates: DuplicatesOption,
-    /// Fetch a URL again this often, up to 10 times, after a failure that may pass: a refused or
-    /// broken connection, a time-out, 429, 502, 503 and alike, or a body that ends early
+    /// Maximum number of retries per URL, up to 10, after a temporary failure: a refused or broken
+    /// connection, a timeout, a status such as 429, 502 or 503, or an incomplete body
     #[arg(long, env = "EVERYTAB_CRAWL_RETRIES", value_name = "N", default_value_t = RETRIES)]
     retries: u8,
-    /// Leave the URLs of a scheme, host and port that gives nothing but failures for this long;
-    /// the workers' setting (24h) unless it is given
+    /// Give up on an origin (scheme, host and port) that has only failed for this long. Its
+    /// remaining URLs get the state left [default: the workers' --host-patience, 24h]
     #[arg(long, env = "EVERYTAB_CRAWL_HOST_PATIENCE", value_name = "DURATION",
           value_parser = parse_time)]
     host_patience: Option<Duration>,
@@ -155,12 +160,12 @@ impl CrawlOptionArgs {
             max_delay,
             sitemaps,
             nofollow,
-            // The caller freezes them, because that needs the database.
+            // The caller freezes the filters, because this needs the database.
             filters: _,
             search,
             duration,
             max_store,
-            // The caller looks it up in the database.
+            // The caller looks up the crawl in the database.
             again: _,
             store_again_after,
             duplicates,

@@ -17,23 +17,23 @@ const TRIES: u32 = 5;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Patterns")]
 pub(super) struct PatternChangeArgs {
-    /// Follow URLs that match, beside those of the other includes. What is pending and matches none
-    /// is left. Seeds are exempt
+    /// Also follow URLs that match this pattern. Pending URLs that match no include get the state
+    /// left, except seeds
     #[arg(long, env = "EVERYTAB_CRAWL_ADD_INCLUDE", value_name = "PATTERN")]
     include: Vec<String>,
-    /// Ask for no URL that matches; what is pending and matches is left
+    /// Do not fetch URLs that match this pattern. Pending URLs that match get the state left
     #[arg(long, env = "EVERYTAB_CRAWL_ADD_EXCLUDE", value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Remove an include of the crawl
+    /// Remove an include pattern from the crawl
     #[arg(long, env = "EVERYTAB_CRAWL_DROP_INCLUDE", value_name = "PATTERN")]
     drop_include: Vec<String>,
-    /// Remove an exclude of the crawl. What was left by it stays so
+    /// Remove an exclude pattern from the crawl. URLs that it excluded keep the state left
     #[arg(long, env = "EVERYTAB_CRAWL_DROP_EXCLUDE", value_name = "PATTERN")]
     drop_exclude: Vec<String>,
 }
 
 impl PatternChangeArgs {
-    /// IDs of its options in clap.
+    /// IDs of the pattern options in clap.
     pub(super) const NAMES: [&str; 4] = ["include", "exclude", "drop_include", "drop_exclude"];
 
     /// Returns whether no option is given.
@@ -42,10 +42,11 @@ impl PatternChangeArgs {
         [include, exclude, drop_include, drop_exclude].iter().all(|patterns| patterns.is_empty())
     }
 
-    /// Checks the given patterns first, so that the number in an error refers to these.
+    /// Checks the given patterns before those of the crawl are added, so that the position in an
+    /// error counts only the given ones.
     ///
     /// # Errors
-    /// Returns an error if one of them is invalid.
+    /// Returns an error if a pattern is invalid.
     pub(super) fn check(&self) -> Result<(), CliError> {
         let (include, exclude) = (self.include.clone(), self.exclude.clone());
         check(&CrawlSettings { include, exclude, ..CrawlSettings::default() })
@@ -90,7 +91,9 @@ impl PatternChangeArgs {
                 PatternsChanged::Unknown => return Err(one_crawl::unknown(&crawl.name)),
             }
         }
-        Err(CliError::new("others change the patterns of the crawl at the same time; try again"))
+        Err(CliError::new(
+            "another command changed the crawl's patterns at the same time; try again",
+        ))
     }
 }
 

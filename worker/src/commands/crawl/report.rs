@@ -17,7 +17,7 @@ use crate::{
     display::frame::Stream,
 };
 
-/// Maximum lines in a table. The CSV has all.
+/// Maximum lines in a table. The CSV output has no limit.
 const MAX_LINES: usize = 40;
 /// Width of a name, so that a line has 79 columns.
 const NAME_COLUMNS: usize = 39;
@@ -29,7 +29,7 @@ const REASONS_COLUMN: usize = 22;
 pub(super) struct ReportArgs {
     #[command(flatten)]
     crawl: OneCrawl,
-    /// As CSV, with everything
+    /// Print the whole report as CSV
     #[arg(long, env = "EVERYTAB_CRAWL_CSV")]
     csv: bool,
 }
@@ -48,7 +48,7 @@ pub(super) async fn report(args: ReportArgs) -> CliResult {
     };
     stdout::print(text)?;
     if report.outcomes.is_empty() {
-        eprintln!("no fetch is recorded");
+        eprintln!("no fetches are recorded yet");
     }
     if report.hosts_uncertainty > 0 {
         eprintln!(

@@ -26,21 +26,21 @@ pub(super) struct RobotsOverrideArgs {
 
 #[derive(Debug, Subcommand)]
 enum RobotsCommand {
-    /// Obey further rules, those for another robot, or a longer delay; prints the id
+    /// Add rules, obey the rules for another robot, or set a longer delay; prints the id
     Add(AddArgs),
-    /// Show what is obeyed: id, site, robot, delay and rules, by tabs
+    /// List the overrides, tab-separated: id, site, robot, delay and rules
     List {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },
-    /// Obey one of them no more
+    /// Remove an override
     Remove {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// The id
+        /// The override's id, as listed by `crawl robots list`
         id: Uuid,
     },
 }
@@ -49,16 +49,16 @@ enum RobotsCommand {
 struct AddArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The domain that it is for, with all hosts below it [default: every host]
+    /// Domain to which the override applies, including all hosts below it [default: all hosts]
     #[arg(long, env = "EVERYTAB_ROBOTS_SITE", value_name = "DOMAIN")]
     site: Option<String>,
-    /// The token of another robot whose rules are obeyed too, such as `GPTBot`
+    /// Product token of another robot whose rules are obeyed too, such as `GPTBot`
     #[arg(long, env = "EVERYTAB_ROBOTS_OBEY", value_name = "TOKEN")]
     obey: Option<String>,
-    /// Lines of robots.txt: Disallow, Allow and Crawl-delay
+    /// Lines in robots.txt syntax: Disallow, Allow and Crawl-delay
     #[arg(long, env = "EVERYTAB_ROBOTS_RULES", value_name = "LINES")]
     rules: Option<String>,
-    /// The least pause between two requests to a host, up to 5m
+    /// Minimum pause between two requests to a host, up to 5m
     #[arg(long, env = "EVERYTAB_ROBOTS_DELAY", value_name = "DURATION", value_parser = parse_time)]
     delay: Option<Duration>,
 }
@@ -86,8 +86,7 @@ pub(super) async fn run(args: RobotsOverrideArgs) -> CliResult {
         RobotsCommand::Remove { database, id } => {
             let coordinator = database::connect(&database).await?;
             if !coordinator.drop_robots_override(OPERATOR, id).await? {
-                let error =
-                    format!("there is none with the id {id}; `crawl robots list` shows them");
+                let error = format!("unknown override {id}; `crawl robots list` shows all");
                 return Err(CliError::new(error));
             }
             stdout::line(id)?;
@@ -111,7 +110,9 @@ async fn add(args: AddArgs) -> Result<(), CliError> {
     let (id, owner) = (Uuid::now_v7(), OPERATOR.to_owned());
     let row = RobotsOverrideRow { id, owner, site, user_agent: obey, rules, delay_ms };
     if !database::connect(&database).await?.add_robots_override(&row).await? {
-        return Err(CliError::new("there are 64 already; `crawl robots remove` makes room"));
+        return Err(CliError::new(
+            "the maximum of 64 overrides is reached; remove one with `crawl robots remove`",
+        ));
     }
     stdout::line(id)
 }

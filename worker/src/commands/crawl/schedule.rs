@@ -36,18 +36,19 @@ pub(super) struct ScheduleArgs {
 
 #[derive(Debug, Subcommand)]
 enum ScheduleCommand {
-    /// Start a crawl each so often, or at a time of day; prints id, and when it is due first
+    /// Add a schedule that starts a crawl at an interval or at a time of day; prints the id and the
+    /// first time
     Add(Box<AddArgs>),
-    /// Show the schedules: id, name, when the next crawl is due, crawls started and skipped,
-    /// and why the last one could not start
+    /// List the schedules: id, name, time of the next crawl, crawls started and skipped, and the
+    /// error if the last crawl could not be started
     List {
         #[command(flatten)]
         database: DatabaseArgs,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },
-    /// Remove a schedule; the crawls that it started stay
+    /// Remove a schedule, and keep the crawls that it started
     Remove {
         #[command(flatten)]
         database: DatabaseArgs,
@@ -74,22 +75,22 @@ struct AddArgs {
     /// The schedule's name, 1 to 100 characters
     #[arg(long, env = "EVERYTAB_SCHEDULE_NAME", value_parser = parse_name)]
     name: String,
-    /// The time between two crawls, 60s to 365d
+    /// Interval between two crawls, 60s to 365d
     #[arg(long, env = "EVERYTAB_SCHEDULE_EVERY", value_name = "DURATION", value_parser = parse_time,
           required_unless_present = "at", conflicts_with = "at")]
     every: Option<Duration>,
-    /// The time of day in UTC, such as 03:00
+    /// Time of day in UTC, such as 03:00
     #[arg(long, env = "EVERYTAB_SCHEDULE_AT", value_name = "HH:MM", value_parser = parse_at)]
     at: Option<NaiveTime>,
-    /// The weekdays of that time [default: every day]
+    /// Weekdays for --at [default: every day]
     #[arg(long, env = "EVERYTAB_SCHEDULE_DAYS", value_delimiter = ',', requires = "at")]
     days: Vec<Weekday>,
     #[command(flatten)]
     seeds: SeedArgs,
-    /// Where the pages are kept, as `crawl start --to` has it
+    /// Store for the pages, in the form of `crawl start --to`
     #[arg(long, env = "EVERYTAB_CRAWL_TO", value_name = "STORE", required = true)]
     to: Vec<String>,
-    /// Where requisites of pages are kept, if it is another store
+    /// Store for page requisites [default: the store of the pages]
     #[arg(long, env = "EVERYTAB_CRAWL_MEDIA_TO", value_name = "STORE")]
     media_to: Option<String>,
     #[command(flatten)]
@@ -106,7 +107,7 @@ fn parse_name(text: &str) -> Result<String, String> {
 
 fn parse_at(text: &str) -> Result<NaiveTime, String> {
     NaiveTime::parse_from_str(text, "%H:%M")
-        .map_err(|_| format!("{text:?} is no time of day such as 03:00"))
+        .map_err(|_| format!("{text:?} is not a time of day such as 03:00"))
 }
 
 impl AddArgs {
@@ -185,7 +186,7 @@ async fn add(args: AddArgs) -> Result<(), CliError> {
         return Err(CliError::new("a schedule has at most 20000 seeds; add several"));
     }
     if batch.is_empty() {
-        return Err(CliError::new("no seed is usable; no schedule was added"));
+        return Err(CliError::new("no valid seeds; no schedule was added"));
     }
     settings.seed_ports = seeds.ports.freeze();
     let schedule = NewSchedule {
@@ -206,8 +207,8 @@ async fn add(args: AddArgs) -> Result<(), CliError> {
             let name = schedule.name;
             Err(CliError::new(format!("there is a schedule {name:?}; `crawl schedule remove` it")))
         }
-        ScheduleAdded::TooMany => {
-            Err(CliError::new("there are 100 schedules; `crawl schedule remove` makes room"))
-        }
+        ScheduleAdded::TooMany => Err(CliError::new(
+            "the maximum of 100 schedules is reached; remove one with `crawl schedule remove`",
+        )),
     }
 }

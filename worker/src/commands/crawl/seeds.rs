@@ -23,12 +23,12 @@ use crate::cli_error::CliError;
 /// Where seeds come from.
 #[derive(Debug, Args)]
 pub(super) struct SeedArgs {
-    /// URLs, or hostnames such as example.com, which get https://, or http:// where https cannot be
-    /// reached
+    /// URLs, or hostnames such as example.com. A hostname is fetched with https://, or with http://
+    /// if https fails to connect
     #[arg(value_name = "URL")]
     urls: Vec<String>,
-    /// File with a URL or hostname a line; - reads standard input. Empty lines and those that
-    /// begin with # are skipped
+    /// File with one URL or hostname per line; - reads standard input. Empty lines and lines that
+    /// start with # are skipped
     #[arg(long, env = "EVERYTAB_CRAWL_SEEDS", value_name = "FILE")]
     seeds: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl SeedArgs {
     }
 }
 
-/// Maximum number of an earlier crawl's URLs per call.
+/// Maximum number of an earlier crawl's URLs that one database call returns.
 const SEEDS_PER_CALL: i32 = 10_000;
 
 /// An iterator over seeds.

@@ -18,13 +18,14 @@ use crate::{
 pub(super) struct SetArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The crawl's id, the beginning of it, or its name
+    /// The crawl's id, a prefix of the id, or its name
     #[arg(value_name = "ID")]
     crawl: String,
-    /// NAME=VALUE; limit is the pages in all, of a crawl that was started with a limit; for is the
-    /// time from its start, and max-store the bytes that it stores (off: neither ends it); rate is
-    /// the requests a second of the whole fleet, and min-delay the least pause between two requests
-    /// to a host (off: that of the other settings)
+    /// Settings as NAME=VALUE: limit is the maximum number of pages, if the crawl was started with
+    /// a limit; for is the maximum time since its start; max-store is the maximum number of stored
+    /// bytes; rate is the maximum number of requests per second of the whole fleet; min-delay is
+    /// the minimum pause between two requests to a host. The value off removes any of these but
+    /// limit
     #[arg(required_unless_present_any = PatternChangeArgs::NAMES)]
     settings: Vec<Setting>,
     #[command(flatten)]
@@ -95,8 +96,8 @@ impl FromStr for Setting {
                 )))
             }
             _ => {
-                return Err("it is none of limit=NUMBER, for=DURATION|off, max-store=BYTES|off, \
-                            rate=NUMBER|off, min-delay=DURATION|off"
+                return Err("unknown setting; expected limit=NUMBER, for=DURATION|off, \
+                            max-store=BYTES|off, rate=NUMBER|off, min-delay=DURATION|off"
                     .to_owned());
             }
         };
@@ -136,7 +137,7 @@ pub(super) async fn set(args: SetArgs) -> CliResult {
             }
             CrawlChanged::Used(pages) => {
                 return Err(CliError::new(format!(
-                    "{text}: {pages} pages are captured or being asked for already"
+                    "{text}: {pages} pages are already captured or being fetched"
                 )));
             }
         }

@@ -31,19 +31,19 @@ pub(super) struct StartArgs {
     database: DatabaseArgs,
     #[command(flatten)]
     seeds: SeedArgs,
-    /// Take as seeds the URLs that failed in the crawl of --again, and those that were left because
-    /// their origin could not be reached
+    /// Use as seeds the URLs that failed in the crawl given by --again, and those that were skipped
+    /// because their origin was unreachable
     #[arg(long, env = "EVERYTAB_CRAWL_ONLY", value_name = "WHICH", requires = "again",
           conflicts_with_all = ["urls", "seeds"])]
     only: Option<Only>,
-    /// Where the pages are kept (file:// or s3://). Several stores each have the sites of a range
-    /// of slots, as `inspect normalize` shows them: --to 00-7f=STORE --to 80-ff=STORE
+    /// Store for the pages (file:// or s3://). To use several stores, give each a range of slots:
+    /// --to 00-7f=STORE --to 80-ff=STORE. `inspect normalize` shows a site's slot
     #[arg(long, env = "EVERYTAB_CRAWL_TO", value_name = "STORE", required = true)]
     to: Vec<String>,
-    /// Where requisites of pages are kept, if it is another store
+    /// Store for page requisites [default: the store of the pages]
     #[arg(long, env = "EVERYTAB_CRAWL_MEDIA_TO", value_name = "STORE")]
     media_to: Option<String>,
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(super) struct StartArgs {
 /// Which URLs of an earlier crawl are seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Only {
-    /// Those that failed.
+    /// URLs that failed.
     Failed,
 }
 
@@ -62,19 +62,19 @@ enum Only {
 pub(super) struct AddArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// The crawl's id, the beginning of it, or its name
+    /// The crawl's id, a prefix of the id, or its name
     #[arg(value_name = "ID")]
     crawl: String,
     #[command(flatten)]
     seeds: SeedArgs,
-    /// Ask for them before all others of their hosts
+    /// Fetch these URLs before all other URLs of their hosts
     #[arg(long, env = "EVERYTAB_CRAWL_URGENT")]
     urgent: bool,
-    /// Ports that they may name besides those that the crawl was started with: the list of the
-    /// workers [default: 80,443,8080,8443]
+    /// Ports that these URLs may use in addition to those of the crawl's seeds; give the workers'
+    /// --ports [default: 80,443,8080,8443]
     #[arg(long, env = "EVERYTAB_PORTS", value_name = "PORT,...")]
     ports: Option<PortList>,
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
 }
@@ -105,7 +105,7 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
         && *before != store
     {
         eprintln!(
-            "--again: crawl {name} is in {before}; what has not changed is stored anew in {store}"
+            "--again: crawl {name} is in {before}; unchanged pages are stored again in {store}"
         );
     }
     settings.check().map_err(|error| CliError::usage(error.to_string()))?;
@@ -115,8 +115,8 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     }
     if settings.delay_ms < MIN_PUBLIC_DELAY_MS {
         eprintln!(
-            "--delay: hosts that are none of the workers' --own are asked with a pause of \
-             {MIN_PUBLIC_DELAY_MS}ms at least"
+            "--delay: hosts outside the workers' --own are fetched with a pause of at least \
+             {MIN_PUBLIC_DELAY_MS}ms"
         );
     }
     let coordinator = database::connect(&args.database).await?;
@@ -128,7 +128,7 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     let mut batch = SeedBatch::new(&suffixes, false);
     let has_more = seeds.fill(&mut batch)?;
     if batch.is_empty() {
-        return Err(CliError::new("no seed is usable; no crawl was started"));
+        return Err(CliError::new("no valid seeds; no crawl was started"));
     }
     settings.seed_ports = seeds.ports.freeze();
     let (number, crawl) = create(&coordinator, &settings, &store).await?;
@@ -159,8 +159,8 @@ pub(super) async fn ended_crawl(
     }
     let (name, state) = (status.name, status.state);
     let what = match state.as_str() {
-        "dropping" | "dropped" => "nothing of it is left to repeat",
-        _ => "it is repeated when it has ended",
+        "dropping" | "dropped" => "its rows and archives are removed, so it cannot be repeated",
+        _ => "only an ended crawl can be repeated",
     };
     Err(CliError::new(format!("--again: crawl {name} is {state}; {what}")))
 }
@@ -173,7 +173,7 @@ async fn failed_seeds<'a>(
     let CrawlStatus { crawl, name, .. } = earlier;
     let seeds = Seeds::of_failed(coordinator, *crawl, parameters).await?;
     let mut seeds = seeds.ok_or_else(|| {
-        CliError::new(format!("--only failed: no URL of crawl {name} is worth another request"))
+        CliError::new(format!("--only failed: crawl {name} has no failed URL that can be retried"))
     })?;
     seeds.ports = ports_of(coordinator, earlier).await?;
     Ok(seeds)
@@ -201,8 +201,8 @@ pub(super) async fn seeds_of<'a>(
     let ended_by = ended_by.as_deref().unwrap_or_default();
     if ended_by != "empty" {
         eprintln!(
-            "--again: crawl {name} ended by {ended_by}: seeds that it had not asked for are none \
-             of this one; --seeds gives them"
+            "--again: crawl {name} ended by {ended_by}: the seeds that it had not fetched are \
+             not seeds of the new crawl; give them with --seeds"
         );
     }
     let mut seeds = Seeds::of_crawl(coordinator, *crawl, parameters).await?;
@@ -262,7 +262,8 @@ async fn create(
     Ok((number, crawl))
 }
 
-/// Cancels a crawl that did not get all its seeds, because it would wait for them forever.
+/// Cancels a crawl to which not all seeds could be added, because otherwise it would wait for them
+/// forever.
 async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -> CliError {
     let (id, message) = (crawl.id, error.message);
     match coordinator.move_crawl(id, CrawlVerb::Cancel).await {
@@ -322,7 +323,7 @@ pub(super) async fn add(args: AddArgs) -> CliResult {
     loop {
         let has_more = seeds.fill(&mut batch)?;
         let amount = batch.len() as u64;
-        // Do not end the seeding: it is already over, or another command ends it.
+        // Do not end the seeding phase here. It is already over, or another command ends it.
         if amount > 0 && !coordinator.add_links(crawl.crawl, &batch.take(), false).await? {
             return Err(match added {
                 0 => one_crawl::has_ended(&crawl),
@@ -336,7 +337,7 @@ pub(super) async fn add(args: AddArgs) -> CliResult {
     }
     let refused = seeds.refused;
     if added == 0 {
-        return Err(CliError::new("no seed is usable; nothing was added"));
+        return Err(CliError::new("no valid seeds; nothing was added"));
     }
     let FoundCrawl { id, name, .. } = crawl;
     if args.json {

@@ -26,8 +26,9 @@ use crate::{
 /// Column in which a line's text starts: the longest label, `links refused`, and a space.
 const TEXT_COLUMN: usize = 14;
 
-/// Time over which pages are counted for the rate. Workers record captures every ten to thirty
-/// seconds, so a shorter time would have none, or all of half a minute.
+/// Period over which pages are counted for the rate. Workers record captures every ten to thirty
+/// seconds, so the count in a shorter period would be zero, or include all captures of half a
+/// minute.
 const RATE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Options of `crawl status`.
@@ -35,13 +36,13 @@ const RATE_WINDOW: Duration = Duration::from_secs(60);
 pub(super) struct StatusArgs {
     #[command(flatten)]
     crawl: OneCrawl,
-    /// Keep showing it until the crawl ends
+    /// Refresh the status until the crawl ends
     #[arg(long, env = "EVERYTAB_CRAWL_WATCH")]
     watch: bool,
-    /// One JSON document; with --watch, one a line
+    /// Print one JSON document, or one per line with --watch
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
-    /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics
+    /// Serve the status as Prometheus metrics at http://ADDR/metrics
     // EVERYTAB_METRICS is the address of this host's worker.
     #[arg(long, value_name = "ADDR:PORT", requires = "watch")]
     pub(super) metrics: Option<SocketAddr>,
@@ -99,7 +100,7 @@ fn show(status: &CrawlStatus, pace: &Pace, args: &StatusArgs) -> Result<bool, Cl
     if args.json {
         let mut document = serde_json::to_value(status)?;
         if let Value::Object(fields) = &mut document {
-            // The hashes of a list would take megabytes.
+            // Omit the site hashes of scope `list`, because they would take megabytes.
             if let Some(Value::Object(settings)) = fields.get_mut("settings") {
                 settings.remove("list_sites");
             }
@@ -160,7 +161,8 @@ fn seconds_left(status: &CrawlStatus, pace: &Pace) -> Option<f64> {
         return None;
     }
     let allowed = pace.allowed.as_ref();
-    // If fewer pages are left than are pending, the slowest host need not be fetched completely.
+    // If the page limit leaves fewer pages than are pending, the slowest host need not be fetched
+    // completely.
     let is_whole = pages == status.pending;
     let by_delays = allowed.filter(|_| is_whole).and_then(|pace| pace.seconds_left);
     let speeds = [pace.rate, allowed.and_then(|pace| pace.rate)].into_iter().flatten();
@@ -359,7 +361,7 @@ pub(super) mod tests {
         };
         assert_eq!(rate(0, 100), None);
         assert_eq!(rate(10, 100), Some(0.0));
-        // The captures of half a minute are recorded together.
+        // Workers record the captures of half a minute together.
         assert_eq!(rate(30, 400), Some(10.0));
         assert_eq!(rate(32, 400), Some(9.375));
         assert_eq!(rate(90, 1_000), Some(10.0));

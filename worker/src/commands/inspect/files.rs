@@ -17,7 +17,7 @@ pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;
     if about.is_dir() {
-        return Err("it is a folder; name the files in it".into());
+        return Err("it is a directory; give the files in it".into());
     }
     if about.len() > most {
         return Err(too_large(most));
@@ -51,13 +51,13 @@ fn unpacked(bytes: Vec<u8>, most: u64) -> Result<Vec<u8>, String> {
 
 fn read_at_most(input: impl Read, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    // A pipe's length is not known before it is read.
+    // The length of a pipe is unknown until it is read.
     input.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
 }
 
 fn too_large(most: u64) -> String {
-    format!("it has more than the {} MiB that are read into memory", most >> 20)
+    format!("it is larger than {} MiB, the limit for reading into memory", most >> 20)
 }
 
 #[cfg(test)]

@@ -16,15 +16,15 @@ use crate::commands::filter::read;
 /// Options of `inspect filter`.
 #[derive(Debug, Args)]
 pub(super) struct FilterArgs {
-    /// The filter as JSON; the imported lists that it names are not asked
+    /// File with the filter as JSON; the imported lists in the filter are not checked
     file: PathBuf,
     /// Absolute URLs
     #[arg(required = true)]
     urls: Vec<String>,
-    /// The URLs are seeds, which are exempt from what keeps others only
+    /// Treat the URLs as seeds, which are exempt from the filter's keep-only rules
     #[arg(long, env = "EVERYTAB_FILTER_SEEDS")]
     seeds: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
 }
@@ -44,7 +44,7 @@ pub(super) fn print(args: &FilterArgs, lines: &mut Lines) -> io::Result<()> {
         }
     };
     if !filters.is_complete() {
-        eprintln!("{name}: the imported lists that it names are not asked here");
+        eprintln!("{name}: the imported lists in this filter are not checked");
     }
     let urls: Vec<&str> = args.urls.iter().map(String::as_str).collect();
     let tested = filters.test(&urls, args.seeds, &ParameterList::default());

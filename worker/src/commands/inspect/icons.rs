@@ -25,13 +25,13 @@ const CONCURRENT_URLS: usize = 8;
 /// Options of `inspect url`.
 #[derive(Debug, Args)]
 pub(super) struct UrlArgs {
-    /// Addresses of icons
+    /// URLs of icons
     #[arg(required = true)]
     urls: Vec<String>,
-    /// Whether robots.txt is asked and obeyed
+    /// Whether to fetch and obey robots.txt
     #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
     robots: RobotsOption,
-    /// Address of the site that publishes the key of --signing-key, whose signatures name it
+    /// URL of the site that publishes the --signing-key; signatures contain this URL
     #[arg(long, env = "EVERYTAB_SITE_URL", value_name = "URL", value_parser = parse_site_url)]
     site_url: Option<String>,
     #[command(flatten)]
@@ -164,7 +164,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
             Some(_) => lines.print(&line),
             None => lines.fail(&line),
         };
-        // Flushes each line, because a person waits for it.
+        // Flush each line, because a person may be watching the output.
         printed = printed.and_then(|()| io::Write::flush(&mut lines.out));
         if printed.is_err() {
             break;

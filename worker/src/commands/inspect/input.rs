@@ -25,11 +25,10 @@ use crate::{
 /// Options of commands that read files or addresses.
 #[derive(Debug, Args)]
 pub(super) struct InputArgs {
-    /// Files, gzipped or not, or addresses that begin with http:// or https://; - reads standard
-    /// input
+    /// Files, gzipped or not, or http:// or https:// URLs; - reads standard input
     #[arg(required = true, value_name = "FILE|URL")]
     inputs: Vec<String>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long, env = "EVERYTAB_JSON")]
     pub(super) json: bool,
     #[command(flatten)]
@@ -197,11 +196,11 @@ async fn sitemap(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, Stri
     };
     let path = &parsed[Position::BeforePath..Position::AfterQuery];
     if !rules.allowed(fetcher.robot().product(), path) {
-        return Err("robots.txt does not allow it; save it, and give the file".to_owned());
+        return Err("robots.txt does not allow it; save it and give the file".to_owned());
     }
     let fetched = fetch(&mut client, url, &Purpose::sitemap()).await?;
     if let Some(target) = fetched.redirect {
-        return Err(format!("it redirects to {target}, which is a sitemap of its own; give that"));
+        return Err(format!("it redirects to {target}, which is another sitemap; give this URL"));
     }
     if !matches!(fetched.outcome, Outcome::Ok | Outcome::EmptyBody) {
         return Err(failed(fetched.outcome));
@@ -233,7 +232,7 @@ async fn fetch_robots(client: &mut HostClient, name: &str, url: &str) -> Result<
 }
 
 fn failed(outcome: Outcome) -> String {
-    format!("fetching it ended as {}; save it, and give the file", outcome.as_str())
+    format!("fetching it failed with {}; save it and give the file", outcome.as_str())
 }
 
 /// Returns a response's header fields as names and values, in their order.

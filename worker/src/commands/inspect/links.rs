@@ -20,7 +20,7 @@ use crate::cli_error::{CliError, CliResult};
 /// Options of `inspect links`.
 #[derive(Debug, Args)]
 pub(super) struct LinksArgs {
-    /// Address of the pages in files
+    /// URL of the pages in files
     #[arg(long, env = "EVERYTAB_URL", default_value = "https://example.com/")]
     url: String,
     #[command(flatten)]
@@ -88,10 +88,10 @@ pub(super) fn page_url(url: &str) -> Result<Url, CliError> {
 }
 
 impl Input {
-    /// Refuses an input that cannot be a page.
+    /// Rejects an input that cannot be a page.
     pub(super) fn into_page(self) -> Result<Self, Unread> {
         let error = match self.status {
-            Some(status) if status >= 400 => format!("it was answered with status {status}"),
+            Some(status) if status >= 400 => format!("the response has status {status}"),
             _ if self.body.is_empty() => "it is empty; give a page in HTML".to_owned(),
             _ => return Ok(self),
         };

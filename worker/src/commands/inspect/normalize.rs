@@ -14,7 +14,7 @@ pub(super) struct NormalizeArgs {
     /// Absolute URLs
     #[arg(required = true)]
     urls: Vec<String>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
 }

@@ -81,14 +81,14 @@ pub(super) fn print_archives(files: &[PathBuf], lines: &mut Lines) -> io::Result
             }
         }
         if readable + errors == 0 {
-            lines.fail(&PageLine::error(format!("{}: it holds no record", path.display())))?;
+            lines.fail(&PageLine::error(format!("{}: it has no records", path.display())))?;
         }
         lines.has_failed |= readable == 0;
     }
     if !skipped.is_empty() {
         let counts: Vec<String> =
             skipped.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        eprintln!("skipped records that are no responses: {}", counts.join(", "));
+        eprintln!("skipped records that are not responses: {}", counts.join(", "));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `inspect robots`: shows a robots' rules.txt for the robot.
+//! `inspect robots`: shows a robots.txt's rules for this robot.
 
 use std::io::{self, Write as _};
 
@@ -16,7 +16,7 @@ use crate::cli_error::{CliError, CliResult};
 /// Options of `inspect robots`.
 #[derive(Debug, Args)]
 pub(super) struct RobotsArgs {
-    /// Address to check against the rules, or its path; may be given several times
+    /// URL, or path of a URL, to check against the rules; may be repeated
     #[arg(long = "url", value_name = "URL")]
     urls: Vec<String>,
     #[command(flatten)]
@@ -91,7 +91,7 @@ fn path_of(url: &str) -> Result<String, CliError> {
     match parsed.filter(|url| matches!(url.scheme(), "http" | "https")) {
         Some(url) => Ok(url[Position::BeforePath..Position::AfterQuery].to_owned()),
         None => Err(CliError::usage(format!(
-            "--url {url:?} is no address; give one like https://example.com/path or /path"
+            "--url {url:?} is not a URL; give one such as https://example.com/path or /path"
         ))),
     }
 }
@@ -133,7 +133,7 @@ fn show(line: &RobotsLine, input: &Input, lines: &mut Lines) -> io::Result<()> {
     writeln!(out, "file\t{}", line.file)?;
     if let Some(status) = input.status.filter(|status| *status >= 400) {
         let said = if input.is_unavailable {
-            "so nothing is asked until it can be had"
+            "so no requests are sent until it is available"
         } else {
             "so everything is allowed"
         };
@@ -143,14 +143,14 @@ fn show(line: &RobotsLine, input: &Input, lines: &mut Lines) -> io::Result<()> {
     let group = match line.group {
         Some("named") => format!("the groups that name {robot}"),
         Some("everyone") => "the groups for all robots".to_owned(),
-        _ if input.is_unavailable => "not known".to_owned(),
+        _ if input.is_unavailable => "unknown".to_owned(),
         _ => "none, so everything is allowed".to_owned(),
     };
     writeln!(out, "group\t{group}")?;
     match (line.crawl_delay, line.crawl_delay_too_long) {
         (Some(seconds), _) => writeln!(out, "crawl-delay\t{seconds} s")?,
         (None, Some(true)) => {
-            writeln!(out, "crawl-delay\tmore than 5 minutes, so the host is left")?;
+            writeln!(out, "crawl-delay\tmore than 5 minutes, so the host is skipped")?;
         }
         (None, _) => writeln!(out, "crawl-delay\tnone")?,
     }
@@ -160,7 +160,7 @@ fn show(line: &RobotsLine, input: &Input, lines: &mut Lines) -> io::Result<()> {
     if let Some(count) = line.sitemaps_left_out.filter(|count| *count > 0) {
         writeln!(out, "sitemaps left out\t{count}")?;
     }
-    let reason = if input.is_unavailable { "robots.txt cannot be had" } else { "no rule matches" };
+    let reason = if input.is_unavailable { "robots.txt is unavailable" } else { "no rule matches" };
     for Checked { url, allowed, rule } in line.urls.iter().flatten() {
         let verdict = if *allowed { "allowed" } else { "disallowed" };
         writeln!(out, "{verdict}\t{url}\t{}", rule.as_deref().unwrap_or(reason))?;

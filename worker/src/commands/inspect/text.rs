@@ -14,13 +14,13 @@ use crate::cli_error::CliResult;
 /// Options of `inspect text`.
 #[derive(Debug, Args)]
 pub(super) struct TextArgs {
-    /// Address of the pages in files
+    /// URL of the pages in files
     #[arg(long, env = "EVERYTAB_URL", default_value = "https://example.com/")]
     url: String,
-    /// Bytes of text that are printed of a page
+    /// Maximum bytes of text to print per page
     #[arg(long, env = "EVERYTAB_TEXT_BYTES", default_value_t = DEFAULT_TEXT_BYTES)]
     text_bytes: usize,
-    /// The inputs are text without markup
+    /// Treat the inputs as plain text instead of HTML
     #[arg(long, env = "EVERYTAB_PLAIN")]
     plain: bool,
     #[command(flatten)]

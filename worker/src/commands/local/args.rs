@@ -14,23 +14,24 @@ use crate::options::{FetchArgs, ScanOptionArgs, parse_duration};
 pub struct LocalArgs {
     #[command(flatten)]
     pub(super) given: GivenOptions,
-    /// Serve HTTP here, crawl what is submitted, and scan nothing; goes on where it stopped
+    /// Serve the HTTP API at this address and crawl submitted URLs, instead of scanning; a restart
+    /// resumes open crawls
     #[arg(long, env = "EVERYTAB_LOCAL_API", value_name = "ADDR:PORT")]
     pub(super) api: Option<SocketAddr>,
-    /// With --api: where pages are kept (file:// or s3://), instead of DIR/crawls
+    /// With --api: store for pages (file:// or s3://) [default: DIR/crawls]
     #[arg(long, env = "EVERYTAB_API_TO", value_name = "STORE")]
     pub(super) to: Option<String>,
-    /// Scan (with --api: crawl) a small internet on loopback: recorded in DIR, or generated without
-    /// it
+    /// Scan (with --api: crawl) a small test internet on loopback: recorded in DIR, or generated if
+    /// DIR is omitted
     #[arg(long, env = "EVERYTAB_SAMPLE", value_name = "DIR", num_args = 0..=1,
           default_missing_value = "", conflicts_with = "source")]
     pub(super) sample: Option<String>,
-    /// Crawl the sites of FILE first, a URL or hostname a line, and scan that crawl; with --sample
-    /// and no FILE, all hosts of the small internet
+    /// First crawl the sites in FILE, one URL or hostname per line, and then scan this crawl; with
+    /// --sample and without FILE, all hosts of the small internet
     #[arg(long, env = "EVERYTAB_SITES", value_name = "FILE", num_args = 0..=1,
           default_missing_value = "", conflicts_with_all = ["crawl", "source"])]
     pub(super) sites: Option<String>,
-    /// Links from a site's home page that --sites follows at most; 0: the home pages only
+    /// Maximum number of links that --sites follows from a home page; 0 fetches only the home pages
     #[arg(long, env = "EVERYTAB_SITES_DEPTH", value_name = "N", default_value_t = 0,
           value_parser = clap::value_parser!(u16).range(0..=1_000))]
     pub(super) depth: u16,
@@ -43,39 +44,40 @@ pub struct LocalArgs {
     /// Read an S3 bucket without credentials
     #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
     pub(super) public: bool,
-    /// Folder for everything: the database, the archive, the site
+    /// Directory for all data: the database, the archive and the site
     #[arg(long, env = "EVERYTAB_DIR", default_value = "./everytab-data")]
     pub(super) dir: PathBuf,
-    /// Where the icons are archived, instead of DIR/archive
+    /// Store for the icon archive [default: DIR/archive]
     #[arg(long, env = "EVERYTAB_ARCHIVE")]
     pub(super) archive: Option<String>,
-    /// Where the site is published, instead of DIR/site
+    /// Store for the published site [default: DIR/site]
     #[arg(long, env = "EVERYTAB_SITE")]
     pub(super) site: Option<String>,
-    /// Worker processes
+    /// Number of worker processes
     #[arg(long, env = "EVERYTAB_WORKERS", default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(super) workers: u16,
-    /// Serve the site here when the scan has ended
+    /// Serve the site at this address after the scan
     #[arg(long, env = "EVERYTAB_SERVE", value_name = "ADDR")]
     pub(super) serve: Option<SocketAddr>,
-    /// End when the scan has, also with --serve
+    /// Exit when the scan ends, even with --serve
     #[arg(long, env = "EVERYTAB_EXIT_WHEN_DONE")]
     pub(super) exit_when_done: bool,
-    /// Start another scan although the folder holds a finished one
+    /// Start another scan although the directory has a finished one
     #[arg(long)]
     pub(super) again: bool,
-    /// Hosts of the generated small internet
+    /// Number of hosts in the generated small internet
     #[arg(long, env = "EVERYTAB_SAMPLE_HOSTS", default_value_t = 300,
           value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(super) sample_hosts: u64,
-    /// The number that the small internet is made from
+    /// Seed for the generated small internet
     #[arg(long, env = "EVERYTAB_SAMPLE_SEED", default_value_t = 1)]
     pub(super) sample_seed: u64,
-    /// How its hosts misbehave: none, light or issue; light for generated, none for recorded ones
+    /// Faults of the small internet's hosts: none, light or issue [default: light for a generated
+    /// internet, none for a recorded one]
     #[arg(long, env = "EVERYTAB_SAMPLE_MIX")]
     pub(super) sample_mix: Option<String>,
-    /// How long its answers take at the median
+    /// Median response time of the small internet's hosts
     #[arg(long, env = "EVERYTAB_SAMPLE_LATENCY", value_name = "DURATION",
           value_parser = parse_duration)]
     pub(super) sample_latency: Option<Duration>,

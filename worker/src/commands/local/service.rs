@@ -1,4 +1,4 @@
-//! Implements `local --api`: a crawl service on this machine, with a private Postgres, the HTTP
+//! Implements `local --api`: a crawl service on this host, with a private Postgres, the HTTP
 //! service in this process, and worker processes that crawl.
 
 use std::{net::SocketAddr, path::Path};
@@ -65,7 +65,8 @@ pub(super) async fn run(args: &LocalArgs, address: SocketAddr) -> CliResult {
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
-    // Workers and Postgres end with the thread that starts them: this one, which lives longest.
+    // Workers and Postgres end with the thread that starts them. Start them on this thread, because
+    // it lives longest.
     let service = LocalService::open(&args.dir)?;
     let served = serve(&args, &service, &processes, reserved, stop).await;
     let closed = service.close(&processes).await;
@@ -130,7 +131,7 @@ async fn serve(
     };
     tokio::pin!(serving, watching);
     tokio::select! {
-        // It failed before it started to serve.
+        // The service failed before it started to serve.
         served = &mut serving => served.map(drop),
         watched = &mut watching => {
             let served = serving.await;
@@ -139,7 +140,7 @@ async fn serve(
     }
 }
 
-/// Returns a worker's arguments: how it fetches, and from which internet.
+/// Returns a worker's arguments: the options for fetching and the network scope.
 fn worker_arguments(args: &LocalArgs, sample: Option<&ServiceSample>) -> Vec<String> {
     let mut fetch = args.fetch.clone();
     if let Some(sample) = sample {

@@ -1,4 +1,4 @@
-//! The key of a crawl service on this machine, in a file of its directory.
+//! The key of a crawl service on this host, in a file of its directory.
 //!
 //! Invariants: only this user can access the file, and it is written before Postgres gets the key,
 //! so that an interrupted start leaves no key that nobody has. This does not depend on where the
@@ -76,7 +76,7 @@ async fn revoke_lost(owner: &Coordinator, known: &[ApiKey], file: &Path) -> Resu
         owner.revoke_key(&key.key).await?;
         tracing::warn!(
             key = key.key, file = %file.display(),
-            "the file had another key before, which is revoked: it alone could read its crawls"
+            "the previous key of this file is revoked; only that key could read its crawls"
         );
     }
     Ok(())

@@ -20,7 +20,7 @@ use crate::{
     serve::ReservedAddress,
 };
 
-/// Refuses the role `api` without the options that it needs.
+/// Rejects the role `api` without the options that it needs.
 pub(super) fn check(args: &ServiceArgs, is_service: bool) -> Result<(), CliError> {
     if is_service {
         api::store(args)?;
@@ -72,8 +72,8 @@ pub(super) async fn crawl(
     stop: watch::Receiver<bool>,
 ) -> Result<CrawlingEnd, CliError> {
     tracing::info!(worker_id = crawler.worker_id, "crawling");
-    // Either one ends the other. When the crawling ends, the jobs may finish; a stuck job needs a
-    // new process. While a crawl is open, its jobs are still to come.
+    // If one future ends, it stops the other. When the crawling ends, the running jobs may finish,
+    // but a stuck job needs a new process. While a crawl is open, its jobs do not exist yet.
     let (end_crawling, crawler_stop) = watch::channel(false);
     let (end_jobs, jobs_stop) = watch::channel(false);
     let beside = WorkerSettings {

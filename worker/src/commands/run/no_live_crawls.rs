@@ -18,7 +18,7 @@ use crate::cli_error::{CliError, CliResult};
 #[derive(Debug, Clone, Args)]
 pub(super) struct ServiceArgs {}
 
-/// Refuses the roles.
+/// Rejects the roles.
 pub(super) fn check(_args: &ServiceArgs, _is_service: bool) -> Result<(), CliError> {
     Err(refused())
 }
@@ -27,7 +27,7 @@ fn refused() -> CliError {
     CliError::usage("this program has no live crawls: it was built without the feature crawl")
 }
 
-/// Refuses to serve.
+/// Rejects to serve.
 pub(super) async fn serve(
     _args: &ServiceArgs,
     _temporary: Option<PathBuf>,
@@ -57,7 +57,7 @@ pub(super) fn crawler_settings(
     NoCrawler
 }
 
-/// Refuses to crawl.
+/// Rejects to crawl.
 pub(super) async fn crawl(
     _coordinator: Coordinator,
     _context: Context,

@@ -159,7 +159,7 @@ impl Drop for ChaosWorker {
     fn drop(&mut self) {
         self.running = None;
         if self.is_small {
-            // The mount goes with the thread's mounts at the latest.
+            // Otherwise, the mount disappears with the thread's mount namespace.
             let _ = netns::unmount(&self.temporary);
         }
     }

@@ -31,7 +31,7 @@ pub(crate) enum Mode {
     Broken,
     /// Responds to two of three HTTP requests with this status and an S3 error document.
     Refuse(u16),
-    /// Answers the next PUT with 507 Insufficient Storage, once.
+    /// Responds to the next PUT with 507 Insufficient Storage, once.
     NoRoom,
     /// Forwards each piece after this pause.
     Slow(Duration),
@@ -131,7 +131,7 @@ async fn join(client: TcpStream, shared: Arc<Shared>) {
         }
     };
     tokio::select! {
-        // An error ends the connection; the client connects again if it needs to.
+        // An error ends this connection. The client reconnects if necessary.
         _ = both => {}
         _ = mode.wait_for(|mode| *mode == Mode::Broken) => {}
     }
@@ -190,7 +190,7 @@ impl Shared {
         if let Mode::Slow(pause) = now {
             tokio::time::sleep(pause).await;
         }
-        // It fails only if the sender is gone, and `self` owns the sender.
+        // This fails only if the sender is dropped, and `self` owns the sender.
         let _ = mode.wait_for(|mode| *mode != Mode::Silent).await;
     }
 
@@ -205,7 +205,7 @@ impl Shared {
         }
     }
 
-    /// The status to answer with, if a request begins here and is to be refused.
+    /// Returns the status to respond with, if a request starts here and should fail.
     fn refusal(&self, piece: &[u8]) -> Option<u16> {
         let mode = *self.mode.borrow();
         if mode == Mode::NoRoom && piece.starts_with(b"PUT ") {
@@ -281,7 +281,8 @@ impl DnsProxy {
 async fn relay(socket: &Arc<UdpSocket>, server: SocketAddr, is_silent: bool) {
     let mut buffer = vec![0; 4_096];
     loop {
-        // The kernel reports here that a client closed its port; the next packet may be fine.
+        // The kernel reports here that a client closed its port. Continue, because the next packet
+        // may be valid.
         let Ok((read, client)) = socket.recv_from(&mut buffer).await else { continue };
         if is_silent {
             continue;

@@ -12,7 +12,7 @@ pub(crate) enum Fault {
     Kill,
     /// SIGSTOP for longer than a lease lasts, then SIGCONT.
     FreezePastLease,
-    /// SIGSTOP for less than that.
+    /// SIGSTOP for less than a lease lasts, then SIGCONT.
     FreezeWithinLease,
     /// Postgres is shut down and started again.
     PostgresRestart,
@@ -32,21 +32,21 @@ pub(crate) enum Fault {
     NoRoute,
     /// All packets from one worker to the web are dropped.
     WebSwallowed,
-    /// S3 answers 500.
+    /// S3 responds with status 500.
     S3Errors,
-    /// S3 answers 503 Slow Down.
+    /// S3 responds with status 503 Slow Down.
     S3SlowDown,
-    /// S3 answers slowly.
+    /// S3 responds slowly.
     S3Slow,
     /// S3 breaks connections.
     S3Resets,
-    /// One worker's temporary folder is full.
+    /// One worker's temporary directory is full.
     DiskFull,
-    /// The store has no room, once.
+    /// The store reports once that it is full.
     StoreFull,
     /// The resolver's port is closed.
     ResolverKilled,
-    /// The resolver does not answer.
+    /// The resolver does not respond.
     ResolverSilent,
     /// One worker is restarted with a low open file limit.
     FewFiles,

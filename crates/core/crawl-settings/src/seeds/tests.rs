@@ -1,4 +1,4 @@
-//! Seeds: what is read, what is refused, and where each goes.
+//! Tests which lines are read or rejected as seeds.
 
 use std::io::{BufReader, Read};
 

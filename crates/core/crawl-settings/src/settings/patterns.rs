@@ -6,8 +6,8 @@ use everytab_frontier::{PatternListError, PatternLists, PriorityWords, UrlPatter
 
 use crate::frozen_filter::FrozenFilter;
 
-/// Compiles the patterns of a crawl (those to exclude, and those to include) and of its filters
-/// together, with the words of its priorities.
+/// Compiles a crawl's exclude and include patterns together with its filters' patterns and its
+/// priorities' words.
 pub(super) fn compile(
     (exclude, include): (&[String], &[String]),
     filters: &[FrozenFilter],

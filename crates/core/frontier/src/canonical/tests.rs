@@ -1,4 +1,4 @@
-//! Tests of keys with a table of identical URLs and with properties of arbitrary URLs.
+//! Tests keys with a table of identical URLs, and checks properties of arbitrary URLs.
 
 use proptest::prelude::*;
 
@@ -83,7 +83,7 @@ fn an_absolute_hostname_is_the_hostname() {
 
 #[test]
 fn the_hash_is_the_head_of_sha_256_of_the_key() {
-    // printf http://example.com/ | sha256sum
+    // From `printf http://example.com/ | sha256sum`.
     assert_eq!(parse("HTTP://example.com:80").unwrap().hash(), UrlHash(0x2a1b_4024_20ef_4657));
 }
 

@@ -1,4 +1,4 @@
-//! Reads and writes numbers and ranges in bytes.
+//! Reads and writes LEB128 numbers and byte ranges.
 //!
 //! Does not depend on their meaning.
 
@@ -30,7 +30,7 @@ impl<'a> ChunkReader<'a> {
         self.rest.len()
     }
 
-    /// Takes this many bytes. An error names the field.
+    /// Takes this many bytes. An error contains the name of the field.
     pub(crate) fn take(
         &mut self,
         count: usize,
@@ -48,8 +48,8 @@ impl<'a> ChunkReader<'a> {
         Ok(*byte)
     }
 
-    /// Takes a number. Forms that are longer than needed are an error, so that a state has only one
-    /// form.
+    /// Takes a number. An encoding that is longer than necessary is an error, so that each state
+    /// has exactly one encoding.
     pub(crate) fn number(&mut self, field: &'static str) -> Result<u64, ChunkError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -66,7 +66,7 @@ impl<'a> ChunkReader<'a> {
         Err(ChunkError::Field(field))
     }
 
-    /// Takes a number that must fit into the type, such as `usize`, `u16` or `u32`.
+    /// Takes a number that must fit into a type such as `usize`, `u16` or `u32`.
     pub(crate) fn small<N: TryFrom<u64>>(&mut self, field: &'static str) -> Result<N, ChunkError> {
         N::try_from(self.number(field)?).map_err(|_| ChunkError::Field(field))
     }

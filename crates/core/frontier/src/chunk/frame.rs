@@ -1,14 +1,14 @@
-//! Every chunk's header: version, kind and checksum.
+//! The header of every chunk: version, kind and checksum.
 //!
 //! Does not depend on a kind's fields.
 
 /// The format version that this code writes.
 const VERSION: u8 = 2;
 
-/// The first version: its URLs have no referrers, and it has no page content.
+/// The first format version, in which URLs have no referrers and there is no page content.
 const FIRST_VERSION: u8 = 1;
 
-/// Version, kind and checksum.
+/// Length of version, kind and checksum, in bytes.
 const HEADER_BYTES: usize = 6;
 
 /// A chunk's content.
@@ -18,17 +18,17 @@ pub enum ChunkKind {
     Snapshot,
     /// The changes since the chunk before it.
     Delta,
-    /// Links that are not merged yet.
+    /// Links that have not been merged yet.
     Links,
 }
 
-/// The reason why bytes are not a valid chunk, or cannot follow the chunks before them.
+/// The reason why bytes are not a valid chunk, or do not continue the chunks before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
-    /// A newer program wrote the chunk, with a version that this code does not know.
+    /// The chunk has a version that this code does not know, because a newer program wrote it.
     #[error("chunk of version {0}; this program reads versions 1 and 2")]
     Version(u8),
-    /// The bytes differ from those written.
+    /// The checksum does not match, so the bytes were changed.
     #[error("the checksum of the chunk is wrong")]
     Checksum,
     /// The fields contradict each other. Contains the field's name.
@@ -40,14 +40,15 @@ pub enum ChunkError {
     /// A delta does not follow the chunk before it, because one is missing or the order is wrong.
     #[error("a delta of generation {found} follows generation {before}")]
     Gap {
-        /// The state's generation so far. 0 without any chunk.
+        /// The state's generation before the delta. 0 if there was no chunk.
         before: u64,
         /// The delta's generation.
         found: u64,
     },
 }
 
-/// Starts a chunk. After its fields are appended, [`close`] writes its checksum.
+/// Starts a chunk. The caller appends the fields and then calls [`close`], which writes the
+/// checksum.
 pub(crate) fn open(kind: ChunkKind) -> Vec<u8> {
     let kind = match kind {
         ChunkKind::Snapshot => 0,
@@ -73,12 +74,12 @@ fn checksum(chunk: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// A chunk's fields, with the values from its header.
+/// A chunk's fields, with the kind and version from its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkFields<'a> {
     /// The kind.
     pub(crate) kind: ChunkKind,
-    /// Whether it has the first version, in which some fields are missing.
+    /// Whether the chunk has format version 1, which lacks some fields.
     pub(crate) is_first_version: bool,
     /// The fields.
     pub(crate) bytes: &'a [u8],
@@ -96,10 +97,11 @@ pub(crate) fn fields_of(chunk: &[u8]) -> Result<ChunkFields<'_>, ChunkError> {
     Ok(ChunkFields { kind, is_first_version, bytes })
 }
 
-/// Returns a chunk's kind by its first bytes, without checking the rest.
+/// Returns a chunk's kind from its first bytes, without checking the rest.
 ///
 /// # Errors
-/// Returns [`ChunkError::Version`] for another version, and [`ChunkError::Field`] for another kind.
+/// Returns [`ChunkError::Version`] for an unknown version, and [`ChunkError::Field`] for an unknown
+/// kind.
 pub fn kind_of_chunk(chunk: &[u8]) -> Result<ChunkKind, ChunkError> {
     match chunk {
         [FIRST_VERSION | VERSION, kind @ ..] => match kind {

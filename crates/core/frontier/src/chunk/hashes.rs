@@ -1,5 +1,6 @@
-//! Hashes of finished URLs: sorted, each as the difference from the previous one. Hashes are
-//! uniform, so among n hashes a difference has 64 - log2(n) bits, and no other encoding is smaller.
+//! Packs the hashes of finished URLs: sorted, each as the difference from the previous one. Hashes
+//! are uniformly distributed, so a difference among n hashes has 64 - log2(n) bits of information,
+//! and no other encoding is smaller.
 //!
 //! Does not depend on the URLs.
 
@@ -9,7 +10,7 @@ use super::{
 };
 use crate::canonical::UrlHash;
 
-/// Appends hashes, after sorting them. There must be no duplicates.
+/// Sorts hashes and appends them. There must be no duplicates.
 pub(crate) fn push_hashes(out: &mut Vec<u8>, hashes: &mut [UrlHash]) {
     hashes.sort_unstable();
     push_number(out, hashes.len() as u64);
@@ -20,7 +21,7 @@ pub(crate) fn push_hashes(out: &mut Vec<u8>, hashes: &mut [UrlHash]) {
     }
 }
 
-/// Takes at most `most` hashes, ascending.
+/// Takes up to `most` hashes, which must ascend.
 pub(crate) fn read_hashes(
     reader: &mut ChunkReader<'_>,
     most: usize,

@@ -1,7 +1,7 @@
-//! Links in transit: those that a holder sends to other slots, and those appended to a host that is
-//! not loaded.
+//! Links in transit: links that a holder sends to other slots, and links that are appended to a
+//! host that is not loaded.
 //!
-//! Does not depend on the slots to which they go.
+//! Does not depend on the destination slots.
 
 use super::{
     bytes::ChunkReader,
@@ -15,10 +15,10 @@ use crate::{
     reject_reason::RejectCounts,
 };
 
-/// Maximum links per chunk. A worker with more packs several chunks.
+/// Maximum links per chunk. A worker packs more links into several chunks.
 pub const MAX_LINKS_PER_CHUNK: usize = 50_000;
 
-/// The first link's likely start.
+/// The prefix that the first link probably has.
 const START: &str = "https://";
 
 const _: () = assert!(MAX_LINKS_PER_CHUNK * MAX_URL_BYTES <= MAX_TEXT_BYTES);
@@ -49,7 +49,7 @@ pub(crate) fn pack_entries(entries: &mut [Entry<&str>]) -> Vec<u8> {
 pub struct UnpackedLinks {
     /// The links, in URL order.
     pub links: Vec<Link>,
-    /// Links that this program cannot parse, unlike the program that packed them.
+    /// Number of links that this program cannot parse, although the program that packed them could.
     pub rejected: RejectCounts,
 }
 

@@ -1,5 +1,5 @@
-//! A host's page content in a chunk: page hashes and line hashes. A snapshot has both sets, and a
-//! delta has the new hashes.
+//! Packs the page and line hashes of a host. A snapshot contains both sets of each kind, and a
+//! delta contains the new hashes.
 
 use super::{
     bytes::ChunkReader,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{canonical::UrlHash, seen_hashes::SeenHashes};
 
-/// Returns the hashes that a chunk stores for one kind.
+/// Returns the hashes of one kind that a chunk stores.
 pub(crate) fn seen_to_pack(kind: ChunkKind, seen: &SeenHashes) -> Vec<Vec<u32>> {
     match kind {
         ChunkKind::Snapshot => seen.all().map(<[u32]>::to_vec).into(),
@@ -24,7 +24,7 @@ pub(crate) fn push_seen(out: &mut Vec<u8>, sets: Vec<Vec<u32>>) {
     }
 }
 
-/// Reads one kind's hashes into `seen`, which then equals the packed sets.
+/// Reads the hashes of one kind into `seen`, so that it equals the packed sets.
 pub(crate) fn read_seen(
     reader: &mut ChunkReader<'_>,
     kind: ChunkKind,

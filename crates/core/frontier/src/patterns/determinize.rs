@@ -1,10 +1,10 @@
 //! Builds tables from patterns.
 //!
-//! Each table state is the set of states that the patterns may have (the subset construction), so
-//! that reading a URL costs the same for all patterns. A table starts at a key's scheme, in which
-//! only words are searched. Patterns start after `://`, and again at each byte after this. If a
-//! condition looks at the previous byte (`^`, `\b`), it is part of a state. If a match is known
-//! only with the next byte (`\b`), it is counted one state later. Invariant: the work is counted,
+//! Each table state is the set of states that the patterns can be in (the subset construction), so
+//! that matching a URL costs the same for all patterns. A table starts at the scheme of a key,
+//! where only words are searched. Patterns start after `://`, and again at each later byte. The
+//! previous byte is part of a table state if a condition such as `^` or `\b` depends on it. A match
+//! that depends on the next byte (`\b`) is counted one state later. Invariant: the work is counted,
 //! and bounded for any patterns.
 
 use std::{collections::HashMap, ops::Range};
@@ -20,10 +20,10 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLarge;
 
-/// The bytes before a position.
+/// What precedes a position in a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Before {
-    /// A byte in the scheme, or nothing.
+    /// A byte of the scheme, or the start of the key.
     Scheme,
     /// The first slash after the scheme.
     Slash,
@@ -59,7 +59,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Returns true if a look-around holds at a position. A key has no line breaks, and is ASCII.
+/// Returns true if a look-around holds at a position. A key is ASCII without line breaks.
 fn holds(look: Look, before: Before, after: After) -> bool {
     let (was_word, is_word) = (before == Before::Word, after == After::Word);
     match look {
@@ -83,28 +83,28 @@ fn is_of_words(look: Look) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Subset {
     before: Before,
-    /// Pattern states, ascending, without those in which all patterns start.
+    /// The patterns' states in ascending order, without the start states, which are in every set.
     nodes: Vec<u32>,
-    /// Patterns that matched before the last byte, but needed that byte to tell.
+    /// Patterns that matched before the last byte, which was needed to decide this.
     late: Vec<u16>,
 }
 
-/// A state's closure without reading a byte: the states that read one, and the matching patterns,
-/// ascending.
+/// The states that are reachable without reading a byte: those that read a byte, and the matching
+/// patterns, in ascending order.
 #[derive(Debug, Clone, Default)]
 struct Closure {
     readers: Vec<u32>,
     matches: Vec<u16>,
 }
 
-/// The start states' closure: the next states by column, and the matching patterns.
+/// The closure of the start states: the next states by column, and the matching patterns.
 #[derive(Debug)]
 struct Begun {
     by_column: Vec<Vec<u32>>,
     matches: Vec<u16>,
 }
 
-/// Builds a table from some patterns. Subtracts its cost from `steps`.
+/// Builds a table from some of the patterns. Subtracts its cost from `steps`.
 pub(super) fn determinize(
     nodes: &Nodes,
     patterns: Range<usize>,
@@ -124,7 +124,7 @@ struct Builder<'a> {
     nodes: &'a Nodes,
     steps: &'a mut u64,
     columns: [u8; 256],
-    /// Each column's first byte.
+    /// The first byte of each column.
     first_bytes: Vec<u8>,
     width: usize,
     /// Whether a pattern has a word boundary.
@@ -139,7 +139,7 @@ struct Builder<'a> {
     buckets: Vec<Vec<u32>>,
     found: Vec<Found>,
     found_places: HashMap<Found, u16>,
-    /// The last closure that contained each node, by its number.
+    /// For each node, the id of the last closure that contained it.
     seen: Vec<u32>,
     closures: u32,
 }
@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
     fn add_row(&mut self, subset: &Subset) -> Result<(), TooLarge> {
         let kinds: &[After] =
             if self.has_words { &[After::Other, After::Word] } else { &[After::Other] };
-        // The buckets are reused, so that a row needs no further allocations.
+        // Reuse the buckets, so that a row needs no further allocations.
         let mut buckets = std::mem::take(&mut self.buckets);
         let mut matches: Vec<Vec<u16>> = Vec::new();
         for after in kinds {
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
         let mut at_end = self.closure(&subset.nodes, subset.before, After::End)?.matches;
         at_end.extend(&self.begin(subset.before, After::End)?.matches);
         let at_end = sorted(at_end);
-        // A pattern that matches whatever the next byte is has matched here.
+        // A pattern that would match before any next byte has already matched here.
         let is_everywhere = |number: &u16| {
             matches.iter().chain([&at_end]).all(|all| all.binary_search(number).is_ok())
         };
@@ -283,7 +283,7 @@ impl<'a> Builder<'a> {
         self.pay(self.width)
     }
 
-    /// Returns the closure when all patterns start at a position.
+    /// Returns the closure of the start states at a position.
     fn begin(&mut self, before: Before, after: After) -> Result<&Begun, TooLarge> {
         if !self.begun.contains_key(&(before, after)) {
             let [patterns, words] = self.starts.clone();
@@ -298,7 +298,7 @@ impl<'a> Builder<'a> {
         self.begun.get(&(before, after)).ok_or(TooLarge)
     }
 
-    /// Adds the states to which readers lead to their columns' buckets, for one kind of byte.
+    /// For one kind of byte, adds the successors of `readers` to the buckets of their columns.
     fn read(
         &mut self,
         readers: &[u32],
@@ -349,7 +349,7 @@ impl<'a> Builder<'a> {
         Ok(closure)
     }
 
-    /// Returns the index for the meaning that some matching patterns have.
+    /// Returns the index of a set of matches, and adds the set if it is new.
     fn found_by<'b>(&mut self, patterns: impl Iterator<Item = &'b u16>) -> u16 {
         let mut found = Found::default();
         for pattern in patterns {
@@ -358,7 +358,7 @@ impl<'a> Builder<'a> {
                 Meaning::OfWord(word) => found.words |= 1 << word,
             }
         }
-        // There are at most as many as rows.
+        // There are at most as many sets as rows.
         let next = u16::try_from(self.found.len()).unwrap_or_default();
         let place = *self.found_places.entry(found).or_insert(next);
         if place == next {

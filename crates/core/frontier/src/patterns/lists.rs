@@ -1,4 +1,4 @@
-//! A crawl's patterns and words as written, and their errors.
+//! A crawl's patterns and words as the user wrote them, and their errors.
 //!
 //! Does not depend on how they are compiled.
 
@@ -10,13 +10,13 @@ pub const MAX_PATTERNS: usize = 1_000;
 /// Maximum length of a pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 1_024;
 
-/// Maximum number of words, one bit each.
+/// Maximum number of words. Each has one bit.
 pub(crate) const MAX_WORDS: usize = 64;
 
 /// Maximum number of filters with rules.
 pub const MAX_FILTER_LISTS: usize = MAX_LISTS - FIRST_FILTER;
 
-/// Each list's index.
+/// The index of each list.
 pub(super) const EXCLUDE: usize = 0;
 pub(super) const INCLUDE: usize = 1;
 pub(super) const FIRST_FILTER: usize = 2;
@@ -39,21 +39,23 @@ pub enum PatternError {
         /// Position in the list, from 1.
         number: usize,
     },
-    /// The host in a glob has a character that URLs do not have in hosts, such as one beyond ASCII.
+    /// The host in a glob has a character that cannot occur in a URL's host, such as a non-ASCII
+    /// character.
     #[error("pattern {number}: a host is written in lower case and punycode")]
     HostInGlob {
         /// Position in the list, from 1.
         number: usize,
     },
-    /// The regular expression is malformed, or uses a feature without linear run time.
+    /// The regular expression is malformed, or uses a feature that cannot be matched in linear
+    /// time.
     #[error("pattern {number}: {reason}")]
     Expression {
         /// Position in the list, from 1.
         number: usize,
-        /// The error, in one line.
+        /// The parser's message, in one line.
         reason: String,
     },
-    /// The pattern alone does not fit into a table.
+    /// The pattern does not fit into a table, even without other patterns.
     #[error(
         "pattern {number} is too complex: shorten its repetitions, such as .{{100}}, and the \
          optional parts before them, or use a glob"
@@ -62,7 +64,7 @@ pub enum PatternError {
         /// Position in the list, from 1.
         number: usize,
     },
-    /// The patterns together need more than four tables.
+    /// The crawl's patterns together need more than four tables.
     #[error(
         "the patterns are too complex together from pattern {number} on: all patterns of a crawl \
          (include, exclude, filter rules and priority words) must fit; use fewer, start globs \
@@ -75,14 +77,14 @@ pub enum PatternError {
 }
 
 impl PatternError {
-    /// Returns true if the pattern is well-formed but costs more than a crawl may.
+    /// Returns true if the pattern is well-formed but exceeds a crawl's cost limit.
     #[must_use]
     pub fn is_of_cost(&self) -> bool {
         matches!(self, Self::TooComplex { .. } | Self::TooLarge { .. })
     }
 }
 
-/// A pattern's list.
+/// The list that contains a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UrlPatternList {
     /// [`PatternLists::exclude`].
@@ -95,7 +97,7 @@ pub enum UrlPatternList {
     Words,
 }
 
-/// An invalid pattern, with its list.
+/// An invalid pattern, with the list that contains it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct PatternListError {
@@ -105,14 +107,14 @@ pub struct PatternListError {
     pub error: PatternError,
 }
 
-/// A crawl's patterns and words, as written.
+/// A crawl's patterns and words, as the user wrote them.
 #[derive(Debug, Clone, Default)]
 pub struct PatternLists<'a> {
-    /// Patterns that must not match.
+    /// Exclude patterns. None of them may match.
     pub exclude: Vec<&'a str>,
-    /// If there are include patterns, at least one must match.
+    /// Include patterns. If there are any, at least one must match.
     pub include: Vec<&'a str>,
-    /// Each filter's rules. The first that matches decides.
+    /// The rules of each filter. The first matching rule decides.
     pub filters: Vec<Vec<&'a str>>,
     /// Words in lower case, at most [`MAX_WORDS`].
     pub words: Vec<&'a str>,

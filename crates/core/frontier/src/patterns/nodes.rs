@@ -1,4 +1,4 @@
-//! The states for all of a crawl's patterns in one list: a nondeterministic automaton.
+//! A nondeterministic automaton with the states of all patterns in a crawl.
 //!
 //! Does not depend on how patterns are written, or on how the automaton is used.
 
@@ -7,11 +7,11 @@ use regex_automata::{
     util::look::Look,
 };
 
-/// Maximum states for all of a crawl's patterns. Each byte in a literal takes one, so more would
-/// not fit into the tables either.
+/// Maximum states for all patterns of a crawl. A literal takes one state per byte, so patterns with
+/// more states would not fit into the tables either.
 const MAX_NODES: usize = 200_000;
 
-/// A transition to a state for bytes in a range.
+/// A transition to a state for a range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ByteRange {
     pub(super) first: u8,
@@ -28,16 +28,16 @@ pub(super) enum Node {
     Split(Box<[u32]>),
     /// Leads to a state without reading a byte, if the look-around holds.
     Look(Look, u32),
-    /// The pattern at this position in [`Nodes::patterns`] has matched.
+    /// The pattern at this index in [`Nodes::patterns`] has matched.
     Match(u16),
 }
 
 /// The meaning of a pattern's match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// The pattern at this position in this list matches.
+    /// The pattern at this index in this list matches.
     OfList { list: u8, position: u16 },
-    /// The URL contains the word with this number.
+    /// The URL contains the word with this index.
     OfWord(u8),
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Pattern {
     pub(super) meaning: Meaning,
 }
 
-/// All patterns together have more states than a crawl may have.
+/// The patterns together have more states than a crawl may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyNodes;
 

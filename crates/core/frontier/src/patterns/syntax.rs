@@ -17,11 +17,11 @@ use super::{
     nodes::{Meaning, Nodes},
 };
 
-/// Maximum memory for one pattern's states, in bytes: twice as much as a table may have. A nested
-/// repetition would take gigabytes.
+/// Maximum memory for the states of one pattern, in bytes: twice the memory of a table. Without
+/// this limit, nested repetitions would take gigabytes.
 const MAX_STATES_BYTES: usize = 1 << 20;
 
-/// Each pattern's list and its position (from 1).
+/// The list and the position (from 1) of each pattern.
 pub(super) type Places = Vec<(UrlPatternList, usize)>;
 
 /// Compiles all of a crawl's patterns.
@@ -86,8 +86,8 @@ fn add(
     nodes.push(&states, meaning).map_err(|_| PatternError::TooLarge { number })
 }
 
-/// Returns the last line in the parser's message, which contains the reason. The other lines show
-/// its position.
+/// Returns the last line of the parser's message, which contains the reason. The other lines show
+/// the position.
 fn reason(error: &BuildError) -> String {
     let text =
         std::error::Error::source(error).map_or_else(|| error.to_string(), |s| s.to_string());
@@ -106,7 +106,7 @@ fn expression_of(pattern: &str, number: usize) -> Result<String, PatternError> {
     }
 }
 
-/// Returns the expression that matches a string literally.
+/// Returns an expression that matches a string literally.
 fn literal(text: &str) -> String {
     let mut expression = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -120,8 +120,8 @@ fn literal(text: &str) -> String {
     expression
 }
 
-/// Returns a glob's regular expression. A `*` at either end is omitted, because expressions may
-/// match anywhere. This way a match needs no state to remember it.
+/// Returns the regular expression for a glob. Omits a `*` at either end, because expressions may
+/// match anywhere. With a trailing `*`, a match would need a state that remembers it.
 fn expression_of_glob(glob: &str, number: usize) -> Result<String, PatternError> {
     if glob.contains("://") && !glob.split('/').next().unwrap_or_default().contains('*') {
         return Err(PatternError::SchemeInGlob { number });
@@ -135,7 +135,8 @@ fn expression_of_glob(glob: &str, number: usize) -> Result<String, PatternError>
     if !host.bytes().all(is_host) {
         return Err(PatternError::HostInGlob { number });
     }
-    // Keys contain encoded characters beyond ASCII, so encode them in the path, too.
+    // Keys contain non-ASCII characters in percent-encoded form, so encode them in the glob's path,
+    // too.
     let encoded: String =
         path.bytes()
             .map(|byte| {

@@ -1,23 +1,24 @@
-//! A deterministic automaton as a table: each byte in a URL costs one lookup.
+//! A deterministic automaton as a table, with one lookup per byte of a URL.
 //!
-//! Rows are addressed by their offset, so that a step is one addition and one load. Matches are
-//! added at each step without a branch, because mispredicted branches cost more. Does not depend on
-//! the meaning of patterns.
+//! A row is addressed by its offset, so that a step is one addition and one load. Matches are
+//! recorded at each step without a branch, because mispredicted branches would cost more. Does not
+//! depend on the meaning of patterns.
 
-/// Maximum entries in a table: as many as 16-bit offsets address, 128 KiB.
+/// Maximum entries in a table. 16-bit offsets can address this many, in 128 KiB.
 pub(super) const MAX_ENTRIES: usize = 1 << 16;
-/// Maximum pattern lists: exclude, include, and rules for up to 10 filters.
+/// Maximum pattern lists: exclude, include, and the rules of up to 10 filters.
 pub(super) const MAX_LISTS: usize = 12;
-/// The position that means no match. Positions are compared as signed numbers, several at a time.
+/// The value for no match. Several positions are compared at once as signed numbers.
 const NONE: i16 = i16::MAX;
-/// The last entries in a row: the matches before the next byte, and those at the end.
+/// The last two entries in a row are indexes of matches: before the next byte, and at the end of
+/// the string.
 const MATCHED: usize = 2;
 const MATCHED_AT_END: usize = 1;
 
 /// A set of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Found {
-    /// The first matching pattern in each list, by position.
+    /// The first matching pattern in each list, by index.
     first: [i16; MAX_LISTS],
     /// The words, one bit each.
     pub(super) words: u64,
@@ -38,7 +39,7 @@ impl Found {
         }
     }
 
-    /// Returns the first matching pattern in a list, by position.
+    /// Returns the index of the first matching pattern in a list.
     pub(super) fn first_of(&self, list: usize) -> Option<usize> {
         let first = self.first.get(list).filter(|first| **first != NONE)?;
         usize::try_from(*first).ok()
@@ -53,19 +54,20 @@ impl Found {
     }
 }
 
-/// A table. The search starts in its first row.
+/// A table. Matching starts in the first row.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
-    /// Each byte's column.
+    /// The column of each byte.
     columns: [u8; 256],
     width: usize,
-    /// Rows with `width` entries: the next row's offset by column, and two indexes into `found`.
+    /// Rows with `width` entries: for each column the offset of the next row, then two indexes into
+    /// `found`.
     rows: Vec<u16>,
     found: Vec<Found>,
 }
 
 impl Table {
-    /// Returns how wide rows with this many columns are.
+    /// Returns the width of a row with this many columns.
     pub(super) fn width(columns: usize) -> usize {
         columns + MATCHED
     }
@@ -82,7 +84,8 @@ impl Table {
     }
 }
 
-/// Reads a string with several tables concurrently, because their loads do not wait for each other.
+/// Matches a string with several tables at once, because the loads of different tables need not
+/// wait for each other.
 pub(super) fn search(tables: &[Table], text: &[u8]) -> Found {
     match tables {
         [] => Found::default(),

@@ -1,5 +1,5 @@
-//! Patterns must match exactly like a regular expression engine, however they are compiled.
-//! Patterns that cost too much must be rejected with their name.
+//! Tests that patterns match exactly like in a regular expression engine, and that errors for too
+//! expensive patterns name them.
 
 use proptest::prelude::*;
 use regex::bytes::RegexSetBuilder;
@@ -11,7 +11,7 @@ fn compile(patterns: &[&str]) -> Result<UrlPatterns, PatternError> {
     UrlPatterns::compile(&lists).map_err(|error| error.error)
 }
 
-/// Returns the first of these patterns that matches `host/path?query`, by position.
+/// Returns the index of the first of these patterns that matches `host/path?query`.
 fn first_match(patterns: &UrlPatterns, text: &str) -> Option<usize> {
     of_key(patterns, &format!("https://{text}")).rule_of(0)
 }
@@ -109,9 +109,9 @@ fn patterns_over_the_cost_limit_are_rejected_by_name() {
         assert_eq!(error, PatternError::TooComplex { number: 2 }, "{pattern}");
         assert!(error.is_of_cost() && error.to_string().starts_with("pattern 2 is too complex"));
     }
-    // This has as many active states, but always the same ones.
+    // This pattern has just as many active states, but they are always the same.
     assert!(compile(&["re:(?:.?){3000}[^a-z0-9/.:_?=-]"]).is_ok());
-    // Each host's patterns fit on their own.
+    // The patterns of each host fit if they are alone.
     let hosts: Vec<String> =
         (0..1_000).map(|n| format!("*.{n}-of-a-thousand-hosts.example")).collect();
     let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
@@ -182,7 +182,7 @@ fn typical_patterns_fit() {
     assert_eq!(matches.words(), 1 << 63 | 1 << 6);
 }
 
-/// Generates regular expressions with few letters, so that they often match.
+/// Generates regular expressions with few different letters, so that they often match.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         "[abc/.]",

@@ -1,5 +1,5 @@
-//! Pending URLs that were submitted without a scheme and got https. If https cannot be reached,
-//! http is requested, too.
+//! Pending URLs that were submitted without a scheme. They are requested over https first, and over
+//! http if https cannot be reached.
 //!
 //! Does not depend on why an origin is unreachable.
 
@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl HostState {
-    /// Returns http URLs for an origin's pending URLs that were submitted without a scheme. Only
-    /// the first call returns each.
+    /// Returns http links for an origin's pending URLs that were submitted without a scheme. A
+    /// later call does not return them again.
     pub fn over_http(&mut self, origin: Origin, parameters: &ParameterList) -> Vec<Link> {
         let pending = &self.pending;
         let mut links = Vec::new();
@@ -35,8 +35,8 @@ impl HostState {
         links
     }
 
-    /// Returns the pending URL that was submitted without a scheme and is the https form of this
-    /// one. `None` if there is no such URL.
+    /// Returns the pending https form of an http URL, if it was submitted without a scheme. `None`
+    /// if there is no such URL.
     #[must_use]
     pub fn bare_of(&self, http_url: &str, parameters: &ParameterList) -> Option<PendingUrl> {
         let hash = with_scheme("https", http_url, parameters)?.hash();
@@ -45,7 +45,7 @@ impl HostState {
     }
 }
 
-/// Returns a URL with another scheme.
+/// Returns the URL with another scheme.
 fn with_scheme(scheme: &str, url: &str, parameters: &ParameterList) -> Option<CanonicalUrl> {
     let (_, rest) = url.split_once("://")?;
     CanonicalUrl::parse(&format!("{scheme}://{rest}"), parameters).ok()

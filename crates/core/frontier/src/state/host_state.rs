@@ -1,5 +1,5 @@
-//! A host's state and its parts. Each change to several parts that must agree is one function in
-//! this module.
+//! A host's state and its parts. If a change affects several parts that must agree, one function in
+//! this module makes it.
 //!
 //! Invariants: a URL is pending or finished, never both. A pending URL is either in `queues` or in
 //! `in_flight`. The number of finished URLs equals the total of the four sums. Does not depend on
@@ -20,18 +20,18 @@ use crate::{
     shape_counts::ShapeCounts,
 };
 
-/// Maximum known URLs per host. Their hashes take 8 MB, and at one request per second they take 11
-/// days.
+/// Maximum known URLs per host. Their hashes take 8 MB, and fetching them takes 11 days at one
+/// request per second.
 pub const MAX_KNOWN_PER_HOST: usize = 1_000_000;
 
-/// Maximum total length of a host's pending URLs, in bytes: 134 bytes each for a million URLs,
-/// twice as long as real ones. A chunk cannot hold more.
+/// Maximum total length of a host's pending URLs, in bytes. A million URLs may have 134 bytes each,
+/// which is twice the usual length. A chunk cannot contain more.
 pub const MAX_PENDING_BYTES: usize = MAX_TEXT_BYTES;
 
-/// Numbers of a host's URLs, by state.
+/// Numbers of URLs of a host, by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sums {
-    /// All known URLs: the total of the others.
+    /// All known URLs, which is the total of the other numbers.
     pub known: u64,
     /// Not finished yet.
     pub pending: u64,
@@ -53,7 +53,7 @@ pub(super) struct Pending {
     /// The URL that links or redirects to it.
     pub(super) via: Option<Arc<str>>,
     pub(super) retries: u8,
-    /// Seconds since 1970. 0 if it is due.
+    /// The URL is not due before this time, in seconds since 1970. 0 if it is due.
     pub(super) not_before_s: u64,
 }
 
@@ -80,33 +80,35 @@ pub struct HostState {
     pub(super) queues: OriginQueues,
     /// Pending URLs in flight.
     pub(super) in_flight: HashSet<UrlHash>,
-    /// The four sums for finished URLs. `known` and `pending` are not kept here; see
+    /// The four sums of finished URLs. `known` and `pending` are not maintained here; see
     /// [`Self::sums`].
     pub(super) ended: Sums,
     /// Known URLs that are pages: neither requisites nor sitemaps.
     pub(super) pages: u64,
     pub(super) shapes: ShapeCounts,
-    /// The pages' content.
+    /// Hashes of page content.
     pub(super) novelty: Novelty,
     /// Total length of the pending URLs, in bytes.
     pub(super) pending_bytes: usize,
     /// Pending URLs that are new or changed since the last pack.
     pub(super) changed: HashSet<UrlHash>,
-    /// Pending URLs that were submitted without a scheme, until [`Self::over_http`] returns them.
+    /// Pending URLs that were submitted without a scheme and that [`Self::over_http`] has not
+    /// returned yet.
     pub(super) bare: BTreeSet<UrlHash>,
-    /// Whether links were appended to the chunks that the next pack supersedes, or the next due
-    /// time changed.
+    /// Whether the next pack is needed even if no URL changed, because it supersedes chunks with
+    /// appended links or because the next due time changed.
     pub(super) has_unmerged: bool,
     /// URLs that finished since the last pack.
     pub(super) newly_finished: Vec<UrlHash>,
-    /// Number of packs so far, by all holders.
+    /// Number of packs so far, including those of earlier holders.
     pub(super) generation: u64,
-    /// The last snapshot's size in bytes, and the size of all deltas since.
+    /// The size of the last snapshot in bytes, and the total size of all deltas since.
     pub(super) snapshot_bytes: usize,
     pub(super) delta_bytes: usize,
 }
 
-/// Two states are equal if their content is, regardless of their order, packs and holders.
+/// Two states are equal if their content is equal, regardless of insertion order, packs and
+/// holders.
 impl PartialEq for HostState {
     fn eq(&self, other: &Self) -> bool {
         self.host == other.host
@@ -120,7 +122,7 @@ impl PartialEq for HostState {
 }
 
 impl HostState {
-    /// Creates a state without known URLs. The host has the form that [`crate::CanonicalUrl::host`]
+    /// Creates a state without known URLs. `host` has the form that [`crate::CanonicalUrl::host`]
     /// returns.
     #[must_use]
     pub fn new(host: &str) -> Self {
@@ -177,8 +179,7 @@ impl HostState {
         self.pages
     }
 
-    /// Returns true if something changed since the last pack, so that the state must not be
-    /// dropped.
+    /// Returns true if the state changed since the last pack, so that it must not be dropped.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.has_unmerged || !self.changed.is_empty() || !self.newly_finished.is_empty()
@@ -187,7 +188,7 @@ impl HostState {
     /// Returns the approximate memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        // A map has room for up to 16/7 times its entries, a B-tree for up to twice.
+        // A map may have room for 16/7 times its entries, and a B-tree for twice its entries.
         let pending = size_of::<(UrlHash, Pending)>() * 2 + size_of::<Place>() * 2;
         let finished = size_of::<UrlHash>() * 2;
         size_of::<Self>()
@@ -202,13 +203,13 @@ impl HostState {
                     + self.bare.len())
     }
 
-    /// Returns the string with which most URLs on the host start. Chunks omit it from their first
-    /// URL, so it is part of their format.
+    /// Returns the prefix of most URLs on the host. A chunk stores its first URL without this
+    /// prefix, so the prefix is part of the chunk format.
     pub(super) fn usual_start(&self) -> String {
         format!("https://{}/", self.host)
     }
 
-    /// Adds an unknown URL as pending.
+    /// Adds a new URL as pending.
     pub(super) fn insert_pending(&mut self, hash: UrlHash, mut pending: Pending) {
         pending.via = pending.via.and_then(|via| self.referrers.add(via));
         self.queues.insert(pending.origin(), pending.place(hash), pending.not_before_s);
@@ -232,20 +233,21 @@ impl HostState {
         Some(pending)
     }
 
-    /// Adds a pending URL to its origin's queue, due from a second since 1970. 0 if it is due now.
+    /// Adds a pending URL to the queue of its origin. `not_before_s` is in seconds since 1970, or 0
+    /// if the URL is due.
     pub(super) fn queue(&mut self, hash: UrlHash, not_before_s: u64) {
         if let Some(pending) = self.pending.get(&hash) {
             self.queues.insert(pending.origin(), pending.place(hash), not_before_s);
         }
     }
 
-    /// Removes a pending URL from its origin's queue. Returns false if it is not in the queue.
+    /// Removes a pending URL from the queue of its origin. Returns false if it is not queued.
     pub(super) fn unqueue(&mut self, hash: UrlHash) -> bool {
         let Some(pending) = self.pending.get(&hash) else { return false };
         self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s)
     }
 
-    /// Checks the invariants, in tests.
+    /// Checks the invariants. Only for tests.
     #[cfg(test)]
     pub(super) fn check(&self) {
         let sums = self.sums();

@@ -1,9 +1,9 @@
 //! Merges links into their host's state.
 //!
-//! A known link counts as known before any rule is evaluated, because most links on a page are
-//! known, and no rule can change this. For an unknown link, the crawl's rules come first, then the
-//! budgets for site and shape, then the host's limits. Does not depend on where a link was found,
-//! or on page content.
+//! A link to a known URL is counted as known without evaluating rules, because most links on a page
+//! are known and rules do not affect them. For an unknown URL, the crawl's rules are checked first,
+//! then the budgets of site and shape, then the host's limits. Does not depend on where a link was
+//! found, or on page content.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Pending};
 use crate::{
@@ -16,23 +16,23 @@ use crate::{
     shape::Shapes,
 };
 
-/// The shape under which a host's sitemaps are counted, so that their limit holds across holders.
-/// When a host has more than 63 other shapes, it may be exceeded by a 65th of all counts. No known
-/// string has this hash.
+/// The shape that counts a host's sitemaps, so that their limit holds across holders. If a host has
+/// more than 63 other shapes, the limit may be exceeded by a 65th of all counts. No known string
+/// has this hash.
 const SITEMAP_SHAPE: u32 = u32::from_be_bytes(*b"smap");
 
 /// The result of merging a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// It was unknown and is pending now.
+    /// The URL was unknown and is pending now.
     New,
-    /// It was known.
+    /// The URL was known.
     Known,
-    /// It was rejected.
+    /// The link was rejected.
     Rejected(RejectReason),
 }
 
-/// The results of merging links, counted.
+/// Counts of merged links, by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Merged {
     /// Links that were unknown and are pending now.
@@ -55,8 +55,8 @@ impl Merged {
 }
 
 impl HostState {
-    /// Merges links in order, and updates `site`, the usage of the host's site in this crawl. Every
-    /// link is counted once.
+    /// Merges links in order, and updates `site`, the budget usage of the host's site in this
+    /// crawl. Every link is counted once.
     pub fn merge(
         &mut self,
         links: impl IntoIterator<Item = Link>,
@@ -70,7 +70,7 @@ impl HostState {
         merged
     }
 
-    /// Merges one link. A link to another host is rejected.
+    /// Merges one link. Rejects a link to another host.
     pub fn merge_link(&mut self, link: Link, rules: &Rules, site: &mut SiteUsage) -> MergeOutcome {
         let hash = link.url.hash();
         if *self.host != *link.url.host() {
@@ -80,7 +80,7 @@ impl HostState {
             return MergeOutcome::Known;
         }
         let is_pending = self.pending.contains_key(&hash);
-        // For a pending URL only its priority words can matter.
+        // For a pending URL, the patterns no longer matter, and only words can raise its priority.
         let is_read = !is_pending || rules.patterns.has_words();
         let matches = if is_read { rules.matches(&link) } else { UrlMatches::default() };
         let attributes = with_priority(&link, &rules.priorities, &matches);
@@ -92,7 +92,8 @@ impl HostState {
         let shapes = Shapes::of(link.url.path_and_query());
         let over_budget = || match attributes.flags {
             flags if flags.contains(LinkFlags::SITEMAP) => self.over_sitemaps(rules),
-            // A host passes its own cookie walls even if links have used up the budget.
+            // A redirect within the host is accepted even if links have used up the budget. This
+            // lets the crawl pass cookie walls.
             _ if is_page && !self.redirects_to(&link) => {
                 self.over_budget((&link, shapes), rules, site)
             }
@@ -134,7 +135,7 @@ impl HostState {
         site: &SiteUsage,
     ) -> Option<RejectReason> {
         let is_seed = link.attributes.flags.contains(LinkFlags::SEED);
-        // The largest host's reserve limits links, not submitted URLs.
+        // The reserve for the largest host limits links, but not submitted URLs.
         let pages = if is_seed { site.largest } else { self.pages };
         if rules.site_budget.is_used_up(pages, *site) {
             return Some(RejectReason::TrapSitePages);
@@ -166,9 +167,9 @@ impl HostState {
         shapes.iter().for_each(|(shape, _)| self.shapes.add(shape));
     }
 
-    /// Raises a pending URL's attributes by another link to it: urgency, priority, being a seed,
-    /// being a page, or a sitemap. It keeps its depth and referrer, because these belong to the
-    /// path by which it was first reached.
+    /// Updates a pending URL's attributes from another link to it. The link can make the URL
+    /// urgent, a seed, a page or a sitemap, and can raise its priority. Depth and referrer do not
+    /// change, because they describe the path by which the URL was first reached.
     ///
     /// A page or requisite does not become a sitemap while it is in flight, or if its host has
     /// reached its sitemap limit.
@@ -220,8 +221,9 @@ impl HostState {
     }
 }
 
-/// Returns a link's attributes with the priority from the crawl's words. A redirect target keeps at
-/// least the priority of the URL that redirects to it, because the words have raised this before.
+/// Returns a link's attributes with the priority that results from the crawl's words. The priority
+/// of a redirect's source already includes the words, so they are not added to it again: the target
+/// gets the greater of this priority and the value of its own words.
 fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> Attributes {
     let given = link.attributes.priority;
     let of_words = |base| words.priority(matches, base);
@@ -231,9 +233,9 @@ fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> At
 }
 
 /// Combines the flags of two links to a URL. The URL is urgent, a seed, bare or in progress if one
-/// of them is, with the greater number of deaths. It is a requisite only if both are. It is a
-/// sitemap if one of them is and no user submitted it, because sites link to their sitemaps as to
-/// pages.
+/// of the links is, and it has the greater number of deaths. It is a requisite only if both links
+/// are. It is a sitemap if one of the links is, because sites also link to their sitemaps like to
+/// pages. A submitted URL does not become a sitemap.
 fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
     let mut flags = LinkFlags::default().with_deaths(one.deaths().max(other.deaths()));
     let raised = [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::BARE, LinkFlags::IN_PROGRESS];

@@ -1,5 +1,5 @@
-//! The order in which a host's pending URLs are fetched: urgent first, then by priority, then those
-//! that have not failed, then by depth (breadth first), then by hash.
+//! The order in which a host's pending URLs are fetched: first urgent URLs, then by priority, then
+//! URLs without failures, then by depth (breadth first), then by hash.
 
 use crate::{
     canonical::UrlHash,
@@ -7,18 +7,19 @@ use crate::{
     priority::MAX_PRIORITY,
 };
 
-/// A pending URL's position in its host's order. The smallest is fetched first.
+/// A pending URL's position in the order of its host. The URL with the smallest position is fetched
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// From the highest bit: 1 bit not urgent, 8 bits for 7 minus priority, 1 bit retried, 16 bits
-    /// depth.
+    /// From the highest bit: 1 bit for not urgent, 8 bits for 7 minus the priority, 1 bit for
+    /// retried, 16 bits for the depth.
     rank: u32,
     hash: UrlHash,
 }
 
 impl Place {
-    /// Returns the position for a URL that was retried `retries` times. Retried URLs come last, so
-    /// that an origin's failures show on different URLs.
+    /// Returns the position of a URL that was retried `retries` times. Retried URLs come last, so
+    /// that a failing origin is noticed on different URLs.
     pub(super) fn of(hash: UrlHash, attributes: &Attributes, retries: u8) -> Self {
         let is_urgent = attributes.flags.contains(LinkFlags::URGENT);
         let after = MAX_PRIORITY.saturating_sub(attributes.priority);

@@ -1,16 +1,16 @@
-//! A host's pending URLs that are not in flight, by origin, so that a paused origin holds back only
-//! its own URLs.
+//! A host's pending URLs that are not in flight, by origin, so that the pause of an origin delays
+//! only its own URLs.
 //!
 //! Invariant: a URL is in at most one queue, and an origin without URLs has no queue. Does not
-//! depend on what pauses an origin.
+//! depend on the reason for a pause.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::Place;
 use crate::{canonical::UrlHash, origin::Origin};
 
-/// The queues for a host's origins. `None` is for URLs that this program cannot parse, which are
-/// never paused.
+/// The queues of a host's origins. The queue for `None` contains the URLs that this program cannot
+/// parse, and is never paused.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OriginQueues(BTreeMap<Option<Origin>, OriginQueue>);
 
@@ -19,12 +19,12 @@ pub(super) struct OriginQueues(BTreeMap<Option<Origin>, OriginQueue>);
 struct OriginQueue {
     /// Due URLs.
     ready: BTreeSet<Place>,
-    /// URLs that are not due yet, each with the second when it will be due.
+    /// URLs that are not due yet, each with its due time.
     waiting: BTreeSet<(u64, UrlHash)>,
 }
 
 impl OriginQueues {
-    /// Adds a URL that is due from a second since 1970. 0 if it is due now.
+    /// Adds a URL. `not_before_s` is its due time in seconds since 1970, or 0 if it is due now.
     pub(super) fn insert(&mut self, origin: Option<Origin>, place: Place, not_before_s: u64) {
         let queue = self.0.entry(origin).or_default();
         if not_before_s == 0 {
@@ -34,7 +34,7 @@ impl OriginQueues {
         }
     }
 
-    /// Removes a URL, due or not. Returns false if it is in no queue.
+    /// Removes a URL, whether it is due or not. Returns false if it is not queued.
     pub(super) fn remove(
         &mut self,
         origin: Option<Origin>,
@@ -60,7 +60,7 @@ impl OriginQueues {
     }
 
     /// Removes and returns the first due URL among the origins for which `may_fetch` returns true.
-    /// `place_of` returns a pending URL's position.
+    /// `place_of` returns the position of a pending URL.
     pub(super) fn pop(
         &mut self,
         now_s: u64,
@@ -84,8 +84,9 @@ impl OriginQueues {
         Some(place.hash())
     }
 
-    /// Returns the second since 1970 from which [`Self::pop`] returns a URL. 0 if it does now,
-    /// `None` if there is no URL. `free_s` returns the second until which an origin is paused.
+    /// Returns the time from which [`Self::pop`] returns a URL, in seconds since 1970. 0 if it does
+    /// so now, and `None` if there is no URL. `free_s` returns the time until which an origin is
+    /// paused.
     pub(super) fn next_at_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         let times = self.0.iter().filter_map(|(origin, queue)| {
             let due_s = if queue.ready.is_empty() {
@@ -98,7 +99,7 @@ impl OriginQueues {
         times.min()
     }
 
-    /// Returns how many URLs an origin has, due or not.
+    /// Returns the number of an origin's URLs, including URLs that are not due.
     pub(super) fn len_of(&self, origin: Option<Origin>) -> usize {
         self.0.get(&origin).map_or(0, |queue| queue.ready.len() + queue.waiting.len())
     }
@@ -131,7 +132,7 @@ impl OriginQueue {
         self.ready.is_empty() && self.waiting.is_empty()
     }
 
-    /// Moves URLs whose time has come to the due ones.
+    /// Moves the URLs whose due time has passed to `ready`.
     fn take_due(&mut self, now_s: u64, place_of: impl Fn(UrlHash) -> Option<Place>) {
         while let Some((due_s, hash)) = self.waiting.first().copied() {
             if due_s > now_s {

@@ -1,9 +1,9 @@
 //! Packs a state: a snapshot with everything, or a delta with the changes since the last pack.
 //!
-//! A snapshot is written when the deltas since the last one exceed twice its size, because then the
-//! bytes written and stored per URL are minimal. Packing a million pending URLs takes seconds, so
-//! the changes are first copied out of the state, and then packed separately. Does not depend on
-//! where chunks are stored.
+//! A snapshot is written when the deltas since the last snapshot exceed twice its size, because
+//! this minimizes the bytes written and stored per URL. Packing a million pending URLs takes
+//! seconds. The changes are therefore first copied out of the state and then packed on another
+//! thread. Does not depend on where chunks are stored.
 
 use std::sync::Arc;
 
@@ -19,20 +19,20 @@ use crate::{
     shape_counts::ShapeChanges,
 };
 
-/// Maximum size of all deltas, as a multiple of their snapshot's size. We measured 2, 1 and 0.5,
-/// and 2 had the smallest log.
+/// Maximum total size of the deltas, as a multiple of the size of their snapshot. We measured 0.5,
+/// 1 and 2, and 2 had the smallest log.
 const DELTA_RATIO: usize = 2;
 
-/// A packed state, or its changes.
+/// A packed snapshot or delta.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "packed changes are not packed again: record them, or drop the state"]
 pub struct Packed {
-    /// Whether it is a snapshot, which supersedes all earlier chunks, or a delta. Both supersede
-    /// links that were appended before it and merged.
+    /// Whether this is a snapshot, which supersedes all earlier chunks, or a delta. Both supersede
+    /// earlier chunks with appended links, because these links are merged.
     pub kind: ChunkKind,
     /// The chunk.
     pub bytes: Vec<u8>,
-    /// The pack's number, consecutive per host.
+    /// The generation: consecutive numbers per host.
     pub generation: u64,
     /// Known URLs.
     pub known: u64,
@@ -44,14 +44,14 @@ pub struct Packed {
     pub next_due_s: Option<u64>,
 }
 
-/// Changes copied out of a state to be packed. The state continues without them.
+/// Changes that were copied out of a state for packing. The state may change meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "taken changes are not taken again: pack and record them, or drop the state"]
 pub struct StateChanges {
     packed: Packed,
-    /// The start that most URLs have.
+    /// The prefix of most URLs.
     start: String,
-    /// Captured, failed, refused and left URLs, and pages.
+    /// Numbers of captured, failed, refused and left URLs, and of pages.
     numbers: [u64; 5],
     shapes: ShapeChanges,
     /// Page hashes and line hashes.
@@ -64,7 +64,7 @@ pub struct StateChanges {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ChangedUrl {
-    /// Where its URL ends in the string.
+    /// The end of the entry's URL in the concatenated URLs.
     end: usize,
     attributes: Attributes,
     via: Option<Arc<str>>,
@@ -73,8 +73,9 @@ struct ChangedUrl {
 }
 
 impl StateChanges {
-    /// Packs the changes. The caller must record a host's chunks in the order in which their
-    /// changes were taken, and call [`HostState::packed`] for each before it takes the next.
+    /// Packs the changes. The caller must record the chunks of a host in the order in which their
+    /// changes were taken, and must call [`HostState::packed`] for each chunk before it takes the
+    /// next changes.
     pub fn pack(mut self) -> Packed {
         let mut out = open(self.packed.kind);
         push_number(&mut out, self.packed.generation);
@@ -107,14 +108,14 @@ impl HostState {
         Some(packed)
     }
 
-    /// Packs the whole state, whatever changed.
+    /// Packs the whole state, even if it has not changed.
     pub fn pack_snapshot(&mut self, free_s: impl Fn(Origin) -> u64) -> Packed {
         let packed = self.take_all_of(ChunkKind::Snapshot, free_s).pack();
         self.packed(packed.kind, packed.bytes.len());
         packed
     }
 
-    /// Takes the changes since the last call. `None` if there are none.
+    /// Copies the changes since the last call. `None` if there are none.
     pub fn take_changes(&mut self, free_s: impl Fn(Origin) -> u64) -> Option<StateChanges> {
         if !self.is_dirty() {
             return None;
@@ -125,7 +126,7 @@ impl HostState {
         Some(self.take_all_of(kind, free_s))
     }
 
-    /// Records a pack's size.
+    /// Records the size of a pack.
     pub fn packed(&mut self, kind: ChunkKind, bytes: usize) {
         if kind == ChunkKind::Snapshot {
             (self.snapshot_bytes, self.delta_bytes) = (bytes, 0);

@@ -1,6 +1,6 @@
 //! Takes pending URLs for fetching, and records their results.
 //!
-//! Does not depend on when a host may get a request, or on a response's content.
+//! Does not depend on when a host may receive a request, or on a response's content.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::{
     origin::Origin,
 };
 
-/// Maximum retries of a URL after transient failures. Their pauses double, so that the tenth retry
-/// follows more than four hours after the first failure.
+/// Maximum retries of a URL after transient failures. The pauses double, so the tenth retry is more
+/// than four hours after the first failure.
 pub const MAX_RETRIES: u8 = 10;
 
 /// A pending URL that was taken for fetching.
@@ -21,17 +21,17 @@ pub const MAX_RETRIES: u8 = 10;
 pub struct PendingUrl {
     /// The URL to request.
     pub url: String,
-    /// Its key's hash, under which its result is recorded.
+    /// The hash of the key, which identifies the URL when its result is recorded.
     pub hash: UrlHash,
     /// The attributes.
     pub attributes: Attributes,
     /// The URL that links or redirects to it.
     pub via: Option<Arc<str>>,
-    /// Attempts with a transient failure.
+    /// Number of attempts that had a transient failure.
     pub retries: u8,
 }
 
-/// Returns 0, which means for [`HostState::next`] that this origin is not paused.
+/// A `free_s` for [`HostState::next`] that reports no origin as paused.
 #[must_use]
 pub fn never_paused(_: Origin) -> u64 {
     0
@@ -50,19 +50,19 @@ pub enum FinalState {
     Left,
 }
 
-/// The effect of finishing a URL.
+/// The effect of [`HostState::finish`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishEffect {
-    /// The URL was pending and is finished now.
+    /// The URL was pending and is now finished.
     Finished,
-    /// The URL was already finished. Nothing changed, and nothing may be recorded.
+    /// The URL was already finished. Nothing changed, and the caller must not record the URL again.
     AlreadyFinished,
     /// The URL is unknown. Nothing changed.
     Unknown,
 }
 
 impl Pending {
-    /// Returns the URL as it should be fetched.
+    /// Returns the URL as a fetch needs it.
     pub(super) fn pending_url(&self, hash: UrlHash) -> PendingUrl {
         PendingUrl {
             url: self.url.clone().into_string(),
@@ -75,9 +75,9 @@ impl Pending {
 }
 
 impl HostState {
-    /// Takes the next URL that is due at a time in seconds since 1970. `None` if no URL is due.
-    /// `free_s` returns the second until which an origin is paused. This URL is not returned again
-    /// until [`Self::put_back`] or [`Self::retry`], and stays pending until [`Self::finish`].
+    /// Takes the next URL that is due at `now_s`, in seconds since 1970. `None` if no URL is due.
+    /// `free_s` returns the time until which an origin is paused. The URL is not returned again
+    /// before [`Self::put_back`] or [`Self::retry`], and remains pending until [`Self::finish`].
     pub fn next(&mut self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> Option<PendingUrl> {
         let pending = &self.pending;
         let place_of = |hash| Some(pending.get(&hash)?.place(hash));
@@ -85,8 +85,8 @@ impl HostState {
         self.mark_in_flight(hash)
     }
 
-    /// Takes this URL as [`Self::next`] does. `None` if it is not pending, in flight, or not due at
-    /// a time in seconds since 1970.
+    /// Takes the given URL as [`Self::next`] does. `None` if it is not pending, if it is in flight,
+    /// or if it is not due at `now_s`.
     pub fn take(&mut self, hash: UrlHash, now_s: u64) -> Option<PendingUrl> {
         if self.is_due(hash, now_s) { self.take_waiting(hash) } else { None }
     }
@@ -98,7 +98,7 @@ impl HostState {
         self.pending.get(&hash)?.origin()
     }
 
-    /// Returns how many pending URLs have the same origin as this pending URL, which counts, too.
+    /// Returns how many pending URLs have the same origin as this pending URL, including itself.
     #[must_use]
     pub fn pending_with_origin_of(&self, hash: UrlHash) -> usize {
         let origin = self.origin_of(hash);
@@ -119,21 +119,21 @@ impl HostState {
         self.in_flight.contains(&hash)
     }
 
-    /// Returns true if a URL is pending, not in flight, and due at a time in seconds since 1970,
-    /// unless its origin is paused.
+    /// Returns true if a URL is pending, not in flight, and due at `now_s`, and its origin is not
+    /// paused.
     #[must_use]
     pub fn is_due(&self, hash: UrlHash, now_s: u64) -> bool {
         let pending = self.pending.get(&hash).filter(|_| self.is_waiting(hash));
         pending.is_some_and(|pending| pending.not_before_s <= now_s)
     }
 
-    /// Returns the hashes of pending URLs that are not in flight, due or not.
+    /// Returns the hashes of pending URLs that are not in flight, including URLs that are not due.
     #[must_use]
     pub fn waiting_hashes(&self) -> Vec<UrlHash> {
         self.pending.keys().filter(|hash| !self.in_flight.contains(hash)).copied().collect()
     }
 
-    /// Returns a pending URL that is not in flight, due or not, without taking it.
+    /// Returns a pending URL without taking it, even if it is not due. `None` if it is in flight.
     #[must_use]
     pub fn waiting(&self, hash: UrlHash) -> Option<PendingUrl> {
         if self.is_waiting(hash) { self.pending_url(hash) } else { None }
@@ -155,8 +155,8 @@ impl HostState {
         Some(self.pending.get(&hash)?.pending_url(hash))
     }
 
-    /// Puts a taken URL back, and marks it in the next pack as about to be fetched. If this holder
-    /// dies, perhaps because of this URL, the next holder finds [`LinkFlags::IN_PROGRESS`] on it.
+    /// Puts a taken URL back. The next pack marks it as about to be fetched. If this holder dies,
+    /// perhaps because of this URL, the next holder finds [`LinkFlags::IN_PROGRESS`] on it.
     pub fn mark_in_progress(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash)
             && self.in_flight.remove(&hash)
@@ -168,7 +168,8 @@ impl HostState {
         }
     }
 
-    /// Counts, in the next pack, one more holder that died while a URL was marked as in progress.
+    /// Counts one more holder that died while a URL was marked as in progress. The next pack
+    /// contains the count.
     pub fn note_death(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash) {
             let flags = pending.attributes.flags;
@@ -177,7 +178,7 @@ impl HostState {
         }
     }
 
-    /// Clears, in the next pack, the mark that a URL is in progress.
+    /// Clears the mark that a URL is in progress, also in the next pack.
     pub fn clear_in_progress(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash) {
             let before = pending.attributes;
@@ -188,8 +189,8 @@ impl HostState {
         }
     }
 
-    /// Returns true if a client is waiting for an origin's next URL, and this origin's `free_s`, as
-    /// in [`Self::next`], is at most `now_s`.
+    /// Returns true if a client is waiting for the next URL of an origin that is not paused at
+    /// `now_s`. `free_s` is as in [`Self::next`].
     #[must_use]
     pub fn is_urgent(&self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> bool {
         let mut first = self.queues.first_ready();
@@ -203,7 +204,8 @@ impl HostState {
         self.queues.origins()
     }
 
-    /// Has the next pack record the due time again, because an origin's pause has started or ended.
+    /// Makes the next pack record the due time again, because the pause of an origin has started or
+    /// ended.
     pub fn pause_changed(&mut self) {
         self.has_unmerged = true;
     }
@@ -214,22 +216,22 @@ impl HostState {
         !self.in_flight.is_empty()
     }
 
-    /// Returns the second since 1970 from which [`Self::next`] returns a URL. 0 if it does now,
-    /// `None` if all pending URLs are in flight. `free_s` is as in [`Self::next`].
+    /// Returns the time from which [`Self::next`] returns a URL, in seconds since 1970. 0 if it
+    /// does so now, and `None` if all pending URLs are in flight. `free_s` is as in [`Self::next`].
     #[must_use]
     pub fn next_ready_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         self.queues.next_at_s(free_s)
     }
 
-    /// Returns the second since 1970 from which a URL is due. 0 if a URL is due now or in flight,
-    /// `None` if nothing is pending. `free_s` is as in [`Self::next`].
+    /// Returns the time from which a URL is due, in seconds since 1970. 0 if a URL is due now or in
+    /// flight, and `None` if no URL is pending. `free_s` is as in [`Self::next`].
     #[must_use]
     pub fn next_due_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         if self.in_flight.is_empty() { self.next_ready_s(free_s) } else { Some(0) }
     }
 
-    /// Marks a pending URL as finished, in flight or not. Call this once its record is uploaded;
-    /// until then packs contain the URL as pending.
+    /// Marks a pending URL as finished, whether it is in flight or not. Must not be called before
+    /// the URL's record is uploaded. Until this call, packs contain the URL as pending.
     pub fn finish(&mut self, hash: UrlHash, final_state: FinalState) -> FinishEffect {
         if self.finished.contains(&hash) {
             return FinishEffect::AlreadyFinished;
@@ -252,9 +254,9 @@ impl HostState {
         FinishEffect::Finished
     }
 
-    /// Puts a URL back that is in flight and had a transient failure, to be fetched again from a
-    /// time in seconds since 1970. Returns false if it was retried `max_retries` times or is not in
-    /// flight. In this case nothing has changed, and the caller must record its result.
+    /// Puts a URL in flight back after a transient failure. It is fetched again no earlier than
+    /// `not_before_s`, in seconds since 1970. Returns false if it was retried `max_retries` times
+    /// or is not in flight. In this case nothing changes, and the caller must record its result.
     #[must_use]
     pub fn retry(&mut self, hash: UrlHash, not_before_s: u64, max_retries: u8) -> bool {
         let Some(pending) = self.pending.get_mut(&hash) else { return false };
@@ -270,9 +272,9 @@ impl HostState {
         true
     }
 
-    /// Puts a URL back that is in flight and is not to blame for its failure, to be fetched again
-    /// from a time in seconds since 1970, with as many retries left. Returns false if it is not in
-    /// flight.
+    /// Puts a URL in flight back if it did not cause its failure, so that no retry is counted. It
+    /// is fetched again no earlier than `not_before_s`, in seconds since 1970. Returns false if it
+    /// is not in flight.
     pub fn put_off(&mut self, hash: UrlHash, not_before_s: u64) -> bool {
         self.clear_in_progress(hash);
         let is_in_flight = self.in_flight.remove(&hash);
@@ -284,13 +286,13 @@ impl HostState {
         is_in_flight
     }
 
-    /// Puts a URL back as if it had not been taken, because of a local failure. Returns false if it
+    /// Puts a URL in flight back after a local failure, so that it is due now. Returns false if it
     /// was not in flight.
     pub fn put_back(&mut self, hash: UrlHash) -> bool {
         self.clear_in_progress(hash);
         let was_in_flight = self.in_flight.remove(&hash);
         if was_in_flight {
-            // If it had a due time, this is over.
+            // If the URL had a due time, this time has passed.
             self.queue(hash, 0);
         }
         was_in_flight

@@ -1,13 +1,13 @@
 //! The referrers of a host's pending URLs, without duplicates.
 //!
-//! Invariant: each referrer is counted as often as pending URLs name it. Does not depend on the
-//! other parts of a state.
+//! Invariant: the count of a referrer is the number of pending URLs that have it. Does not depend
+//! on the other parts of a state.
 
 use std::{collections::HashMap, sync::Arc};
 
 use crate::chunk::MAX_REFERRER_BYTES;
 
-/// Referrers, with the number of URLs that name each.
+/// Referrers, each with the number of URLs that have it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Referrers {
     uses: HashMap<Arc<str>, u32>,
@@ -31,7 +31,7 @@ impl Referrers {
         Some(via)
     }
 
-    /// Counts one use of a referrer less.
+    /// Counts one use of a referrer fewer.
     pub(super) fn remove(&mut self, via: &Arc<str>) {
         let Some(uses) = self.uses.get_mut(via) else { return };
         *uses -= 1;
@@ -41,7 +41,7 @@ impl Referrers {
         }
     }
 
-    /// Checks the invariant, in tests.
+    /// Checks the invariant. Only for tests.
     #[cfg(test)]
     pub(super) fn check<'a>(&self, vias: impl Iterator<Item = &'a Arc<str>>) {
         let mut uses: HashMap<Arc<str>, u32> = HashMap::new();
@@ -52,7 +52,7 @@ impl Referrers {
 
     /// Returns the approximate memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        // Each string is preceded by two counters, and a map has room for up to twice its entries.
+        // Each string is preceded by two counters, and a map may have room for twice its entries.
         let each = size_of::<(Arc<str>, u32)>() * 2 + size_of::<usize>() * 2;
         self.bytes + each * self.uses.len()
     }

@@ -1,5 +1,5 @@
-//! Tests of one state: counts of merged links, the order of URLs, limits, and rejected chunks.
-//! Interleavings of all operations are tested in tests/interleavings.rs.
+//! Tests one state: counts of merged links, the order of URLs, limits, and rejected chunks.
+//! tests/interleavings.rs tests interleavings of all operations.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ fn a_pack_has_the_state_when_it_was_taken_and_later_changes_are_a_delta() {
     let before = state.clone();
     let taken = state.take_changes(never_paused).unwrap();
     assert!(!state.is_dirty() && state.take_changes(never_paused).is_none());
-    // The state continues to change while the changes are packed.
+    // The state may change while the changes are packed.
     state.merge([link("c")], &Rules::default(), &mut SiteUsage::default());
     let pending = state.next(0, never_paused).unwrap();
     state.finish(pending.hash, FinalState::Captured);
@@ -209,7 +209,7 @@ fn budgets_of_site_and_shape_are_never_exceeded() {
         (HostState::new(HOST), SiteUsage { pages: 100, hosts: 1, largest: 0 });
     let calendar = (0..1_000).map(|day| link(&format!("day/{day}")));
     let merged = state.merge(calendar, &rules, &mut site);
-    // One shape gets half of the budget.
+    // A single shape gets half of the budget.
     assert_eq!((merged.new, merged.rejected.of(RejectReason::TrapShape)), (150, 850));
     let words = (0..1_000).map(|n| link(&"abcdefghij".repeat(n / 100 + 1)[n % 100 / 10..]));
     let merged = state.merge(words, &rules, &mut site);
@@ -219,12 +219,12 @@ fn budgets_of_site_and_shape_are_never_exceeded() {
     let merged = state.merge(pages, &rules, &mut site);
     assert!(merged.rejected.of(RejectReason::TrapSitePages) > 100);
     assert_eq!((site.pages, state.pages()), (300, 200));
-    // Known URLs stay known, and requisites are not pages.
+    // Known URLs remain known, and requisites do not count as pages.
     assert_eq!(state.merge([link("day/1")], &rules, &mut site).known, 1);
     let image = link_with("i.png", 0, 0, LinkFlags::REQUISITE);
     assert_eq!(state.merge([image], &rules, &mut site).new, 1);
     assert_eq!(state.pages(), 200);
-    // A requisite that is linked as a page becomes a page.
+    // A requisite becomes a page if another link names it as a page.
     state.merge([link("i.png")], &rules, &mut site);
     assert_eq!((site.pages, state.pages()), (301, 201));
 }
@@ -324,7 +324,7 @@ fn a_url_keeps_its_referrer_through_packs_until_it_is_taken() {
     assert_eq!(vias, expected.map(|(url, via)| (url, via.map(std::sync::Arc::from))));
 }
 
-/// A chunk of an older program may still wait for a newer one.
+/// A chunk from an older program may still be stored when a newer program reads it.
 #[test]
 fn a_chunk_of_the_version_before_is_read() {
     let section = b"\x05\x08\x0a\x00\x00\x02a.example/";
@@ -343,7 +343,7 @@ fn appended_links_are_unmerged_until_the_next_pack() {
     chunks.extend(pack_links(&[link("a")]));
     let mut loaded = unpacked(&chunks).unwrap();
     assert_eq!(loaded.unmerged, [link("b"), link("a")]);
-    // Even if no link is new.
+    // This holds even if no link is new.
     assert!(loaded.state.is_dirty());
     chunks.push(loaded.state.pack(never_paused).unwrap().bytes);
     let last = unpacked(&chunks).unwrap();

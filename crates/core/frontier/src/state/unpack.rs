@@ -1,13 +1,13 @@
 //! Unpacks chunks into the state that was packed.
 //!
 //! A snapshot replaces the state. A delta must follow the previous chunk, so that a missing chunk
-//! causes an error and never a wrong state. Links that were appended without merging are returned
+//! causes an error instead of a wrong state. Links that were appended and not merged are returned
 //! as links.
 //!
-//! A pending URL's hash is computed with the current parameter list. If two pending URLs became
-//! identical because of a new list, or a pending one is already finished, the second is dropped.
-//! When this program cannot parse a pending URL, unlike the program that packed it, this URL stays
-//! pending under its string's hash. It is refused when it is taken.
+//! The hash of a pending URL is computed with the current parameter list. A new list may make two
+//! pending URLs identical, or a pending URL identical to a finished one. The second URL is then
+//! dropped. If this program cannot parse a pending URL, although the program that packed it could,
+//! the URL remains pending under the hash of its string, and is refused when it is taken.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, Pending, Sums};
 use crate::{
@@ -21,25 +21,25 @@ use crate::{
     reject_reason::RejectCounts,
 };
 
-/// Maximum packs per host. Ten per second would take 13 years.
+/// Maximum packs per host. With ten per second this would take 13 years.
 const MAX_GENERATION: u64 = 1 << 32;
 
 /// An unpacked state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unpacked {
-    /// The state. All pending URLs must be fetched, including those that were in flight at the
-    /// pack.
+    /// The state. All pending URLs must be fetched, including those that were in flight when the
+    /// state was packed.
     pub state: HostState,
     /// Links that were appended after the last pack, in order. The caller must merge them. The next
-    /// pack then supersedes their chunks, even if no link was new.
+    /// pack then supersedes their chunks, even if none of the links was new.
     pub unmerged: Vec<Link>,
     /// Appended links that cannot be merged (see [`crate::UnpackedLinks`]).
     pub rejected: RejectCounts,
 }
 
 impl HostState {
-    /// Unpacks a host's chunks in the order in which they were recorded. Without chunks the state
-    /// is new.
+    /// Unpacks a host's chunks in the order in which they were recorded. Without chunks, returns a
+    /// new state.
     ///
     /// # Errors
     /// Returns an error for the first chunk that is malformed or out of order.
@@ -66,7 +66,7 @@ impl HostState {
             } else {
                 state.delta_bytes += chunk.len();
             }
-            // The holder that packed the chunk had merged them.
+            // The holder that packed this chunk had already merged these links.
             unmerged.clear();
             rejected = RejectCounts::default();
             state.apply(&fields, parameters)?;

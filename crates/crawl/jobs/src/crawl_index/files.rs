@@ -1,6 +1,6 @@
-//! Writes the files of one part of an index to disk as sorted rows arrive.
+//! Writes the files of one part of an index to disk while it receives sorted rows.
 //!
-//! This does not depend on where the files are uploaded.
+//! Does not depend on where the files are uploaded.
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +31,8 @@ pub(crate) const CDXJ_TYPE: &str = "application/gzip";
 
 type Output = BufWriter<File>;
 
-/// Files being written. A file is created with its first row, so none is empty.
+/// Files that are being written. A file is created together with its first row, so no file is
+/// empty.
 pub(crate) struct IndexFiles {
     folder: PathBuf,
     lists: DomainLists,
@@ -42,7 +43,7 @@ pub(crate) struct IndexFiles {
 /// Completed files.
 pub(crate) struct WrittenIndex {
     pub(crate) tables: Vec<(ArchiveSubset, TempPath)>,
-    /// The CDXJ file, and the contents of its `cluster.idx`.
+    /// The CDXJ file, and its lines for `cluster.idx`.
     pub(crate) cdxj: Option<(TempPath, Vec<u8>)>,
 }
 

@@ -1,7 +1,7 @@
-//! Follows redirects of home pages within their host, such as `/` to `/en/`: a scan takes a tab
-//! from the target page.
+//! Follows redirects of home pages within their host, such as `/` to `/en/`, so that a scan can use
+//! the target page for the host's tab.
 //!
-//! This does not depend on how rows are written.
+//! Does not depend on how rows are written.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,9 +11,9 @@ use everytab_job_result::JobError;
 
 use super::index_row::host_of;
 
-/// Maximum redirects that are followed, equal to a crawl's limit per chain.
+/// Maximum number of redirects that are followed. It equals a crawl's limit per redirect chain.
 const MAX_REDIRECTS: usize = 5;
-/// Maximum URLs that one call queries.
+/// Maximum number of URLs in one query.
 const URLS_PER_CALL: usize = 1_000;
 
 /// The home page redirects found so far.
@@ -35,7 +35,8 @@ impl HomeRedirects {
         self.0.extend(homes.filter_map(|row| next_hop(&row.url, row)));
     }
 
-    /// Removes and returns up to [`URLS_PER_CALL`] redirects. Empty if none is left.
+    /// Removes and returns up to [`URLS_PER_CALL`] redirects. Returns an empty value if no
+    /// redirects remain.
     pub(crate) fn take(&mut self) -> Self {
         Self(self.0.split_off(self.0.len().saturating_sub(URLS_PER_CALL)))
     }
@@ -67,7 +68,7 @@ impl HomeRedirects {
             for (chain, url) in hashed {
                 let Some(row) = rows.get(&url) else { continue };
                 match row.status {
-                    // A target that is itself a home page has its own row.
+                    // If the target is itself a home page, it already has its own row.
                     Some(200) if !is_home_page(&row.url) => {
                         found.push((chain.home.clone(), row.clone()));
                     }

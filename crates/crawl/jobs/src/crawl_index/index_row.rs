@@ -1,6 +1,6 @@
-//! An index row on its way from Postgres or an archive to a file.
+//! An index row between its source (Postgres or an archive) and a file.
 //!
-//! This does not depend on files or on the order of rows.
+//! Does not depend on files or on the order of rows.
 
 use everytab_commoncrawl::{
     crawl_layout::{ArchiveName, ArchiveSubset, LiveCrawlName},
@@ -11,15 +11,15 @@ use everytab_coordinator::IndexRow;
 use everytab_frontier::{DomainLists, ListedDomains};
 use serde::{Deserialize, Serialize};
 
-/// HTTP status of an unchanged page.
+/// HTTP status for a page that has not changed.
 const NOT_MODIFIED: i16 = 304;
-/// HTTP status of a page.
+/// HTTP status for a page.
 const OK: u16 = 200;
 
-/// Why a record cannot be indexed.
+/// The reason why a record cannot be indexed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotIndexed {
-    /// The record's archive does not belong to the crawl.
+    /// The record is not in an archive of this crawl.
     #[error("the record of {url} is in {object:?}, which is no archive of the crawl")]
     Archive {
         /// The URL.
@@ -40,17 +40,17 @@ pub(crate) enum NotIndexed {
     },
 }
 
-/// Returns the subset that an archive object belongs to. `None` if the object is not an archive.
+/// Returns the subset of an archive object. `None` if the object is not an archive.
 pub(crate) fn subset_of(object: &str) -> Option<ArchiveSubset> {
     ArchiveName::parse(object).ok().map(|name| name.subset())
 }
 
-/// A row with all values that the files need, in a form that can be stored on disk.
+/// An owned row with all values that the files need. It can be written to disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredRow {
     pub(crate) subset: ArchiveSubset,
-    /// Whether only the columnar index contains the row: it is a home page redirect, whose record
-    /// belongs to another URL.
+    /// Whether the row belongs only into the columnar index. This is the case for a redirect of a
+    /// home page, because its record belongs to another URL.
     pub(crate) is_of_table_alone: bool,
     pub(crate) url: String,
     pub(crate) fetch_time_micros: i64,
@@ -69,7 +69,8 @@ pub(crate) struct StoredRow {
 }
 
 impl StoredRow {
-    /// Returns the row as writers take it, with the values derived from its hostname.
+    /// Returns the row in the form that writers accept, with the values that are derived from its
+    /// hostname.
     pub(crate) fn row<'a>(&'a self, domains: &'a ListedDomains) -> CaptureRow<'a> {
         let ListedDomains { registry_suffix, registered_domain, private_suffix, private_domain } =
             domains;
@@ -106,7 +107,7 @@ impl StoredRow {
     }
 }
 
-/// Makes one crawl's rows.
+/// Creates the index rows of one crawl.
 pub(crate) struct RowReader(LiveCrawlName);
 
 impl RowReader {
@@ -114,7 +115,7 @@ impl RowReader {
         Self(crawl)
     }
 
-    /// Makes a fetch's row.
+    /// Creates the row of a fetch.
     ///
     /// # Errors
     /// Returns an error if the fetch cannot be indexed.
@@ -135,7 +136,7 @@ impl RowReader {
             url: fetch.url.clone(),
             fetch_time_micros: micros,
             status: match fetch.status {
-                // An unchanged page has the status of the record that it refers to.
+                // For an unchanged page, use the status of the record that it refers to.
                 Some(NOT_MODIFIED) if fetch.is_revisit => OK,
                 status => status.map_or(0, i16::unsigned_abs),
             },
@@ -153,8 +154,8 @@ impl RowReader {
         })
     }
 
-    /// Makes the row of a home page that redirects within its host: its own URL with the record of
-    /// the target page.
+    /// Creates the row of a home page that redirects within its host. The row has the home page's
+    /// URL and the target page's record.
     ///
     /// # Errors
     /// Returns an error if the page cannot be indexed.
@@ -180,7 +181,7 @@ impl RowReader {
     }
 }
 
-/// Returns subset and segment of an archive whose name satisfies `is_so`.
+/// Returns the subset and the segment of an archive. The archive's name must satisfy `is_so`.
 fn archive(
     url: &str,
     object: &str,
@@ -204,8 +205,8 @@ pub(crate) fn domains_of(lists: &DomainLists, url: &str) -> ListedDomains {
     host_of(url).map(|host| lists.domains_of(host)).unwrap_or_default()
 }
 
-/// Returns a URL's host as the URL Standard serializes it, without user info, port and a dot at the
-/// end.
+/// Returns a URL's host as the URL Standard serializes it, without user info, port and a trailing
+/// dot.
 pub(crate) fn host_of(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?']).next()?;

@@ -1,7 +1,7 @@
-//! Reads the index rows of robots.txt files from their archives, because a crawl records these
-//! files without a fetch that names them.
+//! Reads the index rows of robots.txt files from their archives, because a crawl does not record
+//! these files as fetches.
 //!
-//! This does not depend on other archives.
+//! Does not depend on other archives.
 
 use chrono::DateTime;
 use everytab_commoncrawl::{
@@ -12,11 +12,12 @@ use url::Url;
 
 use super::index_row::{NotIndexed, RowReader, StoredRow};
 
-/// Maximum bytes in a record that are read, because a row only needs the response head.
+/// Maximum number of bytes that are read from a record. This is enough, because a row needs only
+/// the response head.
 const MAX_HEAD_BYTES: u64 = 256 << 10;
 
-/// Returns an archive's rows, which is the object `object`. A record that cannot be read is an
-/// error among them.
+/// Returns the rows of the archive with the name `object`. For a record that cannot be read, the
+/// result contains an error.
 pub(crate) fn read_robots_archive(
     reader: &RowReader,
     object: &str,
@@ -56,7 +57,7 @@ fn row_of(record: &Record, (object, offset, length): (&str, u64, u64)) -> Option
     let redirect = location.zip(base).and_then(|(location, base)| base.join(&location).ok());
     let id = record.record_id()?;
     Some(StoredRow {
-        // `RowReader::of_record` derives both from the archive's name.
+        // `RowReader::of_record` replaces these two values by those from the archive's name.
         subset: ArchiveSubset::RobotsTxt,
         segment: String::new(),
         is_of_table_alone: false,

@@ -1,6 +1,6 @@
-//! Sorts any number of rows in bounded memory: an external merge sort with runs on disk.
+//! Sorts any number of rows in bounded memory, by an external merge sort with runs on disk.
 //!
-//! This does not depend on how the rows are used.
+//! Does not depend on how the rows are used.
 
 use std::{
     cmp::Reverse,
@@ -15,9 +15,9 @@ use everytab_job_result::JobError;
 
 use super::index_row::StoredRow;
 
-/// Approximate bytes of rows in memory before they are written to disk as a run.
+/// Approximate size of the rows in memory, in bytes, at which they are written to disk as a run.
 const MAX_RUN_BYTES: usize = 32 << 20;
-/// Approximate bytes of a row in addition to its strings.
+/// Approximate size of a row without its strings, in bytes.
 const ROW_BYTES: usize = 512;
 
 /// Rows that are not sorted yet.
@@ -32,11 +32,12 @@ pub(crate) struct RowSorter {
 /// Rows in an index's order.
 pub(crate) struct SortedRows {
     runs: Vec<Run>,
-    /// The first row of each run, the smallest on top. Rows with equal keys are ordered by run.
+    /// The first row of each run, with the smallest row on top. Rows with equal keys are ordered by
+    /// run.
     heads: BinaryHeap<Reverse<Head>>,
 }
 
-/// A sorted part of the rows.
+/// One sorted run of rows.
 enum Run {
     File(BufReader<File>),
     Memory(std::vec::IntoIter<(CaptureOrder, StoredRow)>),
@@ -159,7 +160,8 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// Converts a disk error: the job may find room later, or on another host.
+/// Converts a disk error to a job error that is not final, because the job may find space later or
+/// on another host.
 pub(super) fn disk(error: std::io::Error) -> JobError {
     JobError::NoRoom(format!("the rows of an index cannot be kept in --temporary: {error}"))
 }

@@ -1,15 +1,16 @@
 //! Finds the hosts with the most failed URLs in bounded memory.
 //!
-//! While few hosts have failures, every count is exact. When there are too many, the hosts with the
-//! fewest failures are dropped. The count of a remaining host is too low by at most the failures
-//! dropped for it before. This does not depend on hostnames.
+//! Every count is exact while few hosts have failures. When there are too many hosts, those with
+//! the fewest failures are dropped. If a dropped host fails again, its count starts from 0, so
+//! counts may then be too low. `HostFailures::uncertainty` returns the maximum error. Does not
+//! depend on hostnames.
 
 use std::collections::HashMap;
 
-/// Maximum hosts that are counted separately: about 40 MB.
+/// Maximum number of hosts that are counted separately. They take about 40 MB.
 pub(super) const MAX_HOSTS: usize = 300_000;
 
-/// Failures of one host, by the numbers of outcome and final state.
+/// Failures of one host, by the indexes of the outcome and of the final state.
 type Failures = Vec<((u16, u16), u64)>;
 
 /// Failures by host.
@@ -57,7 +58,7 @@ impl HostFailures {
         hosts.into_iter().map(|(_, host)| (host, counts(host).collect())).collect()
     }
 
-    /// Returns the number of a name. There are some tens of outcomes.
+    /// Returns the index of a name. There are about 50 different outcomes.
     fn number_of(&mut self, name: &str) -> u16 {
         let at = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
@@ -66,13 +67,14 @@ impl HostFailures {
         u16::try_from(at).unwrap_or(u16::MAX)
     }
 
-    /// Drops the half of the hosts with the fewest failures.
+    /// Drops half of the hosts: those with the fewest failures.
     fn forget_half(&mut self) {
         let mut totals: Vec<u64> = self.hosts.values().map(total).collect();
         let middle = totals.len() / 2;
         let (_, most, _) = totals.select_nth_unstable(middle);
         let most = *most;
-        // Among hosts with exactly the median count, drop only enough to reach half.
+        // Of the hosts with the median count, drop only as many as are needed to drop half of all
+        // hosts.
         let mut equal_ones = middle
             .saturating_sub(self.hosts.values().filter(|failures| total(failures) < most).count());
         self.hosts.retain(|_, failures| {
@@ -118,7 +120,7 @@ mod tests {
         let many = MAX_HOSTS as u64 * 3;
         for host in 0..many {
             hosts.add(host, ("timeout", "failed"), 1 + host % 3);
-            // Three hosts fail repeatedly among all the others.
+            // Three hosts fail repeatedly among many other hosts.
             if host % 1_000 == 0 {
                 let worst = many + host / 1_000 % 3;
                 hosts.add(worst, ("tls", "failed"), 10);

@@ -1,8 +1,8 @@
-//! Creates the bucket's directory, `bucket` in the scratch directory, or uses the existing one.
+//! Creates the bucket's directory, `bucket` in the scratch directory, or reuses an existing bucket.
 //!
-//! `bucket.json` next to the directory describes its source. The directory is built under another
-//! name and renamed, and this description is written last, so that an unfinished directory is never
-//! used.
+//! `bucket.json` next to the directory describes the bucket's source. The directory is built under
+//! another name and then renamed. The description is written last, so that an unfinished directory
+//! is never used.
 
 use std::{
     ffi::OsStr,
@@ -18,9 +18,9 @@ use crate::{
     generate::{self, World},
 };
 
-/// The directory with all crawls' index tables, in a bucket.
+/// Prefix of all crawls' index tables in a bucket.
 const TABLES: &str = "cc-index/table/cc-main/warc";
-/// A recorded crawl's directories that the bucket does not serve.
+/// Directories in a recorded crawl that the bucket does not serve.
 const NOT_SERVED: [&str; 5] = ["index", "icons", "expected", "suites", "hosts"];
 
 /// The bucket's directory and its newest crawl.
@@ -60,8 +60,8 @@ pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedEr
     let Some(newest) = crawls.last().cloned() else {
         return Err(TestbedError::Settings(format!("no crawl=... in {}", tables.display())));
     };
-    // The bucket is created at every start, because links are cheap and the directory may have
-    // changed.
+    // The bucket is built at every start, because links are cheap and the recorded directory may
+    // have changed.
     let bucket = make(scratch, "", |folder| link_recorded(&dir, &crawls, folder))?;
     Ok(Prepared { bucket, crawl: newest })
 }
@@ -123,8 +123,8 @@ fn names(folder: &Path) -> Result<Vec<String>, TestbedError> {
     Ok(names)
 }
 
-/// Builds `scratch/bucket`, unless it was built from the same description. With an empty
-/// description it is always built.
+/// Builds `scratch/bucket`, unless it was already built from an equal description. If the
+/// description is empty, always builds it.
 fn make(
     scratch: &Path,
     description: &str,
@@ -143,7 +143,8 @@ fn make(
     remove(&partial)?;
     fs::create_dir(&partial).map_err(TestbedError::file(&partial))?;
     build(&partial).inspect_err(|_| {
-        // The build's error is returned; the next start removes what remains.
+        // The caller gets the build's error. If the directory cannot be removed here, the next
+        // start removes it.
         let _ = fs::remove_dir_all(&partial);
     })?;
     remove(&bucket)?;
@@ -152,7 +153,8 @@ fn make(
     Ok(bucket)
 }
 
-/// Removes a file or directory that this program created. Links in it are removed, not followed.
+/// Removes a file or directory that this program created. Symbolic links inside it are removed but
+/// not followed.
 fn remove(path: &Path) -> Result<(), TestbedError> {
     let removed = match path.extension().and_then(OsStr::to_str) {
         Some("json") => fs::remove_file(path),

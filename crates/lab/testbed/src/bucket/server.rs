@@ -29,7 +29,7 @@ use crate::{
 
 /// Maximum number of open connections; more wait in the backlog.
 const MAX_CONNECTIONS: usize = 1_024;
-/// Time in which a client must send a request head.
+/// Maximum time until a client has sent a request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;

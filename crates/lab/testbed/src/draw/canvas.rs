@@ -1,4 +1,5 @@
-//! Pixels in straight RGBA: eight bits per channel, row by row from the top.
+//! Pixels in RGBA with straight (not premultiplied) alpha: eight bits per channel, row by row from
+//! the top.
 
 /// A square image.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -19,7 +20,7 @@ impl Canvas {
         self.pixels.chunks_exact(self.size.max(1) as usize)
     }
 
-    /// Returns the image on an opaque background.
+    /// Returns the image composited on an opaque background.
     pub(super) fn on(&self, background: [u8; 3]) -> Self {
         let over = |pixel: &[u8; 4]| {
             let alpha = u32::from(pixel[3]);
@@ -32,7 +33,7 @@ impl Canvas {
         Self { size: self.size, pixels: self.pixels.iter().map(over).collect() }
     }
 
-    /// Returns each pixel's nearest colour in the palette, by index.
+    /// Returns the index of the nearest palette colour for each pixel.
     pub(super) fn indexed(&self, palette: &[[u8; 3]]) -> Vec<u8> {
         let mut last = ([0_u8; 4], None);
         let nearest = |pixel: &[u8; 4]| match last {

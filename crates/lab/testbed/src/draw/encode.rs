@@ -1,5 +1,5 @@
-//! Encodes canvases as PNG in several pixel formats, and in the formats that the image library
-//! writes.
+//! Encodes canvases as PNG in several pixel formats, and in the other formats that the image
+//! library supports.
 
 use std::io::Cursor;
 
@@ -9,7 +9,8 @@ use png::{BitDepth, ColorType};
 use super::{canvas::Canvas, motif::Motif};
 use crate::dice::Dice;
 
-/// Returns a PNG whose pixel format the dice choose: true colour, grey or palette, 1 to 16 bits.
+/// Returns a PNG whose pixel format is chosen by the dice: true colour, grey or palette, with 1 to
+/// 16 bits.
 pub(super) fn png(motif: &Motif, size: u32, dice: &mut Dice) -> Option<Vec<u8>> {
     let canvas = motif.draw(size);
     let kinds = [
@@ -63,8 +64,8 @@ fn write_png(
     Some(bytes)
 }
 
-/// Returns at most `2^bits` colours: steps from back to front, or for 8 bits a 6 x 6 x 6 colour
-/// cube.
+/// Returns at most `2^bits` colours. With 8 bits this is a 6 x 6 x 6 colour cube, otherwise a
+/// gradient from the background colour to the figure's.
 pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     if bits >= 8 {
         let side = |at: usize| (at * 51) as u8;
@@ -78,14 +79,15 @@ pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     };
     let mut colours: Vec<_> =
         (0..steps).map(|step| [blend(step, 0), blend(step, 1), blend(step, 2)]).collect();
-    // Transparent pixels are drawn on white.
+    // White is in the palette because transparent pixels are drawn on white.
     if !motif.is_opaque() && steps > 2 {
         colours[1] = [255; 3];
     }
     colours
 }
 
-/// Packs indexes with `bits` bits, the first in the high bits. Each row starts with a new byte.
+/// Packs indexes with `bits` bits each, starting at the high bits of a byte. Each row starts with a
+/// new byte.
 pub(super) fn pack(indexes: &[u8], width: usize, bits: u8) -> Vec<u8> {
     if bits >= 8 {
         return indexes.to_vec();

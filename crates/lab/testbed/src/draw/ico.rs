@@ -1,7 +1,8 @@
-//! ICO files: a directory with bitmaps (1 to 32 bits with masks) and PNGs.
+//! ICO files: a directory with bitmaps (1 to 32 bits, with masks) and PNGs.
 //!
-//! The layout is ICONDIR and ICONDIRENTRY from the Win32 resource format. A bitmap is a
-//! BITMAPINFOHEADER with twice the height, colour rows from the bottom, then the AND mask.
+//! The layout is ICONDIR and ICONDIRENTRY from the Win32 resource format. A bitmap has a
+//! BITMAPINFOHEADER with twice the image's height, then the colour rows from the bottom to the top,
+//! then the AND mask.
 
 use super::{
     canvas::Canvas,
@@ -10,7 +11,7 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Size sets in icon files, with weights.
+/// Sets of image sizes for icon files, with weights.
 const SIZES: [(&[u32], u32); 6] = [
     (&[16], 30),
     (&[32], 20),
@@ -20,7 +21,7 @@ const SIZES: [(&[u32], u32); 6] = [
     (&[16, 32, 48, 256], 4),
 ];
 
-/// Returns an ICO file whose sizes and depths the dice choose.
+/// Returns an ICO file whose sizes and bit depths are chosen by the dice.
 pub(super) fn encode(motif: &Motif, dice: &mut Dice) -> Vec<u8> {
     let sizes = dice.weighted(&SIZES);
     let bits = dice.weighted(&[(32_u16, 60), (24, 12), (8, 16), (4, 9), (1, 3)]);
@@ -33,7 +34,7 @@ pub(super) fn encode(motif: &Motif, dice: &mut Dice) -> Vec<u8> {
         let png = if *size >= 256 || all_png { plain_png(motif, *size) } else { None };
         let bits = if png.is_some() { 32 } else { bits };
         let image = png.unwrap_or_else(|| bitmap(motif, *size, bits));
-        // A 256 pixel side is written as 0.
+        // A width or height of 256 pixels is written as 0.
         let side = *size as u8;
         let colours = if bits < 8 { 1_u8 << bits } else { 0 };
         bytes.extend_from_slice(&[side, side, colours, 0, 1, 0]);

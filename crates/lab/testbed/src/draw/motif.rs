@@ -1,12 +1,12 @@
-//! The motif in a host's icons: a background shape, a figure and two colours. This uses integer
-//! arithmetic only.
+//! The motif of a host's icons: a background shape, a figure and two colours. All arithmetic is in
+//! integers.
 
 use std::fmt::Write;
 
 use super::canvas::Canvas;
 use crate::dice::Dice;
 
-/// Coordinates run from 0 to this on both axes.
+/// Width and height of the coordinate system, which starts at 0 on both axes.
 const SIDE: i64 = 4_096;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,11 +25,11 @@ enum Figure {
     Diamond,
     Bars,
     Cross,
-    /// Five columns with five cells, mirrored: bit `row * 3 + column` for the left three columns.
+    /// A pattern of 5 x 5 cells with mirror symmetry. Bit `row * 3 + column` is a cell in the left
+    /// three columns.
     Cells(u16),
 }
 
-/// One host's motif.
 #[derive(Clone, Debug)]
 pub(super) struct Motif {
     background: Background,
@@ -85,7 +85,8 @@ impl Motif {
         let mut pixels = Vec::with_capacity((size as usize).saturating_mul(size as usize));
         for down in points.chunks_exact(samples) {
             for across in points.chunks_exact(samples) {
-                // Each channel by name: array iterators are slow at the tests' low optimisation.
+                // Sum each channel by name, because array iterators are slow at the low
+                // optimization level of the tests.
                 let mut sum = [0_i64; 4];
                 for &y in down {
                     for &x in across {
@@ -103,7 +104,7 @@ impl Motif {
         Canvas { size, pixels }
     }
 
-    /// Returns the colour at a point. `None` outside background and figure.
+    /// Returns the colour at a point. `None` if the point is outside the background and the figure.
     fn at(&self, x: i64, y: i64) -> Option<[u8; 3]> {
         let colour = if self.figure_covers(x, y) {
             self.front
@@ -115,7 +116,7 @@ impl Motif {
         if !self.shaded {
             return Some(colour);
         }
-        // Darker towards the bottom, by up to a quarter.
+        // The colour gets darker towards the bottom, by up to a quarter.
         let darker = |part: u8| (i64::from(part) * (4 * SIDE - y) / (4 * SIDE)) as u8;
         let [red, green, blue] = colour;
         Some([darker(red), darker(green), darker(blue)])
@@ -163,7 +164,7 @@ impl Motif {
         }
     }
 
-    /// Returns the motif as SVG text.
+    /// Returns the motif as an SVG document.
     pub(super) fn svg(&self, size: u32) -> Vec<u8> {
         let (back, front) = (hex(self.back), hex(self.front));
         let mut text = format!(
@@ -187,7 +188,7 @@ impl Motif {
         text.into_bytes()
     }
 
-    /// Returns the figure in a square from -1 to 1.
+    /// Returns the figure as SVG, in a square from -1 to 1 on both axes.
     fn figure_svg(&self) -> String {
         match self.figure {
             Figure::Disc => "<circle r=\"1\"/>".to_owned(),
@@ -217,7 +218,7 @@ fn cells_svg(bits: u16) -> String {
     text
 }
 
-/// Turns premultiplied sample sums into a straight colour.
+/// Converts sums of premultiplied samples to a colour with straight alpha.
 fn average(sum: [i64; 4], samples: i64) -> [u8; 4] {
     let hits = sum[3] / 255;
     if hits == 0 {
@@ -235,7 +236,7 @@ fn sorted(one: i64, other: i64) -> (i64, i64) {
     (one.min(other), one.max(other))
 }
 
-/// Returns a colour with a hue (0 to 1535, modulo 1536) and brightness (0 to 255).
+/// Returns the colour for a hue (0 to 1535, modulo 1536) and a brightness (0 to 255).
 fn colour(hue: u64, bright: u64) -> [u8; 3] {
     let (sextant, rise) = (hue % 1_536 / 256, hue % 256);
     let fall = 255 - rise;
@@ -247,7 +248,7 @@ fn colour(hue: u64, bright: u64) -> [u8; 3] {
         4 => (rise, 0, 255),
         _ => (255, 0, fall),
     };
-    // Less saturated than pure colours, like most logos.
+    // Reduce the saturation, because most logos do not have pure colours.
     [red, green, blue].map(|part| ((part * 3 + 255) / 4 * bright / 255) as u8)
 }
 

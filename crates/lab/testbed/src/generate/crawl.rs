@@ -1,7 +1,7 @@
-//! Writes the crawl's files into a directory with the public bucket's layout.
+//! Writes the crawl's files into a directory with the layout of the public bucket.
 //!
-//! A part is a range of hosts that are adjacent in the index. Parts are written concurrently, each
-//! by one thread that keeps little more than one host in memory.
+//! A part is a range of hosts that are adjacent in the index. Parts are written concurrently. Each
+//! part is written by one thread, which keeps little more than one host in memory.
 
 use std::{
     fs,
@@ -21,13 +21,13 @@ use super::{
 };
 use crate::{bucket::layout, dice::Dice, error::TestbedError};
 
-/// Lines in a crawl's list of index files, as in CC-MAIN-2026-34.
+/// Number of lines in a crawl's list of index files, as in CC-MAIN-2026-34.
 const LISTED_PATHS: usize = 901;
-/// Maximum hosts per part.
+/// Maximum number of hosts per part.
 const PART_HOSTS: u64 = 10_000;
-/// WARC files per part.
+/// Number of WARC files per part.
 const WARC_FILES: u64 = 2;
-/// Minimum parts, so that a small crawl also has several.
+/// Minimum number of parts, so that even a small crawl has several.
 const LEAST_PARTS: u64 = 3;
 
 /// Writes every file of the crawl below `bucket`, which must be an empty directory.
@@ -72,7 +72,7 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
 }
 
 /// Extends the list to the length of Common Crawl's lists, which have 300 lines per subset and one
-/// odd line. Here several lines are not paths of index files.
+/// additional line. Several of the added lines are not paths of index files.
 fn with_odd_lines(mut lines: Vec<String>) -> Vec<String> {
     let folder = format!("cc-index/table/cc-main/warc/crawl={CRAWL}");
     lines.insert(0, format!("{folder}/"));
@@ -144,7 +144,7 @@ impl SubsetFiles {
     ) -> Result<(), TestbedError> {
         let files = self.warcs.len() as u64;
         let file = Dice::new(seed, &["warc file", &capture.url(), &capture.date()]).below(files);
-        // `file` is below the file count, which is at least one.
+        // `file` is always less than the number of WARC files.
         let Some(warc) = self.warcs.get_mut(file as usize) else { return Ok(()) };
         let written = warc.response(capture)?;
         self.index.row(capture, &written, &warc.name, segment)
@@ -181,7 +181,8 @@ fn write_part(world: &World, bucket: &Path, part: u64, parts: u64) -> Result<(),
     warc.finish()
 }
 
-/// Returns a part's first host, an even number, so that twins are in the same part.
+/// Returns the number of a part's first host. The number is even, so that twins are in the same
+/// part.
 fn start(world: &World, part: u64, parts: u64) -> u64 {
     if part >= parts {
         return world.hosts();

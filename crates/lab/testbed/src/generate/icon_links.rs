@@ -4,17 +4,17 @@ use std::fmt::Write;
 
 use crate::{dice::Dice, internet::SHARED_HOSTS};
 
-/// A 16x16 PNG in one colour, inline.
+/// A 16x16 PNG in one colour, as a data URL.
 const DATA_PNG: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2\
     AAAAFklEQVR42mNQaGggCTGMahjVMHw1AAC82CAQ7lb+zgAAAABJRU5ErkJggg==";
 const DATA_SVG: &str = "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22 \
     viewBox=%220 0 100 100%22><circle cx=%2250%22 cy=%2250%22 r=%2240%22 fill=%22teal%22/></svg>";
 
-/// Directories with icons.
+/// Directories in which icons are located.
 const FOLDERS: [&str; 6] =
     ["/", "/img/", "/assets/icons/", "/wp-content/uploads/2025/03/", "/static/", "/images/"];
 
-/// Returns the links' markup, with a base element if the page has one.
+/// Returns the markup of the links, with a base element if the page has one.
 pub(super) fn markup(host: &str, dice: &mut Dice) -> String {
     let counts = [(0_u64, 25), (1, 35), (2, 12), (3, 12), (4, 10), (5, 4), (6, 2)];
     let count = dice.weighted(&counts);

@@ -1,5 +1,5 @@
-//! The columnar index: one parquet file for each part and subset, by the writer for live crawls,
-//! whose columns are those of cc-index-table.
+//! The columnar index: one parquet file per part and subset. The files are written with the index
+//! writer of live crawls, which produces the columns of cc-index-table.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use everytab_commoncrawl::{
 use super::{site::GeneratedCapture, warc::WrittenRecord};
 use crate::error::TestbedError;
 
-/// Rows per row group: few, so that a file has several groups.
+/// Number of rows per row group. It is low, so that a file has several groups.
 const ROW_GROUP_ROWS: usize = 16_384;
 
 /// An index file that is being written.
@@ -39,7 +39,7 @@ impl IndexFileWriter {
         segment: &str,
     ) -> Result<(), TestbedError> {
         let mut labels = capture.host.rsplitn(3, '.');
-        // `.example` is not in the public suffix list, so the list's rule "*" applies.
+        // `.example` is not in the public suffix list, so the default rule "*" applies.
         let suffix = labels.next();
         let domain = labels.next().and_then(|label| {
             capture.host.get(capture.host.len() - label.len() - 1 - suffix?.len()..)
@@ -69,7 +69,7 @@ impl IndexFileWriter {
         self.writer.write(&row).map_err(failed(&self.path))
     }
 
-    /// Writes the remaining rows and the footer.
+    /// Writes the remaining rows and the file footer.
     pub(super) fn finish(self) -> Result<(), TestbedError> {
         self.writer.finish().map(drop).map_err(failed(&self.path))
     }

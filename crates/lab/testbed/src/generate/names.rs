@@ -1,13 +1,13 @@
-//! Hostnames as a function of their number, and back.
+//! Hostnames as a function of their number, and the inverse function.
 //!
-//! Names with rising numbers are ordered by `url_surtkey`, so that a sorted index with any size can
-//! be written without sorting. The number can be computed from a name, so that the name server
-//! needs no list. All names are under `.example`, which is reserved (RFC 2606).
+//! Names of increasing numbers are sorted by `url_surtkey`, so that an index of any size can be
+//! written in order without sorting. The number can be computed from a name, so that the name
+//! server needs no list. All names are under `.example`, which is reserved (RFC 2606).
 
 use crate::dice::Dice;
 
-/// Suffixes ordered by their reversed labels, with their share in 1,000 hosts. No suffix may be
-/// another's parent: see the test.
+/// Suffixes ordered by their reversed labels, each with its share of hosts in thousandths. No
+/// suffix may be the parent of another. A test checks this.
 pub(super) const SUFFIXES: [(&str, u64); 20] = [
     ("com.au.example", 20),
     ("com.br.example", 30),
@@ -35,12 +35,12 @@ const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 5] = b"aeiou";
 const SYLLABLES: u64 = 80;
 const SYLLABLES_A_NAME: u32 = 5;
-/// Letters in the part of a name that encodes its number.
+/// Number of letters that encode a host's number in its name.
 const NAME_LETTERS: usize = 2 * SYLLABLES_A_NAME as usize;
-/// How many such parts a name has.
+/// Number of different names that these letters can spell.
 const SPACE: u64 = SYLLABLES.pow(SYLLABLES_A_NAME);
 
-/// Labels before a name, with weights.
+/// Labels or prefixes before a name, with weights.
 const PREFIXES: [(&str, u32); 8] = [
     ("", 440),
     ("www.", 440),
@@ -52,11 +52,11 @@ const PREFIXES: [(&str, u32); 8] = [
     ("xn--bcher-kva.", 10),
 ];
 
-/// A name's endings.
+/// Strings after the syllables in a name.
 const TAILS: [&str; 12] =
     ["", "", "", "", "-shop", "-garden", "-hotel", "-media", "-24", "-blog", "-online", "-studio"];
 
-/// A generated internet's hosts.
+/// The hosts in a generated internet.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(super) seed: u64,
@@ -64,7 +64,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Creates a world with at most 3,276,800,000 hosts, which is how many names there are.
+    /// Creates a world with at most 3,276,800,000 hosts, because this is the number of different
+    /// names.
     pub(crate) fn new(seed: u64, hosts: u64) -> Self {
         Self { seed, hosts: hosts.min(SPACE) }
     }
@@ -73,7 +74,7 @@ impl World {
         self.hosts
     }
 
-    /// Returns the hostname with this number, which must be below the host count.
+    /// Returns the name of the host with this number, which must be below the host count.
     pub(crate) fn name(&self, index: u64) -> String {
         if index % 2 == 1 && self.are_twins(index - 1) {
             return format!("www.{}", self.name(index - 1));
@@ -87,7 +88,7 @@ impl World {
         format!("{prefix}{letters}{tail}.{}", self.suffix(index))
     }
 
-    /// Returns a hostname's number. `None` if it is not a host in this world.
+    /// Returns the number of the host with this name. `None` if the host is not in this world.
     pub(crate) fn index_of(&self, host: &str) -> Option<u64> {
         let (front, _) = SUFFIXES
             .iter()
@@ -116,7 +117,8 @@ impl World {
         SUFFIXES[SUFFIXES.len() - 1].0
     }
 
-    /// Returns true if the hosts with this (even) number and the next one are `x` and `www.x`.
+    /// Returns true if the host with this (even) number and the next host are twins, `x` and
+    /// `www.x`.
     pub(super) fn are_twins(&self, index: u64) -> bool {
         index.is_multiple_of(2)
             && index + 1 < self.hosts
@@ -124,7 +126,7 @@ impl World {
     }
 }
 
-/// Writes a number below `SPACE` as syllables. Greater numbers sort later.
+/// Writes a number below `SPACE` as syllables. Larger numbers sort later.
 fn spell(value: u64) -> String {
     let mut letters = String::with_capacity(NAME_LETTERS);
     for place in (0..SYLLABLES_A_NAME).rev() {

@@ -8,10 +8,10 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// A page as stored by a crawler.
+/// A page as a crawler stores it.
 pub(super) struct GeneratedPage {
     pub(super) content_type: String,
-    /// Other header fields.
+    /// Header fields except the content type.
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
     /// The charset's name in the index.
@@ -28,7 +28,7 @@ pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> GeneratedPage {
     if charset.declared == Declared::ByteOrderMark {
         body.extend_from_slice(b"\xef\xbb\xbf");
     }
-    // Characters missing in the charset are written as character references, as editors do.
+    // Characters that the charset cannot encode become character references, as in real editors.
     body.extend_from_slice(&charset.encoding.encode(&html).0);
     let content_type = match charset.declared {
         Declared::Header | Declared::Both if dice.permille(500) => {
@@ -88,7 +88,7 @@ fn html(host: &str, script: &Script, charset: &PageCharset, dice: &mut Dice) -> 
 const DOCTYPE_XHTML: &str = "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Transitional//EN\" \
     \"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd\">\n";
 
-/// Text that looks like markup to a parser without support for raw text and comments.
+/// Text that looks like markup to a parser that does not support raw text elements and comments.
 const STYLE_AND_SCRIPT: &str = "<style>body{margin:0;font:16px sans-serif}a{color:#357}</style>\n\
     <script>var t=\"<title>not this<\\/title><link rel=icon href=/wrong.ico>\";</script>\n\
     <!-- <title>nor this</title> <link rel=\"icon\" href=\"/commented.ico\"> -->\n\
@@ -114,7 +114,7 @@ fn title_element(host: &str, script: &Script, dice: &mut Dice) -> String {
     }
 }
 
-/// Returns the hostname's longest label, except common prefixes, as the site's name.
+/// Returns the longest label in the hostname, except common prefixes, as the site's name.
 fn site_name(host: &str) -> String {
     let labels = host.split('.').filter(|label| !["www", "m", "blog", "shop"].contains(label));
     capitalised(labels.max_by_key(|label| label.len()).unwrap_or(host))
@@ -127,7 +127,8 @@ fn capitalised(text: &str) -> String {
 }
 
 fn write_body(html: &mut String, script: &Script, dice: &mut Dice) {
-    // Page sizes have a long tail: most are small, one in a hundred is a hundred times larger.
+    // Page sizes have a long tail: most pages are small, and one page in fifty is many times
+    // larger.
     let sizes = [(120_u64, 30), (500, 35), (1_600, 24), (5_000, 9), (18_000, 2)];
     let mut words = dice.weighted(&sizes);
     while words > 0 {

@@ -1,8 +1,9 @@
-//! Writes host ranks as Common Crawl publishes them with a web graph, and the list of graphs.
-//! Common Crawl has this list on its index server; here it is in the bucket.
+//! Writes host ranks in the format that Common Crawl publishes with a web graph, and the list of
+//! graphs. Common Crawl publishes this list on its index server. Here it is in the bucket.
 //!
-//! A fifth of the hosts has a rank, in a different order than their names. Between them are hosts
-//! that are not in the crawl, because a graph also knows hosts from links.
+//! A fifth of the hosts have a rank. The ranks are in a different order than the names. The file
+//! also contains hosts that are not in the crawl, because a web graph includes hosts that are only
+//! known from links.
 
 use std::{
     fs::{self, File},
@@ -15,13 +16,13 @@ use flate2::{Compression, GzBuilder};
 use super::names::World;
 use crate::{dice::Dice, error::TestbedError};
 
-/// The web graph for the months before the crawl.
+/// Name of the web graph for the months before the crawl.
 const GRAPH: &str = "cc-main-2025-oct-nov-dec";
 /// One in this many hosts has a rank.
 const HOSTS_A_RANK: u64 = 5;
-/// Crawled hosts in the file for each host that is only known from links.
+/// Number of crawled hosts in the file per host that is only known from links.
 const RANKED_A_LINKED: usize = 7;
-/// Maximum crawled hosts in the file.
+/// Maximum number of crawled hosts in the file.
 const MAX_RANKED: u64 = 1_000_000;
 
 /// Writes `projects/hyperlinkgraph/GRAPH/host/GRAPH-host-ranks.txt.gz` and `graphinfo.json`.
@@ -45,7 +46,7 @@ pub(super) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
     fs::write(&list, format!("[{{\"id\": \"{GRAPH}\"}}]\n")).map_err(TestbedError::file(&list))
 }
 
-/// Returns the file's hosts, best first.
+/// Returns the hosts in the file, best rank first.
 fn hosts(world: &World) -> Vec<String> {
     let every = world.hosts().div_ceil(MAX_RANKED).max(HOSTS_A_RANK);
     let mut ranked: Vec<(u64, u64)> = (0..world.hosts())

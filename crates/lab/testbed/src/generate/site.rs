@@ -1,4 +1,4 @@
-//! A host's captures: its home page, once or several times, and rows that are not home pages.
+//! A host's captures: one or several captures of its home page, and rows that are not home pages.
 
 use super::{names::World, page, surt};
 use crate::dice::Dice;
@@ -63,7 +63,8 @@ impl GeneratedCapture {
         ((CRAWL_START + self.second) * 1_000_000) as i64
     }
 
-    /// Returns the capture's time, such as `2026-01-12T00:00:00Z`. The whole crawl is in one month.
+    /// Returns the capture's time in the format `2026-01-12T00:00:00Z`. The whole crawl is within
+    /// one month.
     pub(super) fn date(&self) -> String {
         let [day, hour, minute, second] = clock(self.second);
         format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
@@ -80,8 +81,8 @@ fn clock(second: u64) -> [u64; 4] {
     [12 + second / 86_400, second / 3_600 % 24, second / 60 % 60, second % 60]
 }
 
-/// Returns all captures for the host with this number (for both hosts, if it is the twins' even
-/// number), in index order: by key, then by time.
+/// Returns all captures for the host with this number, in index order: by key, then by time. If the
+/// number is the even number of a pair of twins, the result includes both hosts.
 pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     let mut found = of_host(world, index);
     if world.are_twins(index) {
@@ -91,23 +92,23 @@ pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     found
 }
 
-/// How many hosts in a thousand redirect their home page to [`HOME_BELOW`] on the live web.
+/// Number of hosts in a thousand whose home page redirects to [`HOME_BELOW`] on the live web.
 const HOME_REDIRECTS: u64 = 60;
-/// Path for such a home page.
+/// Path of a home page to which `/` redirects.
 const HOME_BELOW: &str = "/home/";
 
-/// Live response for a home page: the page that the crawl captured, or a redirect to it.
+/// The live web's response for a home page: the page that the crawl captured, or a redirect.
 pub(crate) enum LiveHome {
-    /// The page, with its content type and other header fields.
+    /// The captured page.
     Page {
         /// The content type.
         content_type: String,
-        /// Other header fields.
+        /// Header fields except the content type.
         headers: Vec<(&'static str, String)>,
-        /// The page.
+        /// The page's bytes.
         body: Vec<u8>,
     },
-    /// The home page is at this path.
+    /// A redirect to this path, where the home page is.
     Redirect(&'static str),
 }
 

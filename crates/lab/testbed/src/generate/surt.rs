@@ -1,5 +1,5 @@
-//! SURT keys (sort-friendly URI reordering transform) as in the index: host labels reversed, `www.`
-//! removed, path and query in lower case.
+//! SURT keys (sort-friendly URI reordering transform), as in the index: the host's labels are
+//! reversed, `www.` is removed, and the path and query are in lower case.
 
 /// Returns a host's key: `com,example` for `www.example.com`.
 pub(super) fn of_host(host: &str) -> String {

@@ -4,13 +4,13 @@ use encoding_rs::Encoding;
 
 use crate::dice::Dice;
 
-/// A script: words, the charsets that can encode them, and the index's language code.
+/// A script: its words, the charsets that can encode them, and its language code in the index.
 pub(super) struct Script {
     pub(super) language: &'static str,
     pub(super) words: &'static [&'static str],
-    /// The charsets other than UTF-8.
+    /// Charsets other than UTF-8 that can encode the words.
     pub(super) legacy: &'static [&'static str],
-    /// The text between words.
+    /// The separator between words.
     pub(super) space: &'static str,
 }
 
@@ -209,7 +209,7 @@ pub(super) fn of_suffix(suffix: &str, dice: &mut Dice) -> &'static Script {
 }
 
 impl Script {
-    /// Returns a text with `count` words.
+    /// Returns `count` words, with separators.
     pub(super) fn words(&self, count: u64, dice: &mut Dice) -> String {
         let mut text = String::new();
         for at in 0..count {
@@ -233,7 +233,7 @@ pub(super) enum Declared {
     Nowhere,
 }
 
-/// A page's charset: label, encoding, and where it is declared.
+/// A page's charset: its label and encoding, and where the page declares it.
 pub(super) struct PageCharset {
     pub(super) label: &'static str,
     pub(super) encoding: &'static Encoding,

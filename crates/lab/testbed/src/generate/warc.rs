@@ -1,4 +1,5 @@
-//! WARC files as the crawler writes them: WARC/1.0, one gzip member per record, SHA-1 digests.
+//! WARC files in the format of Common Crawl's crawler: WARC/1.0, one gzip member per record, SHA-1
+//! digests.
 
 use std::{
     borrow::Cow,
@@ -26,7 +27,7 @@ pub(super) struct WarcFile {
     offset: u64,
 }
 
-/// A record's index columns.
+/// The values of a record's index columns.
 #[derive(Clone, Debug)]
 pub(super) struct WrittenRecord {
     pub(super) offset: u64,
@@ -106,10 +107,10 @@ fn gzip(parts: &[&[u8]]) -> std::io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-/// Returns the body as the crawler stored it: decoded, except for a few that it could not decode.
-/// The head is the same for both.
+/// Returns the body as the crawler stored it. The crawler stores decoded bodies, except a few that
+/// it could not decode. This choice does not change the response head.
 fn stored_body(capture: &GeneratedCapture) -> std::io::Result<Cow<'_, [u8]>> {
-    /// One in this many bodies is stored undecoded.
+    /// One body in this many is stored without decoding.
     const CODED_EVERY: u8 = 32;
     let is_coded = Sha256::digest(capture.url())[0].is_multiple_of(CODED_EVERY);
     let body = capture.body.as_slice();
@@ -127,13 +128,13 @@ fn http_head(capture: &GeneratedCapture, body_bytes: usize) -> String {
     for (name, value) in &capture.headers {
         let _ = write!(head, "{name}: {value}\r\n");
     }
-    // The crawler keeps the server's Content-Encoding under this name.
+    // The crawler stores the server's Content-Encoding under this name.
     head.push_str("X-Crawler-Content-Encoding: gzip\r\n");
     let _ = write!(head, "Content-Length: {body_bytes}\r\n\r\n");
     head
 }
 
-/// Returns `urn:uuid:` and a UUID of version 8 (custom, RFC 9562), made from a hash of the labels.
+/// Returns `urn:uuid:` and a UUID of version 8 (custom, RFC 9562), which is a hash of the labels.
 fn record_id(labels: &[&str]) -> String {
     let mut hash = Sha256::new();
     for label in labels {

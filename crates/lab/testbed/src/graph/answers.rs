@@ -1,6 +1,6 @@
 //! The response to a request to a host in the graph.
 //!
-//! This does not depend on connections, or on names that are not a host's.
+//! Does not depend on connections, or on names outside the graph.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -16,13 +16,13 @@ use super::{
 };
 use crate::{dice::Dice, draw};
 
-/// Size in bytes of the robots.txt that is a trap.
+/// Size in bytes of the huge robots.txt in the trap [`Trap::RobotsHuge`].
 const HUGE_ROBOTS_BYTES: usize = 30 << 20;
 /// Labels that separate draws for responses from other draws.
 const TIME_DRAW: u64 = 50;
 const STATUS_DRAW: u64 = 51;
 
-/// Responds to a request. `None` if the name is not a host's.
+/// Responds to a request. `None` if the graph has no host with this name.
 pub(crate) fn answer(graph: &SiteGraph, request: &GraphRequest<'_>) -> Option<GraphAnswer> {
     let named = graph.named(request.host)?;
     let mut answer = match named.farm {
@@ -66,7 +66,7 @@ fn answer_of_host(graph: &SiteGraph, host: u64, request: &GraphRequest<'_>) -> G
 }
 
 impl SiteGraph {
-    /// Returns a page's response. For a page that is 503 at first, this is the second response.
+    /// Returns a page's response. If the page is 503 at first, this is the response after that.
     pub(super) fn content(&self, page: GraphPage, day: u32) -> GraphAnswer {
         if let Some(to) = self.redirect(page) {
             let mut dice = Dice::of_numbers([self.seed, STATUS_DRAW, page.host, page.page]);
@@ -89,7 +89,8 @@ impl SiteGraph {
                 GraphAnswer::new(200, content_type, body).with("etag", tag())
             }
             PageKind::Document => {
-                // All copies in a site show its first host's home page on the first day.
+                // All copies on a site have the text that its first host's home page has on day 0,
+                // so that they are identical every day.
                 let home = self.home(self.first_host(self.site_of(page.host)));
                 let text =
                     if self.is_copy(page) { self.html(home, 0) } else { self.html(page, day) };
@@ -148,8 +149,8 @@ impl SiteGraph {
         named.into_iter().chain(entries).collect()
     }
 
-    /// Returns a target's response time: 0.75 to 1.25 times the host's mean, within the bounds for
-    /// slow hosts.
+    /// Returns a target's response time, which is 0.75 to 1.25 times the host's mean and within the
+    /// bounds for slow hosts.
     fn time_of_answer(&self, host: u64, target: &str) -> Duration {
         let mean = self.response_time(host).as_millis() as u64;
         if mean == 0 {
@@ -171,7 +172,7 @@ fn seconds(ms: u128) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns comments up to a huge robots.txt's size.
+/// Returns comment lines that fill a robots.txt to the huge size.
 fn comments() -> &'static [u8] {
     static COMMENTS: OnceLock<Vec<u8>> = OnceLock::new();
     COMMENTS.get_or_init(|| {

@@ -1,21 +1,22 @@
-//! A gzip bomb: a GiB that is compressed to one MB.
+//! A gzip bomb: one GiB that is compressed to one MB.
 //!
-//! This does not depend on the bomb's content.
+//! Does not depend on the content of the bomb.
 
 use bytes::Bytes;
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
-/// The piece that a gzip bomb repeats: its size in bytes, and how often.
+/// Size in bytes of the piece that a gzip bomb repeats.
 const BOMB_PIECE_BYTES: usize = 1 << 20;
 const BOMB_PIECES: usize = 1 << 10;
 
-/// Returns a gzip member with [`BOMB_PIECES`] equal pieces of these bytes and spaces, compressed
-/// once.
+/// Returns a gzip member with [`BOMB_PIECES`] equal pieces, each of these bytes followed by spaces.
+/// The piece is compressed only once.
 pub(super) fn bomb_of(start: &[u8]) -> Bytes {
     let mut piece = start.to_vec();
     piece.resize(BOMB_PIECE_BYTES, b' ');
     let mut packed = Vec::with_capacity(BOMB_PIECE_BYTES);
-    // After a full flush the next piece does not refer to the one before.
+    // After a full flush the compressor does not refer to earlier data, so the same compressed
+    // piece can be repeated.
     let mut deflate = Compress::new(Compression::best(), false);
     if deflate.compress_vec(&piece, &mut packed, FlushCompress::Full).is_err() {
         return Bytes::new();
@@ -27,7 +28,7 @@ pub(super) fn bomb_of(start: &[u8]) -> Bytes {
         member.extend_from_slice(&packed);
         of_all.combine(&of_piece);
     }
-    // An empty last block, then checksum and length (RFC 1952 2.3.1).
+    // An empty final block, then the checksum and the length (RFC 1952, 2.3.1).
     member.extend_from_slice(&[3, 0]);
     member.extend(of_all.sum().to_le_bytes());
     member.extend(((BOMB_PIECES * BOMB_PIECE_BYTES) as u32).to_le_bytes());

@@ -1,8 +1,8 @@
-//! Pages whose bodies end early or whose codings do not match their heads, as on real servers:
-//! `/broken/KIND/SIZE`.
+//! Pages whose bodies end early, or whose coding differs from their response head, as on real
+//! servers: `/broken/KIND/SIZE`.
 //!
-//! Each page has a title, and near its start a link to a page to which nothing else links. This
-//! does not depend on how a response is written to the wire.
+//! Each page has a title, and near its start a link to a page that no other page links to. Does not
+//! depend on how a response is written to the wire.
 
 use std::io::Write;
 
@@ -18,23 +18,23 @@ use crate::dice::Dice;
 /// Label that separates draws for these pages from other draws.
 const BROKEN_BODY_DRAW: u64 = 61;
 
-/// The first bytes in Brotli with a dictionary.
+/// The first bytes of a body in Brotli with a shared dictionary.
 const DICTIONARY_START: &[u8] = b"\xff\x44\x43\x42";
 
-/// How much of a body a client can decode.
+/// The part of a body that a client can decode.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BodyLeft {
     /// The whole page.
     Whole,
-    /// The page up to the point where its coding breaks off.
+    /// The page up to the position where the compressed data breaks off.
     Start,
-    /// Only the bytes on the wire: nothing can be decoded.
+    /// Nothing can be decoded, so only the bytes on the wire are left.
     Coded,
 }
 
 macro_rules! broken_bodies {
     ($($(#[$doc:meta])* $variant:ident $name:literal $coding:literal $left:ident $end:ident;)+) => {
-        /// A mismatch between a body and its head. The names are stable.
+        /// A mismatch between a body and its response head. The names are stable.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         pub enum BrokenBody { $($(#[$doc])* $variant,)+ }
 
@@ -48,7 +48,7 @@ macro_rules! broken_bodies {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the value for `Content-Encoding`. Empty if there is none.
+            /// Returns the value for `Content-Encoding`. Empty if this field is not sent.
             #[must_use]
             pub fn coding(self) -> &'static str {
                 match self { $(Self::$variant => $coding,)+ }
@@ -95,13 +95,13 @@ broken_bodies! {
     HalfDeflate "half-deflate" "deflate" Start Whole;
     /// A Content-Length that is too large; the connection ends after the body.
     LengthTooLong "length-too-long" "" Whole LengthTooLong;
-    /// Chunks without the last one; the connection ends after the body.
+    /// Chunks without the final one; the connection ends after the body.
     Unended "unended" "" Whole Unended;
     /// gzip with a Content-Length that is too large.
     GzipTooShort "gzip-too-short" "gzip" Whole LengthTooLong;
     /// The first half of a gzip file, after which the connection ends.
     HalfUnended "half-unended" "gzip" Start Unended;
-    /// A page that is not encoded.
+    /// A page that is not compressed, although its head declares gzip.
     NotGzip "not-gzip" "gzip" Coded Whole;
     /// A coding that needs a dictionary.
     Dictionary "dictionary" "dcb" Coded Whole;
@@ -119,19 +119,19 @@ impl BrokenBody {
         format!("/broken/{}/{size}", self.as_str())
     }
 
-    /// Returns the target to which only the page links.
+    /// Returns the target that only this page links to.
     #[must_use]
     pub fn target_behind(self, size: usize) -> String {
         format!("/broken/behind/{}/{size}", self.as_str())
     }
 
-    /// Returns true if the body is incomplete, either the page or its bytes on the wire.
+    /// Returns true if the body is incomplete: either the decoded page or its bytes on the wire.
     #[must_use]
     pub fn ends_early(self) -> bool {
         self.end() != BodyEnd::Whole || self.left() == BodyLeft::Start
     }
 
-    /// Returns true if the connection ends before the body.
+    /// Returns true if the connection ends before the body is complete.
     #[must_use]
     pub fn is_cut_off(self) -> bool {
         self.end() != BodyEnd::Whole
@@ -142,7 +142,7 @@ impl BrokenBody {
     pub fn page(self, size: usize) -> Vec<u8> {
         let name = self.as_str();
         let mut dice = Dice::of_numbers([BROKEN_BODY_DRAW, size as u64]);
-        // Random letters, so that no coding compresses them to a few bytes by chance.
+        // Use random letters, because other text could be compressed to a few bytes.
         let text: String = (0..size).map(|_| char::from(b'a' + dice.below(26) as u8)).collect();
         let behind = self.target_behind(size);
         format!(
@@ -218,7 +218,7 @@ pub(super) fn answer(rest: &str) -> Option<GraphAnswer> {
     Some(GraphAnswer { end: body.end(), ..answer })
 }
 
-// Writing to memory does not fail; if it did, the bytes would be empty.
+// Writing to memory does not fail. If it failed, the function would return no bytes.
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());

@@ -1,4 +1,4 @@
-//! A page as HTML: its links in several spellings, and text up to its size.
+//! A page as HTML: its links in several spellings, and text that fills the page to its size.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Bytes in the text from which pages take pieces.
+/// Length of the text from which pages take excerpts, in bytes.
 const TEXT_BYTES: usize = 1 << 16;
 /// Maximum bytes in a paragraph.
 const PARAGRAPH_BYTES: usize = 600;
@@ -59,7 +59,7 @@ impl SiteGraph {
         html
     }
 
-    /// Returns the URLs in a host's trap to which its home page links.
+    /// Returns the trap URLs that the host's home page links to.
     pub(super) fn trap_entries(&self, host: u64) -> Vec<String> {
         match self.trap(host) {
             Some(Trap::LinkFarm) => {
@@ -104,7 +104,7 @@ impl SiteGraph {
     }
 }
 
-/// Returns a target in another spelling with the same key.
+/// Returns a target in another spelling that has the same normalized key.
 fn other_spelling(target: &str, dice: &mut Dice) -> String {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let session = dice.next();
@@ -125,8 +125,8 @@ fn other_spelling(target: &str, dice: &mut Dice) -> String {
             format!("/%{letter:02X}{rest}")
         }
         7 if query.is_empty() => format!("{path}?"),
-        // The parameters in another order.
         _ if query.is_empty() => format!("{path}?gclid={session:x}"),
+        // Reverse the parameters.
         _ => format!("{path}?{}", query.rsplit('&').collect::<Vec<_>>().join("&")),
     }
 }

@@ -1,6 +1,6 @@
-//! A page's links: first those in the trees that make all pages reachable, then random ones.
+//! A page's links: first the links of the trees that make all pages reachable, then random ones.
 //!
-//! This does not depend on how a link is written.
+//! Does not depend on how a link is written.
 
 use super::world::{CHILDREN_OF_A_HOME, GraphPage, PageKind, SiteGraph};
 use crate::dice::Dice;
@@ -45,8 +45,8 @@ impl SiteGraph {
         links
     }
 
-    /// Returns the target of a page's redirect. `None` if it does not redirect. The target is
-    /// plain, so no chain is longer than one.
+    /// Returns the target of a page's redirect. `None` if the page is not a redirect. The target is
+    /// always a plain page, so no redirect chain has more than one hop.
     pub(super) fn redirect(&self, page: GraphPage) -> Option<GraphPage> {
         let mut dice = Dice::of_numbers([self.seed, REDIRECT_DRAW, page.host, page.page]);
         let host = match self.kind(page) {
@@ -80,8 +80,8 @@ impl SiteGraph {
         hosts.map(move |number| first + number).chain(sites.map(|site| self.first_host(site)))
     }
 
-    /// Returns a page to which any page may link: usually on the same host, otherwise on its site
-    /// or on any.
+    /// Returns a page that any page may link to. It is usually on the same host, otherwise on the
+    /// same site or anywhere.
     fn random_page(&self, host: u64, dice: &mut Dice) -> GraphPage {
         let host = match dice.below(10) {
             0..8 => host,

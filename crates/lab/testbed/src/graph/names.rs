@@ -1,9 +1,9 @@
 //! Hosts and sites by number, and their names.
 //!
 //! Hosts are numbered site by site. A site's first host has the site's name, optionally with
-//! `www.`; the others have the prefix `h` and their number. So the number can be computed from a
-//! name, and the name server needs no list. A site's label identifies it as a testbed's, so that no
-//! name in a world exists in the real internet by chance.
+//! `www.`. The other hosts have the prefix `h` and their number. The number can be computed from a
+//! name, so that the name server needs no list. Each site's label has a suffix that marks it as a
+//! testbed's, so that no name in a world exists on the real internet by chance.
 
 use crate::dice::Dice;
 
@@ -12,7 +12,7 @@ pub(super) const WORDS: [&str; 16] = [
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty",
     "knoll", "larch", "marsh", "north", "ocean", "pines",
 ];
-/// Suffix for each site's label.
+/// Suffix of each site's label.
 const LABEL_END: &str = "-everytab-testbed";
 /// Labels that separate draws for names from other draws.
 const NAME_DRAW: u64 = 1;
@@ -31,7 +31,7 @@ pub(super) struct Names {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct NamedHost {
     pub(crate) host: u64,
-    /// The number before the host's name, if the name belongs to its link farm.
+    /// The number in front of the host's name, if the name belongs to the host's link farm.
     pub(crate) farm: Option<u64>,
 }
 
@@ -40,8 +40,9 @@ impl Names {
         Self { seed, hosts, sites, suffixes }
     }
 
-    /// Returns a site's first host, or the host count for the site after the last one. A site has
-    /// one host, and a share of the other hosts that grows with its number.
+    /// Returns the number of a site's first host, or the host count for the site after the last
+    /// one. Each site has one host, and the remaining hosts are divided so that a site with a
+    /// higher number has more of them.
     pub(super) fn first_host(&self, site: u64) -> u64 {
         let (site, sites) = (u128::from(site), u128::from(self.sites));
         let more = u128::from(self.hosts - self.sites);

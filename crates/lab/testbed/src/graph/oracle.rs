@@ -1,45 +1,49 @@
 //! The oracle: the records that a crawl of the world must have at its end, derived from the world
 //! alone.
 //!
-//! It depends neither on the crawler nor on its frontier. It follows the links from the seeds by
-//! the world's functions, and returns the result of each known URL. The rules:
+//! The oracle depends neither on the crawler nor on its frontier. It follows links from the seeds
+//! by calling the world's functions, and returns the result of each known URL. The rules:
 //!
-//! * **Known**: a URL is known if it is a seed, if a link in scope within the depth leads to it, or
-//!   if a known URL redirects to it in scope. Each known URL is recorded once, under its normalized
-//!   key.
-//! * **Scope** applies to a link and its page: the same host, the same site, a site of the seeds,
-//!   or any. It applies to a redirect in the same way, but redirects within a host, and those that
-//!   start at a seed, are always in scope. Images of a page are in every scope.
+//! * **Known**: a URL is known if it is a seed, if a link within the scope and depth leads to it,
+//!   or if a known URL redirects to it within the scope. Each known URL is recorded once, under its
+//!   normalized key.
+//! * **Scope** compares a link's target with the page that contains the link: same host, same site,
+//!   a site of the seeds, or any. Redirects are compared in the same way, but a redirect within a
+//!   host and a redirect from a seed are always in scope. A page's images are in every scope.
 //! * **Depth** is the minimum number of links from a seed. A redirect's target and an image have
 //!   the depth of the page that led to them. A crawl of several hosts may first reach a URL by a
-//!   longer path, so if the depth excludes URLs, the set is exact only within one host, and
+//!   longer path. So if the depth excludes URLs, the result is exact only within one host, and
 //!   otherwise an upper bound.
 //! * **A redirect** has its own record with the outcome `redirected` and the digest of its own
-//!   body, and leads to its target. No chain of redirects in the graph is longer than one.
+//!   body, and its target is known. No redirect chain in the graph has more than one hop.
 //! * **robots.txt**: a disallowed page is refused as `robots_disallowed` and not requested. If a
-//!   host's robots.txt is 503, every known URL is left as `robots_unreachable`; if its Crawl-delay
-//!   is longer than crawlers obey, as `crawl_delay_too_long`. robots.txt itself has no record.
-//! * **A dead host**: its known URLs fail with the fetcher's outcome if its name has no address. If
-//!   no connection gets a response, robots.txt gets none either, and they are left as
-//!   `robots_unreachable`.
-//! * **404** fails as `http_404_410`. A page that is 503 at first is requested again: `ok`.
-//! * **A cookie wall** is passed: its page is `ok`. If another URL sets the cookie, that URL is
-//!   `redirected`.
-//! * **Media**: a linked image is refused by its type, as `type_refused`. An image of a page is
+//!   host's robots.txt is 503, every known URL is left as `robots_unreachable`. If its Crawl-delay
+//!   exceeds the crawler's limit, every known URL is left as `crawl_delay_too_long`. robots.txt
+//!   itself has no record.
+//! * **A dead host**: if the host's name has no address, its known URLs fail with the fetcher's
+//!   outcome. If connections get no response, robots.txt cannot be fetched either, so its known
+//!   URLs are left as `robots_unreachable`.
+//! * **404** fails as `http_404_410`. A page that is 503 at first is requested again and is then
+//!   `ok`.
+//! * **A cookie wall** is passed, so its page is `ok`. If a separate URL sets the cookie, this URL
+//!   is `redirected`.
+//! * **Media**: a linked image is refused by its type, as `type_refused`. An image on a page is
 //!   known only if the crawl keeps media, and is then `ok`. A PDF file is `ok`.
-//! * **nofollow**: unless the crawl ignores it, links with `rel=nofollow` are not followed, nor any
-//!   link of a page whose meta element forbids it.
-//! * **noarchive**: a page that forbids copies is refused as `noarchive`; its links are followed.
-//! * **Digest** is the SHA-256 of the body without codings, for every response that has one,
-//!   including 404 and redirects. URLs that are refused without a request, or left, have none.
-//! * **Sitemaps**, unless the crawl reads none: when a page of a host is processed before the last
-//!   level of the depth, the host's sitemaps become known with that page's depth: the one that
-//!   robots.txt names, if it is in scope of the host, and `/sitemap.xml` if the crawl also requests
-//!   it. The sitemaps in an index have the same depth, and the pages in a list have one more, if
-//!   they are in scope of the sitemap's host. A sitemap that exists is `ok`, one that does not
-//!   exist is 404 like a page, and the target of a sitemap's redirect is also a sitemap.
+//! * **nofollow**: unless the crawl ignores nofollow, links with `rel=nofollow` are not followed,
+//!   and neither are any links on a page whose meta element forbids it.
+//! * **noarchive**: a page that forbids copies is refused as `noarchive`, but its links are
+//!   followed.
+//! * **Digest** is the SHA-256 of the decoded body, for every response that has a body, including
+//!   404 and redirects. URLs that are refused without a request or left have no digest.
+//! * **Sitemaps**, unless the crawl reads none: when a page at less than the maximum depth is
+//!   processed, its host's sitemaps become known with that page's depth. These are the sitemap that
+//!   robots.txt names, if it is in scope, and `/sitemap.xml` if the crawl also requests it. The
+//!   sitemaps in an index have the index's depth. The pages in a list are one level deeper, and
+//!   they must be in scope of the sitemap's host. A sitemap that exists is `ok`, a missing sitemap
+//!   is recorded like a 404 page, and the target of a sitemap's redirect is also a sitemap.
 //! * **Budgets** are not modelled. Hosts have few URL shapes, so a crawler's budget per site must
-//!   be twice the pages of its largest site, or else it is a limit. Each page has its own text.
+//!   be at least twice the page count of its largest site, otherwise the budget limits the crawl.
+//!   Each page has its own text.
 //! * **Traps** are excluded, because their URLs are endless. [`SiteGraph::trap_of_url`] recognizes
 //!   them.
 
@@ -59,7 +63,7 @@ use crate::behaviour::Behaviour;
 /// The links that a crawl follows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OracleScope {
-    /// No links: only the seeds and their redirects' targets.
+    /// No links: only the seeds and the targets of their redirects.
     Page,
     /// Links to the page's host.
     Host,
@@ -97,14 +101,14 @@ pub enum OracleSitemaps {
     Also,
 }
 
-/// A crawl in a closed world without limits.
+/// Settings for a crawl in a closed world without limits.
 #[derive(Clone, Debug)]
 pub struct ClosedCrawl {
-    /// The pages that were submitted.
+    /// The seeds.
     pub seeds: Vec<GraphPage>,
     /// The links that are followed.
     pub scope: OracleScope,
-    /// Maximum depth. 0 means only the seeds.
+    /// Maximum depth. 0 means that only the seeds are fetched.
     pub depth: u16,
     /// Whether pages' images are kept.
     pub keeps_images: bool,
@@ -127,37 +131,37 @@ impl ClosedCrawl {
     }
 }
 
-/// The crawl total that counts a record.
+/// The final state of a URL, as in the crawl's totals.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum ExpectedEnding {
-    /// Fetched, and its record was kept.
+    /// The URL was fetched and its capture was kept.
     Captured,
-    /// Requested without success.
+    /// The URL was requested without success.
     Failed,
-    /// Refused by a rule.
+    /// A rule excluded the URL or its response.
     Refused,
-    /// Not requested.
+    /// The URL was not requested before the crawl ended.
     Left,
 }
 
-/// One URL's record that a crawl must have.
+/// The record that a crawl must have for one URL.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct ExpectedFetch {
     /// The normalized URL.
     pub url: String,
-    /// The total that counts it.
+    /// The URL's final state.
     pub ending: ExpectedEnding,
-    /// The outcome's name.
+    /// The name of the fetch outcome.
     pub outcome: &'static str,
-    /// The body's SHA-256 without codings. `None` if there is no response with a body.
+    /// SHA-256 of the decoded body. `None` if there is no response with a body.
     pub sha256: Option<[u8; 32]>,
-    /// The minimum depth at which the URL is reached.
+    /// The minimum number of links from a seed to the URL.
     pub depth: u16,
     /// The page. `None` for a sitemap.
     pub page: Option<GraphPage>,
 }
 
-/// A URL that was reached but is not recorded yet.
+/// A page that was reached but has no record yet.
 #[derive(Clone, Copy)]
 struct Reached {
     page: GraphPage,
@@ -165,7 +169,7 @@ struct Reached {
     is_seed: bool,
 }
 
-/// A known URL that is not recorded yet.
+/// A known URL that has no record yet.
 #[derive(Clone, Copy)]
 enum Due {
     Page(Reached),
@@ -182,7 +186,7 @@ pub struct Oracle<'a> {
     seed_sites: HashSet<u64>,
     known: HashMap<u64, Vec<u64>>,
     known_sitemaps: HashSet<GraphSitemap>,
-    /// Hosts whose sitemaps were added.
+    /// Hosts whose sitemaps have been added.
     told: HashSet<u64>,
     due: VecDeque<Due>,
 }
@@ -208,7 +212,7 @@ impl SiteGraph {
         oracle
     }
 
-    /// Returns a normalized URL's trap. `None` if it belongs to no trap.
+    /// Returns the trap that a normalized URL belongs to. `None` if it does not belong to a trap.
     #[must_use]
     pub fn trap_of_url(&self, url: &str) -> Option<Trap> {
         let (_, rest) = url.split_once("://")?;
@@ -221,7 +225,7 @@ impl SiteGraph {
         is_of_it.then_some(trap)
     }
 
-    /// Returns the result for every URL on a host, if it is the same for all.
+    /// Returns the result for every URL on a host. `None` if the result depends on the page.
     fn ending_of_host(&self, host: u64) -> Option<(ExpectedEnding, &'static str)> {
         match self.host_behaviour(host) {
             Behaviour::Fine => {}
@@ -265,7 +269,8 @@ impl Oracle<'_> {
             return;
         }
         *word |= bit;
-        // URLs with the same depth as the page that led to them are before deeper ones.
+        // A URL with the same depth as the page that led to it must be processed before deeper
+        // URLs.
         if is_redirect {
             self.due.push_front(Due::Page(reached));
         } else {
@@ -279,7 +284,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// Adds the sitemaps on a page's host when the page is processed.
+    /// Makes the sitemaps of the page's host known when the page is processed.
     fn tell_sitemaps(&mut self, from: Reached) {
         let host = from.page.host;
         let is_read = self.crawl.sitemaps != OracleSitemaps::Off
@@ -331,7 +336,7 @@ impl Oracle<'_> {
         expected((ExpectedEnding::Captured, outcome), sha256)
     }
 
-    /// Returns the record for the existing URL that sets a page's cookie.
+    /// Returns the record for the URL that sets a page's cookie, if there is such a URL.
     fn check(&self, page: GraphPage, depth: u16) -> Option<ExpectedFetch> {
         let url = format!("{}{}", self.graph.origin(page.host), self.graph.check_target(page)?);
         let body = GraphAnswer::redirect(302, String::new()).body;

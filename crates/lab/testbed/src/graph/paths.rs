@@ -1,24 +1,24 @@
 //! Converts between pages and their targets (path and query).
 //!
-//! Each page has exactly one target in the normal form for a crawler's key. A target in another
-//! spelling with the same key refers to the same page; any other target refers to no page.
+//! Each page has exactly one target in the normal form of a crawler's key. Another spelling with
+//! the same key refers to the same page. Any other target does not exist.
 
 use super::{
     names::WORDS,
     world::{GraphPage, PageKind, SiteGraph},
 };
 
-/// Parameters that do not belong to a page's target: sessions and campaigns.
+/// Parameters that are not part of a page's normalized target: sessions and campaigns.
 const IGNORED: [&str; 4] = ["phpsessid", "jsessionid", "gclid", "fbclid"];
 
 impl SiteGraph {
-    /// Returns a page's normalized URL, which is a crawler's key for it.
+    /// Returns a page's normalized URL, which crawlers use as its key.
     #[must_use]
     pub fn url(&self, page: GraphPage) -> String {
         format!("{}{}", self.origin(page.host), self.target(page))
     }
 
-    /// Returns a host's scheme and name, without a final slash.
+    /// Returns a host's scheme and name, without a trailing slash.
     #[must_use]
     pub fn origin(&self, host: u64) -> String {
         let scheme = if self.has_https(host) { "https" } else { "http" };
@@ -54,9 +54,9 @@ impl SiteGraph {
         (number < self.pages_of(host) && self.target(page) == target).then_some(page)
     }
 
-    /// Returns the page to which a URL refers, in any spelling that has its key: with its host's
-    /// scheme, and without dot segments and fragment, which clients remove before they send a
-    /// request.
+    /// Returns the page that a URL refers to. The URL may have any spelling with the page's key. It
+    /// must have its host's scheme, and neither dot segments nor a fragment, because clients remove
+    /// these before they send a request.
     #[must_use]
     pub fn page_of_url(&self, url: &str) -> Option<GraphPage> {
         let (scheme, rest) = url.split_once("://")?;
@@ -71,7 +71,7 @@ impl SiteGraph {
     }
 }
 
-/// Returns the number in the last digits, such as a page's.
+/// Parses the digits at the end of a target, such as a page's number.
 fn last_number(target: &str) -> Option<u64> {
     let end = target.rfind(|c: char| c.is_ascii_digit())? + 1;
     let digits = target.get(..end)?;

@@ -7,13 +7,13 @@ use bytes::Bytes;
 /// How a body ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum BodyEnd {
-    /// As declared in its head.
+    /// The body ends as declared in the head.
     Whole,
-    /// Never: it is sent repeatedly.
+    /// The body never ends, because its bytes are sent repeatedly.
     Endless,
-    /// With the connection, before the declared length.
+    /// The connection ends before the declared length is reached.
     LengthTooLong,
-    /// With the connection, before the final chunk.
+    /// The connection ends before the final chunk.
     Unended,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct GraphAnswer {
 }
 
 impl GraphAnswer {
-    /// Creates a response without delay. An empty type writes no Content-Type.
+    /// Creates a response without delay. If the type is empty, there is no Content-Type.
     pub(super) fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         let headers = match content_type {
             "" => Vec::new(),
@@ -39,7 +39,7 @@ impl GraphAnswer {
         Self { status, headers, body, end: BodyEnd::Whole, delay }
     }
 
-    /// Creates a short page, as servers send with an error or a redirect.
+    /// Creates a short HTML page like those that servers send with an error or a redirect.
     pub(super) fn page(status: u16, title: &str) -> Self {
         let body = format!("<!DOCTYPE html><title>{title}</title><h1>{title}</h1>\n");
         Self::new(status, "text/html; charset=utf-8", body)

@@ -1,4 +1,4 @@
-//! The parts in a request to a graph of sites on which its response depends.
+//! The parts of a request on which the graph's response depends.
 
 use super::world::GraphPage;
 
@@ -12,8 +12,8 @@ pub(crate) struct GraphRequest<'a> {
     pub(crate) if_none_match: Option<&'a str>,
     /// `Cookie`, if it was sent.
     pub(crate) cookie: Option<&'a str>,
-    /// The day, from 0.
+    /// Number of the day in the world, from 0.
     pub(crate) day: u32,
-    /// Returns whether a page was requested before, for pages that are 503 at first.
+    /// Returns whether the page was requested before. Used for pages that are 503 at first.
     pub(crate) was_asked: &'a dyn Fn(GraphPage) -> bool,
 }

@@ -1,8 +1,9 @@
-//! A world that is served: the day, and the pages that were refused once.
+//! The state of a world that is being served: the day, and the pages that have already responded
+//! with 503.
 //!
-//! This is the only state. It decides whether a page that is 503 at first is refused again, but
-//! never a page's content. So the result of a crawl that requests such a page twice does not depend
-//! on it.
+//! No other state exists. This state decides whether a page that is 503 at first responds with 503
+//! again, but never changes the page's content. So if a crawl requests such a page twice, the
+//! result does not depend on this state.
 
 use std::{
     collections::HashSet,
@@ -18,10 +19,10 @@ use super::{
     world::{GraphPage, SiteGraph},
 };
 
-/// Maximum remembered pages; further ones are not refused at all.
+/// Maximum number of remembered pages. When it is reached, no page responds with 503 at first.
 const MAX_REFUSED: usize = 1 << 20;
 
-/// A world and its serving state.
+/// A world and its state while it is served.
 #[derive(Debug)]
 pub(crate) struct ServedGraph {
     pub(crate) graph: SiteGraph,
@@ -38,7 +39,7 @@ impl ServedGraph {
         self.day.store(day, Ordering::Relaxed);
     }
 
-    /// Responds to a request. `None` if the name is not a host's.
+    /// Responds to a request. `None` if the graph has no host with this name.
     pub(crate) fn answer(
         &self,
         host: &str,

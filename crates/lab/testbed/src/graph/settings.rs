@@ -8,10 +8,10 @@ use crate::{behaviour::Behaviour, error::TestbedError};
 pub enum PageSpread {
     /// Every host has the same number, except for the remainder.
     Equal,
-    /// Every number from 1 to twice the mean is equally likely; the sum is about the requested
+    /// Every page count from 1 to twice the mean is equally likely. The sum is about the requested
     /// number.
     Uniform,
-    /// The n-th host has one n-th of the first one's pages (Zipf's law), at least one; their sum is
+    /// By Zipf's law, the n-th host has 1/n of the first host's pages, but at least one. The sum is
     /// about the requested number.
     Zipf,
 }
@@ -21,7 +21,8 @@ pub enum PageSpread {
 pub struct GraphSettings {
     /// Host count, at least the site count.
     pub hosts: u64,
-    /// Site count, at least 1. The first ones have one host, the last ones the most.
+    /// Site count, at least 1. The first sites have one host, and the last sites have the most
+    /// hosts.
     pub sites: u64,
     /// Total page count, at least the host count.
     pub pages: u64,
@@ -29,14 +30,17 @@ pub struct GraphSettings {
     pub spread: PageSpread,
     /// Links per page, at least 1. Home pages have up to 8 more.
     pub links: u64,
-    /// Mean page size in bytes. A page has 0.5 to 1.5 times this, or its links' size.
+    /// Mean page size in bytes. A page has 0.5 to 1.5 times this size, but at least the size of its
+    /// links.
     pub page_bytes: u64,
-    /// The sites' public suffixes. A crawler recognizes these sites only if its own suffix list
-    /// contains them; the default ones are in the Public Suffix List, two in its private section.
+    /// The sites' public suffixes. A crawler recognizes these sites only if its suffix list
+    /// contains the suffixes. The default ones are in the Public Suffix List, two of them in its
+    /// private section.
     pub suffixes: Vec<String>,
-    /// Share of hosts with https; the others have http. Links always use the host's own scheme.
+    /// Share of hosts with https. The others have http. Links always use the scheme of the target's
+    /// host.
     pub https: u32,
-    /// Share of dead hosts, among the hosts on which no other depends.
+    /// Share of dead hosts among the hosts that have no other host below them in the tree.
     pub dead: u32,
     /// How hosts can be dead, from [`GraphSettings::DEATHS`].
     pub dead_as: Vec<Behaviour>,
@@ -50,10 +54,10 @@ pub struct GraphSettings {
     pub crawl_delay_ms: (u64, u64),
     /// Share of hosts without robots.txt, where everything is allowed.
     pub no_robots: u32,
-    /// Share of hosts with sitemaps, which also list hidden pages.
+    /// Share of hosts with sitemaps. The sitemaps also list hidden pages.
     pub sitemaps: u32,
     /// Share of leaf pages that redirect to a page on their host. A page is a leaf if it has no
-    /// children in its host's tree; if pages have many links, nearly all are leaves.
+    /// children in its host's tree. If pages have many links, nearly all pages are leaves.
     pub redirect: u32,
     /// Share of leaf pages that redirect to a page on another host.
     pub redirect_away: u32,
@@ -63,27 +67,27 @@ pub struct GraphSettings {
     pub unavailable: u32,
     /// Share of leaf pages that robots.txt disallows.
     pub forbidden: u32,
-    /// Share of leaf pages whose meta element forbids following their links.
+    /// Share of leaf pages whose meta element tells crawlers not to follow their links.
     pub nofollow: u32,
-    /// Share of leaf pages to which only links with `rel=nofollow` lead.
+    /// Share of leaf pages that are reached only by links with `rel=nofollow`.
     pub hidden: u32,
-    /// Share of leaf pages that are media: half are images on the page above them, a quarter are
-    /// linked images, a quarter are PDF files.
+    /// Share of leaf pages that are media: half are images on their parent page, a quarter are
+    /// linked images, and a quarter are PDF files.
     pub media: u32,
-    /// Share of PDF files that are identical to others on their site.
+    /// Share of PDF files that are identical to other PDF files on their site.
     pub copies: u32,
     /// Share of leaf pages that forbid keeping a copy: half by a header, half by a meta element.
     pub noarchive: u32,
     /// Share of leaf pages behind a cookie wall.
     pub walled: u32,
-    /// Share of links in another spelling with the same normalized key: with a session, campaign
-    /// parameters, a fragment, a port, dot segments, escapes.
+    /// Share of links that are spelled differently but have the same normalized key: with a
+    /// session, campaign parameters, a fragment, a port, dot segments or escapes.
     pub variants: u32,
     /// Share of pages whose content depends on the day.
     pub changing: u32,
     /// The world's traps.
     pub traps: Vec<Trap>,
-    /// Share of hosts with a trap, taken from `traps` by the host's number.
+    /// Share of hosts with a trap. The host's number decides which one of `traps`.
     pub trap_hosts: u32,
 }
 
@@ -128,7 +132,7 @@ impl Default for GraphSettings {
 }
 
 impl GraphSettings {
-    /// How a host in a graph can be dead.
+    /// The ways in which a host in a graph can be dead.
     pub const DEATHS: [Behaviour; 5] = [
         Behaviour::DnsNxdomain,
         Behaviour::DnsServfail,
@@ -206,9 +210,11 @@ impl GraphSettings {
     }
 }
 
-/// Maximum pages: enough for the whole web, while number products fit into 64 bits.
+/// Maximum number of pages. This is enough for the whole web, and products of two numbers still fit
+/// into 64 bits.
 const MAX_PAGES: u64 = 1 << 40;
-/// Maximum links per page: crawlers read 5,000, and a page has a few more than these.
+/// Maximum number of links per page. Crawlers read 5,000 links, and a page has a few more than this
+/// setting.
 const MAX_LINKS: u64 = 4_000;
 /// Maximum mean page size in bytes.
 const MAX_PAGE_BYTES: u64 = 16 << 20;

@@ -1,7 +1,7 @@
-//! Hosts' sitemaps: which a host has, their locations, and their entries.
+//! Hosts' sitemaps: which sitemaps a host has, their locations, and their entries.
 //!
-//! They list hidden pages, to which no followed link leads, and some others. This does not depend
-//! on traps, which have separate sitemaps.
+//! The sitemaps list hidden pages, to which no followed link leads, and some other pages. Does not
+//! depend on traps, which have separate sitemaps.
 
 use std::fmt::Write;
 
@@ -15,13 +15,13 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// How many of a host's pages may be in its sitemaps: the first ones.
+/// Maximum number of a host's pages that its sitemaps list, counted from its first page.
 const LISTED_PAGES: u64 = 10_000;
 /// Labels that separate draws for sitemaps from other draws.
 const SITEMAP_DRAW: u64 = 70;
 const KIND_DRAW: u64 = 71;
 
-/// How a host announces its pages.
+/// How a host publishes its list of pages.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum SitemapKind {
     /// robots.txt names a list in XML.
@@ -30,7 +30,7 @@ pub enum SitemapKind {
     Index,
     /// robots.txt names a list in text.
     Text,
-    /// robots.txt names a list in XML, in which half the pages are others' alternates.
+    /// robots.txt names a list in XML, in which half the pages appear only as alternates of others.
     Alternates,
     /// `/sitemap.xml` exists, but robots.txt does not name it.
     WellKnown,
@@ -68,14 +68,14 @@ pub(super) enum SitemapFile {
     WellKnown,
     /// An index.
     Index,
-    /// Its children.
+    /// A list in the index. The index has a plain and a gzipped one.
     Plain,
     Packed,
     Text,
     Alternates,
-    /// The sitemap on another host of this site.
+    /// The sitemap of another host on this site.
     Of(u64),
-    /// A redirect's source and target.
+    /// The URL that redirects, and its target.
     Old,
     New,
 }
@@ -97,7 +97,7 @@ impl SitemapFile {
 }
 
 impl SiteGraph {
-    /// Returns how a host announces its pages. `None` if it does not.
+    /// Returns how a host publishes its list of pages. `None` if it has no sitemaps.
     #[must_use]
     pub fn sitemap_kind(&self, host: u64) -> Option<SitemapKind> {
         let GraphSettings { sitemaps, .. } = self.settings;
@@ -110,7 +110,7 @@ impl SiteGraph {
         Some(if self.has_robots(host) { kind } else { SitemapKind::WellKnown })
     }
 
-    /// Returns the sitemap that a host's robots.txt names. `None` if it names none.
+    /// Returns the sitemap that a host's robots.txt names. `None` if it does not name any.
     pub(super) fn named_sitemap(&self, host: u64) -> Option<GraphSitemap> {
         let file = match self.sitemap_kind(host)? {
             SitemapKind::Urlset => SitemapFile::WellKnown,
@@ -151,7 +151,7 @@ impl SiteGraph {
         self.sitemap_kind(at) == Some(kind)
     }
 
-    /// Returns the sitemaps in an index, or the target of a sitemap's redirect.
+    /// Returns the sitemaps that an index lists, or the target of a sitemap's redirect.
     pub(super) fn sitemaps_in(&self, GraphSitemap { at, file }: GraphSitemap) -> Vec<GraphSitemap> {
         let files: &[SitemapFile] = match file {
             SitemapFile::Index => &[SitemapFile::Plain, SitemapFile::Packed],
@@ -161,8 +161,8 @@ impl SiteGraph {
         files.iter().map(|file| GraphSitemap { at, file: *file }).collect()
     }
 
-    /// Returns the pages that a sitemap lists. Lists in XML also contain the next host's home page,
-    /// which a crawler must not follow outside its scope.
+    /// Returns the pages that a sitemap lists. The lists at `/sitemap.xml` and on another host also
+    /// contain the next host's home page, so that tests notice a crawler that leaves its scope.
     pub(super) fn pages_in(&self, sitemap: GraphSitemap) -> Vec<GraphPage> {
         let GraphSitemap { at, file } = sitemap;
         let host = match file {
@@ -172,7 +172,8 @@ impl SiteGraph {
         };
         let is_listed = |page: &GraphPage| match self.kind(*page) {
             PageKind::Hidden => true,
-            // This can be an image on a page or a page itself, depending on which is found first.
+            // Images are not listed, because an image's outcome depends on whether a crawler first
+            // finds it on a page or in a sitemap.
             PageKind::Image => false,
             _ => page.page.is_multiple_of(3),
         };
@@ -263,7 +264,7 @@ pub(super) fn index<T: AsRef<str>>(sitemaps: &[T]) -> String {
     xml
 }
 
-/// Returns a list in which every second page is only an alternate of the one before it.
+/// Returns a list in which every second page appears only as an alternate of the page before it.
 fn with_alternates(pages: &[String]) -> String {
     let mut xml = format!(
         "{DECLARATION}<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \

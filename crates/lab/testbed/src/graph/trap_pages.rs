@@ -1,6 +1,6 @@
 //! Responses for URLs in traps.
 //!
-//! This does not depend on robots.txt, which belongs to a host's responses.
+//! Does not depend on robots.txt, which is part of the host's other responses.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -18,24 +18,24 @@ use super::{
 };
 use crate::{dice::Dice, draw};
 
-/// Links on the page with many.
+/// Number of links on the page of the trap `ManyLinks`.
 const MANY_LINKS: u64 = 12_000;
-/// Items in a shop. Each choice shows one in three.
+/// Number of items in a shop. Each choice of filters shows one item in three.
 const ITEMS: u64 = 60;
-/// Values for each filter in a shop.
+/// Number of values for each filter in a shop.
 const FILTER_VALUES: usize = 6;
-/// Hosts to which a link farm's host links.
+/// Number of hosts that each host in a link farm links to.
 const FARM_LINKS: u64 = 20;
-/// Hosts per link farm.
+/// Number of hosts in a link farm.
 const FARM_HOSTS: u64 = 1_000_000_000;
-/// Redirects, or refreshing pages, after which the loop returns to the first one.
+/// Number of redirects or refreshing pages in a loop.
 const LOOP_LENGTH: u64 = 3;
 /// Size in bytes of the piece that an endless body repeats.
 const ENDLESS_PIECE_BYTES: usize = 16 << 10;
 /// Label that separates draws for traps from other draws.
 const TRAP_PAGE_DRAW: u64 = 60;
 
-/// Returns the response from a host's trap. `None` if the target does not belong to the trap.
+/// Returns the response of a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(
     graph: &SiteGraph,
     host: u64,
@@ -93,7 +93,7 @@ pub(super) fn answer(
     })
 }
 
-/// Returns the response from a link farm's host.
+/// Returns the response of a host in a link farm.
 pub(super) fn farm(graph: &SiteGraph, host: u64, number: u64, target: &str) -> GraphAnswer {
     if target == "/robots.txt" {
         return GraphAnswer::page(404, "Not Found");
@@ -108,7 +108,7 @@ pub(super) fn farm(graph: &SiteGraph, host: u64, number: u64, target: &str) -> G
     page(&format!("Best offers {number}"), &links)
 }
 
-/// Returns a page with links, and with one to the home page.
+/// Returns a page with these links and a link to the home page.
 fn page<T: AsRef<str>>(title: &str, links: &[T]) -> GraphAnswer {
     page_with(title, "", links)
 }
@@ -145,7 +145,8 @@ fn endless_query(rest: &str) -> GraphAnswer {
 }
 
 fn session(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
-    // A page's session depends on its whole path, so each page has different ones.
+    // The session ids in the links depend on the page's whole path, so that each page links to new
+    // ids.
     let mut dice = trap_dice(graph, host, rest);
     let links = ["list", "item1", "item2"].map(|name| format!("/session/{:x}/{name}", dice.next()));
     page("Your basket", &links)
@@ -167,7 +168,7 @@ fn folders(rest: &str) -> GraphAnswer {
     page("Folder", &[format!("{word}{}/", depth / WORDS.len())])
 }
 
-/// Returns a choice's items, with links that change each filter.
+/// Returns the items for a choice of filters, with links that change each filter.
 fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     let chosen = rest.strip_prefix('?').unwrap_or_default();
     let mut dice = trap_dice(graph, host, rest);
@@ -188,7 +189,7 @@ fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     page_with("Our shop", &format!("</head><body>{text}"), &links)
 }
 
-/// Returns the page for a missing page.
+/// Returns the page that is shown for a missing page, with status 200.
 fn not_found(graph: &SiteGraph, host: u64, target: &str) -> GraphAnswer {
     let mut dice = trap_dice(graph, host, target);
     let links: Vec<String> = (0..6).map(|_| format!("/missing/{}", dice.below(1 << 32))).collect();
@@ -200,7 +201,7 @@ fn trap_dice(graph: &SiteGraph, host: u64, text: &str) -> Dice {
     Dice::of_numbers([graph.seed, TRAP_PAGE_DRAW, host, seed])
 }
 
-/// Counts a client's requests by a cookie.
+/// Counts a client's requests in a cookie.
 fn counter(request: &GraphRequest<'_>) -> GraphAnswer {
     let pairs = request.cookie.into_iter().flat_map(|cookie| cookie.split(';'));
     let count = pairs.filter_map(|pair| pair.trim().strip_prefix("count=")?.parse::<u64>().ok());
@@ -248,7 +249,8 @@ fn lying(graph: &SiteGraph, name: &str, rest: &str) -> Option<GraphAnswer> {
 fn utf16(rest: &str) -> Option<GraphAnswer> {
     let to = ["/utf16/behind-le", "/utf16/behind-be", "/utf16/behind-header"];
     let text = |to: &str| {
-        // The markup has no declaration, because a page in UTF-16 cannot have a correct one.
+        // The markup does not declare a charset, because such a declaration would be wrong in
+        // UTF-16.
         format!("<!DOCTYPE html><title>Grüße – ☃</title><a href=\"{to}\">weiter</a>\n")
     };
     let packed = |text: String, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Responses for sitemaps that are traps.
 //!
-//! This does not depend on other hosts' sitemaps.
+//! Does not depend on other hosts' sitemaps.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -14,19 +14,19 @@ use super::{
     world::SiteGraph,
 };
 
-/// Sitemaps in a loop.
+/// Number of sitemaps in a loop.
 const LOOP_LENGTH: u64 = 3;
-/// Sitemaps in each index in a tree.
+/// Number of sitemaps in each index of a tree.
 const TREE_WIDTH: u64 = 20;
-/// Entries in a sitemap with many: four times the protocol's limit.
+/// Number of entries in the sitemap of `SitemapMany`: four times the protocol's limit.
 const MANY_ENTRIES: u64 = 200_000;
 
-/// Sitemaps in a flood.
+/// Number of sitemaps in a flood.
 const FLOOD_LISTS: u64 = 21;
-/// Entries in each: the protocol's limit.
+/// Number of entries in each sitemap of a flood: the protocol's limit.
 const FLOOD_ENTRIES: u64 = 50_000;
 
-/// URLs with addresses outside the public internet.
+/// URLs whose hosts are outside the public internet.
 const SPECIAL: [&str; 8] = [
     "http://127.0.0.1:5432/",
     "http://169.254.169.254/latest/meta-data/",
@@ -38,11 +38,11 @@ const SPECIAL: [&str; 8] = [
     "http://0x7f.1/",
 ];
 
-/// Returns the response from a host's trap. `None` if the target does not belong to the trap.
+/// Returns the response of a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(graph: &SiteGraph, host: u64, trap: Trap, rest: &str) -> Option<GraphAnswer> {
     let url = |rest: &str| format!("{}{}{rest}", graph.origin(host), trap.prefix());
     let xml = |body: String| GraphAnswer::new(200, "application/xml", body);
-    // Pages that a trap lists are below `page/`.
+    // The pages that these sitemaps list are below `page/`.
     if rest.starts_with("page/") {
         return Some(GraphAnswer::page(200, "A page that only a sitemap names"));
     }
@@ -95,8 +95,8 @@ pub(super) fn answer(graph: &SiteGraph, host: u64, trap: Trap, rest: &str) -> Op
     })
 }
 
-/// Returns a list with entities that expand to a billion times the first one, and with one that is
-/// a file.
+/// Returns a list whose entities expand to a billion copies of a word, and to the contents of a
+/// file and a URL.
 fn entities(page: &str) -> String {
     let mut xml = format!("{DECLARATION}<!DOCTYPE urlset [\n<!ENTITY l0 \"lol\">\n");
     for number in 1..10 {
@@ -114,13 +114,13 @@ fn entities(page: &str) -> String {
     xml
 }
 
-/// Returns a list whose first element precedes a GiB of spaces.
+/// Returns a list that starts with its root element, followed by one GiB of spaces.
 fn bomb() -> Bytes {
     static BOMB: OnceLock<Bytes> = OnceLock::new();
     BOMB.get_or_init(|| bomb_of(b"<urlset>")).clone()
 }
 
-/// Returns a compact list with these page numbers.
+/// Returns a list without line breaks that contains the pages with these numbers.
 fn list(page: &str, numbers: std::ops::Range<u64>) -> String {
     let mut xml = format!("{DECLARATION}<urlset>");
     for number in numbers {

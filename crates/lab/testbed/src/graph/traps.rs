@@ -1,8 +1,8 @@
-//! The closed list of traps: parts of a host with endless URLs, bytes or waits.
+//! The traps: parts of a host with endless URLs, bytes or waiting times.
 //!
 //! A host has at most one trap. Its home page links to the trap's entries, or its robots.txt names
-//! them if they are sitemaps; a trap in robots.txt has no entries. This does not depend on a trap's
-//! pages.
+//! them if they are sitemaps. A trap in robots.txt itself has no entries. Does not depend on the
+//! pages of a trap.
 
 macro_rules! traps {
     ($($(#[$doc:meta])* $variant:ident $name:literal $prefix:literal [$($entry:literal)*];)+) => {
@@ -20,13 +20,13 @@ macro_rules! traps {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the common prefix in the trap's targets. Empty if there is none.
+            /// Returns the prefix that all targets in the trap share. Empty if there is none.
             #[must_use]
             pub fn prefix(self) -> &'static str {
                 match self { $(Self::$variant => $prefix,)+ }
             }
 
-            /// Returns the targets to which the home page links, or that robots.txt names as
+            /// Returns the targets that the home page links to, or that robots.txt names as
             /// sitemaps.
             #[must_use]
             pub fn entries(self) -> &'static [&'static str] {
@@ -36,19 +36,21 @@ macro_rules! traps {
     };
 }
 
-// The columns: name, its targets' prefix, targets that the home page or robots.txt names.
+// The columns: name, prefix of the targets, targets that the home page links to or robots.txt
+// names.
 traps! {
     /// A calendar: each month links to the next and the previous one.
     Calendar "calendar" "/calendar/" ["/calendar/2026/11"];
     /// Each page links to itself with an additional parameter.
     EndlessQuery "endless_query" "/filter" ["/filter?color=1" "/filter?size=1"];
-    /// A relative link that is resolved against each new directory: `/deep/more/more/more/`.
+    /// A relative link that is resolved against each new directory, such as
+    /// `/deep/more/more/more/`.
     RepeatedSegments "repeated_segments" "/deep/" ["/deep/"];
-    /// A link without its scheme: `/about/www.example.com/about/www.example.com/`.
+    /// Links without a scheme, such as `/about/www.example.com/about/www.example.com/`.
     HostSegment "host_segment" "/about/" ["/about/"];
     /// Each page links to the same pages below a new session id in the path.
     SessionPath "session_path" "/session/" ["/session/0/list"];
-    /// Endless hosts below the host's name, each linking to 20 further ones.
+    /// Endless hosts below the host's name, each of which links to 20 others.
     LinkFarm "link_farm" "" [];
     /// A page with 12,000 links.
     ManyLinks "many_links" "/many" ["/many"];
@@ -56,11 +58,11 @@ traps! {
     RedirectLoop "redirect_loop" "/loop/" ["/loop/0"];
     /// Redirects that never end and never repeat.
     RedirectChain "redirect_chain" "/chain/" ["/chain/0"];
-    /// A page that counts requests by a cookie, and redirects to itself each time.
+    /// A page that counts requests in a cookie, and redirects to itself each time.
     CookieCounter "cookie_counter" "/counter" ["/counter"];
-    /// Three pages that send a browser to each other by a meta element.
+    /// Three pages that redirect browsers to each other by a meta element.
     MetaRefreshLoop "meta_refresh_loop" "/refresh/" ["/refresh/0"];
-    /// Each page has a base URL one directory deeper, so its relative links are new URLs.
+    /// Each page has a base URL that is one directory deeper, so its relative links are new URLs.
     BaseGame "base_game" "/base/" ["/base/0/"];
     /// A page whose body does not end.
     EndlessBody "endless_body" "/endless" ["/endless"];
@@ -68,37 +70,37 @@ traps! {
     BrokenBodies "broken_bodies" "/broken/" ["/broken/"];
     /// A 1 GiB page that gzip compresses to one MB.
     GzipBomb "gzip_bomb" "/bomb" ["/bomb"];
-    /// robots.txt has 30 MB. Its rules are in the first bytes.
+    /// robots.txt has 30 MB, with its rules in the first bytes.
     RobotsHuge "robots_huge" "" [];
-    /// robots.txt is the home page.
+    /// robots.txt is the home page in HTML.
     RobotsHtml "robots_html" "" [];
     /// robots.txt is 503 forever.
     RobotsUnavailable "robots_unavailable" "" [];
-    /// robots.txt has a Crawl-delay with 1e9 seconds.
+    /// robots.txt has a Crawl-delay of 1e9 seconds.
     RobotsDelay "robots_delay" "" [];
     /// Responses whose Content-Type does not match their bytes.
     LyingTypes "lying_types" "/lying/"
         ["/lying/html-as-png" "/lying/png-as-html" "/lying/zip-as-text" "/lying/no-type"];
     /// Pages in UTF-16, with and without a byte order mark.
     Utf16 "utf16" "/utf16/" ["/utf16/le-bom" "/utf16/be-bom" "/utf16/le-header"];
-    /// Endless pages with words, no two with the same shape.
+    /// Endless pages whose URLs consist of words, so that no two URLs have the same shape.
     EndlessWords "endless_words" "/words/" ["/words/amber"];
-    /// Each page links to one in an additional directory with another name.
+    /// Each page links to a page one directory deeper, whose directory has another name.
     DeepFolders "deep_folders" "/folder/" ["/folder/"];
     /// Each page links to one whose URL is twice as long.
     LongUrls "long_urls" "/long/" ["/long/x"];
-    /// A shop in which each choice shows some of the same items, in a different order.
+    /// A shop in which each choice of filters shows some of the same items, in a different order.
     Facets "facets" "/shop/" ["/shop/"];
-    /// Missing pages that say so with status 200, each with links to others.
+    /// Missing pages that report this with status 200, each with links to other missing pages.
     SoftNotFound "soft_not_found" "/missing/" ["/missing/1"];
     /// Sitemap indexes that refer to themselves and each other.
     SitemapLoop "sitemap_loop" "/sitemap-loop/" ["/sitemap-loop/0.xml"];
-    /// Endless indexes that list indexes.
+    /// Endless indexes that list further indexes.
     SitemapTree "sitemap_tree" "/sitemap-tree/" ["/sitemap-tree/0.xml"];
     /// Sitemaps that list other hosts, and addresses outside the public internet.
     SitemapForeign "sitemap_foreign" "/sitemap-foreign/"
         ["/sitemap-foreign/index.xml" "/sitemap-foreign/pages.xml"];
-    /// A sitemap with a document type whose entities are a billion words, a file and a URL.
+    /// A sitemap with a document type whose entities expand to a billion words, a file and a URL.
     SitemapEntities "sitemap_entities" "/sitemap-entities/" ["/sitemap-entities/list.xml"];
     /// A 1 GiB sitemap that gzip compresses to one MB.
     SitemapBomb "sitemap_bomb" "/sitemap-bomb/" ["/sitemap-bomb/list.xml.gz"];
@@ -123,7 +125,7 @@ impl Trap {
         self.as_str().starts_with("sitemap_")
     }
 
-    /// Returns true if the trap closes every page on its host to crawlers.
+    /// Returns true if the trap prevents crawlers from fetching any page on its host.
     #[must_use]
     pub fn closes_host(self) -> bool {
         matches!(self, Self::RobotsUnavailable | Self::RobotsDelay)

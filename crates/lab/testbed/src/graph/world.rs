@@ -1,6 +1,6 @@
-//! The world: each host's and page's kind. All are functions of numbers.
+//! The world: the kind of each host and page. All kinds are functions of numbers.
 //!
-//! This does not depend on pages' names, or on their content.
+//! Does not depend on pages' names or content.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use super::{
 };
 use crate::{behaviour::Behaviour, dice::Dice, error::TestbedError};
 
-/// Hosts to which a home page links in its site's tree, and sites in the tree of sites.
+/// Maximum number of hosts that a home page links to in its site's tree, and of sites in the tree
+/// of sites.
 pub(super) const CHILDREN_OF_A_HOME: u64 = 4;
 
-// Labels that separate the draws for one number from each other.
+// Labels that separate the different draws for one number.
 const SIZE_DRAW: u64 = 10;
 const KIND_DRAW: u64 = 11;
 const HTTPS_DRAW: u64 = 12;
@@ -52,9 +53,9 @@ pub enum PageKind {
     Forbidden,
     /// A page whose meta element forbids following its links.
     Nofollow,
-    /// A page to which only links with `rel=nofollow` lead.
+    /// A page that is reached only by links with `rel=nofollow`.
     Hidden,
-    /// An image that the page above it shows.
+    /// An image on the parent page.
     Image,
     /// An image that pages link to.
     LinkedImage,
@@ -68,13 +69,13 @@ pub enum PageKind {
     Walled,
 }
 
-/// A graph of sites: its settings, and functions of them.
+/// A graph of sites: its settings, and functions that derive everything else.
 #[derive(Clone, Debug)]
 pub struct SiteGraph {
     pub(super) seed: u64,
     pub(super) settings: GraphSettings,
     names: Names,
-    /// The sum of 1/n over every host, for Zipf's law.
+    /// The sum of 1/n over all hosts, for Zipf's law.
     harmonic: f64,
 }
 
@@ -118,14 +119,14 @@ impl SiteGraph {
         self.names.host_name(host)
     }
 
-    /// Returns the number of the host with this name, in lower case and without a final dot. `None`
-    /// for hosts in link farms.
+    /// Returns the number of the host with this name, which must be in lower case and without a
+    /// trailing dot. `None` for hosts in link farms.
     #[must_use]
     pub fn host_of_name(&self, name: &str) -> Option<u64> {
         self.named(name).filter(|named| named.farm.is_none()).map(|named| named.host)
     }
 
-    /// Returns the host, or the link farm's host, to which a name refers.
+    /// Returns the host that a name refers to, which may be in a link farm.
     pub(crate) fn named(&self, name: &str) -> Option<NamedHost> {
         let has_farm = |named: &NamedHost| self.trap(named.host) == Some(Trap::LinkFarm);
         self.names.find(name).filter(|named| named.farm.is_none() || has_farm(named))
@@ -137,7 +138,8 @@ impl SiteGraph {
         self.names.site_of(host)
     }
 
-    /// Returns a site's name: its registered domain, if the crawler has the world's suffixes.
+    /// Returns a site's name. This is its registered domain if the crawler knows the world's
+    /// suffixes.
     #[must_use]
     pub fn site_name(&self, site: u64) -> String {
         self.names.site_name(site)
@@ -149,9 +151,10 @@ impl SiteGraph {
         self.names.first_host(site)
     }
 
-    /// Returns a host's home page. Every page in the world can be reached from host 0's home page
-    /// in the scope `any`, every page on a site from its first host's in the scope `site`, and
-    /// every page on a host from its own in the scope `host`, except hidden pages and closed hosts.
+    /// Returns a host's home page. Except for hidden pages and closed hosts, every page in the
+    /// world can be reached from host 0's home page in the scope `any`, every page on a site from
+    /// its first host's home page in the scope `site`, and every page on a host from its home page
+    /// in the scope `host`.
     #[must_use]
     pub fn home(&self, host: u64) -> GraphPage {
         GraphPage { host, page: 0 }
@@ -255,7 +258,7 @@ impl SiteGraph {
         match self.trap(host) {
             Some(Trap::RobotsHtml) => false,
             Some(Trap::RobotsHuge | Trap::RobotsUnavailable | Trap::RobotsDelay) => true,
-            // robots.txt names the trap's sitemaps.
+            // robots.txt must exist because it names the trap's sitemaps.
             Some(trap) if trap.is_of_sitemaps() => true,
             _ => {
                 !self.host_has(ROBOTS_DRAW, host, self.settings.no_robots)
@@ -274,8 +277,8 @@ impl SiteGraph {
         }
     }
 
-    /// Returns a host's trap. `None` if it has none. Dead hosts have none, and traps that close
-    /// their host are only on hosts on which no other depends.
+    /// Returns a host's trap. `None` if it has none. Dead hosts have no trap. A trap that closes
+    /// its host is placed only on a host without other hosts below it in the tree.
     #[must_use]
     pub fn trap(&self, host: u64) -> Option<Trap> {
         if !self.host_has(TRAP_DRAW, host, self.settings.trap_hosts) {
@@ -287,8 +290,8 @@ impl SiteGraph {
         (!is_lost && self.host_behaviour(host) == Behaviour::Fine).then_some(trap)
     }
 
-    /// Returns the Crawl-delay in a host's robots.txt. `None` if there is none. A robots.txt that
-    /// is a trap has none, except [`Trap::RobotsHuge`].
+    /// Returns the Crawl-delay in a host's robots.txt. `None` if there is none. If robots.txt is a
+    /// trap, only [`Trap::RobotsHuge`] has a delay.
     #[must_use]
     pub fn crawl_delay(&self, host: u64) -> Option<Duration> {
         let (least, most) = self.settings.crawl_delay_ms;
@@ -302,8 +305,8 @@ impl SiteGraph {
         self.trap(host).is_some_and(Trap::closes_host)
     }
 
-    /// Returns a host's mean response time: zero, or a slow host's time, in which every magnitude
-    /// is equally likely.
+    /// Returns a host's mean response time. This is zero except for slow hosts, whose times are
+    /// drawn so that every magnitude is equally likely.
     #[must_use]
     pub fn response_time(&self, host: u64) -> Duration {
         if !self.host_has(SLOW_DRAW, host, self.settings.slow) {

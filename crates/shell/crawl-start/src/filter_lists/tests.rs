@@ -1,4 +1,5 @@
-//! Lists are copied once, kept and dropped as documented; a store over HTTP counts its requests.
+//! Tests that lists are copied once, and kept and dropped as documented. A local HTTP store counts
+//! its requests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +12,7 @@ use tokio::{
 
 use super::*;
 
-/// A store of lists that responds while it is open, and counts its requests.
+/// A store of lists that responds only while it is open, and counts its requests.
 struct CountedStore {
     base: String,
     asked: Arc<AtomicUsize>,
@@ -62,7 +63,8 @@ impl CountedStore {
     }
 }
 
-/// Responds to one request with the whole object, which is what a range of a small list covers.
+/// Responds to one request with the whole object, because a range request covers a small list
+/// completely.
 async fn answer(
     mut stream: TcpStream,
     objects: Arc<Mutex<HashMap<String, Vec<u8>>>>,
@@ -120,7 +122,7 @@ async fn a_list_that_several_want_is_copied_once() {
     assert_eq!((one, other, store.requests()), (vec!["a".into()], vec!["a".into()], 1));
 }
 
-/// A request waits for only 10 s. The next request used to start the copy from scratch, so that it
+/// A caller waits for only 10 s. The next call used to start the copy from scratch, so that it
 /// never finished.
 #[tokio::test]
 async fn a_copy_goes_on_when_who_asked_for_it_waits_no_more() {
@@ -131,7 +133,7 @@ async fn a_copy_goes_on_when_who_asked_for_it_waits_no_more() {
     store.is_open.send_replace(true);
     assert_eq!(load(&lists, &wanted, None).await, ["a", "b"]);
     assert_eq!(store.requests(), 2);
-    // A loaded list needs no time.
+    // A loaded list is returned even if the deadline has passed.
     assert_eq!(load(&lists, &wanted, Some(Instant::now())).await, ["a", "b"]);
 }
 
@@ -168,7 +170,7 @@ async fn lists_that_nothing_uses_are_bounded_in_bytes() {
         load(&lists, one, None).await;
     }
     assert_eq!(store.requests(), 3);
-    // Of a and b, both unused, b was used less recently.
+    // Both a and b are unused, and b is the least recently used.
     load(&lists, a, None).await;
     assert_eq!(store.requests(), 3);
     load(&lists, b, None).await;

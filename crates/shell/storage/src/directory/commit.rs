@@ -1,4 +1,4 @@
-//! The only way to change a directory store: the writer writes a temporary file, makes it durable,
+//! The only code that changes a directory store. It writes a temporary file, makes it durable,
 //! locks the key, checks the condition, and moves the file to its path.
 
 use std::{
@@ -17,11 +17,11 @@ use crate::{
     store::{Condition, PutIf},
 };
 
-/// Maximum attempts of a writer when deletions remove its directory, because it became empty. The
-/// writer creates its directory again each time.
+/// Maximum attempts of a write. A concurrent deletion may remove the target directory because it
+/// became empty; each attempt creates the directory again.
 const TRIES_AGAINST_DELETIONS: u32 = 16;
 
-/// The source of a new object's bytes.
+/// The source of an object's bytes.
 #[derive(Debug)]
 pub(super) enum NewContent<'a> {
     Bytes(&'a [u8]),
@@ -29,7 +29,7 @@ pub(super) enum NewContent<'a> {
 }
 
 impl Root {
-    /// Writes an object if `condition` holds, or unconditionally without one.
+    /// Writes an object if `condition` holds. Without a condition, always writes it.
     pub(super) fn commit(
         &self,
         key: &str,
@@ -48,7 +48,8 @@ impl Root {
         let mut tries = 0;
         let target = loop {
             tries += 1;
-            // A deletion may remove the directory between its creation and the move.
+            // A concurrent deletion may remove the directory after we create it and before we move
+            // the file.
             let vanished = || fault(ErrorKind::NotFound.into());
             let Some(target) = self.path_for_writing(key)? else {
                 if tries < TRIES_AGAINST_DELETIONS { continue } else { return Err(vanished()) }
@@ -77,7 +78,7 @@ impl Root {
         Ok(PutIf::Stored { etag: read::etag_of_bytes(bytes, &metadata) })
     }
 
-    /// Moves the file to its path. The error `AlreadyExists` means that the condition does not
+    /// Moves the file to its path. Returns the error `AlreadyExists` if the condition does not
     /// hold.
     fn move_to(
         &self,
@@ -104,7 +105,7 @@ impl Root {
         }
     }
 
-    /// Removes an object if it exists, and the directories that become empty.
+    /// Removes an object if it exists, and its directories if they become empty.
     pub(super) fn delete(&self, key: &str) -> Result<(), StorageError> {
         let shown = self.path.join(key);
         let fault = |error: io::Error| io_error::from_io("delete", &shown, &error);
@@ -127,7 +128,7 @@ impl Root {
         Ok(())
     }
 
-    /// Returns true if there is an object to delete. Returns an error for a path outside the root.
+    /// Returns true if the object exists. Returns an error for a path outside the root.
     fn has_object(&self, key: &str) -> Result<bool, StorageError> {
         let path = self.path.join(key);
         let (Ok(root), Some(parent)) = (self.path.canonicalize(), path.parent()) else {
@@ -149,7 +150,7 @@ fn fill(file: &mut File, content: &NewContent<'_>, shown: &Path) -> Result<(), S
         NewContent::File(path) => {
             let mut source =
                 File::open(path).map_err(|error| io_error::from_io("read", path, &error))?;
-            // The kernel copies in pieces, so memory is bounded for any size.
+            // The kernel copies in pieces, so memory use is bounded for any file size.
             io::copy(&mut source, file)
                 .map(|_| ())
                 .map_err(|error| io_error::from_io("write", shown, &error))

@@ -35,7 +35,7 @@ pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> Stor
         ErrorKind::Unsupported => {
             (StorageErrorKind::Other, "; the file system lacks locks, choose another")
         }
-        // An unavailable network file system may come back.
+        // An unavailable network file system may become available again.
         ErrorKind::StaleNetworkFileHandle
         | ErrorKind::TimedOut
         | ErrorKind::HostUnreachable
@@ -46,7 +46,7 @@ pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> Stor
     StorageError::new(kind, action, place, format!("{error}{remedy}"))
 }
 
-/// Returns the error for a path that leads out of the store through a symbolic link.
+/// Returns the error for a path that leads outside the store through a symbolic link.
 pub(super) fn outside(action: &'static str, place: &Path) -> StorageError {
     StorageError::new(
         StorageErrorKind::Denied,

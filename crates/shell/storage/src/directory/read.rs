@@ -1,4 +1,4 @@
-//! Resolves keys to paths that are guaranteed to be inside the root, and reads objects.
+//! Resolves keys to paths inside the root, and reads objects.
 
 use std::{
     fs::{self, File, Metadata},
@@ -17,8 +17,9 @@ use crate::{
     store::{ObjectInfo, Tagged, range_length, starts_past_the_end},
 };
 
-/// Up to this size, an object's version is a hash of its bytes, which does not depend on clocks or
-/// inodes. Hashing 1 MiB takes a millisecond; larger objects are archives, which are not replaced.
+/// Up to this size, an object's version is a hash of its bytes, so that it does not depend on
+/// clocks or inodes. Hashing 1 MiB takes a millisecond. Larger objects are archives, which are
+/// never replaced.
 const HASHED_BYTES: u64 = 1 << 20;
 
 impl Root {
@@ -84,7 +85,7 @@ impl Root {
         let file = File::open(&real).map_err(fault)?;
         let metadata = file.metadata().map_err(fault)?;
         if !metadata.is_file() {
-            // A directory of objects is not an object, as on S3.
+            // A directory is not an object, as on S3.
             return Err(StorageError::new(
                 StorageErrorKind::NotFound,
                 "read",
@@ -107,20 +108,21 @@ impl Root {
         io_error::from_io("read", path, error)
     }
 
-    /// Returns the path for writing `key`: its directory now exists and is inside the root. `None`
-    /// if a deletion removed the directory at the same time.
+    /// Returns the path for writing `key`. Creates its directory, and checks that it is inside the
+    /// root. `None` if a concurrent deletion removed the directory again.
     pub(super) fn path_for_writing(&self, key: &str) -> Result<Option<PathBuf>, StorageError> {
         let path = self.path.join(key);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io_error::outside("write", &path));
         };
-        // Checked first, so that a link cannot make the store create directories elsewhere.
+        // Check this before creating directories, so that a link cannot make the store create them
+        // elsewhere.
         let standing = parent.ancestors().find(|ancestor| ancestor.exists());
         match self.make_folder(standing.unwrap_or(&self.path), parent) {
             Ok(Some(folder)) => Ok(Some(folder.join(name))),
             Ok(None) => Err(io_error::outside("write", &path)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            // Another writer created the directory first, and a deletion has removed it since.
+            // Another writer created the directory first, and a deletion has removed it since then.
             Err(error) if error.kind() == ErrorKind::AlreadyExists && !has_file_in(parent) => {
                 Ok(None)
             }
@@ -128,8 +130,8 @@ impl Root {
         }
     }
 
-    /// Returns the real path of `folder`, which is created if missing. `None` if it is outside the
-    /// root.
+    /// Returns the real path of `folder`, and creates the directory if it is missing. `None` if it
+    /// is outside the root.
     fn make_folder(&self, standing: &Path, folder: &Path) -> std::io::Result<Option<PathBuf>> {
         if !self.is_inside(standing)? {
             return Ok(None);
@@ -144,12 +146,12 @@ impl Root {
     }
 }
 
-/// Returns true if a file exists where `folder` or one of its parents must be.
+/// Returns true if `folder` or one of its parents is a file, so that the directory cannot exist.
 fn has_file_in(folder: &Path) -> bool {
     folder.ancestors().any(|ancestor| ancestor.exists() && !ancestor.is_dir())
 }
 
-/// Returns the version of a file whose bytes have been read.
+/// Returns the version of a file from its bytes.
 pub(super) fn etag_of_bytes(bytes: &[u8], metadata: &Metadata) -> String {
     if metadata.len() > HASHED_BYTES {
         metadata_etag(metadata)
@@ -158,7 +160,7 @@ pub(super) fn etag_of_bytes(bytes: &[u8], metadata: &Metadata) -> String {
     }
 }
 
-/// Returns the version of an open file, which is read from its start.
+/// Returns the version of an open file. Reads the file from its start if it is small.
 fn etag_of(file: File, metadata: &Metadata) -> std::io::Result<String> {
     if metadata.len() > HASHED_BYTES {
         return Ok(metadata_etag(metadata));
@@ -166,9 +168,9 @@ fn etag_of(file: File, metadata: &Metadata) -> std::io::Result<String> {
     Ok(etag_of_bytes(&read_exactly(file, metadata.len())?, metadata))
 }
 
-/// Returns the version of a large file. Objects are replaced, never changed, so two versions that
-/// exist at the same time have two inodes. The change time is not included, because unlinking the
-/// unfinished name changes it.
+/// Returns the version of a large file. A file is replaced rather than changed, so two versions
+/// that exist at the same time have different inodes. The hash does not include the change time,
+/// because removing the temporary name changes it.
 fn metadata_etag(metadata: &Metadata) -> String {
     let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
     let facts = format!("{} {seconds} {nanoseconds} {}", metadata.len(), metadata.ino());

@@ -1,11 +1,11 @@
-//! The path and settings of a directory store, which are all that its blocking work needs.
+//! The path and settings of a directory store, as its blocking work needs them.
 
 use std::path::PathBuf;
 
 /// A directory store's root.
 #[derive(Debug)]
 pub(super) struct Root {
-    /// Its absolute path.
+    /// The absolute path.
     pub(super) path: PathBuf,
     /// Maximum bytes that one read returns.
     pub(super) max_get_bytes: u64,

@@ -1,7 +1,7 @@
 //! Lists a directory store in byte order of the keys, with bounded look-ahead.
 //!
-//! A directory sorts by its name with a slash, so that a depth-first walk yields the keys in S3's
-//! order (`a-b` before `a/b` before `a0`). Symbolic links are not objects.
+//! Directory names are compared with a trailing slash, so that a depth-first walk yields the keys
+//! in S3's order (`a-b` before `a/b` before `a0`). Symbolic links are not objects.
 
 use std::{
     fs,
@@ -17,8 +17,8 @@ use tokio::sync::mpsc;
 
 use crate::{directory::io_error, error::StorageError, key::RESERVED_FOLDER, store::ObjectInfo};
 
-/// Objects that the walking thread sends together: 1,000 take about 100 KB, and fewer would spend
-/// more time on waking the reader than on listing.
+/// Number of objects that the walking thread sends at once. 1,000 objects take about 100 KB. With
+/// fewer, waking the reader would take longer than listing.
 const BATCH: usize = 1000;
 
 type Batch = Result<Vec<ObjectInfo>, StorageError>;
@@ -55,13 +55,13 @@ pub(super) fn list(
 /// Walks below the deepest directory that the prefix names.
 fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), StorageError> {
     let start = prefix.rfind('/').map_or("", |slash| &prefix[..=slash]);
-    // The prefix's directory may be reached through a link; directories below it never are.
+    // The prefix's directory may be reached through a link, but directories below it may not.
     if let (Ok(real), Ok(real_root)) = (root.join(start).canonicalize(), root.canonicalize())
         && !real.starts_with(real_root)
     {
         return Err(io_error::outside("list", &root.join(start)));
     }
-    // The keys still to visit, the next one last; a directory ends with a slash.
+    // A stack of keys to visit. A directory ends with a slash.
     let mut waiting = children(root, start)?;
     let mut batch = Vec::new();
     while let Some(key) = waiting.pop() {
@@ -78,7 +78,7 @@ fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), S
                 batch.push(ObjectInfo { key, size: found.len(), etag: None });
             }
             Ok(_) => {}
-            // The object was deleted since its directory was read.
+            // The object was deleted after its directory was read.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(io_error::from_io("list", &root.join(&key), &error)),
         }
@@ -91,7 +91,7 @@ fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), S
     Ok(())
 }
 
-/// Returns the names in a directory (`""` or ending with a slash), as keys in reverse order.
+/// Returns the entries of a directory (`""` or a key ending with a slash) as keys in reverse order.
 fn children(root: &Path, folder: &str) -> Result<Vec<String>, StorageError> {
     let path = root.join(folder);
     let fault = |error: std::io::Error| io_error::from_io("list", &path, &error);

@@ -1,7 +1,7 @@
 //! Reads a web server's response and checks it against the request.
 //!
-//! Invariants: memory never holds more bytes than were requested; bytes of another range are an
-//! error.
+//! Invariants: memory never holds more bytes than were requested. A response with another range is
+//! an error.
 
 use std::ops::Range;
 
@@ -17,11 +17,11 @@ use crate::{
     store::{starts_past_the_end, too_large},
 };
 
-/// Maximum bytes that are read and dropped before the range if a server ignores `Range`. 8 MiB take
-/// a second on an ordinary line and include the start of files.
+/// Maximum bytes before the range that are read and discarded if a server ignores `Range`. 8 MiB
+/// take a second on an ordinary connection, and cover reads near the start of a file.
 const MAX_SKIPPED_BYTES: u64 = 8 << 20;
 
-/// The bytes of an object that a request is for.
+/// The bytes of an object that a request should return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Head,
@@ -35,9 +35,9 @@ pub(super) enum Wanted {
 /// The checked response to a request.
 #[derive(Debug)]
 pub(super) struct ObjectResponse {
-    /// The bytes. Empty for a HEAD request.
+    /// The body. Empty for a HEAD request.
     pub(super) bytes: Bytes,
-    /// The whole object's length for a HEAD request, else the number of bytes.
+    /// The object's length for a HEAD request, otherwise the number of bytes.
     pub(super) size: u64,
     pub(super) etag: Option<String>,
 }
@@ -74,8 +74,8 @@ pub(super) async fn read(
     Ok(ObjectResponse { size: bytes.len() as u64, bytes, etag })
 }
 
-/// Returns the bytes of a range from a response with status 206, or with status 200 from a server
-/// that ignores `Range`, if few bytes precede the range.
+/// Returns the bytes of a range. If a server ignores `Range` and responds with status 200, the
+/// bytes before the range are discarded, if they are few.
 async fn read_range(
     place: &str,
     response: Response,
@@ -114,7 +114,7 @@ fn parse_content_range(header: &str) -> Option<(u64, u64)> {
     Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
 }
 
-/// Returns up to `most` bytes after the first `skipped` ones. Does not read later bytes.
+/// Returns up to `most` bytes after the first `skipped` bytes. Does not read any further.
 async fn collect(
     place: &str,
     response: Response,

@@ -1,19 +1,19 @@
-//! A bucket and a prefix in it: the client, and the names of its objects.
+//! A bucket and a prefix: the client, and the names of the objects.
 
 use aws_sdk_s3::Client;
 
 use crate::{error::StorageError, key::check_key};
 
-/// A bucket below a prefix.
+/// A bucket with a prefix.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
     pub(super) client: Client,
     pub(super) name: String,
-    /// Empty, or ending with a slash.
+    /// The prefix, which is empty or ends with a slash.
     pub(super) prefix: String,
     /// Bucket and prefix as `s3://bucket/prefix`.
     pub(super) url: String,
-    /// Maximum attempts for a truncated body.
+    /// Maximum attempts of a read whose body is truncated.
     pub(super) max_attempts: u32,
     /// Maximum bytes that one read returns.
     pub(super) max_get_bytes: u64,
@@ -28,7 +28,7 @@ impl Bucket {
         Ok(full)
     }
 
-    /// Returns the URL of an object, as errors show it.
+    /// Returns an object's URL for error messages.
     pub(super) fn place(&self, key: &str) -> String {
         format!("{}/{key}", self.url)
     }

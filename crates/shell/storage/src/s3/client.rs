@@ -20,7 +20,7 @@ use aws_sdk_s3::{
 
 use crate::{aws_error::CONDITIONAL_CONFLICT, settings::StoreSettings};
 
-/// The region if no setting specifies one: the region of Common Crawl's bucket.
+/// The default region, which is the region of Common Crawl's bucket.
 const DEFAULT_REGION: &str = "us-east-1";
 
 /// Builds a client from the settings and the environment. Also returns its credentials provider.
@@ -33,8 +33,8 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
     let custom_endpoint = settings.endpoint.is_some() || environment_endpoint;
     loader = match &settings.region {
         Some(region) => loader.region(Region::new(region.clone())),
-        // Querying EC2's metadata service for a region takes seconds outside EC2, and an endpoint
-        // that is not Amazon's is hardly ever used on EC2.
+        // Outside EC2, querying the metadata service for a region takes seconds. An endpoint that
+        // is not Amazon's is rarely used on EC2.
         None if custom_endpoint => loader.region(
             RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
                 .or_else(ProfileFileRegionProvider::new())
@@ -61,8 +61,8 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
         .retry_classifier(OverloadIsTransient)
         .interceptor(UserAgent(settings.user_agent.clone()));
     if custom_endpoint || shared.endpoint_url().is_some() {
-        // S3-compatible stores address buckets by path, and several reject the checksums that the
-        // SDK adds by default since 2025.
+        // S3-compatible stores address buckets by path. Several of them reject the checksums that
+        // the SDK has added by default since 2025.
         builder = builder
             .force_path_style(true)
             .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
@@ -71,8 +71,8 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
     (Client::from_conf(builder.build()), shared.credentials_provider())
 }
 
-/// Returns the SDK's retry settings. With an adaptive rate each attempt needs its own permit, so
-/// the store retries instead.
+/// Returns the SDK's retry settings. With an adaptive rate, each attempt needs a permit, so the SDK
+/// does not retry and the store does.
 fn retries(settings: &StoreSettings) -> RetryConfig {
     if settings.rate.is_some() {
         return RetryConfig::disabled();
@@ -91,8 +91,8 @@ fn timeouts(settings: &StoreSettings) -> TimeoutConfig {
         .build()
 }
 
-/// Sends this program's name in every request instead of the SDK's. Signatures do not cover the
-/// field.
+/// Sends this program's User-Agent in every request instead of the SDK's. Signatures do not cover
+/// this field.
 #[derive(Debug)]
 struct UserAgent(String);
 
@@ -112,9 +112,9 @@ impl Intercept for UserAgent {
     }
 }
 
-/// Extends the SDK's retries, which cover the statuses 500, 502, 503 and 504, to the statuses that
-/// compatible stores and proxies send under load, and to S3's 409 for a conditional put that met
-/// another one.
+/// Extends the SDK's retries, which cover the statuses 500, 502, 503 and 504. Adds the statuses
+/// that compatible stores and proxies send under load, and S3's 409 for conflicting conditional
+/// puts.
 #[derive(Debug)]
 struct OverloadIsTransient;
 
@@ -123,7 +123,7 @@ impl ClassifyRetry for OverloadIsTransient {
         let Some(response) = context.response() else { return RetryAction::NoActionIndicated };
         match response.status().as_u16() {
             429 => RetryAction::throttling_error(),
-            // 501 and 505 are permanent errors, 507 is a full disk.
+            // 501 and 505 are permanent errors, and 507 means that the disk is full.
             500 | 502..=504 | 508..=599 => RetryAction::transient_error(),
             409 if response.body().bytes().is_some_and(is_conditional_conflict) => {
                 RetryAction::transient_error()

@@ -1,5 +1,5 @@
 //! Uploads large objects in parts. Invariant: an incomplete upload is aborted, even if the caller
-//! stops waiting for it, so that no invisible parts cost money.
+//! stops waiting for it, because S3 charges for its invisible parts.
 
 use std::{
     io::SeekFrom,
@@ -21,13 +21,13 @@ use crate::{
     store::PutOptions,
 };
 
-/// Objects up to this size are written by one PUT, larger ones in parts of this size. With
-/// [`PARTS_IN_FLIGHT`] an upload holds at most 48 MiB.
+/// Objects up to this size are written by one PUT, and larger objects in parts of this size. With
+/// [`PARTS_IN_FLIGHT`], an upload holds at most 48 MiB in memory.
 pub(super) const PART_BYTES: u64 = 16 << 20;
-/// S3's limit on the number of parts; files over 156 GiB get larger parts.
+/// S3's limit on the number of parts. Files over 156 GiB have larger parts.
 const MAX_PARTS: u64 = 10_000;
-/// Parts that are uploaded concurrently, and so are in memory. Three keep the line busy while one
-/// waits for its response.
+/// Parts that are uploaded concurrently, and are therefore in memory. With three parts, the
+/// connection is busy while one part waits for its response.
 const PARTS_IN_FLIGHT: usize = 3;
 
 /// The source of an upload's bytes. A part is read when its upload starts.
@@ -84,7 +84,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> StorageError {
 }
 
 impl Bucket {
-    /// Uploads in parts. The object becomes visible only with the last request.
+    /// Uploads in parts. The object becomes visible with the last request.
     pub(super) async fn put_parts(
         &self,
         key: &str,
@@ -170,7 +170,8 @@ impl Bucket {
             .send()
             .await
             .map_err(|error| sdk_error::from_sdk("write", &self.place(key), &error))?;
-        // If the SDK added a checksum, S3 requires it again at the end.
+        // If the SDK added a checksum to a part, S3 requires the checksum again when the upload is
+        // completed.
         Ok(CompletedPart::builder()
             .part_number(number)
             .set_e_tag(sent.e_tag)
@@ -180,14 +181,14 @@ impl Bucket {
     }
 }
 
-/// An upload that S3 has accepted.
+/// An upload that S3 has created.
 #[derive(Debug)]
 struct Upload {
     client: Client,
     bucket: String,
     key: String,
     id: String,
-    /// True while it is neither completed nor aborted.
+    /// True until the upload is completed or aborted.
     open: bool,
 }
 
@@ -210,7 +211,7 @@ impl Upload {
 }
 
 impl Drop for Upload {
-    /// Aborts in the background if the caller stopped waiting.
+    /// Aborts the upload in the background if the caller stopped waiting.
     fn drop(&mut self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.open {

@@ -1,10 +1,11 @@
-//! Reads ranges of objects with our own requests, signed like the SDK's. A scan reads 30 million
-//! records, and the SDK uses more CPU time for a request than parsing a page takes
+//! Reads ranges of objects with our own requests, which are signed like the SDK's. A scan reads 30
+//! million records, and for one request the SDK uses more CPU time than parsing a page takes
 //! (`docs/decisions/0014-ranges-without-the-sdk.md`).
 //!
 //! Invariants: the result is exactly the range, cut at the end of the object, or an error. After an
 //! error the SDK requests the range again, so that retries, waits and errors are the same as for
-//! other requests. Credentials and the endpoint are the SDK's. Never prints a secret.
+//! other requests. Credentials and the endpoint come from the SDK. This module never prints a
+//! secret.
 
 use std::{
     fmt,
@@ -36,21 +37,21 @@ use crate::{
 /// Credentials are renewed this long before they expire, as in the SDK.
 const BEFORE_EXPIRY: Duration = Duration::from_secs(10);
 
-/// When the SDK should request a range that was not received.
+/// Why a range was not received, which determines when the SDK requests it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SdkRetry {
-    /// Immediately: the response is an error, or holds other bytes.
+    /// The response is an error or contains other bytes. The SDK requests the range immediately.
     Now,
-    /// After a wait: the server is busy.
+    /// The server is busy. The SDK requests the range after a wait.
     WhenLessBusy,
-    /// After a wait: the connection broke.
+    /// The connection broke. The SDK requests the range after a wait.
     AfterWait,
 }
 
-/// Reads ranges from one bucket's objects.
+/// Reads ranges of one bucket's objects.
 pub(super) struct Ranges {
     client: reqwest::Client,
-    /// The URL of the bucket's objects; it ends with a slash.
+    /// The base URL of the bucket's objects, which ends with a slash.
     base: Url,
     /// The `Host` field.
     host: String,
@@ -71,16 +72,16 @@ impl fmt::Debug for Ranges {
 }
 
 impl Ranges {
-    /// Takes endpoint, region and credentials from the SDK. `None` if the SDK would sign in a way
-    /// that is not implemented here.
+    /// Takes endpoint, region and credentials from the SDK. `None` if the SDK signs requests for
+    /// this bucket in a way that is not implemented here.
     pub(super) async fn of(
         sdk: &Client,
         credentials: Option<SharedCredentialsProvider>,
         bucket: &str,
         settings: &StoreSettings,
     ) -> Option<Self> {
-        // A presigned link contains endpoint, region and kind of signature. It needs no network and
-        // no real key.
+        // A presigned URL shows the endpoint, region and signature version. Creating it needs
+        // neither the network nor a real key.
         let no_key = Credentials::new("none", "none", None, None, "everytab");
         let link = sdk
             .get_object()
@@ -111,7 +112,7 @@ impl Ranges {
         Some(Self { client, base, host, scope, credentials, key: Mutex::new(None) })
     }
 
-    /// Returns the bytes of a range that is not empty.
+    /// Returns the bytes of a non-empty range.
     pub(super) async fn read(&self, key: &str, range: &Range<u64>) -> Result<Bytes, SdkRetry> {
         let path = format!("{}{}", self.base.path(), path_encoded(key));
         let mut address = self.base.clone();
@@ -138,7 +139,7 @@ impl Ranges {
         match response.status() {
             StatusCode::PARTIAL_CONTENT => whole(response, range).await,
             StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                // The key may have been replaced before it expires.
+                // The key may have been replaced before its expiry.
                 *self.key.lock().await = None;
                 Err(SdkRetry::Now)
             }
@@ -148,7 +149,7 @@ impl Ranges {
         }
     }
 
-    /// Returns the signing key of the day, which is derived once, and again when the credentials
+    /// Returns the day's signing key. Derives it once per day, and again when the credentials
     /// change.
     async fn signer(&self, now: SystemTime) -> Option<Arc<Signer>> {
         let day = basic_time(now)?.get(..8)?.to_owned();
@@ -175,8 +176,7 @@ impl Ranges {
     }
 }
 
-/// Returns region and service from a link with Signature Version 4. `None` for another signature
-/// version.
+/// Returns region and service from a presigned URL. `None` unless it uses Signature Version 4.
 fn scope_of(link: &Url) -> Option<Scope> {
     let value = |wanted: &str| {
         link.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())

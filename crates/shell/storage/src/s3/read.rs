@@ -1,5 +1,5 @@
-//! Reads and lists a bucket. Retries bodies that are truncated after their headers, which the SDK
-//! does not do.
+//! Reads and lists a bucket. Retries a request if its body is truncated after the headers, because
+//! the SDK does not.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -34,7 +34,7 @@ impl Bucket {
         }
     }
 
-    /// Returns the whole object, or a range of it that is not empty.
+    /// Returns the whole object, or the given non-empty range.
     pub(super) async fn fetch(
         &self,
         key: &str,
@@ -126,8 +126,8 @@ impl Bucket {
         )
     }
 
-    /// Streams the objects whose keys start with `prefix`, in pages of 1,000. A page is fetched
-    /// when the caller has read the previous one.
+    /// Streams the objects whose keys start with `prefix`, in pages of 1,000. Each page is fetched
+    /// when the caller has consumed the previous one.
     pub(super) fn list_pages(
         &self,
         prefix: &str,
@@ -166,7 +166,8 @@ impl Bucket {
         objects
             .filter_map(|object| {
                 let key = object.key?.strip_prefix(&self.prefix)?.to_owned();
-                // Web consoles create "folders": empty objects with a name that ends with a slash.
+                // Web consoles create "folders", which are empty objects with a trailing slash in
+                // their names.
                 let is_folder = key.is_empty() || key.ends_with('/');
                 let size = size_of(object.size);
                 (!is_folder).then_some(ObjectInfo { key, size, etag: object.e_tag })

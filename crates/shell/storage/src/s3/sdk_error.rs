@@ -12,8 +12,8 @@ use crate::{
     error::{StorageError, StorageErrorKind, describe},
 };
 
-/// Returns true if a conditional put lost: status 412, a conflict with another conditional put
-/// after all retries, or status 404 because the object to replace was removed.
+/// Returns true if the condition of a put did not hold. S3 reports this with status 412, with a
+/// conflict after all retries, or with status 404 because the object to replace was removed.
 pub(super) fn is_precondition<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> bool {
     let status = error.raw_response().map(|response| response.status().as_u16());
     let code = error.code().unwrap_or_default();
@@ -41,7 +41,8 @@ where
         SdkError::DispatchFailure(failure) => {
             let cause = failure.as_connector_error().map(|cause| describe(cause));
             let cause = cause.unwrap_or_default();
-            // The SDK loads credentials while it sends the request, so this fails here.
+            // The SDK loads credentials while it sends the request, so missing credentials are
+            // reported here.
             if cause.contains("credential") {
                 return no_credentials(action, place);
             }

@@ -1,6 +1,6 @@
-//! AWS Signature Version 4 for one kind of request: a GET for a range.
+//! AWS Signature Version 4 for a GET request with a range.
 //!
-//! Does not depend on where keys are from, or on how requests are sent.
+//! Does not depend on the source of the keys, or on how requests are sent.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) struct Scope {
     pub(super) service: String,
 }
 
-/// A key derived for one day, region and service.
+/// A signing key for one day, region and service.
 pub(super) struct SigningKey {
     key_id: String,
     token: Option<String>,
@@ -34,7 +34,7 @@ pub(super) struct Signed<'a> {
 }
 
 impl SigningKey {
-    /// Derives the key for a `day` (`20260131`).
+    /// Derives the key for a `day`, such as `20260131`.
     pub(super) fn derive(
         key_id: &str,
         secret: &str,
@@ -60,8 +60,8 @@ impl SigningKey {
         &self.day
     }
 
-    /// Signs a GET of `path`, percent-encoded, with a `Range` field, at a `time` on the key's day
-    /// (`20260131T235959Z`).
+    /// Signs a GET of the percent-encoded `path` with a `Range` field. `time` is on the key's day,
+    /// in the form `20260131T235959Z`.
     pub(super) fn sign(&self, host: &str, path: &str, range: &str, time: &str) -> Signed<'_> {
         let mut names = "host;range;x-amz-content-sha256;x-amz-date".to_owned();
         let mut fields = format!(
@@ -86,7 +86,7 @@ impl SigningKey {
     }
 }
 
-/// Encodes an S3 key as the path of a URL: percent-encodes all but unreserved bytes and slashes.
+/// Encodes an S3 key as a URL path. Percent-encodes all bytes except unreserved ones and slashes.
 pub(super) fn path_encoded(key: &str) -> String {
     let mut path = String::with_capacity(key.len());
     for byte in key.bytes() {

@@ -1,7 +1,7 @@
-//! The old versions of a bucket's objects.
+//! Reads and removes old versions of a bucket's objects.
 //!
-//! A versioned bucket keeps overwritten and deleted objects until its lifecycle removes them. A
-//! bucket that was never versioned has none.
+//! A versioned bucket keeps overwritten and deleted objects until a lifecycle rule removes them. A
+//! bucket that was never versioned has no old versions.
 
 use bytes::Bytes;
 

@@ -49,13 +49,13 @@ impl Bucket {
         }
     }
 
-    /// Removes objects; missing ones are ignored.
+    /// Removes objects. Ignores missing ones.
     pub(super) async fn delete_all(&self, keys: &[String]) -> Result<(), StorageError> {
         let named: Vec<_> = keys.iter().map(|key| (key.as_str(), None)).collect();
         self.delete_each(&named).await
     }
 
-    /// Removes objects, or their given versions, permanently.
+    /// Removes objects, or permanently removes the given versions.
     pub(super) async fn delete_each(
         &self,
         named: &[(&str, Option<&str>)],

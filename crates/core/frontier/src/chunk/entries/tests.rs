@@ -1,4 +1,4 @@
-//! Tests of packed URLs. Any entries can be read back, and any bytes yield entries or an error.
+//! Tests that packed entries are read back, and that any bytes yield entries or an error.
 
 use proptest::prelude::*;
 
@@ -41,7 +41,7 @@ proptest! {
     #[test]
     fn any_bytes_yield_entries_or_an_error(bytes: Vec<u8>, numbers: Vec<u8>, texts: Vec<u8>) {
         read(&bytes, 100).ok();
-        // A stored section, so that its fields are read.
+        // Store the section uncompressed, so that its fields are read.
         let mut section = Vec::new();
         push_number(&mut section, numbers.len() as u64);
         section.extend(numbers);
@@ -87,7 +87,7 @@ fn too_many_entries_or_too_long_strings_are_rejected() {
     let mut bytes = Vec::new();
     push_entries(&mut bytes, START, &mut entries);
     assert_eq!(read(&bytes, 2), Err(ChunkError::TooLarge("number of URLs")));
-    // 70,000 entries share a long URL, so the chunk is small but takes 140 MB when unpacked.
+    // 70,000 entries with a long common prefix: the chunk is small, but takes 140 MB when unpacked.
     let long = "x".repeat(2_000);
     let mut entries: Vec<_> = (0..70_000).map(|_| entry(long.clone())).collect();
     let mut bytes = Vec::new();
