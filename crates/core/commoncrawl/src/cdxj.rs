@@ -38,7 +38,7 @@ pub enum CdxjError {
         /// The row's URL, up to its first 200 characters.
         url: String,
     },
-    /// The keys in one file start before those in the previous file end.
+    /// A file's first key sorts before the previous file's last key.
     #[error("{file} starts before the end of another file: sort the files by key")]
     UnsortedFiles {
         /// File name.
@@ -159,7 +159,7 @@ pub fn cdxj_line(row: &CaptureRow<'_>) -> Result<String, CaptureRowError> {
 /// Returns `cluster.idx` for files in key order.
 ///
 /// # Errors
-/// Returns an error if the keys in one file start before those in the previous file end.
+/// Returns an error if a file's first key sorts before the previous file's last key.
 pub fn cluster_index(files: &[CdxjFile]) -> Result<Vec<u8>, CdxjError> {
     let mut lines = String::new();
     let mut number = 0_u64;

@@ -21,8 +21,8 @@ use zstd::stream::{
 /// Maximum content codings that are decoded. Chromium has this limit, too. More than one coding
 /// occurs only by mistake.
 pub const MAX_LAYERS: usize = 10;
-/// Maximum members in a gzip body. Each needs a decoder, and an empty one has 20 bytes. A server
-/// that compresses in pieces sends one member for every few kilobytes.
+/// Maximum members in a gzip body, because each member needs a new decoder although an empty member
+/// has only 20 bytes. A server that compresses in pieces sends one member for every few kilobytes.
 pub const MAX_GZIP_MEMBERS: usize = 1_000;
 /// Trailer bytes in a gzip member: a checksum and a length.
 const GZIP_TRAILER_BYTES: usize = 8;
@@ -30,8 +30,8 @@ const GZIP_TRAILER_BYTES: usize = 8;
 const BROTLI_BUFFER_BYTES: usize = 4 * 1024;
 /// Logarithm of Zstandard's maximum window, 8 MiB. This is the limit for the web (RFC 9659 3).
 const MAX_ZSTD_WINDOW_LOG: u32 = 23;
-/// Minimum decoded bytes that prove a coding without magic number, because arbitrary bytes may
-/// decode to a few bytes before an error.
+/// If a coding has no magic number, this many decoded bytes prove that a body uses it, because
+/// arbitrary bytes may decode to a few bytes before an error.
 const PROOF_BYTES: usize = 1_024;
 
 /// A supported content coding.
@@ -39,7 +39,8 @@ const PROOF_BYTES: usize = 1_024;
 pub enum Coding {
     /// gzip (RFC 1952).
     Gzip,
-    /// `deflate`: the zlib format (RFC 1950) by the standard, raw deflate from some servers.
+    /// `deflate`: the zlib format (RFC 1950) according to the standard. Some servers send raw
+    /// deflate data.
     Deflate,
     /// Brotli (RFC 7932).
     Brotli,
@@ -60,7 +61,7 @@ impl Coding {
         })
     }
 
-    /// Returns true if its bytes always start with a magic number.
+    /// Returns true if bytes in this coding always start with a magic number.
     #[must_use]
     pub fn has_magic_number(self) -> bool {
         matches!(self, Self::Gzip | Self::Zstd)
@@ -79,23 +80,23 @@ pub fn tokens<'a>(
     })
 }
 
-/// How far bytes were decoded.
+/// How decoding ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// To their coding's end.
+    /// The coding is complete.
     Whole,
-    /// The bytes ended before the coding did.
+    /// The bytes ended before the coding was complete.
     Short,
-    /// To an invalid byte.
+    /// Decoding stopped at an invalid byte.
     Broken,
-    /// To the limit.
+    /// Decoding stopped because the output would exceed the limit.
     OverLimit,
 }
 
 /// Decodes bytes in one coding.
 pub struct Decoder {
     unpacker: Box<dyn Unpack + Send>,
-    /// How far the bytes were decoded, once this decoder is finished.
+    /// How decoding ended. `None` while this decoder accepts more bytes.
     extent: Option<Extent>,
 }
 
@@ -124,10 +125,9 @@ impl Decoder {
         }
     }
 
-    /// Decodes everything that is left after the last piece. Returns how far the pieces were
-    /// decoded.
+    /// Ends decoding after the last piece and returns how it ended.
     pub fn finish(&mut self) -> Extent {
-        // Even broken input may have output in the buffers.
+        // Even if the input is invalid, the buffers may contain output.
         let ended = self.unpacker.end();
         let is_over = self.unpacker.output().is_over;
         let extent = match (self.extent, ended) {
@@ -153,14 +153,15 @@ impl Decoder {
         self.extent == Some(Extent::OverLimit)
     }
 
-    /// Returns true if the bytes had the coding's magic number. Other codings cannot be
-    /// distinguished from an uncoded body by their start.
+    /// Returns true if decoded output implies a magic number: always for gzip and zstd, and for
+    /// `deflate` if the body starts with a zlib header. Other codings cannot be distinguished from
+    /// an uncoded body by their start.
     pub fn has_magic_number(&self) -> bool {
         self.unpacker.has_magic_number()
     }
 
-    /// Returns true if enough bytes decoded to prove the coding, although later ones may be
-    /// invalid.
+    /// Returns true if enough bytes were decoded to prove that the body uses this coding, even if
+    /// later bytes are invalid.
     pub fn is_proven(&mut self) -> bool {
         let output = self.unpacker.output();
         let decoded = output.taken + output.bytes.len();
@@ -199,9 +200,9 @@ fn unpacker(coding: Coding, output: Output) -> Result<Box<dyn Unpack + Send>, Ou
     })
 }
 
-/// A decoder that accepts bytes through [`Write`]. Once its coding ends, it accepts 0 bytes.
+/// A decoder that accepts bytes through [`Write`]. Once its coding is complete, it accepts 0 bytes.
 trait Unpack: Write {
-    /// Decodes the remaining bytes. Returns whether their coding is complete.
+    /// Decodes the buffered bytes. Returns whether the coding is complete.
     fn end(&mut self) -> io::Result<bool>;
 
     fn output(&mut self) -> &mut Output;
@@ -213,15 +214,15 @@ trait Unpack: Write {
 struct GzipMembers {
     part: GzipPart,
     raw: DeflateDecoder<Output>,
-    /// Members before this one.
+    /// Members that are complete.
     earlier: usize,
 }
 
-/// The next part in a member.
+/// The part of a member that the next byte belongs to.
 enum GzipPart {
     Head(GzipHead),
     Data,
-    /// The trailer, with its bytes so far. Its content is ignored.
+    /// The trailer, with the number of its bytes so far. Its content is ignored.
     Trailer(usize),
 }
 
@@ -278,14 +279,14 @@ impl Unpack for GzipMembers {
     }
 }
 
-/// A gzip header (RFC 1952 2.3). Like browsers, ignores its checksum and reserved flags.
+/// A gzip header (RFC 1952 2.3). Like in browsers, its checksum and reserved flags are ignored.
 #[derive(Default)]
 struct GzipHead {
-    /// Bytes in the fixed part.
+    /// How many bytes of the fixed part have been read.
     fixed: usize,
-    /// Flags for the optional fields that have not ended yet.
+    /// Flags for the optional fields that have not been read completely.
     flags: u8,
-    /// Bytes in the current optional field.
+    /// How many bytes of the current optional field have been read.
     seen: usize,
     /// The extra field's length.
     extra: usize,
@@ -314,7 +315,7 @@ impl GzipHead {
             self.seen += 1;
             let is_over = match field {
                 Self::EXTRA => {
-                    // The length precedes this field.
+                    // The first two bytes are the field's length.
                     if self.seen <= 2 {
                         self.extra |= usize::from(byte) << (8 * (self.seen - 1));
                     }
@@ -337,9 +338,9 @@ impl GzipHead {
     }
 }
 
-/// Deflate, with or without a zlib header. Its checksum is ignored.
+/// Deflate data, with or without a zlib header. The zlib checksum is ignored.
 struct Deflate {
-    /// The first two bytes. These are the header if there is one.
+    /// The body's first two bytes, which may be a zlib header.
     start: Vec<u8>,
     raw: DeflateDecoder<Output>,
 }
@@ -396,7 +397,7 @@ impl Unpack for BrotliWriter<Output> {
     }
 }
 
-/// Frames. Some may be skippable (RFC 8878 3.1).
+/// Zstandard frames, including skippable ones (RFC 8878 3.1).
 impl Unpack for ZstdWriter<Output, ZstdFrames<'static>> {
     fn end(&mut self) -> io::Result<bool> {
         Ok(self.finish().is_ok())
@@ -411,7 +412,8 @@ impl Unpack for ZstdWriter<Output, ZstdFrames<'static>> {
     }
 }
 
-/// Decoded bytes that have not been taken yet. Bytes are accepted only up to the limit.
+/// Decoded bytes that the caller has not taken yet. If a piece exceeds the limit, only its first
+/// bytes are stored.
 #[derive(Default)]
 struct Output {
     bytes: Vec<u8>,

@@ -27,12 +27,13 @@ pub enum CollinfoError {
 /// A live crawl in the list.
 #[derive(Debug, Clone, Copy)]
 pub struct ListedCrawl<'a> {
-    /// Its id.
+    /// Crawl id.
     pub id: &'a LiveCrawlName,
-    /// Its name for people.
+    /// Name that is shown to people.
     pub name: &'a str,
-    /// Base URL of the service that serves the index, with a final `/`. The fields `timegate` and
-    /// `cdx-api` are this URL plus the id. If this is empty, they are relative.
+    /// Base URL of the service that serves the index, with a trailing `/`. The fields `timegate`
+    /// and `cdx-api` start with this URL and the crawl's id. If the base URL is empty, both fields
+    /// are relative.
     pub service: &'a str,
     /// Time of the crawl's first capture, in microseconds since 1970 UTC.
     pub from_micros: i64,
@@ -110,7 +111,7 @@ pub fn without_crawl(
 
 fn entry_of(crawl: &ListedCrawl<'_>) -> Entry {
     let ListedCrawl { id, name, service, from_micros, to_micros } = crawl;
-    // The list's times have no time zone.
+    // Times in `collinfo.json` have no time zone.
     let time = |micros: i64| Some(format_seconds(micros).trim_end_matches('Z').to_owned());
     Entry {
         id: id.to_string(),

@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::date::{format_digits, format_seconds};
 
-/// Prefix for the names of live crawls; Common Crawl's own names start with `CC-MAIN-`.
+/// Prefix for the names of live crawls. Common Crawl's own names start with `CC-MAIN-`.
 const LIVE: &str = "LIVE-";
 /// Digits for the time in a name: `yyyymmddhhmmss`.
 const TIME_DIGITS: usize = 14;
-/// Digits for the number in a name.
+/// Hexadecimal digits that follow the time in a name.
 const ID_DIGITS: usize = 8;
 /// Maximum bytes in a worker's name: a UUID has 36.
 const MAX_WORKER_BYTES: usize = 64;
@@ -145,8 +145,8 @@ pub struct ArchiveName {
 }
 
 impl ArchiveName {
-    /// Creates an archive's name. `number` counts a worker's archives, and the worker must not
-    /// reuse one; `segment` groups archives in a crawl.
+    /// Creates an archive's name. `segment` groups a crawl's archives. `number` counts a worker's
+    /// archives, so a worker must never use a number twice in a crawl.
     ///
     /// # Errors
     /// Returns an error if the worker's name is empty, longer than 64 bytes, or has characters
@@ -181,7 +181,7 @@ impl ArchiveName {
             let (segment, number) = (segment.parse().ok()?, number.parse().ok()?);
             Self::new(crawl, subset, segment, worker, number).ok()
         };
-        // Numbers also have other spellings, such as `+1` and `01`.
+        // Reject other spellings of a number, such as `+1` and `01`.
         let is_same = |name: &Self| name.object() == object;
         read().filter(is_same).ok_or_else(|| LayoutError::new("archive name", object))
     }

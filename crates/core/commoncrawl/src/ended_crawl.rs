@@ -36,18 +36,19 @@ pub struct EndedCrawl {
 /// How much data a live crawl stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EndedCrawlCounts {
-    /// Rows in its index.
+    /// Rows in the crawl's index.
     pub captures: u64,
-    /// Rows in its index by subset. A subset without rows is missing.
+    /// Rows in the crawl's index by subset. If a subset is missing here, `crawl.json` contains 0
+    /// for it.
     #[serde(serialize_with = "by_name")]
     pub by_subset: BTreeMap<ArchiveSubset, u64>,
-    /// Archives that this crawl wrote.
+    /// Archives that the crawl wrote.
     pub archives: u64,
-    /// Total bytes in these archives.
+    /// Total size of these archives in bytes.
     pub bytes: u64,
-    /// Home pages whose row points to the page that they redirect to.
+    /// Redirecting home pages whose index row points to the record of the redirect's target.
     pub home_redirects: u64,
-    /// Captures whose row points to an earlier record with the body.
+    /// Captures whose index row points to an earlier record that contains the body.
     pub revisits: u64,
 }
 
@@ -76,8 +77,8 @@ fn by_name<S: Serializer>(
     map.end()
 }
 
-/// Writes all objects' keys in byte order. If another package enables this feature, the maps in
-/// `serde_json` keep the insertion order instead.
+/// Writes the keys of all objects in byte order, because `serde_json` keeps the insertion order if
+/// any package enables its feature `preserve_order`.
 fn in_order<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
     sorted(value).serialize(serializer)
 }

@@ -1,9 +1,9 @@
-//! Reads the first part of Common Crawl's host ranks. They are published with its web graphs.
+//! Reads the start of Common Crawl's host ranks, which are published with its web graphs.
 //!
 //! Format of `projects/hyperlinkgraph/<graph>/host/<graph>-host-ranks.txt.gz`: gzip, with
-//! tab-separated fields in each line, sorted by rank in harmonic centrality. The first line names
-//! the fields: `#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev`. A host's labels are in
-//! reverse order (`com.google.maps`), without a leading `www`.
+//! tab-separated fields in each line, sorted by the host's rank in harmonic centrality. The first
+//! line names the fields: `#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev`. A host's
+//! labels are in reverse order (`com.google.maps`), without a leading `www`.
 //!
 //! Invariant: identical bytes yield identical hosts. This does not depend on where the bytes come
 //! from.
@@ -30,10 +30,10 @@ pub enum HostRanksError {
     /// The first line does not name the fields.
     #[error("the first line does not name #harmonicc_pos and #host_rev: {0:?}")]
     NoHeader(String),
-    /// A line has too few fields or an invalid hostname.
+    /// A line is too long or has no host.
     #[error("line {line} does not contain a position and a host: {text:?}")]
     BadLine {
-        /// Line number, from 1.
+        /// Line number, from 1. If the line is too long, this is 0.
         line: usize,
         /// The line's first 80 characters.
         text: String,
@@ -41,14 +41,14 @@ pub enum HostRanksError {
     /// There are no lines after the first one.
     #[error("the file contains no hosts")]
     Empty,
-    /// The list of web graphs is invalid or empty.
+    /// The list of web graphs is malformed.
     #[error("the list of web graphs is malformed: {0}")]
     Graphs(String),
 }
 
-/// Returns the first `most` hosts in the file that starts with `gzip`, best first. The bytes may
-/// end anywhere: an incomplete line is skipped. A name that is not a public hostname keeps its
-/// position as an empty string.
+/// Returns the first `most` hosts in the file whose first bytes are `gzip`, best first. The bytes
+/// may be cut off anywhere, and an incomplete line is skipped. If a name is not a valid hostname,
+/// its position contains an empty string.
 ///
 /// # Errors
 /// Returns an error if the bytes are not the start of such a file.
@@ -76,13 +76,14 @@ pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRank
     }
 }
 
-/// Returns the next complete line without its line end. `None` at the bytes' end.
+/// Returns the next complete line without its line end. `None` if the bytes contain no further
+/// complete line.
 fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError> {
     let mut line = Vec::new();
     loop {
         let part = match lines.fill_buf() {
             Ok(part) => part,
-            // The first part of a longer file ends within a member.
+            // The caller may have only the start of the file, which ends within a gzip member.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
             Err(error) => return Err(HostRanksError::Gzip(error.to_string())),
         };
@@ -104,8 +105,8 @@ fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError>
     }
 }
 
-/// Returns true if a name consists only of letters, digits, hyphens, underscores and dots. Hosts in
-/// the scan's index pass stricter checks, so this never looks up ranks for other names.
+/// Returns true if a name consists only of letters, digits, hyphens, underscores and dots. This
+/// check may be loose because the scan looks up only hostnames that passed stricter checks.
 fn is_hostname(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     name.len() <= MAX_HOSTNAME_BYTES && name.bytes().all(is_plain)
@@ -121,7 +122,8 @@ pub fn host_ranks_path(graph: &str) -> String {
     format!("{GRAPHS}{graph}/host/{graph}-host-ranks.txt.gz")
 }
 
-/// Returns the web graphs' names in Common Crawl's list, in its order, newest first.
+/// Returns the web graphs' names in Common Crawl's list, in its order, newest first. Other ids are
+/// ignored.
 ///
 /// # Errors
 /// Returns an error if the list is not an array of objects with an `id`.

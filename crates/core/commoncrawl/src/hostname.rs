@@ -38,16 +38,18 @@ pub enum HostnameError {
     /// A label is empty, or longer than [`MAX_LABEL_BYTES`].
     #[error("hostname has a label that is empty or longer than {MAX_LABEL_BYTES} bytes")]
     Label,
-    /// The first label is the wildcard `*`.
+    /// A label is the wildcard `*`.
     #[error("hostname is a wildcard")]
     Wildcard,
-    /// The hostname is invalid by UTS 46: Unicode without a punycode form, or wrong punycode.
+    /// The hostname is invalid according to UTS 46: it has no punycode form, or contains invalid
+    /// punycode.
     #[error("hostname is not a valid international name")]
     International,
-    /// The hostname ends in a number, but is not an address with four numbers.
+    /// The hostname's last label is a number, but the hostname is not an IPv4 address in dotted
+    /// form.
     #[error("hostname ends in a number, but is not an address")]
     Address,
-    /// The hostname has one label, names a private network, or is a private address.
+    /// The hostname has only one label, belongs to a private network, or is a private address.
     #[error("hostname does not belong to the public internet")]
     NotPublic,
 }
@@ -85,7 +87,8 @@ impl HostnameError {
 /// A hostname in its canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hostname<'a> {
-    /// Lower case, punycode, without a dot at the end, 1 to 253 bytes; an IPv6 address in brackets.
+    /// The name in lower case and punycode, 1 to 253 bytes long, without a trailing dot. An IPv6
+    /// address is in brackets.
     pub text: Cow<'a, str>,
     /// The address. `None` if the name is not an address.
     pub address: Option<IpAddr>,
@@ -94,11 +97,11 @@ pub struct Hostname<'a> {
 /// Suffixes without public hosts: RFC 6761 and 6762, ICANN's `.internal`, RFC 8375.
 const PRIVATE_SUFFIXES: [&str; 4] = [".localhost", ".local", ".internal", ".home.arpa"];
 
-/// Returns the canonical form for a hostname in the index: the URL Standard's form, without a dot
-/// at the end. The caller decides which addresses are public.
+/// Returns the canonical form for a hostname in the index: the URL Standard's form, without a
+/// trailing dot. The caller decides which addresses are public.
 ///
 /// # Errors
-/// Returns the rule that the hostname breaks.
+/// Returns the first rule that the hostname breaks.
 pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError> {
     if hostname.is_empty() {
         return Err(HostnameError::Empty);
@@ -131,7 +134,7 @@ pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError>
     if PRIVATE_SUFFIXES.iter().any(|suffix| text.ends_with(suffix)) || text == "home.arpa" {
         return Err(HostnameError::NotPublic);
     }
-    // "Ends in a number" in the URL Standard: such a host is an address, or the URL is invalid.
+    // If a host "ends in a number" as defined in the URL Standard, it must be an IPv4 address.
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
         || last.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
     let address = if is_number {

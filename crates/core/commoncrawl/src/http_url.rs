@@ -67,7 +67,8 @@ impl<'a> HttpUrl<'a> {
         Ok(Self { is_https, host, port, path, query })
     }
 
-    /// Returns the port. `None` if this is the scheme's default.
+    /// Returns the port. `None` if the URL does not specify a port, or if it is 0 or the scheme's
+    /// default.
     pub(crate) fn unusual_port(&self) -> Option<u16> {
         let usual = if self.is_https { 443 } else { 80 };
         self.port.filter(|port| *port != usual && *port != 0)

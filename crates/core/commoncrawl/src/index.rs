@@ -1,13 +1,14 @@
 //! The columnar index: finds the best capture of each host in a parquet file of the crawl, and
 //! writes such files for a live crawl ([`write`](mod@write)).
 //!
-//! The caller has the file's bytes. [`IndexReader`] returns the byte ranges that it needs, the
-//! caller supplies them, and the reader returns captures. It reads only the needed columns, a
-//! window of a row group at a time, inflates only pages in which a row may pass the filter, and
-//! removes duplicates on the way. The parquet crate reads the metadata; pages are read here,
-//! because the crate allocates by numbers that a page declares
-//! (docs/decisions/0143-index-reader.md), except values in encodings that no crawl has had, which
-//! the crate decodes.
+//! [`IndexReader`] does no I/O: it returns the byte ranges that it needs, the caller supplies their
+//! bytes, and the reader returns captures. It reads only the needed columns, one window of a row
+//! group at a time. It inflates a page only if one of the page's rows may pass the filter, and it
+//! removes duplicates while it reads.
+//!
+//! The parquet crate reads the metadata. We read pages ourselves, because the crate allocates
+//! memory by numbers that a page declares (docs/decisions/0143-index-reader.md). The crate only
+//! decodes values whose encoding no crawl has used yet.
 //!
 //! Invariants: memory does not grow with the file's size; [`IndexCounts`] accounts for every row
 //! that was read; the captures depend only on the file and the options. This does not depend on

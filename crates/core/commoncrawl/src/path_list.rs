@@ -1,8 +1,8 @@
 //! Writes the lists of a crawl's files: `warc.paths.gz`, `cc-index-table.paths.gz` and others.
 //!
 //! Format: one path per line, relative to the bucket, compressed as one gzip member (Common Crawl's
-//! `*.paths.gz`). Invariants: the bytes depend only on which paths are given; the list reader
-//! ([`crate::index::paths`]) accepts each list. This does not depend on what the files contain.
+//! `*.paths.gz`). Invariants: the bytes depend only on the set of paths; the list reader
+//! ([`crate::index::paths`]) can read each list. This does not depend on what the files contain.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use crate::{
 /// Why a list cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathListError {
-    /// A path could lead out of the bucket, or break its line.
+    /// A path could lead out of the bucket, is too long, or contains characters that a line cannot.
     #[error("{path:?} is not a relative path")]
     NotAPath {
         /// The path's first 120 characters.
         path: String,
     },
-    /// The list would be larger than its reader accepts.
+    /// The list is larger than its reader accepts.
     #[error("the list has more than {MAX_LIST_BYTES} bytes")]
     TooLarge,
 }
@@ -28,12 +28,12 @@ pub enum PathListError {
 /// Returns the list with `paths`, in byte order and without duplicates.
 ///
 /// # Errors
-/// Returns an error if a path is not relative, or if the list is too long.
+/// Returns an error if a path is invalid, or if the list is too large.
 pub fn path_list<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<Vec<u8>, PathListError> {
     let paths: BTreeSet<&str> = paths.into_iter().collect();
     let mut lines = String::new();
     for path in paths {
-        // The reader trims white space on both sides of a line.
+        // The reader trims white space from both ends of a line.
         if !is_relative_path(path) || path.trim() != path {
             return Err(PathListError::NotAPath { path: path.chars().take(120).collect() });
         }

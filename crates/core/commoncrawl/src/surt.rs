@@ -23,8 +23,9 @@ use idna::AsciiDenyList;
 use self::session::{without_session_in_path, without_session_in_query};
 use crate::http_url::{CaptureUrlError, HttpUrl};
 
-/// Returns the key for an `http` or `https` URL, such as `com,example)/path?query`. An escaped byte
-/// takes three bytes in the key, a character in an international name can take more.
+/// Returns the key for an `http` or `https` URL, such as `com,example)/path?query`. The key may be
+/// longer than the URL, because an escaped byte takes three bytes, and a character in an
+/// international name can take more.
 ///
 /// # Errors
 /// Returns an error if the string is not such a URL, or longer than
@@ -62,7 +63,7 @@ fn host_key(host: &str) -> Result<String, CaptureUrlError> {
     let ascii = if unescaped.is_ascii() {
         unescaped
     } else {
-        // Invalid bytes do not belong to a name.
+        // Remove bytes that are not UTF-8, because they cannot be part of a name.
         let text = unescaped.replace(char::REPLACEMENT_CHARACTER, "");
         let name = idna::domain_to_ascii_cow(text.as_bytes(), AsciiDenyList::EMPTY);
         name.map(Cow::into_owned).unwrap_or(text)
@@ -76,7 +77,7 @@ fn host_key(host: &str) -> Result<String, CaptureUrlError> {
     }
     labels.reverse();
     let key = labels.join(",");
-    // An address in brackets has no labels, unless a part of it is written as an IPv4 address.
+    // An IPv6 address in brackets is one label, unless its last part is written as an IPv4 address.
     let key = key.replace(['[', ']'], "");
     if key.is_empty() { Err(CaptureUrlError::Host) } else { Ok(key) }
 }
@@ -88,7 +89,8 @@ fn path_key(path: &str) -> String {
     for segment in unescaped.split(|byte| *byte == b'/').skip(1) {
         match segment {
             b"." => {}
-            // At the root this `..` is kept, and the next `..` removes it, as in the index's keys.
+            // As in the index's keys, a `..` at the root is kept, and another `..` removes it
+            // again.
             b".." if segments.pop().is_none() => segments.push(b".."),
             b".." => {}
             _ => segments.push(segment),
@@ -104,7 +106,7 @@ fn path_key(path: &str) -> String {
     without_session_in_path(path)
 }
 
-/// Returns the query without session ids, its parts sorted by name, then value.
+/// Returns the query without session ids. Its parts are sorted by name, then by value.
 fn query_key(query: &str) -> String {
     let query = without_session_in_query(escaped_in_lower_case(&unescaped(query)));
     let mut parts: Vec<&str> = query.split('&').collect();
@@ -121,7 +123,7 @@ fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = Vec::with_capacity(text.len());
     for byte in text.bytes() {
         bytes.push(byte);
-        // The decoded byte can complete another escape.
+        // The decoded byte can be the last digit of another escape.
         while let [.., b'%', high, low] = bytes.as_slice()
             && let (Some(high), Some(low)) = (hex_digit(*high), hex_digit(*low))
         {
@@ -136,7 +138,8 @@ fn hex_digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Escapes control characters, spaces, `#`, `%` and non-ASCII bytes.
+/// Escapes control characters, spaces, `#`, `%` and non-ASCII bytes, and converts letters to lower
+/// case.
 fn escaped_in_lower_case(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {

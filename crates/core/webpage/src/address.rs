@@ -37,9 +37,9 @@ const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
     v4(240, 0, 0, 4),
 ];
 
-/// Blocks that are public by the registries but lead to a cloud's own services from its instances:
-/// Azure's host (WireServer) and IBM Cloud's service network. Other clouds use blocks that are not
-/// public anyway, including fd00:ec2::/32.
+/// Blocks that are public according to the registries, but that lead to a cloud's own services when
+/// a cloud instance connects to them: Azure's host (WireServer) and IBM Cloud's service network.
+/// Other clouds use blocks that are not public, such as fd00:ec2::/32.
 const CLOUD_SERVICES_V4: [Ipv4Net; 3] = [
     Ipv4Net::new_assert(Ipv4Addr::new(168, 63, 129, 16), 32),
     v4(161, 26, 0, 16),
@@ -89,29 +89,30 @@ fn effective(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Rules for the addresses that a worker may connect to: the public internet without `own`, and
-/// `allow`, but never `deny`.
+/// Rules for the addresses that a worker may connect to. An address in `deny` is always rejected.
+/// Otherwise an address is accepted if it is in `allow`, or if it is public and not in `own`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     /// Ranges that are allowed although they are not public.
     pub allow: Vec<IpNet>,
-    /// Ranges that are never connected to, even if they are public or allowed, such as the
+    /// Ranges that the worker never connects to, even if they are public or in `allow`, such as the
     /// operator's own networks.
     pub deny: Vec<IpNet>,
-    /// This instance's networks. They are connected to only if `allow` contains them.
+    /// The networks of this instance. The worker connects to them only if `allow` contains them.
     pub own: Vec<IpNet>,
 }
 
 impl Guard {
-    /// Returns true if the operator allows the address by its range, whether or not it is public.
-    /// This does not check `deny`.
+    /// Returns true if a range in `allow` contains the address, whether or not the address is
+    /// public. This does not check `deny`.
     #[must_use]
     pub fn is_in_allow(&self, address: IpAddr) -> bool {
         self.allow.iter().any(|range| range.contains(&address))
     }
 
-    /// Returns true if the worker may connect to the address. To be safe against DNS rebinding, the
-    /// caller must check the exact address that it connects to, at each connection.
+    /// Returns true if the worker may connect to the address. The caller must check the exact
+    /// address for each connection, because otherwise DNS rebinding could replace a checked address
+    /// with another one.
     #[must_use]
     pub fn allows(&self, address: IpAddr) -> bool {
         let effective = effective(address);

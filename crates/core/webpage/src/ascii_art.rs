@@ -7,7 +7,8 @@
 /// Minimum run of equal characters in a drawing's line. Three would match an ellipsis.
 const RUN_CHARACTERS: usize = 4;
 
-/// A block is a drawing if one in this many lines, or characters, is drawn.
+/// A block is a drawing if more than one in this many lines contains a run, or if at least one in
+/// this many characters is a drawing character.
 const DRAWN_PART: usize = 5;
 
 /// Returns true if the lines are a drawing.
@@ -52,19 +53,19 @@ mod tests {
             ("", false),
             ("\n \n", false),
             ("fn main() {\n    println!(\"hello\");\n}\n", false),
-            // Indentation is not a run.
+            // Indentation does not count as a run, because it consists of white space.
             ("        a\n        b\n        c", false),
             ("wait ...\nthen go", false),
             (" _____\n|     |\n|_____|", true),
             ("####\na\nb\nc", true),
-            // A fifth of the lines is not more than a fifth.
+            // Exactly a fifth of the lines has a run, but a drawing needs more than a fifth.
             ("####\na\nb\nc\nd", false),
             ("####\n\n\na\nb\nc\n\n", true),
             ("### #\na", false),
             ("\u{2554}\u{2550}\u{2557}", true),
             ("\u{2588}\u{2580}ab", true),
             ("\u{28ff}\u{2801} abc", true),
-            // One in five characters, and one in six.
+            // One in five characters is a drawing character, then one in six.
             ("\u{2713} done", true),
             ("\u{2713} ended", false),
             ("\u{2713} milk\n\u{2713} eggs and bread", false),

@@ -106,7 +106,7 @@ pub struct LeftOut {
     pub other_media: usize,
 }
 
-/// A page's candidates, and how many icons were skipped.
+/// A page's candidates, and how many icons were skipped, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Candidates {
     /// Candidates in canonical order, at most 51, each URL once.
@@ -143,7 +143,6 @@ pub fn candidates(page: &Page) -> Candidates {
     Candidates { list: chosen.list, left_out: chosen.left_out }
 }
 
-/// The candidates chosen so far.
 #[derive(Default)]
 struct Chosen {
     list: Vec<Candidate>,
@@ -204,8 +203,9 @@ impl Chosen {
         *reason += 1;
     }
 
-    /// Copies type and sizes from another link to the candidate with this URL if it has none. For
-    /// example, a page may declare /favicon.ico itself.
+    /// Copies type and sizes from another link with this URL to its candidate, each only if the
+    /// candidate does not have one. For example, a page may declare /favicon.ico, which is already
+    /// a candidate.
     fn add_hints(&mut self, url: &str, icon: &IconLink) {
         if let Some(candidate) = self.list.iter_mut().find(|candidate| candidate.url == url) {
             candidate.declared_type = candidate.declared_type.take().or(icon.mime.clone());

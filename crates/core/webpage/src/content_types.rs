@@ -1,6 +1,6 @@
-//! The content types of bodies that a request reads.
+//! Lists of content types that decide which response bodies are read.
 //!
-//! Does not depend on how a type is declared, or on the use of a body.
+//! This does not depend on how a response declares its type, or on how a body is used.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ const XHTML: &str = "application/xhtml+xml";
 const TEXT: &str = "text/plain";
 const PDF: &str = "application/pdf";
 const IMAGES: &str = "image/*";
-/// Names in options, with the types for which they stand.
+/// Short names that options may use, and the content types that each name includes.
 const WORDS: [(&str, &str); 5] =
     [("html", HTML), ("xhtml", XHTML), ("text", TEXT), ("pdf", PDF), ("images", IMAGES)];
-/// Maximum number of types in a list. Options are written by people.
+/// Maximum number of types in a list. People write these lists in options, so they are short.
 const MAX_TYPES: usize = 32;
 
 /// A list of content types.
@@ -60,8 +60,9 @@ impl ContentTypes {
         Self { listed: Some(types.map(str::to_owned).into()) }
     }
 
-    /// Returns whether a body of a declared type is accepted. `None` if no valid type is declared,
-    /// which is accepted: the reader of the body must determine its type.
+    /// Returns true if a body with the declared type is accepted. `declared` is `None` if the
+    /// response does not declare a valid type. Such a body is accepted, because its reader must
+    /// detect the type.
     pub fn accept(&self, declared: Option<&str>) -> bool {
         let (Some(listed), Some(declared)) = (&self.listed, declared) else { return true };
         listed.iter().any(|one| match one.strip_suffix('*') {

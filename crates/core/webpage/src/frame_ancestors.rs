@@ -23,8 +23,8 @@ pub(crate) struct ViewerMatch<'a> {
 }
 
 /// Returns the `frame-ancestors` lists in a `Content-Security-Policy` header, one for each policy
-/// that has one. Commas separate policies. If a policy repeats a directive, the first one counts,
-/// even if it is invalid; then the policy has no list.
+/// that has one. Commas separate policies. If a policy repeats a directive, only the first one
+/// counts, and if that one is invalid, the policy has no list.
 pub(crate) fn lists(value: &str) -> Vec<AncestorList> {
     value.split(',').filter_map(list).collect()
 }
@@ -145,8 +145,9 @@ fn host_part_matches(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// Matches a port. `default` belongs to the viewer's scheme. `None` if the source's scheme was
-/// upgraded: then its port 80 stands for 443, and no other number matches.
+/// Matches a source's port. `default` is the default port for the viewer's scheme. `None` if http
+/// in the source was upgraded to https: in this case port 80 in the source matches the viewer's
+/// default port, and no other number matches.
 fn port_part_matches(pattern: Option<&str>, port: Option<u16>, default: Option<u16>) -> bool {
     match (pattern, default) {
         (None, _) => port.is_none(),
@@ -184,7 +185,8 @@ impl<'a> HostSource<'a> {
         (is_host(host) && port_is_good).then_some(Self { scheme, host, port, path })
     }
 
-    /// Returns true if the path can match a viewer, because this is an origin with the path "/".
+    /// Returns true if the source's path is empty or "/". Other paths match nothing, because the
+    /// viewer is compared as an origin with the path "/".
     fn path_is_root(&self) -> bool {
         matches!(self.path, "" | "/")
     }

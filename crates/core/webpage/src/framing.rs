@@ -38,7 +38,7 @@ pub enum Verdict {
 /// The verdict on a page, and the header that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Framing {
-    /// The verdict for a viewer that no list names.
+    /// The verdict for a viewer that does not appear in any list.
     pub verdict: Verdict,
     /// Stable name for the rule that decided, such as `x_frame_options_deny`.
     pub rule: &'static str,
@@ -53,8 +53,8 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Returns true if `viewer` may show the page in a frame. `None` means an https origin that no
-    /// list names. A page without response headers may be shown, as in a browser.
+    /// Returns true if `viewer` may show the page in a frame. `None` means an https origin that
+    /// does not appear in any list. As in a browser, a page without response headers may be shown.
     #[must_use]
     pub fn frameable(&self, viewer: Option<&Url>) -> bool {
         match self.verdict {
@@ -124,10 +124,12 @@ pub(crate) fn evaluate(
     by_frame_options(&options)
 }
 
-/// Returns true if a browser saves the page instead of showing it, by its `Content-Disposition`.
+/// Returns true if a browser saves the page instead of showing it, because of its
+/// `Content-Disposition`.
 ///
 /// Any type except `inline` is a download (RFC 6266 4.2). As in Chromium, a type that is not a
-/// token counts as missing, which means `inline`, and a response with different values is an error.
+/// token counts as missing, and a missing type means `inline`. A response with different values is
+/// an error.
 fn is_download(values: &[String]) -> bool {
     let Some(first) = values.first() else { return false };
     let kind = first.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);

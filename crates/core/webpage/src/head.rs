@@ -11,8 +11,8 @@ use crate::{
     tokens::{end_of_attributes, end_of_comment, end_of_name, end_tag},
 };
 
-/// Returns the byte offset at which the body starts, or the page's length if it does not start
-/// before the offset `enough`.
+/// Returns the byte offset where the body starts. Returns the page's length if the body does not
+/// start before the offset `enough`.
 pub(crate) fn end(html: &[u8], enough: usize) -> usize {
     let mut at = 0;
     // Any text other than whitespace starts the body.
@@ -91,7 +91,7 @@ fn is(name: &[u8], element: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Checks that the body starts at the `@`, or at the end if `@` is missing.
+    /// Checks that the body starts at the `@` in `marked`, or at the end if there is no `@`.
     fn check(marked: &str) {
         let expected = marked.find('@').unwrap_or(marked.len());
         let html = marked.replacen('@', "", 1);

@@ -99,7 +99,7 @@ fn class_of(rel: &str) -> Option<IconClass> {
     }
 }
 
-/// Returns an attribute's value as the tokenizer emits it: NUL becomes U+FFFD, and character
+/// Decodes an attribute's value as the tokenizer would: NUL becomes U+FFFD, and character
 /// references are decoded once.
 fn attribute_text(decoded: &str) -> String {
     htmlize::unescape_attribute(decoded.replace('\0', "\u{fffd}")).into_owned()
@@ -145,7 +145,7 @@ impl LinkReader<'_> {
         })
     }
 
-    /// Returns a truncated attribute that describes the icon.
+    /// Returns the value of a `type`, `sizes` or `media` attribute, truncated to its limit.
     fn hint(&self, span: Option<&ByteRange>) -> Option<String> {
         let text = self.text(span, MAX_HREF_BYTES)?;
         Some(shortened(&text).to_owned())

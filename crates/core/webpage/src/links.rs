@@ -1,11 +1,11 @@
-//! A page's links: to other pages, and to the requisites that it needs to be shown.
+//! A page's links: to other pages, and to the requisites that a browser needs to show the page.
 //!
-//! The one pass over the markup finds links, only if the caller requests them. This module decides
-//! which elements count: those not in comments, scripts, templates or SVG. Everything in a
-//! `noscript` counts, because scripts are not run. Invariants: every link is an http or https URL
-//! with at most [`MAX_URL_BYTES`], without user name, password and fragment; a page has at most
-//! [`MAX_LINKS_PER_PAGE`]; skipped links are counted. This does not depend on which links are
-//! followed, or when two URLs are equal.
+//! Links are collected in the same pass over the markup as everything else, but only if the caller
+//! requests them. This module decides which elements count: elements inside comments, scripts,
+//! templates or SVG do not. Elements inside `noscript` count, because we do not run scripts.
+//! Invariants: every link is an http or https URL with at most [`MAX_URL_BYTES`], without user
+//! name, password and fragment; a page has at most [`MAX_LINKS_PER_PAGE`]; skipped links are
+//! counted. This does not depend on which links are followed, or on when two URLs are equal.
 
 mod finder;
 mod link;
@@ -56,7 +56,7 @@ pub struct LinksLeftOut {
     pub other_scheme: usize,
     /// Links that are not URLs.
     pub unparsable: usize,
-    /// Links without any text.
+    /// Links whose attribute is empty or contains only whitespace.
     pub empty: usize,
 }
 

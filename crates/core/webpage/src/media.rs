@@ -1,9 +1,10 @@
 //! Evaluates the media queries that icons use, for a light page or picture on a computer's screen.
 //!
-//! Invariants: a list with anything else, or malformed queries, matches by its other queries only;
-//! work is linear in the list's length. Does not depend on where a list is written.
+//! Invariants: a query that is malformed or not supported never matches, and the other queries in
+//! its list still count; work is linear in the list's length. This does not depend on where a list
+//! is written.
 
-/// Width and height of the screen in CSS pixels, and of the window of a page.
+/// Width and height in CSS pixels of the screen, and of the browser window.
 const SCREEN: [f64; 2] = [1280.0, 720.0];
 
 /// Returns true if a list of media queries, the value of a `media` attribute, matches.

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::header_values::{HeaderList, isomorphic, lines};
 
-/// Directives whose value follows a colon, so that the name before the colon is not a robot's.
+/// Directives with a value after a colon. If a colon follows one of these names, the name is not a
+/// robot's product token.
 const WITH_VALUE: [&str; 4] =
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
@@ -33,8 +34,8 @@ impl RobotsDirectives {
         content.split([',', ';']).map(Self::of_piece).fold(Self::default(), Self::with)
     }
 
-    /// Parses a response's `X-Robots-Tag` fields. A field may start with a robot's name, such as
-    /// `otherbot: noindex`. Then this field applies only to that robot. `robot` is our product
+    /// Parses a response's `X-Robots-Tag` fields. In a field, a robot's name such as `otherbot:`
+    /// limits the directives after it to that robot, up to the next name. `robot` is our product
     /// token. `headers` are pairs of name and value in their order, with duplicates.
     #[must_use]
     pub fn of_headers(headers: &[(String, Vec<u8>)], robot: &str) -> Self {
@@ -60,7 +61,7 @@ impl RobotsDirectives {
         all
     }
 
-    /// Returns the prohibitions from both.
+    /// Combines two sets of directives: the result has every prohibition in either set.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {

@@ -7,8 +7,8 @@
 
 use crate::tokens::{ByteRange, Tag};
 
-/// Maximum nesting that is tracked. Browsers keep a few hundred levels; real SVG drawings have
-/// about a dozen.
+/// Maximum number of open elements that are tracked. Browsers nest a few hundred levels deep; real
+/// SVG drawings have about a dozen.
 const MAX_DEPTH: usize = 64;
 
 /// Whether a start tag creates an HTML element.
@@ -42,7 +42,7 @@ struct OpenElement {
     name: ByteRange,
 }
 
-/// The open elements that decide what tags mean.
+/// The open foreign elements, integration points and templates.
 #[derive(Debug, Default)]
 pub(crate) struct Nesting {
     open: Vec<OpenElement>,
@@ -69,8 +69,8 @@ impl Nesting {
         self.templates == 0
     }
 
-    /// Returns true if text belongs to the document itself, not to a template, a drawing or a
-    /// formula.
+    /// Returns true if text at this position is part of the document, not of a template, a drawing
+    /// or a formula.
     pub(crate) fn is_plain(&self) -> bool {
         self.open.is_empty()
     }

@@ -25,13 +25,13 @@ pub(crate) fn target(content: &str) -> Option<&str> {
     (!url.is_empty()).then_some(url)
 }
 
-/// How a value starts with the optional name `url=`.
+/// Whether a string starts with the optional prefix `url=`.
 enum NameOfUrl<'a> {
     /// The string does not start with `u`.
     Absent,
-    /// The string starts with `u`, but not with the complete name.
+    /// The string starts with `u`, but not with `url=`.
     WithoutEquals,
-    /// The value after the equals sign.
+    /// The string starts with `url=`, and this is the rest.
     Complete(&'a str),
 }
 
@@ -50,8 +50,8 @@ fn after_name(text: &str) -> NameOfUrl<'_> {
     }
 }
 
-/// Returns the string inside the quotes with which `text` starts, up to the end if they do not
-/// close.
+/// If `text` starts with a quote, returns the part up to the closing quote, or up to the end if the
+/// quote is not closed. Otherwise returns `text` unchanged.
 fn unquoted(text: &str) -> &str {
     let Some(quote) = text.chars().next().filter(|first| matches!(first, '"' | '\'')) else {
         return text;

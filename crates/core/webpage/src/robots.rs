@@ -406,8 +406,8 @@ fn product_token(value: &[u8]) -> String {
     value.iter().take_while(is_token).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
 }
 
-/// Whether a string is a rule, where `*` and a final `$` are special, or a path, where they are
-/// percent-encoded.
+/// Whether a string is a rule or a path. In a rule, `*` and a final `$` have a special meaning; in
+/// a path, they are percent-encoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Rule,

@@ -11,8 +11,8 @@
 
 use std::collections::HashSet;
 
-/// Maximum hashes per page, enough for most pages. If a page has more, the lowest are kept, so that
-/// two pages with mostly the same lines share most hashes.
+/// Maximum hashes per page, enough for most pages. If a page has more, the numerically lowest are
+/// kept, so that two pages with mostly the same lines still share most hashes.
 pub const MAX_LINES_SAID: usize = 1_024;
 
 /// Maximum words in a line that is skipped as an echo if it contains a word from the URL: a title,
@@ -73,8 +73,8 @@ pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Ve
 /// The words and numbers in a URL's path and query, in lower case.
 struct Echoes {
     words: HashSet<String>,
-    /// The bits for all words ([`bit_of`]). They exclude nearly all words on a page without a
-    /// lookup.
+    /// One bit for each word in `words` ([`bit_of`]). If a word's bit is not set, the word is not
+    /// in the URL, so that most words need no lookup.
     bits: u64,
 }
 

@@ -32,7 +32,7 @@ pub enum TitleState {
     Truncated,
 }
 
-/// A page's title, not yet safe to show: see [`tab_title`].
+/// A page's title. It may contain characters that are not safe to show in a tab: see [`tab_title`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Title {
     /// Whether there is a title.
@@ -173,7 +173,7 @@ mod tests {
         // The space before a word that does not fit is removed too.
         let title = format!("{} bb", "a".repeat(limit - 1));
         assert_eq!(tab_title(&title), "a".repeat(limit - 1));
-        // One grapheme cluster that is longer than the limit.
+        // A single grapheme cluster is longer than the limit.
         assert_eq!(tab_title(&format!("a{}", "\u{301}".repeat(limit))), "");
     }
 }

@@ -228,7 +228,7 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// What a byte means within a tag, read from a table.
+/// The meaning of a byte inside a tag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteClass {
     Other,
@@ -412,7 +412,7 @@ fn end_of_script(text: &[u8]) -> Option<usize> {
             ScriptState::Plain | ScriptState::Escaped if is_end && is_script => return Some(at),
             ScriptState::Plain if rest.starts_with(b"<!--") => {
                 state = ScriptState::Escaped;
-                // Its dashes may also be the end's dashes, as in `<!-->`.
+                // Its dashes may also be the dashes that end the comment, as in `<!-->`.
                 at += 1;
             }
             ScriptState::Escaped if !is_end && is_script => state = ScriptState::DoubleEscaped,

@@ -44,7 +44,8 @@ pub fn vet_url(url: &str, ports: &PortList) -> Result<Url, Refusal> {
     if is_allowed { Ok(url) } else { Err(Refusal::Port) }
 }
 
-/// Converts an absolute URL as [`vet_url`] does, with any port. Such a URL is not requested.
+/// Converts an absolute URL as [`vet_url`] does, but accepts any port. The caller must not request
+/// the result without checking its port.
 ///
 /// # Errors
 /// Returns a [`Refusal`] for the first rule that the URL breaks.
@@ -57,12 +58,12 @@ pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
         return Err(Refusal::Scheme);
     }
     let url = requested_form(url);
-    // Parsing may make this longer: a space becomes three characters.
+    // The parsed URL may be longer than the string, because a space becomes three characters.
     if url.as_str().len() > MAX_URL_BYTES { Err(Refusal::TooLong) } else { Ok(url) }
 }
 
-/// Returns the IP address in a URL's host. `None` if the host is a name. Such an address needs no
-/// DNS lookup.
+/// Returns the IP address in a URL's host, so that no DNS lookup is needed. `None` if the host is a
+/// name.
 #[must_use]
 pub fn literal_address(url: &Url) -> Option<IpAddr> {
     match url.host()? {

@@ -1,8 +1,8 @@
-//! Pages that are constructed to be expensive: memory is bounded and grows at most linearly with
-//! the page.
+//! Measures memory for pages that are constructed to be expensive. Memory is bounded and grows at
+//! most linearly with the page.
 //!
-//! An allocator counts memory. Time is not asserted, but printed (`--nocapture`): the milliseconds
-//! for a page and for one twice its size.
+//! An allocator counts memory. Time is not asserted. With `--nocapture`, each test prints the
+//! milliseconds for a page and for a page twice as large.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
 #![allow(clippy::disallowed_types, reason = "a test may show what it took")]
@@ -16,12 +16,12 @@ use everytab_webpage::{
 };
 
 const URL: &str = "https://site.example/";
-/// Size in bytes of a crawl's largest page.
+/// Size in bytes of the largest test pages. Common Crawl truncates payloads at this size.
 const MAX_PAGE_BYTES: usize = 5 << 20;
 /// Memory in bytes that any page may take in addition to a multiple of its size.
 const FIXED_BYTES: usize = 2 << 20;
 
-/// Creates a page with about `bytes` bytes: a start, then one piece repeatedly.
+/// A page that consists of a start and one repeated piece.
 struct Hostile {
     name: &'static str,
     start: &'static str,

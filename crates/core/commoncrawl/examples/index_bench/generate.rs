@@ -1,9 +1,9 @@
 //! Generates an index file like a real one: 31 columns, sorted by surtkey, compressed with gzip,
-//! written as by Spark (pages with 1 MiB or 20,000 rows, dictionaries up to 1 MiB, row groups with
-//! about 128 MB).
+//! with the page and row group sizes that Spark writes (pages with 1 MiB or 20,000 rows,
+//! dictionaries up to 1 MiB, row groups with about 128 MB).
 //!
-//! If there is a list of real names, hosts are taken from it, else they are generated. Pages per
-//! host follow a power law; one host in the file has tens of thousands.
+//! If a list of real names is given, hosts are taken from the list, otherwise they are generated.
+//! Pages per host follow a power law, and one host in the file has tens of thousands.
 
 use std::{
     fs::File,
@@ -311,7 +311,7 @@ fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
 pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
     let mut dice = Dice::new(20_260_105);
     let sites = sites(hosts, &mut dice);
-    // As many adjacent sites as the rows need: a site has about 60 rows on average.
+    // Take as many adjacent sites as the rows need. A site has about 60 rows on average.
     let properties = WriterProperties::builder()
         .set_compression(Compression::GZIP(GzipLevel::default()))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))

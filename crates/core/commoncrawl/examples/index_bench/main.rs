@@ -4,7 +4,7 @@
 //!     index_bench generate FILE ROWS [HOSTS.gz]
 //!     index_bench read FILE               prints rows, captures, wall seconds, bytes read, bytes
 //!                                         of the file, and ranges read
-// A measuring program reads files and a clock, and must stop at a broken file.
+// A benchmark reads files and a clock, and must stop if a file is invalid.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 #![allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
 #![allow(clippy::cast_possible_wrap)]

@@ -1,7 +1,7 @@
-//! Splits a column chunk into pages, as its bytes are supplied.
+//! Splits a column chunk into pages while its bytes are supplied.
 //!
-//! Invariants: a page is returned once and complete; if the rows in all pages do not add up to the
-//! row group's, this is an error. This does not depend on what pages contain.
+//! Invariants: a page is returned once, and only when it is complete; it is an error if the pages
+//! do not contain as many rows as the row group. This does not depend on what pages contain.
 
 use std::collections::VecDeque;
 
@@ -16,21 +16,21 @@ use super::{
 /// in an index.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
-/// A page, still compressed.
+/// A compressed page and its header.
 #[derive(Debug)]
 pub(super) struct ColumnPage {
     pub(super) header: PageHeader,
     pub(super) body: Bytes,
 }
 
-/// A column chunk that has been supplied in part.
+/// A column chunk whose bytes may have been supplied only in part.
 #[derive(Debug, Default)]
 pub(super) struct ColumnChunk {
     /// The first bytes that do not belong to a page yet.
     front: Bytes,
     /// The bytes after `front`, in the pieces in which they were supplied.
     later: VecDeque<Bytes>,
-    /// Bytes that have not been supplied.
+    /// How many of the chunk's bytes have not been supplied.
     missing_bytes: u64,
     /// Rows in the row group.
     rows: u64,
@@ -48,7 +48,7 @@ impl ColumnChunk {
         Self { missing_bytes: bytes, rows, ..Self::default() }
     }
 
-    /// Returns how many supplied bytes do not belong to a page yet.
+    /// Returns how many of the supplied bytes belong to an incomplete page.
     pub(super) fn waiting_bytes(&self) -> u64 {
         let later = self.later.iter().map(Bytes::len).sum::<usize>();
         (self.front.len() + later) as u64
@@ -88,7 +88,7 @@ impl ColumnChunk {
         Ok(())
     }
 
-    /// Returns the next page. `None` if it is not complete yet.
+    /// Returns the next page. `None` if its bytes have not been supplied completely.
     fn take_page(&mut self) -> Result<Option<ColumnPage>, String> {
         let (header, length) = loop {
             match page_header(&self.front) {

@@ -1,7 +1,7 @@
-//! Reads the values in one needed column for the current row group.
+//! Reads one needed column's values in the current row group.
 //!
-//! A page is inflated only when one of its rows is read, so that pages are never inflated if none
-//! of their rows passes the filter's first condition. Invariant: the caller reads rows in ascending
+//! A page is inflated only when one of its rows is read. A page is therefore never inflated if none
+//! of its rows passes the filter's first condition. Invariant: the caller reads rows in ascending
 //! order. This does not depend on other columns.
 
 use bytes::Bytes;
@@ -24,9 +24,10 @@ pub(super) struct ColumnReading {
     pub(super) width: Width,
     /// Whether a row may lack a value.
     pub(super) is_optional: bool,
-    /// Whether usually only a value's presence is read, and the value itself only for a few rows.
+    /// Whether the caller usually reads only whether a row has a value, and rarely the value
+    /// itself.
     pub(super) is_presence: bool,
-    /// The values to search for.
+    /// The values that [`Column::find`] searches for.
     pub(super) wanted: Wanted,
 }
 
@@ -47,7 +48,7 @@ pub(super) struct Column {
     dictionary: Dictionary,
     page: OpenPage,
     state: PageState,
-    /// The first row in the first page of `chunk`, counted in the row group.
+    /// The first row in the first page of `chunk`, counted from the row group's first row.
     first_row: u64,
 }
 
@@ -68,7 +69,7 @@ impl Column {
         self.reading.name
     }
 
-    /// Starts the next row group, with a chunk that has `bytes` bytes and `rows` rows.
+    /// Starts the next row group. Its chunk for this column has `bytes` bytes and `rows` rows.
     pub(super) fn enter(&mut self, codec: Codec, bytes: u64, rows: u64) {
         self.codec = codec;
         self.chunk = ColumnChunk::new(bytes, rows);
@@ -81,7 +82,7 @@ impl Column {
         self.chunk.push(bytes).map_err(|what| corrupt(self.reading.name, &what))
     }
 
-    /// Returns how many rows can be read.
+    /// Returns how many rows can be read, and how many bytes belong to an incomplete page.
     pub(super) fn progress(&self) -> ColumnProgress {
         ColumnProgress { rows: self.chunk.rows_here, waiting_bytes: self.chunk.waiting_bytes() }
     }
@@ -112,8 +113,9 @@ impl Column {
         has_value.map(|has| !has).map_err(|what| corrupt(self.reading.name, &what))
     }
 
-    /// Returns whether the value in `row` is empty. `None` if the row has no value. This
-    /// decompresses the page's values only if the row has one. Call this once per row.
+    /// Returns whether the value in `row` is an empty string. `None` if the row has no value. Call
+    /// this at most once per row. If only the page's levels are open, its values are decompressed
+    /// only if the row has a value.
     pub(super) fn is_empty_text(
         &mut self,
         row: u64,
@@ -134,7 +136,7 @@ impl Column {
         Ok(value.map(<[u8]>::is_empty))
     }
 
-    /// Returns the first row in `from..end` with a value to search for, and the value's index.
+    /// Returns the first row in `from..end` with one of the wanted values, and that value's index.
     pub(super) fn find(
         &mut self,
         from: u64,
@@ -183,7 +185,7 @@ impl Column {
         self.open_values(inflater)
     }
 
-    /// Opens the first page with its values, at its first row.
+    /// Opens the first page including its values. Reading starts again at the page's first row.
     fn open_values(&mut self, inflater: &mut Inflater) -> Result<(), IndexError> {
         let reading = self.reading;
         let wrong = |what: String| corrupt(reading.name, &what);

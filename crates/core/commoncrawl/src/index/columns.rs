@@ -1,10 +1,10 @@
 //! Finds the columns that the filter and a capture need, and reads their values.
 //!
-//! This handles the schema variants over the years: `fetch_time` as INT96 (until the end of 2019)
-//! or as a timestamp in milliseconds, integers with several widths, strings with or without
-//! annotation.
+//! The schema has changed over the years: `fetch_time` was INT96 until the end of 2019 and is now a
+//! timestamp in milliseconds, integers have several widths, and strings may lack their annotation.
 //!
-//! Invariant: a value is only returned in its own type; a null or a number out of range is `None`.
+//! Invariant: a value is returned only as its own type; if it is null or out of range, the result
+//! is `None`.
 
 use bytes::Bytes;
 use parquet::{
@@ -39,8 +39,8 @@ pub(super) enum ColumnName {
     Port,
 }
 
-/// The needed columns: name in the file, use, and whether a file must contain it. A missing column
-/// counts as null in all rows.
+/// The needed columns: the name in the file, how the column is used, and whether a file must
+/// contain it. If an optional column is missing, it counts as null in all rows.
 const NEEDED: [(ColumnName, &str, Use, bool); 11] = [
     (ColumnName::Hostname, "url_host_name", Use::Text, true),
     (ColumnName::Protocol, "url_protocol", Use::Text, true),
@@ -55,7 +55,7 @@ const NEEDED: [(ColumnName, &str, Use, bool); 11] = [
     (ColumnName::Port, "url_port", Use::Presence, false),
 ];
 
-/// Row paths that the filter checks: a home page's, and an empty one.
+/// The paths of home pages, and the empty path, which is only counted.
 const PATHS: Wanted = [Some(b"/"), Some(b"")];
 
 /// How a column is used.
@@ -64,7 +64,7 @@ enum Use {
     Text,
     Integer,
     Time,
-    /// Only whether there is a value matters.
+    /// The filter needs to know only whether a row has a value, or an empty one.
     Presence,
 }
 
@@ -74,7 +74,7 @@ enum ValueKind {
     Text,
     Signed,
     Unsigned,
-    /// Nanoseconds in the day, and the Julian day.
+    /// Nanoseconds since midnight, and the Julian day.
     Int96,
     /// Time since 1970.
     Since1970 {
@@ -93,7 +93,7 @@ struct Needed {
     column: Column,
 }
 
-/// A file's needed columns, at a row group.
+/// The needed columns of a file, with the current row group's values.
 #[derive(Debug)]
 pub(super) struct Columns {
     needed: Vec<Needed>,
@@ -131,7 +131,7 @@ impl Columns {
         Ok(Self { needed, inflater: Inflater::new() })
     }
 
-    /// Returns the columns' leaf numbers in the file. [`push`](Self::push) counts columns in this
+    /// Returns the columns' leaf indexes in the file. [`push`](Self::push) numbers columns in this
     /// order.
     pub(super) fn leaves(&self) -> Vec<usize> {
         self.needed.iter().map(|needed| needed.leaf).collect()
@@ -184,8 +184,7 @@ impl Columns {
         self.needed.iter().map(|needed| needed.column.progress()).collect()
     }
 
-    /// Returns the first row in `from..end` with the path `/` or an empty one, and true if the path
-    /// is empty.
+    /// Returns the first row in `from..end` whose path is `/` or empty, and whether it is empty.
     pub(super) fn find_root(
         &mut self,
         from: u64,
@@ -218,13 +217,13 @@ impl Columns {
         }
     }
 
-    /// Returns a string. `None` if it is null or not UTF-8.
+    /// Returns a string. `None` if the value is null or not UTF-8.
     pub(super) fn text(&mut self, name: ColumnName, row: u64) -> Result<Option<&str>, IndexError> {
         let bytes = self.bytes(name, row)?;
         Ok(bytes.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok()))
     }
 
-    /// Returns an integer. `None` if this is null or out of range.
+    /// Returns an integer. `None` if the value is null or out of range.
     pub(super) fn integer(
         &mut self,
         name: ColumnName,
@@ -244,7 +243,7 @@ impl Columns {
         })
     }
 
-    /// Returns a time in microseconds since 1970. `None` if this is null or out of range.
+    /// Returns a time in microseconds since 1970. `None` if the value is null or out of range.
     pub(super) fn micros(&mut self, name: ColumnName, row: u64) -> Result<Option<i64>, IndexError> {
         let Some((kind, bytes)) = self.bytes(name, row)? else { return Ok(None) };
         Ok(match kind {
@@ -260,8 +259,8 @@ impl Columns {
         })
     }
 
-    /// Returns whether the string is empty. `None` if this is null, false for values with other
-    /// types. Call this once per row.
+    /// Returns whether the value is an empty string, and false for values with other types. `None`
+    /// if the value is null. Call this at most once per row.
     pub(super) fn is_empty_text(
         &mut self,
         name: ColumnName,
@@ -286,8 +285,8 @@ impl Columns {
     }
 }
 
-/// Converts an INT96 time to microseconds since 1970. INT96 consists of 8 bytes for nanoseconds in
-/// the day and 4 bytes for the Julian day.
+/// Converts an INT96 time to microseconds since 1970. INT96 has 8 bytes for the nanoseconds since
+/// midnight and 4 bytes for the Julian day.
 fn int96_micros(bytes: &[u8]) -> Option<i64> {
     const JULIAN_DAY_OF_1970: i64 = 2_440_588;
     const MICROS_A_DAY: i64 = 86_400 * 1_000_000;
@@ -308,7 +307,7 @@ fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(ValueKind, Width)> {
             Width::Fixed(usize::try_from(column.type_length()).ok()?)
         }
         PhysicalType::BYTE_ARRAY => Width::Varying,
-        // Never used, because a value's presence is read only from levels.
+        // This width is never used, because we read only from levels whether a boolean is present.
         PhysicalType::BOOLEAN => Width::Fixed(1),
     };
     let logical = column.logical_type_ref();

@@ -1,4 +1,4 @@
-//! Counts all rows that were read.
+//! Counts the rows that the index reader has read, by result.
 
 use crate::hostname::HostnameError;
 
@@ -41,16 +41,16 @@ impl LeftOutRow {
 
 /// Counts the rows that were read, by result.
 ///
-/// `rows = not_home_pages + home_pages`, and `home_pages = captures + duplicates_removed +
-/// malformed + beyond_limit`.
+/// When the reader has finished, `rows = not_home_pages + home_pages`, and `home_pages = captures +
+/// duplicates_removed + malformed + beyond_limit`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct IndexCounts {
-    /// Rows read. With a limit, the file may have more.
+    /// Rows read. If the options set a limit, the file may contain more rows.
     pub rows: u64,
     /// Rows that did not pass the filter.
     pub not_home_pages: u64,
-    /// Rows in `not_home_pages` that only one condition excluded, in the order of
-    /// [`LeftOutRow::ALL`]. If several conditions excluded a row, the first one counts.
+    /// Rows in `not_home_pages` that pass the filter's other conditions, by reason, in the order of
+    /// [`LeftOutRow::ALL`]. If a row has several reasons, only the first one is counted.
     pub left_out: [u64; LeftOutRow::ALL.len()],
     /// Rows that passed the filter.
     pub home_pages: u64,
@@ -77,12 +77,12 @@ pub struct IndexCounts {
 }
 
 impl IndexCounts {
-    /// Iterates over the rows that one condition excluded, by reason.
+    /// Iterates over the counts in `left_out`, with their reasons.
     pub fn left_out(&self) -> impl Iterator<Item = (LeftOutRow, u64)> {
         LeftOutRow::ALL.into_iter().zip(self.left_out)
     }
 
-    /// Iterates over the invalid hostnames, by reason.
+    /// Iterates over the counts in `hostnames_refused`, with their reasons.
     pub fn hostnames_refused(&self) -> impl Iterator<Item = (HostnameError, u64)> {
         HostnameError::ALL.into_iter().zip(self.hostnames_refused)
     }
@@ -97,7 +97,8 @@ impl IndexCounts {
         counts.filter(|(each, _)| **each == reason).for_each(|(_, count)| *count += 1);
     }
 
-    /// Returns true if every row is counted exactly once.
+    /// Returns true if every row is counted exactly once. Call this when the reader has finished,
+    /// because until then some captures are held and not counted.
     pub fn add_up(&self) -> bool {
         let kept = self.captures + self.duplicates_removed + self.malformed + self.beyond_limit;
         self.rows == self.not_home_pages + self.home_pages && self.home_pages == kept

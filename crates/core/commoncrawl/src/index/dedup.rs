@@ -3,17 +3,17 @@
 //!
 //! The index is sorted by url_surtkey, which omits a leading `www.`, so the rows for `www.x` and
 //! `x` are interleaved under one key. We derive this key from the hostname, so that we need not
-//! read its column, the file's second largest. The current site's hostnames are held until another
-//! site starts. Invariant: in any row order, each hostname keeps the best among its adjacent
-//! captures. If a site's rows are not adjacent, a hostname gets more than one capture. This is not
-//! an error.
+//! read its column, which is the file's second largest. We hold the current site's captures until
+//! another site starts. Invariant: in any row order, each hostname keeps the best of its adjacent
+//! captures. If a site's rows are not adjacent, a hostname may get more than one capture, which is
+//! not an error.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
 use super::capture::Capture;
 
-/// Maximum hostnames that are held. A site has a handful (`www`, `www2`, ...). If there are more,
-/// the index is not sorted, and holding fewer captures is never wrong.
+/// Maximum hostnames that are held. A site has only a few (`www`, `www2`, ...). If there are more,
+/// the index is not sorted, and returning the held captures early is never wrong.
 const MAX_HELD_HOSTNAMES: usize = 4_096;
 
 /// The current site's hostnames, each with its best capture so far.
@@ -25,8 +25,8 @@ pub(super) struct Deduplicator {
 }
 
 impl Deduplicator {
-    /// Adds a capture. If it belongs to a different site than the held ones, returns these, ordered
-    /// by hostname.
+    /// Adds a capture. If it belongs to a new site, or if too many captures are held, returns the
+    /// previously held ones, ordered by hostname.
     pub(super) fn push(&mut self, capture: Capture) -> Option<Vec<Capture>> {
         let site = site_of(&capture.hostname);
         let is_new_site = self.site != site || self.held.len() >= MAX_HELD_HOSTNAMES;
@@ -54,7 +54,8 @@ impl Deduplicator {
         std::mem::take(&mut self.held).into_values().collect()
     }
 
-    /// Returns how many captures were replaced by a better one for the same hostname.
+    /// Returns how many captures were dropped because another one for the same hostname was at
+    /// least as good.
     pub(super) fn duplicates_removed(&self) -> u64 {
         self.duplicates_removed
     }

@@ -10,8 +10,8 @@ const CUT_SHORT: &str = "a run of deltas cut short";
 /// Returns the offset of the first byte after the numbers at the start of `bytes`.
 ///
 /// # Errors
-/// Returns an error if there are more than `most`, the header is invalid, or the bytes end too
-/// early.
+/// Returns an error if there are more than `most` numbers, if the header is invalid, or if the
+/// bytes end too early.
 pub(super) fn end_of_numbers(bytes: &[u8], most: u64) -> Result<usize, &'static str> {
     let mut at = 0;
     let block = varint(bytes, &mut at)?;
@@ -23,7 +23,7 @@ pub(super) fn end_of_numbers(bytes: &[u8], most: u64) -> Result<usize, &'static 
     }
     let per_run = block.checked_div(runs).filter(|each| *each > 0 && each.is_multiple_of(8));
     let per_run = per_run.filter(|each| each * runs == block).ok_or("blocks of no whole bytes")?;
-    // The first number is in the header.
+    // The header contains the first number.
     let mut left = total.saturating_sub(1);
     while left > 0 {
         varint(bytes, &mut at)?;
@@ -40,7 +40,7 @@ pub(super) fn end_of_numbers(bytes: &[u8], most: u64) -> Result<usize, &'static 
             left = left.saturating_sub(per_run);
         }
     }
-    // The last run may be cut after its last number.
+    // A writer may omit the bytes after the last number in the last run.
     Ok(at.min(bytes.len()))
 }
 
@@ -62,8 +62,9 @@ fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
 mod tests {
     use super::*;
 
-    /// Five numbers, 7, 5, 3, 1, 2: the first example in Encodings.md with one more. Block with 128
-    /// values, four runs with 32 each, deltas -2, -2, -2, 1 from -2 in two bits.
+    /// The numbers 7, 5, 3, 1, 2: the first example in Encodings.md and one more number. Blocks
+    /// have 128 values in four runs. The deltas are -2, -2, -2 and 1, stored in two bits as the
+    /// difference from -2.
     const FIVE: [u8; 18] = [0x80, 1, 4, 5, 14, 3, 2, 0, 0, 0, 0b1100_0000, 0, 0, 0, 0, 0, 0, 0];
 
     #[test]

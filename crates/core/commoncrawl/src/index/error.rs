@@ -54,7 +54,7 @@ pub enum IndexError {
     /// The bytes contradict themselves or the format.
     #[error("corrupt parquet file: {0}")]
     Corrupt(String),
-    /// The caller supplied other bytes than the reader needs.
+    /// The caller supplied other bytes than the reader requested.
     #[error("wrong bytes supplied: {0}")]
     WrongSupply(String),
 }

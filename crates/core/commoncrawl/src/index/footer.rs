@@ -1,8 +1,8 @@
-//! Reads the end of a parquet file, which contains its magic number and its metadata, with as few
+//! Reads the end of a parquet file, which contains its metadata and its magic number, in as few
 //! reads as possible.
 //!
-//! Invariant: if a file is not parquet, truncated or encrypted, this is detected before anything is
-//! decoded. Layout: `PAR1 | row groups | metadata | metadata length, u32 LE | PAR1`
+//! Invariant: a file that is not parquet, is truncated or is encrypted is detected before anything
+//! is decoded. Layout: `PAR1 | row groups | metadata | metadata length, u32 LE | PAR1`
 //! (parquet-format, "File format").
 
 use std::ops::Range;
@@ -21,11 +21,11 @@ const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
 const TAIL_BYTES: u64 = 8;
 /// Size in bytes of the smallest file with both magic numbers and a metadata length.
 const MIN_FILE_BYTES: u64 = 12;
-/// Maximum bytes in the metadata. With 30 columns, 100 row groups and statistics, metadata take
-/// about 0.5 MB.
+/// Maximum size of the metadata in bytes. For 30 columns and 100 row groups with statistics, they
+/// have about 0.5 MB.
 const MAX_METADATA_BYTES: u64 = 64 << 20;
 
-/// One step of [`Footer`]: it needs byte ranges, or has the metadata.
+/// One step of [`Footer`]: either it needs the bytes in these ranges, or it has the metadata.
 pub(super) enum FooterStep {
     Need(Vec<Range<u64>>),
     Metadata(Box<ParquetMetaData>),

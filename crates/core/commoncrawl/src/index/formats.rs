@@ -19,8 +19,8 @@ pub struct Formats {
     pub codecs: BTreeSet<&'static str>,
     /// Value encoding names.
     pub encodings: BTreeSet<String>,
-    /// Columns with encodings that no crawl has used. The parquet crate decodes them. This takes
-    /// longer.
+    /// Columns in an encoding that no crawl has used. The parquet crate decodes these columns more
+    /// slowly.
     pub slow: BTreeSet<String>,
 }
 

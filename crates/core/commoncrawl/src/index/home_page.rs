@@ -1,8 +1,8 @@
 //! The filter: decides which rows in the index are home pages, and creates their captures.
 //!
 //! Invariants: every row gets exactly one [`RowVerdict`]; a comparison with null is false, as in
-//! SQL; the most selective condition is checked first, so that most columns are read in few rows.
-//! This does not depend on other rows.
+//! SQL. The most selective condition is checked first, so that most columns are read for only a few
+//! rows. This does not depend on other rows.
 
 use std::net::IpAddr;
 
@@ -19,16 +19,17 @@ const MAX_WARC_FILENAME_BYTES: usize = 1_024;
 
 /// The filter's result for a row.
 pub(super) enum RowVerdict {
-    /// The row does not pass the filter, with the reason if only one condition excluded it.
+    /// The row does not pass the filter. The reason is set only if the row is otherwise a home
+    /// page.
     NotHomePage(Option<LeftOutRow>),
-    /// The row passes the filter, but a needed value is null or invalid, with the reason if this is
-    /// its hostname.
+    /// The row passes the filter, but a needed value is null or invalid. The reason is set only if
+    /// the hostname is invalid.
     Malformed(Option<HostnameError>),
     /// The row is a home page.
     HomePage(Capture),
 }
 
-/// Applies the filter to `row`. Its path must be `/` or empty.
+/// Applies the filter to `row`, whose path must be `/` or empty.
 pub(super) fn judge(
     columns: &mut Columns,
     row: u64,
@@ -57,8 +58,8 @@ pub(super) fn judge(
     capture(columns, row, protocol, is_public_address)
 }
 
-/// Returns why a media type is not HTML. `None` if it is. Common Crawl keeps the server's letter
-/// case, and cuts parameters at a semicolon or a space, but not at a comma.
+/// Returns why a media type is not HTML. `None` if it is HTML. Common Crawl keeps the server's
+/// letter case, and removes parameters after a semicolon or a space, but not after a comma.
 fn media_type(media_type: Option<&str>) -> Option<LeftOutRow> {
     let is_end = |c: char| matches!(c, ';' | ',') || c.is_ascii_whitespace();
     let essence = media_type.unwrap_or_default().trim().split(is_end).next().unwrap_or_default();
@@ -74,7 +75,7 @@ fn media_type(media_type: Option<&str>) -> Option<LeftOutRow> {
     }
 }
 
-/// Creates a row's capture, if no value is null or invalid.
+/// Creates a row's capture. The row is malformed if a value is null or invalid.
 fn capture(
     columns: &mut Columns,
     row: u64,

@@ -1,10 +1,11 @@
 //! Reads parquet's hybrid between run-length encoding and bit packing, which stores levels and
 //! dictionary codes.
 //!
-//! A run is `varint header, data`. An even header starts a run with `header / 2` equal values, an
-//! odd one `header / 2` groups, each with eight values that have `bit_width` bits, lowest bit first
-//! (parquet-format, Encodings.md, "RLE / bit-packing hybrid"). Invariant: this never reads beyond
-//! the given bytes; a value beyond them is an error. This does not depend on what values mean.
+//! A run is `varint header, data`. After an even header, the run has `header / 2` equal values.
+//! After an odd one, it has `header / 2` groups, each with eight values that have `bit_width` bits,
+//! lowest bit first (parquet-format, Encodings.md, "RLE / bit-packing hybrid"). Invariant: this
+//! never reads beyond the given bytes; a value beyond them is an error. This does not depend on
+//! what values mean.
 
 /// A position in a sequence of values. The caller passes the same bytes with each call.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +28,7 @@ enum Run {
     },
 }
 
-/// The bytes end before the values, or a header is invalid.
+/// The bytes end before the last value, or a header is invalid.
 #[derive(Debug)]
 pub(super) struct OutOfValues;
 
@@ -92,7 +93,8 @@ impl Hybrid {
             }
         };
         let mask = (1_u64 << self.bit_width) - 1;
-        // A shift by up to 7 bits and a 32-bit value fit into the word; the mask keeps 32 bits.
+        // A 32-bit value shifted by up to 7 bits fits into the word, and the mask keeps at most 32
+        // bits.
         (word >> (bit % 8) & mask) as u32
     }
 
@@ -163,8 +165,8 @@ impl Hybrid {
         Ok(ones)
     }
 
-    /// Skips values up to and including the first one equal to `wanted`, but at most `count`.
-    /// Returns how many values precede it. `None` if it is not among them.
+    /// Skips up to `count` values, and stops after the first one equal to `wanted`. Returns how
+    /// many values precede it. `None` if none of them is equal to `wanted`.
     pub(super) fn find(
         &mut self,
         bytes: &[u8],
@@ -209,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// Encodes like a writer: equal values as runs, others in groups of eight.
+    /// Encodes values as a writer does: equal values as runs, other values in groups of eight.
     fn encode(values: &[u32], bit_width: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut rest = values;

@@ -1,6 +1,6 @@
 //! Decompresses pages, completely or only their first bytes.
 //!
-//! Invariant: it never holds more bytes than the page's header declares and [`MAX_PAGE_BYTES`]
+//! Invariant: this never holds more bytes than the page's header declares and [`MAX_PAGE_BYTES`]
 //! allows. This does not depend on the bytes' meaning.
 
 use std::{fmt, io::Read};
@@ -62,7 +62,7 @@ impl Inflater {
         Self { gzip: Decompressor::new() }
     }
 
-    /// Decompresses `stored` into `out`, whose length must be exactly the page's.
+    /// Decompresses `stored` into `out`, whose length must be exactly the decompressed page's.
     pub(super) fn inflate(
         &mut self,
         codec: Codec,
@@ -96,8 +96,8 @@ impl Inflater {
         Err(format!("{length} bytes in a page of {}", out.len()))
     }
 
-    /// Decompresses a page with one gzip member, which is by far the usual case, or with several.
-    /// Returns the decompressed length in bytes.
+    /// Decompresses a page that consists of one gzip member, as usual, or of several. Returns the
+    /// decompressed length in bytes.
     fn gunzip(&mut self, stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
         let length = self.gzip.gzip_decompress(stored, out).map_err(|e| e.to_string())?;
         if length == out.len() {
@@ -109,7 +109,7 @@ impl Inflater {
     }
 
     /// Decompresses the definition levels at the start of a version 1 page, without the length
-    /// before them. The rest of the page is only decompressed if the codec is not gzip.
+    /// before them. If the codec is not gzip, this decompresses the whole page.
     pub(super) fn levels(
         &mut self,
         codec: Codec,
@@ -139,8 +139,8 @@ impl Inflater {
     }
 }
 
-/// Decompresses a Brotli stream that must have exactly the length of `out`, and returns this
-/// length.
+/// Decompresses a Brotli stream. Returns the decompressed length, which must be the length of
+/// `out`.
 fn unbrotli(stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     let mut input = brotli_decompressor::Decompressor::new(stored, BROTLI_BUFFER_BYTES);
     input.read_exact(out).map_err(|e| e.to_string())?;
@@ -151,8 +151,8 @@ fn unbrotli(stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     }
 }
 
-/// Decompresses Hadoop's frames: the decompressed length, then blocks with this total length, each
-/// after its stored length. Both lengths have four bytes, big-endian. Returns the total
+/// Decompresses Hadoop's frames. A frame is its decompressed length and then one or more blocks,
+/// each after its compressed length. All lengths have four bytes, big-endian. Returns the total
 /// decompressed length.
 fn unlz4_hadoop(mut stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     const CUT: &str = "LZ4 frames cut short";

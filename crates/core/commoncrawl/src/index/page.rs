@@ -17,7 +17,7 @@ use super::{
     width::Width,
 };
 
-// Numbers for `Encoding` in parquet.thrift.
+// Values of the enum `Encoding` in parquet.thrift.
 const PLAIN: i64 = 0;
 const PLAIN_DICTIONARY: i64 = 2;
 const RLE: i64 = 3;
@@ -41,7 +41,7 @@ pub(super) struct Dictionary {
     bytes: Vec<u8>,
     /// Each value's start and end.
     spans: Vec<(u32, u32)>,
-    /// The codes for the values to search for.
+    /// The codes of the values to search for. `None` if a value is not in the dictionary.
     wanted: [Option<u32>; 2],
 }
 
@@ -83,7 +83,7 @@ impl Dictionary {
     }
 }
 
-/// Returns start and end of the value stored at `at`.
+/// Returns where the value stored at `at` starts and ends.
 fn plain_value(bytes: &[u8], at: usize, width: Width) -> Option<(usize, usize)> {
     let (start, length) = match width {
         Width::Fixed(length) => (at, length),
@@ -107,11 +107,11 @@ enum Values {
 pub(super) struct OpenPage {
     /// The decompressed page, or only its levels if the values are not needed.
     bytes: Vec<u8>,
-    /// Valid bytes in `bytes`. This buffer is kept for the next page.
+    /// How many bytes of `bytes` belong to this page. The buffer is reused, so it may be longer.
     length: usize,
     /// The next row, counted from the page's first row.
     row: u64,
-    /// The levels and their end's offset. `None` if every row has a value.
+    /// The levels, and the offset where they end. `None` if every row has a value.
     levels: Option<(Hybrid, usize)>,
     values: Values,
     width: Width,
@@ -176,7 +176,7 @@ impl OpenPage {
         self.values = match header.encoding {
             PLAIN => Values::Plain { at: values_at },
             PLAIN_DICTIONARY | RLE_DICTIONARY => {
-                // A page that contains only nulls may omit even the width.
+                // A page that contains only nulls may omit the bit width, too.
                 let bit_width = out.get(values_at).copied().unwrap_or(0);
                 if bit_width > 32 {
                     return Err("dictionary codes of over 32 bits".into());
@@ -191,8 +191,8 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Re-encodes the values after `values_at` in the plain encoding. `rows` is how many rows the
-    /// page has, with and without a value.
+    /// Replaces the values after `values_at` by their plain encoding. `rows` is how many rows the
+    /// page has, including rows without a value.
     fn recode(&mut self, encoding: i64, rows: u64, values_at: usize) -> Result<(), String> {
         let Some(encoding) = known(encoding) else {
             return Err(format!("values in {}", encoding_name(encoding)));
@@ -235,7 +235,7 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Returns true if `row` has a value. It must not be before the next row.
+    /// Returns true if `row` has a value. Rows must be read in ascending order.
     pub(super) fn has_value(&mut self, row: u64) -> Result<bool, String> {
         let passed = row.saturating_sub(self.row);
         self.row = row + 1;
@@ -245,7 +245,7 @@ impl OpenPage {
         Ok(levels.next(bytes)? == 1)
     }
 
-    /// Returns the value in `row`, which must not be before the next row.
+    /// Returns the value in `row`. Rows must be read in ascending order.
     pub(super) fn get<'a>(
         &'a mut self,
         row: u64,
@@ -293,7 +293,7 @@ impl OpenPage {
     }
 
     /// Returns the next row before `end` with one of the `wanted` values, and the value's index. If
-    /// there is no such row, the next row becomes `end`.
+    /// there is no such row, reading continues at `end`.
     pub(super) fn find(
         &mut self,
         wanted: Wanted,
@@ -337,8 +337,8 @@ fn index_of(wanted: Wanted, value: &[u8]) -> Option<usize> {
     wanted.iter().position(|wanted| *wanted == Some(value))
 }
 
-/// Returns how many values precede the first `wanted` one among the next `count` values at `at`,
-/// and that value's index.
+/// Searches the next `count` values, starting at `at`. Returns how many of them precede the first
+/// `wanted` value, and that value's index.
 fn find_plain(
     bytes: &[u8],
     at: &mut usize,
@@ -360,8 +360,8 @@ fn find_plain(
     Ok(None)
 }
 
-/// Returns how many codes precede the first `wanted` one among the next `count`, and that code's
-/// index.
+/// Searches the next `count` codes. Returns how many of them precede the first `wanted` code, and
+/// that code's index.
 fn find_codes(
     bytes: &[u8],
     codes: &mut Hybrid,

@@ -15,8 +15,8 @@ pub(crate) const MAX_LIST_BYTES: u64 = 64 << 20;
 /// If an index has at most this many files, each of them may contribute all hosts of a limited
 /// scan.
 const FEW_FILES: usize = 8;
-/// Minimum limit on the captures in a file in a limited scan, because opening a file takes longer
-/// than reading this many.
+/// In a limited scan, a file may contribute at least this many captures if there are many files,
+/// because opening a file takes longer than reading them.
 const MIN_CAPTURES_PER_FILE: u64 = 1_000;
 /// A limited scan reads one file for this many hosts, so that hosts are spread over the index.
 const HOSTS_PER_FILE: u64 = 100;
@@ -86,10 +86,10 @@ struct Collection {
     id: String,
 }
 
-/// The prefix in the bucket that has a prefix for each crawl.
+/// A prefix in the bucket. Each crawl has its own prefix below this one.
 pub const COLLECTIONS: &str = "cc-index/collections/";
 
-/// Returns the crawls' ids in a `collinfo.json`, newest first. Other ids are ignored.
+/// Returns the crawls' ids in a `collinfo.json`, newest first. Ids in another form are ignored.
 pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
     let collections: Vec<Collection> =
         serde_json::from_slice(collinfo).map_err(|error| ListError::Crawls(error.to_string()))?;
@@ -97,8 +97,8 @@ pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
     if ids.is_empty() { Err(ListError::Crawls("it names no crawl".into())) } else { Ok(ids) }
 }
 
-/// Returns the ids of crawls that have a prefix below [`COLLECTIONS`], newest first. `folders` are
-/// the names below it; other names are ignored.
+/// Returns the ids of the crawls that have a prefix below [`COLLECTIONS`], newest first. `folders`
+/// contains the names below this prefix. Names in another form are ignored.
 pub fn crawl_ids_of_folders(folders: &[String]) -> Vec<String> {
     newest_first(folders.iter().map(|folder| folder.trim_end_matches('/')))
 }
@@ -127,9 +127,9 @@ pub fn paths_list(id: &str) -> String {
 /// Returns the files that a scan limited to about `hosts` hosts reads, each with the maximum
 /// captures to take from it.
 ///
-/// The files are evenly spaced: one for each 100 hosts, but at least 8 (or one per host, if there
-/// are fewer hosts). The limits add up to at least `hosts`, mostly to twice as many, because some
-/// files contain fewer captures.
+/// The files are evenly spaced: one for each 100 hosts, but at least 8, or one per host if there
+/// are fewer hosts. If the index has more than 8 files, a file's limit is at least twice its share
+/// of the hosts, because some files contain fewer captures.
 pub fn files_for_limit<File: Clone>(files: &[File], hosts: u64) -> Vec<(File, u64)> {
     let wanted = hosts.div_ceil(HOSTS_PER_FILE).max(hosts.min(FEW_FILES as u64));
     let count = usize::try_from(wanted).unwrap_or(usize::MAX).min(files.len());

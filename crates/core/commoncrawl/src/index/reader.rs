@@ -67,8 +67,9 @@ impl IndexReader {
         }
     }
 
-    /// Reads until this needs bytes, has captures, or reaches the end. One call reads all rows in a
-    /// window, which takes about ten milliseconds: do not call it on an async executor's thread.
+    /// Reads until the reader needs bytes, has captures, or reaches the end. One call reads all
+    /// rows in a window, which takes about ten milliseconds, so do not call it on an async
+    /// executor's thread.
     ///
     /// # Errors
     /// Returns any [`IndexError`] except `WrongSupply`. The error is final.
@@ -110,8 +111,9 @@ impl IndexReader {
         }
     }
 
-    /// Returns the byte ranges that will be needed after the current ones, if they are already
-    /// known. A caller can prefetch them while rows are read. The list may be empty.
+    /// Returns the byte ranges that the reader will need next, so that the caller can prefetch them
+    /// while rows are read. The list is empty if the ranges are not known yet, or if the captures
+    /// are limited, because then the reader may stop early.
     pub fn upcoming(&self) -> Vec<Range<u64>> {
         match &self.state {
             ReaderState::Rows(rows) => rows.upcoming(),
@@ -124,7 +126,7 @@ impl IndexReader {
         self.formats.as_ref()
     }
 
-    /// Returns the counts so far.
+    /// Returns the counts so far. After an error, only the bytes and ranges are counted.
     pub fn counts(&self) -> IndexCounts {
         match &self.state {
             ReaderState::Rows(rows) => self.with_reads(rows.counts()),
@@ -142,7 +144,8 @@ impl IndexReader {
     /// Accepts the bytes for the ranges in [`Step::Need`], in the same order.
     ///
     /// # Errors
-    /// Returns `WrongSupply` if these are not the ranges' bytes, otherwise an error in the bytes.
+    /// Returns `WrongSupply` if the bytes do not match the requested ranges, or another error if
+    /// the bytes are invalid.
     pub fn supply(&mut self, ranges: Vec<Range<u64>>, data: Vec<Bytes>) -> Result<(), IndexError> {
         if ranges.len() != data.len() {
             let what = format!("{} pieces for {} ranges", data.len(), ranges.len());

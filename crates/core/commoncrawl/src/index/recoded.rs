@@ -1,10 +1,10 @@
-//! Decodes the values of a page in an encoding that [`page`](super::page) does not read, with the
-//! parquet crate, and returns them in the plain encoding.
+//! Uses the parquet crate to decode a page's values in an encoding that [`page`](super::page) does
+//! not read, and returns them in the plain encoding.
 //!
 //! No crawl's index has had such pages, but one setting of its writer creates them (decision
-//! docs/decisions/0143-index-reader.md). Invariants: the values are at most as many as the page
-//! has; the plain bytes are at most [`MAX_PAGE_BYTES`]; a panic of the crate is an error. Does not
-//! depend on the meaning of values, or on which rows have one.
+//! docs/decisions/0143-index-reader.md). Invariants: this returns at most as many values as the
+//! page has; the plain bytes are at most [`MAX_PAGE_BYTES`]; if the crate panics, this returns an
+//! error. This does not depend on what values mean, or on which rows have one.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use parquet::{
 
 use super::{delta::end_of_numbers, error::guarded, inflate::MAX_PAGE_BYTES, width::Width};
 
-/// Maximum values that are decoded together.
+/// Maximum values in a batch.
 const MAX_BATCH: usize = 1_024;
 
 /// Returns true if values in `encoding` are decoded here.
@@ -30,7 +30,8 @@ pub(super) fn is_recoded(encoding: Encoding) -> bool {
     [5, 6, 7, 9].into_iter().any(|number| known(number) == Some(encoding))
 }
 
-/// Returns the encoding with this number in parquet.thrift. `None` if [`recode`] does not read it.
+/// Returns the encoding with this number in parquet.thrift. `None` if [`recode`] does not support
+/// it.
 pub(super) fn known(number: i64) -> Option<Encoding> {
     match number {
         5 => Some(Encoding::DELTA_BINARY_PACKED),
@@ -41,8 +42,8 @@ pub(super) fn known(number: i64) -> Option<Encoding> {
     }
 }
 
-/// Decodes `count` values with `width` from `encoded`, a decompressed page's values, and returns
-/// them in the plain encoding.
+/// Decodes a page's values and returns them in the plain encoding. `encoded` contains `count`
+/// values with this `width`, already decompressed.
 pub(super) fn recode(
     encoded: Bytes,
     encoding: Encoding,
@@ -75,7 +76,8 @@ pub(super) fn recode(
     plain.map_err(|error| error.to_string())
 }
 
-/// Checks the value counts that an encoding repeats, because the crate allocates by them.
+/// Checks the value counts that are repeated inside the encoded values, because the crate allocates
+/// memory for these counts.
 fn check_counts(encoded: &[u8], encoding: Encoding, count: u64) -> Result<(), &'static str> {
     match encoding {
         Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => {
@@ -90,8 +92,8 @@ fn check_counts(encoded: &[u8], encoding: Encoding, count: u64) -> Result<(), &'
     Ok(())
 }
 
-/// Reads all values in `page`, which has `bytes` bytes. Values are never longer than the page, so
-/// that a batch takes at most [`MAX_PAGE_BYTES`].
+/// Reads all values in `page`, which has `bytes` bytes. A value is never longer than the page, so a
+/// batch takes at most [`MAX_PAGE_BYTES`].
 fn values<T: DataType>(
     page: Page,
     bytes: usize,
@@ -127,13 +129,13 @@ fn append<T: AsBytes>(plain: &mut Vec<u8>, value: &T) {
 }
 
 fn append_text(plain: &mut Vec<u8>, value: &ByteArray) {
-    // A value belongs to a page, and pages are shorter than 4 GiB.
+    // A value is part of a page, and pages are smaller than 4 GiB.
     let length = u32::try_from(value.len()).unwrap_or(u32::MAX);
     plain.extend_from_slice(&length.to_le_bytes());
     plain.extend_from_slice(value.data());
 }
 
-/// Returns a column whose rows all have a value, because the page's levels are read elsewhere.
+/// Returns a column without nulls, because `page` reads the levels itself.
 fn column_of(physical: PhysicalType) -> ParquetResult<ColumnDescPtr> {
     let value = Type::primitive_type_builder("value", physical).build()?;
     let path = ColumnPath::new(vec!["value".into()]);

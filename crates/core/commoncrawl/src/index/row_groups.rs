@@ -1,4 +1,4 @@
-//! Decides in which order a file's row groups are read, and checks their numbers.
+//! Decides in which order a file's row groups are read, and checks their metadata.
 //!
 //! Invariant: row groups that passed [`check`] lie inside the file and within the memory limit.
 
@@ -6,17 +6,18 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 
 use super::error::IndexError;
 
-/// Maximum rows per byte in the needed columns. Real files take 20 bytes per row. A few bytes can
-/// declare a value that repeats a billion times, and this would take too long to read.
+/// Maximum rows per compressed byte in the needed columns, because a few bytes can declare a value
+/// that repeats a billion times, and reading so many rows would take too long. Real files have
+/// about 20 bytes per row.
 const MAX_ROWS_PER_BYTE: u64 = 50;
 
 /// Returns the order in which row groups are read. Without `hostname_leaf` this is the file's
-/// order. With it, for a limited read, the order starts at the row group that is expected to
-/// contain the most hosts, and wraps around at the file's end.
+/// order. With it, for a limited read, the order starts at the row group that probably contains the
+/// most hosts, and wraps around at the file's end.
 ///
-/// The hostname column's encoded size gives this expectation: the writer stores each distinct value
-/// in a row group once, so the column is small if one large site fills the row group. Among equal
-/// row groups the first is chosen, so that the choice depends only on the file.
+/// This is the row group with the largest hostname column, because the writer stores each distinct
+/// hostname in a row group only once. Among equally large ones we choose the first, so that the
+/// order depends only on the file.
 pub(super) fn reading_order(
     metadata: &ParquetMetaData,
     hostname_leaf: Option<usize>,
@@ -27,12 +28,12 @@ pub(super) fn reading_order(
         group.columns().get(leaf).map_or(0, |column| column.uncompressed_size())
     };
     let groups = metadata.row_groups().iter().enumerate();
-    // Among equal elements, `max_by_key` returns the last. This is the first one in reverse order.
+    // `max_by_key` returns the last of several equal elements, so we search in reverse order.
     let start = groups.rev().max_by_key(|(_, group)| estimate(group)).map_or(0, |(i, _)| i);
     (start..count).chain(0..start).collect()
 }
 
-/// Checks each row group's numbers for the columns that will be read.
+/// Checks the offsets, sizes and row counts of each row group's needed columns.
 pub(super) fn check(
     metadata: &ParquetMetaData,
     leaves: &[usize],
@@ -50,7 +51,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns a column chunk's offset. A chunk starts with its dictionary if it has one.
+/// Returns a column chunk's offset. If the chunk has a dictionary, it starts with it.
 pub(super) fn chunk_start(column: &ColumnChunkMetaData) -> i64 {
     column.dictionary_page_offset().unwrap_or(column.data_page_offset())
 }
@@ -106,7 +107,8 @@ mod tests {
 
     use super::*;
 
-    /// Metadata for one row group with two columns, the second at `offset` with `bytes`.
+    /// Creates metadata for one row group with two columns. The second column has `bytes` bytes at
+    /// `offset`.
     fn metadata(offset: i64, bytes: i64) -> ParquetMetaData {
         with_rows(1, offset, bytes)
     }

@@ -1,8 +1,8 @@
-//! Reads windows of bytes as rows, and rows as captures.
+//! Reads rows from windows of bytes, and returns their captures.
 //!
 //! This enforces the limit on captures. If reading starts in the middle of the file, the first
-//! site's captures are held until the end, because better ones may precede the start. Invariant: a
-//! capture is counted once: when it is returned or dropped.
+//! site's captures are held until the end, because the rows before the start may contain better
+//! ones. Invariant: a capture is counted once, when it is returned or dropped.
 
 use std::{net::IpAddr, ops::Range, sync::Arc};
 
@@ -22,10 +22,12 @@ use super::{
     windows::{Window, Windows},
 };
 
-/// Captures that are returned together. This bounds the captures in memory.
+/// Once the reader has this many captures, it returns them before it reads further rows. This
+/// bounds the captures in memory.
 const ENOUGH_CAPTURES: usize = 1_000;
 
-/// One step of [`RowReader`], with the same meaning as the whole reader's `Step`.
+/// One step of [`RowReader`]. The variants have the same meaning as in
+/// [`Step`](super::reader::Step).
 pub(super) enum RowStep {
     Need(Vec<Range<u64>>),
     Captures(Vec<Capture>),
@@ -35,11 +37,11 @@ pub(super) enum RowStep {
 /// The first site's captures, if reading started in the middle of the file.
 #[derive(Debug)]
 enum FirstSite {
-    /// Reading started at the beginning, or the captures have been processed.
+    /// Reading started at the beginning, or these captures have been returned or dropped.
     None,
-    /// The captures have not been read yet.
+    /// The first site has not been read completely.
     Expected,
-    /// The captures are held back until the end.
+    /// The captures are held until the end.
     Held(Vec<Capture>),
 }
 
@@ -51,9 +53,10 @@ pub(super) struct RowReader {
     windows: Windows,
     /// The window whose bytes are needed now.
     needed: Option<Window>,
-    /// The window after it. This is known once the needed one has been supplied.
+    /// The window that follows `needed`. It is determined when the bytes for `needed` have been
+    /// supplied.
     upcoming: Option<Window>,
-    /// The current row group's number.
+    /// The current row group's index in the file.
     row_group: Option<usize>,
     /// Rows in the current row group.
     rows: u64,
@@ -82,7 +85,7 @@ impl RowReader {
         let formats = columns.formats(&metadata)?;
         row_groups::check(&metadata, &leaves, file_size, options.max_row_group_bytes)?;
         let has_limit = options.max_captures.is_some();
-        // The hostname is the first column.
+        // The first needed column contains the hostname.
         let hostname_leaf = leaves.first().copied().filter(|_| has_limit);
         let mut order = row_groups::reading_order(&metadata, hostname_leaf);
         let most = options.max_row_groups.unwrap_or(u64::MAX);
@@ -123,7 +126,8 @@ impl RowReader {
         IndexCounts { duplicates_removed: self.dedup.duplicates_removed(), ..self.counts }
     }
 
-    /// Returns the next window's byte ranges, if it is certain to be needed.
+    /// Returns the next window's byte ranges. The list is empty if the reader may stop before it
+    /// needs them.
     pub(super) fn upcoming(&self) -> Vec<Range<u64>> {
         match &self.upcoming {
             Some(window) if !self.has_limit && !self.is_finished => window.ranges.clone(),
@@ -181,8 +185,8 @@ impl RowReader {
         Ok(true)
     }
 
-    /// Ends the current row group, after all its rows have been read. Returns false if there was no
-    /// current one.
+    /// Ends the current row group, after all its rows have been read. Returns false if there is no
+    /// current row group.
     fn leaves_group(&mut self) -> bool {
         let Some(row_group) = self.row_group.take() else { return false };
         if self.upcoming.as_ref().is_none_or(|window| window.row_group == row_group) {
@@ -249,7 +253,8 @@ impl RowReader {
         Ok(())
     }
 
-    /// Adds a complete site's captures to those to return, up to the limit.
+    /// Adds a complete site's captures to `ready`, up to the limit. If these belong to the first
+    /// site and may be incomplete, holds them until the end instead.
     fn give(&mut self, mut captures: Vec<Capture>) {
         if captures.is_empty() {
             return;
@@ -267,7 +272,7 @@ impl RowReader {
         self.ready.append(&mut captures);
     }
 
-    /// Stops at the limit, and drops the held captures.
+    /// Stops at the limit, and drops all held captures.
     fn stop(&mut self) {
         self.is_finished = true;
         let held_back = match std::mem::replace(&mut self.first_site, FirstSite::None) {
@@ -277,8 +282,8 @@ impl RowReader {
         self.counts.beyond_limit += (held_back + self.dedup.take().len()) as u64;
     }
 
-    /// Finishes after the last row group, and returns the held captures, including the first
-    /// site's.
+    /// Finishes after the last row group: adds all held captures, including the first site's, to
+    /// `ready`.
     fn finish(&mut self) {
         self.is_finished = true;
         if let FirstSite::Held(held) = std::mem::replace(&mut self.first_site, FirstSite::None) {

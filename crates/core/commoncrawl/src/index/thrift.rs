@@ -22,7 +22,7 @@ pub(super) enum PageKind {
     Data,
     /// A version 2 data page: levels precede the values and are not compressed.
     DataV2,
-    /// A page with another type. It is skipped.
+    /// A page with another type, which the reader skips.
     Other,
 }
 
@@ -31,13 +31,13 @@ pub(super) enum PageKind {
 pub(super) struct PageHeader {
     /// The page's type.
     pub(super) kind: PageKind,
-    /// Size in bytes after decompression, in version 2 including the levels.
+    /// Size in bytes after decompression. In version 2, this includes the levels.
     pub(super) plain_bytes: usize,
     /// Size in bytes in the file, without the header.
     pub(super) stored_bytes: usize,
-    /// Values, including nulls.
+    /// Number of values, including nulls.
     pub(super) values: u64,
-    /// The values' encoding, as a number for `Encoding` in parquet.thrift.
+    /// The values' encoding, as a value of `Encoding` in parquet.thrift.
     pub(super) encoding: i64,
     /// The definition levels' encoding in version 1, else -1.
     pub(super) level_encoding: i64,
@@ -47,8 +47,8 @@ pub(super) struct PageHeader {
     pub(super) is_compressed: bool,
 }
 
-/// Maximum structure nesting in a header. Real headers nest two levels deep; deeper ones are
-/// rejected, because skipping is recursive.
+/// Maximum nesting depth of structures in a header. Real headers nest two levels deep. We reject
+/// deeper ones, because skipping a structure is recursive.
 const MAX_DEPTH: u8 = 8;
 
 /// Reads the header at the start of `bytes`. Returns it and its length in bytes.
@@ -58,7 +58,7 @@ pub(super) fn page_header(bytes: &[u8]) -> Result<(PageHeader, usize), HeaderErr
     Ok((header, input.at))
 }
 
-// Field numbers for the structures. A header contains one of them.
+// Field ids of the header structures. A page header contains one of these structures.
 const DATA: i64 = 5;
 const DICTIONARY: i64 = 7;
 const DATA_V2: i64 = 8;
@@ -165,7 +165,7 @@ impl Input<'_> {
         usize::try_from(self.zigzag()?).map_err(|_| HeaderError::Wrong("a negative size"))
     }
 
-    /// Reads the header of a structure's next field. Sets its number and returns its wire type.
+    /// Reads the header of a structure's next field. Sets the field's id and returns its wire type.
     /// `None` if the structure has no more fields.
     fn field(&mut self, number: &mut i64) -> Result<Option<u8>, HeaderError> {
         let byte = self.byte()?;
@@ -220,7 +220,7 @@ impl Input<'_> {
         for _ in 0..count {
             for kind in kinds {
                 match *kind {
-                    // In a list, a boolean takes a byte.
+                    // A boolean takes one byte in a list.
                     TRUE | FALSE => self.byte().map(drop)?,
                     kind => self.skip(kind, depth + 1)?,
                 }

@@ -36,7 +36,7 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// Returns the rows' counts. `None` until the last capture has been returned.
+    /// Returns the counts of rows. `None` until the last capture has been returned.
     pub fn counts(&self) -> Option<IndexCounts> {
         self.counts
     }

@@ -1,4 +1,4 @@
-//! How many bytes a stored value has. This does not depend on what values mean.
+//! The size of a stored value in bytes. This does not depend on what values mean.
 
 /// How consecutive values are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

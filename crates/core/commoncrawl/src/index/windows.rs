@@ -1,9 +1,9 @@
 //! Decides which bytes in a file are read, and in which order.
 //!
-//! A row group is read in windows. A window contains, for every needed column, about as many bytes
-//! as are needed to reach the same row, so that rows can be assembled from each window in little
-//! memory. Adjacent columns are read in one range. Invariant: each byte in a column chunk is read
-//! once, in order. This does not depend on what the bytes mean.
+//! A row group is read in windows. A window contains, for every needed column, roughly the bytes up
+//! to the same row, so that rows can be assembled from each window in little memory. Adjacent
+//! columns are read in one range. Invariant: each byte in a column chunk is read once, in order.
+//! This does not depend on what the bytes mean.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
@@ -11,21 +11,21 @@ use parquet::file::metadata::ParquetMetaData;
 
 use super::row_groups::chunk_start;
 
-/// Maximum gap in bytes between two pieces that are read in one range, because a separate request
-/// would take longer than reading the gap.
+/// If the gap between two pieces has at most this many bytes, they are read in one range, because a
+/// separate request would take longer than reading the gap.
 const MAX_GAP_BYTES: u64 = 16 << 10;
-/// Minimum bytes for a column in a window, unless this is the rest of the column, because smaller
-/// pieces would take more requests.
+/// Minimum size of a column's piece in a window, in bytes, because smaller pieces would take more
+/// requests. The last piece of a column may be smaller.
 const MIN_PIECE_BYTES: u64 = 128 << 10;
 
 /// The byte ranges that are read together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Window {
-    /// The row group's number in the file.
+    /// The row group's index in the file.
     pub(super) row_group: usize,
-    /// Byte ranges in the file. They never touch each other.
+    /// Byte ranges in the file. They never overlap or touch each other.
     pub(super) ranges: Vec<Range<u64>>,
-    /// The columns' pieces: range index, part of this range, and column index.
+    /// The columns' pieces: the index of a range, the part of this range, and the column's index.
     pub(super) pieces: Vec<(usize, Range<usize>, usize)>,
 }
 
@@ -91,9 +91,9 @@ impl Windows {
         }
     }
 
-    /// Returns the next window. `None` after the last one. `progress` is the columns' progress in
-    /// the current row group. If the row group is complete, returns the first window of the next
-    /// one.
+    /// Returns the next window, or `None` after the last one. `progress` is the columns' progress
+    /// in the current row group. If windows already cover the current row group, this returns the
+    /// next row group's first window.
     pub(super) fn next(&mut self, mut progress: Vec<ColumnProgress>) -> Option<Window> {
         while self.left.iter().all(Range::is_empty) || self.rows() == 0 {
             self.row_groups.pop_front()?;
@@ -115,7 +115,8 @@ impl Windows {
         {
             let missing_rows = target - column.rows as f64;
             let estimate = missing_rows / rows as f64 * length as f64 - column.waiting_bytes as f64;
-            // The cast saturates, and the value only decides where the window ends.
+            // The cast saturates. This is harmless, because the value only decides where the window
+            // ends.
             let wanted = (estimate.max(0.0) as u64).max(MIN_PIECE_BYTES);
             if left.is_empty() || (missing_rows <= 0.0 && column.rows > behind) {
                 continue;
@@ -130,7 +131,7 @@ impl Windows {
     }
 }
 
-/// Joins parts that are close to each other.
+/// Joins parts that are close to each other into ranges.
 fn join(row_group: usize, parts: &[(Range<u64>, usize)]) -> Window {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     let mut pieces = Vec::with_capacity(parts.len());
@@ -170,8 +171,8 @@ mod tests {
         assert_eq!(window.pieces, [(0, 0..10, 2), (1, 0..9, 0)]);
     }
 
-    /// Metadata for row groups with 1,000 rows, each with chunks that have these lengths, one after
-    /// the other.
+    /// Creates metadata for row groups with 1,000 rows. Their column chunks have these lengths and
+    /// follow each other without gaps.
     fn metadata(row_groups: usize, lengths: &[u64]) -> ParquetMetaData {
         let columns: String = (0..lengths.len()).map(|n| format!("required int64 c{n};")).collect();
         let schema = parse_message_type(&format!("message m {{ {columns} }}")).unwrap();

@@ -1,13 +1,13 @@
-//! Writes the columnar index of a live crawl: parquet files like those of Common Crawl's table.
+//! Writes the columnar index of a live crawl: parquet files like those in Common Crawl's table.
 //!
-//! The schema is that of Common Crawl's files. As there, values are compressed with gzip, and a
-//! dictionary is used if it is smaller. Rows are in the order of [`CaptureOrder`], so that a reader
-//! finds the rows of a host together and skips row groups by their statistics.
+//! The files have the schema of Common Crawl's files. As in these files, values are compressed with
+//! gzip, and a dictionary is used if it is smaller. Rows are in the order of [`CaptureOrder`], so
+//! that a reader finds a host's rows together and can skip row groups by their statistics.
 //!
-//! Invariants: the bytes are a pure function of the rows; memory is bounded by one row group and
-//! the metadata of the previous ones; a row that a reader would not understand is an error that
-//! names its URL. This does not depend on where the file is stored, or on which captures a crawl
-//! indexes.
+//! Invariants: the bytes depend only on the rows and the row group limit; memory is bounded by one
+//! row group and the metadata of the previous ones; if a reader could not understand a row, writing
+//! it returns an error that names its URL. This does not depend on where the file is stored, or on
+//! which captures a crawl indexes.
 
 mod columns;
 mod row;
@@ -33,13 +33,14 @@ pub use self::row::{
 pub(crate) use self::row::{CheckedRow, shortened};
 
 /// A row group is written when its uncompressed values reach this many bytes. This bounds the
-/// writer's memory. Common Crawl's row groups have about 128 MB compressed; smaller ones cost a few
-/// KB for metadata each.
+/// writer's memory. Common Crawl's row groups are larger (about 128 MB compressed), but a smaller
+/// row group costs only a few KB of metadata.
 pub const MAX_GROUP_BYTES: usize = 32 << 20;
-/// Maximum rows in a row group. This bounds the memory for lengths, nulls and numbers, which take
+/// Maximum rows in a row group. This bounds the memory for lengths, levels and numbers, which take
 /// up to 280 bytes per row.
 pub const MAX_GROUP_ROWS: usize = 100_000;
-/// The writer's name in the metadata. With a version, equal rows would yield different bytes.
+/// The writer's name in the metadata. It has no version, because otherwise the same rows would
+/// yield different bytes after an update.
 const CREATED_BY: &str = "everytab-commoncrawl";
 
 const _: () = assert!(MAX_ROW_BYTES < MAX_GROUP_BYTES);
@@ -81,8 +82,8 @@ impl<W: Write + Send> IndexWriter<W> {
         Self::with_group_rows(output, MAX_GROUP_ROWS)
     }
 
-    /// Starts a file whose row groups have at most `max_group_rows` rows, for small files with
-    /// several groups.
+    /// Starts a file whose row groups have at most `max_group_rows` rows. Tests use this to create
+    /// small files with several row groups.
     ///
     /// # Errors
     /// Returns an error if the output fails.

@@ -5,17 +5,17 @@
 
 /// Letters and digits in a session id written by PHP, Java and others.
 const ID_CHARACTERS: usize = 32;
-/// Letters in an ASP session's name, and in its id.
+/// Letters in the name of an ASP session id, and in its value.
 const ASP_NAME_LETTERS: usize = 8;
 const ASP_ID_LETTERS: usize = 24;
 /// Letters and digits in an ASP.NET session id in a path.
 const ASPX_ID_CHARACTERS: usize = 24;
 
-/// Matches a string's start, and returns how many bytes match.
+/// Matches the start of a string. Returns the length of the match in bytes.
 type Pattern = fn(&str) -> Option<usize>;
 
-/// Patterns for session ids in a query. Each is removed once, at its last match. Their order
-/// belongs to the format, because `phpsessid=` contains `sid=`.
+/// Patterns for session ids in a query. Each pattern is removed once, at its last match. The order
+/// affects the keys, because `phpsessid=` contains `sid=`.
 const IN_QUERY: [Pattern; 5] = [
     |text| id_after(text, "jsessionid="),
     |text| id_after(text, "phpsessid="),
@@ -24,7 +24,7 @@ const IN_QUERY: [Pattern; 5] = [
     cold_fusion_session,
 ];
 
-/// Patterns for session ids that are a path segment before an `.aspx` page.
+/// Patterns for session ids that form a path segment before an `.aspx` page.
 const IN_PATH: [Pattern; 2] = [cookieless_session, plain_session];
 
 /// Removes session ids at the end of the query or before a `&`.
@@ -62,7 +62,8 @@ pub(super) fn without_session_in_path(mut path: String) -> String {
     path
 }
 
-/// Returns true if the following page has `.aspx` in its name after at least one character.
+/// Returns true if `text` is the rest of a path whose name contains `.aspx` after at least one
+/// character.
 fn is_aspx(text: &str) -> bool {
     let before_mark = text.split('?').next().unwrap_or_default();
     before_mark.get(1..).is_some_and(|rest| rest.contains(".aspx"))
@@ -82,7 +83,7 @@ fn asp_session(text: &str) -> Option<usize> {
     is_session.then_some(text.len() - rest.len() + ASP_NAME_LETTERS + 1 + ASP_ID_LETTERS)
 }
 
-/// Matches `cfid=` and `&cftoken=` with any values.
+/// Matches `cfid=` and `&cftoken=`, both with a value that is not empty.
 fn cold_fusion_session(text: &str) -> Option<usize> {
     let value = |text: &str| text.find('&').unwrap_or(text.len());
     let rest = text.strip_prefix("cfid=")?;
@@ -100,7 +101,7 @@ fn cookieless_session(text: &str) -> Option<usize> {
     }
     let end = rest.strip_prefix(")/")?;
     let length = text.len() - end.len();
-    // At least one id.
+    // A match contains at least one id.
     (length > 3).then_some(length)
 }
 

@@ -1,12 +1,13 @@
-//! Removes transfer and content codings from a body that may or may not have them.
+//! Removes transfer and content codings from a body if the body really uses them.
 //!
-//! Invariants: a body that does not use the declared coding remains unchanged; the result is never
-//! larger than the limit. A coding without magic number or checksum (chunked, raw deflate, br) is
-//! only accepted if the body decodes to its end, or if the record is marked as truncated.
+//! Invariants: a body that does not use the declared coding remains unchanged; a decoded body is
+//! never larger than the limit. A content coding that arbitrary bytes could pass as (raw deflate,
+//! br) is accepted only if the body decodes to its end, if it reaches the limit, or if the record
+//! is marked as truncated. The chunked coding is accepted if the first chunk is valid.
 //!
 //! Common Crawl removes codings and renames the header to `X-Crawler-Content-Encoding`, even if it
 //! could not decode the body (its `WarcRecordWriter` since 2018). If this header declares a coding,
-//! it is only removed if the body starts with the coding's magic number.
+//! we remove the coding only if it has a magic number and the body starts with this number.
 
 use super::headers::Headers;
 use crate::coding::{self, Coding, Decoder, Extent, MAX_LAYERS};
@@ -17,9 +18,9 @@ const MAX_CHUNK_LINE_BYTES: usize = 4_096;
 /// A body without its codings.
 pub(super) struct Decoded {
     pub(super) body: Vec<u8>,
-    /// A coding that is not supported and remains.
+    /// The first coding that is not supported. The body is still encoded in it.
     pub(super) remaining_coding: Option<String>,
-    /// True if decoding ended before the body's end.
+    /// True if a coding could not be decoded to its end.
     pub(super) is_cut: bool,
 }
 
@@ -34,7 +35,7 @@ pub(super) fn remove_codings(
     let is_chunked = tokens(headers, "transfer-encoding").any(|token| token == "chunked");
     let dechunked = if is_chunked { dechunk(raw, may_be_cut) } else { None };
     decoded.body = dechunked.unwrap_or_else(|| raw.to_vec());
-    // Codings in the order in which they were applied: the transfer coding is the outermost.
+    // List codings in the order in which they were applied. The transfer coding was applied last.
     let with_magic_number = tokens(headers, "x-crawler-content-encoding")
         .filter(|token| Coding::parse(token).is_some_and(Coding::has_magic_number));
     let codings: Vec<String> = with_magic_number
@@ -55,9 +56,9 @@ pub(super) fn remove_codings(
     decoded
 }
 
-/// Decodes a coding. `None` if the body does not use this coding. If arbitrary bytes may resemble a
-/// coding, it is accepted only if it decoded to its end, or was truncated by the record or the
-/// limit.
+/// Decodes a coding. `None` if the body does not use it. If arbitrary bytes could pass as this
+/// coding, the result is accepted only if the coding is complete, the output reached the limit, or
+/// the record is truncated.
 fn undo(
     coding: Coding,
     body: &[u8],
@@ -78,8 +79,8 @@ fn tokens<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = Strin
     coding::tokens(headers.get_all(name)).filter(|token| !token.is_empty())
 }
 
-/// Removes the chunked coding (RFC 9112 7.1). `None` if the body is not chunked. If bytes after a
-/// valid first chunk are not a chunk, they are kept unchanged.
+/// Removes the chunked coding (RFC 9112 7.1). `None` if the body is not chunked. If the bytes after
+/// a valid chunk are not a chunk, they are appended unchanged.
 fn dechunk(raw: &[u8], may_be_cut: bool) -> Option<Vec<u8>> {
     let mut content = Vec::with_capacity(raw.len());
     let mut rest = raw;
@@ -114,7 +115,7 @@ fn dechunk(raw: &[u8], may_be_cut: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// Parses the line before a chunk. Returns the chunk's length and the bytes after the line.
+/// Parses the line before a chunk. Returns the chunk's length, and the bytes after the line.
 fn chunk_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let window = bytes.get(..MAX_CHUNK_LINE_BYTES).unwrap_or(bytes);
     let line_end = window.iter().position(|byte| *byte == b'\n')?;

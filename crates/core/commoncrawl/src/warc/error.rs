@@ -36,7 +36,8 @@ pub enum WarcError {
 }
 
 impl WarcError {
-    /// Converts an error from the decompressing reader. Reading from memory has no other errors.
+    /// Converts an error from the decompressing reader. All its errors come from gzip data, because
+    /// the bytes are in memory.
     pub(super) fn from_inflating(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::GzipCut,
@@ -46,7 +47,7 @@ impl WarcError {
 
     /// Returns the error for bytes that do not start a WARC record.
     pub(super) fn for_start(start: &[u8]) -> Self {
-        /// How many of the first bytes the error shows: enough to recognise most formats.
+        /// How many bytes the error shows, which is enough to recognise most formats.
         const SHOWN_BYTES: usize = 24;
         if start.is_empty() {
             Self::Empty

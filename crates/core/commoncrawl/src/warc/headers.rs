@@ -4,7 +4,7 @@
 //! starts with a space or tab continues the previous one (obs-fold, RFC 9112 5.2); and a line
 //! without a colon is skipped. Invariant: duplicates are kept in order; names are in lower case.
 
-/// Maximum headers that are kept; further ones are counted. Real servers send far fewer.
+/// Maximum headers that are stored. Further headers are only counted. Real servers send far fewer.
 const MAX_FIELDS: usize = 2_000;
 
 /// Headers in their order, with duplicates.
@@ -15,7 +15,7 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// Parses the lines after the first line of a head, up to an empty line or the end.
+    /// Parses the lines that follow a head's first line, up to an empty line or the end.
     pub(super) fn parse(lines: &[u8]) -> Self {
         let mut headers = Self::default();
         let mut can_continue = false;
@@ -57,7 +57,7 @@ impl Headers {
         true
     }
 
-    /// Returns all headers, name in lower case and value, in their order.
+    /// Returns all headers in their order, as name in lower case and value.
     pub fn fields(&self) -> &[(String, Vec<u8>)] {
         &self.fields
     }
@@ -74,7 +74,7 @@ impl Headers {
         fields.map(|(_, value)| value.as_slice())
     }
 
-    /// Returns the first value of the header `name` as a string: each byte is one code point
+    /// Returns the first value of the header `name` as a string. Each byte becomes one code point
     /// (isomorphic decode).
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(isomorphic)
@@ -91,7 +91,7 @@ pub(super) fn isomorphic(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// Removes the CRs at a line's end. One CR is usual; two occur in real archives.
+/// Removes the CRs at a line's end. Usually there is one, but real archives contain lines with two.
 pub(super) fn without_line_end(mut line: &[u8]) -> &[u8] {
     while let [rest @ .., b'\r'] = line {
         line = rest;

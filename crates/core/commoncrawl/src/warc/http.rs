@@ -11,7 +11,7 @@ use super::{
     record::{Record, RecordType},
 };
 
-/// Maximum bytes in a decoded body; longer ones are truncated. This equals the default limit for
+/// Maximum bytes in a decoded body. Longer bodies are truncated. This equals the default limit for
 /// blocks.
 const MAX_BODY_BYTES: usize = 6 << 20;
 
@@ -24,7 +24,7 @@ pub enum HttpError {
     /// The block does not start with `HTTP/`.
     #[error("the block is not an HTTP message: it starts with {0:?}")]
     NotHttp(String),
-    /// The status line has no three-digit status.
+    /// The status line has no three-digit status from 100 to 999.
     #[error("the HTTP status line has no status: {0:?}")]
     NoStatus(String),
 }
@@ -73,8 +73,8 @@ impl Record {
     }
 }
 
-/// Splits a message at the first empty line into head and body. Without an empty line, the body is
-/// empty.
+/// Splits a message at the first empty line into head and body. If there is no empty line, the body
+/// is empty.
 pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
     let mut line_start = 0;
     while let Some(length) =
@@ -92,12 +92,12 @@ pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
     (message, &[])
 }
 
-/// Removes the empty line with which the crawl from August 2018 starts each body (commoncrawl/nutch
-/// 5). This line hides the magic number of a coding or encoding.
+/// Removes the empty line that precedes each body in the crawl from August 2018 (commoncrawl/nutch
+/// 5), because it hides the magic number of a coding or encoding.
 ///
-/// A body may also start with an empty line that belongs to it. If `Content-Length` does not
-/// distinguish these cases, the line is only removed if a magic number or an XML declaration
-/// follows, because these must be a body's first bytes.
+/// An empty line may also belong to the body. If `Content-Length` does not distinguish these cases,
+/// we remove the line only if a magic number or an XML declaration follows, because these must be a
+/// body's first bytes.
 fn without_extra_line<'a>(headers: &Headers, body: &'a [u8]) -> &'a [u8] {
     const FIRST_BYTES: [&[u8]; 6] =
         [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"<?xml"];
@@ -112,9 +112,10 @@ fn without_extra_line<'a>(headers: &Headers, body: &'a [u8]) -> &'a [u8] {
     }
 }
 
-/// Parses the status in a status line. The reason after it is optional.
+/// Parses the status in a status line. The reason phrase is optional.
 fn status(line: &[u8]) -> Result<u16, HttpError> {
-    /// Bytes that an error shows from a status line: a version, a status and a short reason.
+    /// How many bytes of a status line an error shows, which is enough for a version, a status and
+    /// a short reason.
     const SHOWN_BYTES: usize = 40;
     let shown = || line.get(..SHOWN_BYTES).unwrap_or(line).escape_ascii().to_string();
     let is_http = line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"HTTP/"));

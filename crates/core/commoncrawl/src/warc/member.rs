@@ -1,9 +1,10 @@
-//! Reads one record from the byte range in an index row: a gzip member, or an uncompressed record.
+//! Reads one record from the byte range in an index row. The range contains a gzip member or an
+//! uncompressed record.
 //!
 //! libdeflate decompresses a whole member about twice as fast as a streaming decoder, but must know
-//! the size. A member's last four bytes contain it (RFC 1952 2.3.1, ISIZE), if the member ends
-//! where the bytes end. If this is not the case, or if the size is above the limit, we use the
-//! streaming decoder.
+//! the decompressed size. If the member ends where the bytes end, its last four bytes contain the
+//! size (RFC 1952 2.3.1, ISIZE). Otherwise, or if the size is above the limit, we use the streaming
+//! decoder.
 
 use std::io::{BufRead, BufReader};
 
@@ -52,14 +53,14 @@ fn first_record<R: BufRead>(input: &mut R, limits: Limits) -> Result<Record, War
     first.map(|(record, _)| record).ok_or(WarcError::Empty)
 }
 
-/// Decompresses to the end of the member. This verifies its checksum. Two line ends or a few
-/// records may follow the record. If the member is longer, only a limited part is decompressed.
+/// Decompresses to the end of the member, which verifies its checksum. Two line ends or a few
+/// records may follow the record. If more bytes follow, only a limited number is decompressed.
 fn finish_member<R: BufRead>(reader: &mut R, limits: Limits) -> Result<(), WarcError> {
     record::Unread(limits.max_block_bytes).skip(reader)
 }
 
-/// Returns the error for a member whose content is not a record: `error`, unless the gzip data
-/// themselves are corrupt.
+/// Returns the error for a member whose content is not a record. This is `error`, unless the gzip
+/// data themselves are corrupt.
 pub(super) fn member_error<R: BufRead>(
     error: WarcError,
     reader: &mut R,

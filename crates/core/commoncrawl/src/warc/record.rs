@@ -99,7 +99,7 @@ impl Record {
     }
 }
 
-/// A record's part before its block.
+/// The part of a record before its block.
 pub(super) struct RecordHead {
     version: String,
     headers: Headers,
@@ -129,10 +129,10 @@ fn read_head<R: BufRead>(input: &mut R, limits: Limits) -> Result<Option<RecordH
     Ok(Some(RecordHead { version, headers, length }))
 }
 
-/// Reads one record from decompressed bytes. `None` if only line ends are left.
+/// Reads one record from decompressed bytes. `None` if there are only line ends.
 ///
-/// If a block is larger than the limit, only its start is read: [`Unread`] is how many bytes
-/// remain.
+/// If a block is larger than the limit, only its start is read, and [`Unread`] contains the number
+/// of remaining bytes.
 pub(super) fn read<R: BufRead>(
     input: &mut R,
     limits: Limits,

@@ -26,8 +26,8 @@ pub enum RecordMismatch {
     OtherBody,
 }
 
-/// Reads the HTTP response in the first record of `bytes`. Its stored body must have this SHA-256.
-/// `is_expected` checks the record's URL, which is empty if the record has none.
+/// Reads the HTTP response in the first record of `bytes`. The body, as stored, must have the
+/// digest `sha256`. `is_expected` checks the record's URL, which is empty if the record has none.
 ///
 /// # Errors
 /// Returns an error if the bytes do not start with this record.

@@ -14,9 +14,9 @@ use super::{
     record::{self, Record, Truncation},
 };
 
-/// Iterates over the records in a complete archive. An item consists of a record and the byte
-/// offset of its gzip member (without gzip, the record's own offset). Records in one member have
-/// the same offset.
+/// Iterates over the records in a complete archive. An item consists of a byte offset and a record.
+/// The offset is where the record's gzip member starts, so records in one member have the same
+/// offset. Without gzip, it is where the record starts.
 ///
 /// A record that cannot be read is an error item. The iteration continues at the next gzip member
 /// or plain record that starts with `WARC/`. An ARC or Zstandard file is one error item.
@@ -37,7 +37,7 @@ struct OpenMember<'a> {
 type Item = (u64, Result<Record, WarcError>);
 
 impl<'a> Records<'a> {
-    /// Iterates over the records in `archive`, which are a complete file's bytes.
+    /// Iterates over the records in `archive`, which contains the bytes of a complete file.
     pub fn new(archive: &'a [u8], limits: Limits) -> Self {
         Self { archive, position: 0, limits, member: None }
     }
@@ -79,7 +79,7 @@ impl<'a> Records<'a> {
         match record::read(&mut rest, self.limits) {
             Ok(Some((record, unread))) => {
                 if record.truncation == Some(Truncation::DataEnd) {
-                    // The declared length may be wrong and cover the following records.
+                    // The declared length may be wrong, so that it includes the following records.
                     self.position = find_record(self.archive, start + 1);
                 } else {
                     let unread = usize::try_from(unread.0).unwrap_or(usize::MAX);
@@ -143,15 +143,15 @@ fn skip_line_ends(reader: &mut impl BufRead) -> Result<(), WarcError> {
     }
 }
 
-/// Returns true for line ends between records, and for zeros. Block devices and copies leave zeros
-/// at the end of a file.
+/// Returns true for line ends between records, and for zeros, because block devices and copies may
+/// leave zeros at the end of a file.
 fn is_padding(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n' | 0)
 }
 
-/// Returns the next record's offset, `from` or later: a gzip member whose content starts with
-/// `WARC/`, or a line that starts with it. Returns the archive's length if it contains no more
-/// records.
+/// Returns the offset of the next record at or after `from`. A record starts at a gzip member whose
+/// content starts with `WARC/`, or at a line that starts with `WARC/`. If there are no more
+/// records, returns the archive's length.
 fn find_record(archive: &[u8], from: usize) -> usize {
     const NEEDLE: &[u8] = b"WARC/";
     let tail = archive.get(from..).unwrap_or_default();
@@ -168,8 +168,8 @@ fn find_record(archive: &[u8], from: usize) -> usize {
 
 /// Returns true if a gzip member with a WARC record starts here.
 fn starts_with_record(bytes: &[u8]) -> bool {
-    /// Bytes that are decompressed for this check: enough for any member's header and first bytes,
-    /// but little work if there is no member.
+    /// How many compressed bytes are read for this check: enough for any member's header and first
+    /// bytes, but little work if there is no member.
     const CHECKED_BYTES: usize = 1_024;
     const RESERVED_FLAGS: u8 = 0xe0;
     let looks_so = bytes.starts_with(&GZIP_MAGIC)

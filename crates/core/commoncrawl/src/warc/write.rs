@@ -32,7 +32,7 @@ const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-m
 const HTTP_REQUEST: &str = "application/http; msgtype=request";
 const HTTP_RESPONSE: &str = "application/http; msgtype=response";
 
-/// A record's position in an archive. This is its gzip member's position.
+/// The position of a record's gzip member in an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
     /// The member's offset in bytes.
@@ -67,9 +67,9 @@ pub struct ArchiveInfo<'a> {
 /// Why a stored body is incomplete (`WARC-Truncated`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TruncatedBecause {
-    /// A limit on the size.
+    /// The size limit was reached.
     Length,
-    /// A limit on the time.
+    /// The time limit was reached.
     Time,
     /// The connection was lost.
     Disconnect,
@@ -104,7 +104,7 @@ pub struct Response<'a> {
     pub truncated: Option<TruncatedBecause>,
 }
 
-/// An HTTP response whose body is in an earlier record, in this archive or another.
+/// An HTTP response whose body is in an earlier record, which may be in another archive.
 #[derive(Debug, Clone)]
 pub struct Revisit<'a> {
     /// Requested URL.
@@ -131,7 +131,7 @@ pub struct Revisit<'a> {
 pub struct Resource<'a> {
     /// The resource's URI.
     pub target_uri: &'a str,
-    /// When this was stored, in microseconds since 1970.
+    /// When the resource was stored, in microseconds since 1970.
     pub date_micros: i64,
     /// The resource's MIME type.
     pub content_type: &'a str,
@@ -142,11 +142,12 @@ pub struct Resource<'a> {
 /// The response to a crawl's request, in the form in which it is stored.
 #[derive(Debug, Clone)]
 pub enum KeptAnswer<'a> {
-    /// With its body.
+    /// A response that is stored with its body.
     Response(Response<'a>),
-    /// Without its body, because this is identical to an earlier record's.
+    /// A response that is stored without its body, because an earlier record contains the same
+    /// body.
     Identical(Revisit<'a>),
-    /// A response with status 304. Its body is in an earlier record.
+    /// A response with status 304. An earlier record contains the body.
     NotModified(Revisit<'a>),
 }
 
@@ -161,7 +162,7 @@ pub struct ArchivedFetch<'a> {
     pub facts: FetchFacts<'a>,
 }
 
-/// A response record's header, its id and digest, and its block.
+/// The header fields, the id and digest, and the block of a response or revisit record.
 type Unwritten<'a> = (Fields, Written, [&'a [u8]; 2]);
 
 /// The position of a record that has not been written yet.
@@ -203,11 +204,11 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     /// Writes one fetch by a crawl as three records that refer to each other: `request`, then
-    /// `response` or `revisit`, then `metadata`. Returns the second one.
+    /// `response` or `revisit`, then `metadata`. Returns the second record.
     ///
     /// # Errors
-    /// Returns an error if a value cannot be in a record, before anything is written; or if the
-    /// output fails.
+    /// Returns an error if a value cannot be in a record, in which case nothing is written, or if
+    /// the output fails.
     pub fn exchange(&mut self, exchange: &ArchivedFetch<'_>) -> Result<Written, WriteError> {
         let (kind, uri, date, address, digest) = match &exchange.answer {
             KeptAnswer::Response(Response {
@@ -263,7 +264,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(Written { position, record_id, payload_digest })
     }
 
-    /// Returns the bytes written so far. This is also the next record's offset.
+    /// Returns how many bytes have been written so far, which is the next record's offset.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -313,7 +314,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok((fields, written, [revisit.http_head, &[]]))
     }
 
-    /// Starts a record that is associated with a response record.
+    /// Starts a `request` or `metadata` record that refers to a response or revisit record.
     fn associated(
         &self,
         kind: &str,
@@ -322,7 +323,8 @@ impl<W: Write> ArchiveWriter<W> {
         of_answer: &str,
         block: &[&[u8]],
     ) -> Result<Fields, WriteError> {
-        // The response's id distinguishes the ids of its associated records.
+        // The id includes the response's id, so that the records of different responses have
+        // different ids.
         let id = record_id(kind, target_uri, date_micros, of_answer);
         let mut fields = Fields::new(kind, &id, &format_seconds(date_micros))?;
         fields.add("WARC-Target-URI", target_uri)?;

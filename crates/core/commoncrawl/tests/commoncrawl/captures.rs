@@ -16,7 +16,7 @@ use everytab_commoncrawl::{
 use parquet::record::{Field, Row};
 use proptest::prelude::*;
 
-/// A capture's data, as a crawl has them.
+/// A capture with the data that a crawl has.
 #[derive(Debug, Clone)]
 pub struct OwnCapture {
     pub url: String,
@@ -86,14 +86,14 @@ pub fn capture(url: &str) -> OwnCapture {
     }
 }
 
-/// The captures' rows in an index's order.
+/// Returns the captures' rows in the order of an index.
 pub fn sorted(captures: &[OwnCapture]) -> Vec<CaptureRow<'_>> {
     let mut rows: Vec<CaptureRow<'_>> = captures.iter().map(OwnCapture::row).collect();
     rows.sort_by_cached_key(|row| row.order().unwrap());
     rows
 }
 
-/// The capture in a recorded row. `value` returns its columns as strings.
+/// Converts a recorded row to a capture. `value` returns the row's columns as strings.
 pub fn recorded(value: impl Fn(&str) -> Option<String>) -> OwnCapture {
     let number = |name| value(name).unwrap();
     let id = value("warc_record_id").unwrap();
@@ -127,7 +127,7 @@ pub fn recorded(value: impl Fn(&str) -> Option<String>) -> OwnCapture {
     }
 }
 
-/// A column's value, as text; `None` for null.
+/// Returns a column's value as a string. `None` for null.
 pub fn value(row: &Row, name: &str) -> Option<String> {
     let (_, field) = row.get_column_iter().find(|(column, _)| *column == name).unwrap();
     match field {
@@ -141,7 +141,8 @@ pub fn value(row: &Row, name: &str) -> Option<String> {
     }
 }
 
-/// Any captures: odd URLs, hosts with ports, addresses, international names, any texts.
+/// Generates captures with odd URLs, hosts with ports, addresses, international names, and
+/// arbitrary strings.
 pub fn captures() -> impl Strategy<Value = OwnCapture> {
     let host = prop_oneof![
         "[a-z0-9-]{1,9}(\\.[a-z0-9-]{1,9}){0,6}\\.?",

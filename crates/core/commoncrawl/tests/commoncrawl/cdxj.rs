@@ -1,8 +1,8 @@
-//! CDXJ for live crawls: lines equal those in a recorded index and those written by PyPI's
-//! `cdxj-indexer`, and `cluster.idx` leads to the written lines.
+//! CDXJ for live crawls: written lines equal recorded ones and those from `cdxj-indexer` (PyPI),
+//! and `cluster.idx` leads to each line.
 //!
-//! The second comparison needs `python3` (or `EVERYTAB_PYTHON`) with cdxj-indexer. If this is
-//! missing, the test prints a line.
+//! The comparison with cdxj-indexer needs `python3` (or `EVERYTAB_PYTHON`) with this package. If it
+//! is missing, the test prints a line and passes.
 
 use std::{collections::BTreeMap, fs::File, io::Read, process::Command};
 
@@ -217,7 +217,7 @@ fn cdxj_indexer_writes_the_same_lines_of_our_archives() {
     let output = Command::new(&python).args(["-c", program, "--sort"]).arg(&path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).unwrap();
-    // Values that cdxj-indexer cannot know.
+    // cdxj-indexer does not have these values.
     let own: Vec<OwnCapture> = own
         .into_iter()
         .map(|own| OwnCapture { mime_detected: None, charset: None, languages: None, ..own })

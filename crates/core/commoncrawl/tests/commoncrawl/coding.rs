@@ -27,7 +27,7 @@ fn raw(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Bytes that no coding packs into much less.
+/// Returns bytes that no coding compresses much.
 fn noise(length: u32) -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {
@@ -49,7 +49,7 @@ fn decode(coding: Coding, wire: &[u8], step: usize, max_bytes: usize) -> (Vec<u8
     (bytes, extent)
 }
 
-/// Checks how bytes decode when they are fed in pieces of several sizes.
+/// Checks the decoded bytes and how decoding ends, for pieces of several sizes.
 #[track_caller]
 fn assert_decodes(coding: Coding, wire: &[u8], expected: &[u8], extent: Extent) {
     for step in [1, 7, 4_000, usize::MAX] {
@@ -157,10 +157,10 @@ fn truncated_and_broken_bodies_give_the_part_before_the_fault() {
             let (bytes, extent) = decode(coding, &wire[..half], step, 1 << 20);
             assert_eq!(extent, Extent::Short, "{coding:?}");
             assert!(page.starts_with(&bytes), "{coding:?}");
-            // Zstandard decodes a block at a time, and this is one.
+            // Zstandard returns only complete blocks, and this page fits into one.
             assert!(bytes.len() > 20_000 || coding == Coding::Zstd, "{coding:?}: {}", bytes.len());
         }
-        // A block with an undefined type, after a stored one.
+        // A stored block, then a block with an undefined type.
         let stored = [&[0, 3, 0, 0xfc, 0xff][..], b"abc", &[6]].concat();
         let broken = match coding {
             Coding::Gzip => [&wire[..10], &stored].concat(),
@@ -192,8 +192,8 @@ fn brotli_is_decoded_to_its_end() {
 
 #[test]
 fn brotli_with_a_large_window_is_rejected_as_in_browsers() {
-    // The stream above with the header for a large window: 8 bits that RFC 7932 leaves unused, 6
-    // bits for the window size. The rest followed the usual header's 4 bits.
+    // The stream above with the header for a large window: 8 bits with a pattern that RFC 7932 does
+    // not use, then 6 bits for the window size. `rest` is the part after the usual header's 4 bits.
     let rest = u64::from_le_bytes([0x0b, 0x03, 0x80, 0, 0, 0, 0, 0]) >> 4;
     let header = (0x11 | 22 << 8 | rest << 14).to_le_bytes();
     let wire = [&header[..5], b"an icon\x03"].concat();

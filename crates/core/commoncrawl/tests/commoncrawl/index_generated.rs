@@ -235,7 +235,7 @@ fn a_limit_reads_few_row_groups_and_gives_the_same_hosts_each_time() {
     assert_eq!(counts.row_groups_read, 1);
     assert_eq!(counts.row_groups, 40);
     assert!(counts.bytes_read < whole, "{counts:?}");
-    // The first key after group 25 starts may have better captures before it.
+    // The first site in group 25 may have better captures in group 24, so its captures are held.
     assert!(captures[0].hostname.starts_with("host251long"), "{captures:?}");
     assert_eq!(read_limited(&file, 5), (captures, counts));
     assert_eq!(read_limited(&file, 0).0, []);
@@ -372,7 +372,7 @@ proptest! {
             }
             best
         };
-        // Each row alone in a file: the filter's result without deduplication.
+        // Read each row alone in a file, to get the filter's result without deduplication.
         let each = rows.iter().flat_map(|row| {
             read_all(&parquet(std::slice::from_ref(row), PLAIN)).0
         });

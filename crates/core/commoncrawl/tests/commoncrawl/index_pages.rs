@@ -171,7 +171,8 @@ fn encodings_that_no_index_has_used_give_the_same_captures() {
     }
 }
 
-/// Whichever byte in the pages is changed, reading ends with an error or with counts that add up.
+/// Changes bytes in the pages. Each time, reading must fail with an error or return counts that add
+/// up.
 fn damage_each_byte_of_a_part(file: &Bytes) {
     for at in (4..file.len().saturating_sub(1_000)).step_by(23) {
         let mut damaged = file.to_vec();
@@ -180,8 +181,8 @@ fn damage_each_byte_of_a_part(file: &Bytes) {
     }
 }
 
-/// The parquet crate allocates by this number, and a failed allocation ends the process (record
-/// 0143).
+/// The parquet crate allocates memory for the number of lengths that a page declares. A failed
+/// allocation would end the process (docs/decisions/0143-index-reader.md).
 #[test]
 fn more_lengths_than_a_page_has_values_are_an_error() {
     let rows: Vec<Row> = (0..600).map(|n| home_page(&format!("h{n}.example"))).collect();

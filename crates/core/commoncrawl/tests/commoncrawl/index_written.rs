@@ -1,8 +1,8 @@
-//! Index files for live crawls: the reader that scans use, pyarrow and DuckDB can read the written
+//! Index files for live crawls: pyarrow, DuckDB and the reader for scans can read the written
 //! files, and their columns equal those in recorded files.
 //!
-//! The programs need `python3` (or `EVERYTAB_PYTHON`) with pyarrow and duckdb. If they are missing,
-//! the test prints a line.
+//! The comparisons with pyarrow and DuckDB need `python3` (or `EVERYTAB_PYTHON`) with both
+//! packages. If one is missing, the test prints a line and passes.
 
 use std::{fs::File, process::Command};
 
@@ -70,7 +70,7 @@ fn rows_from_recorded_files_are_rewritten_unchanged() {
     let mut compared = 0;
     for path in files_below(&corpus.join("index")) {
         let name = path.display().to_string();
-        // The older ones have other types.
+        // Older files have other column types.
         if !name.ends_with(".parquet") || !name.contains("crawl=CC-MAIN-2099-11/") {
             continue;
         }

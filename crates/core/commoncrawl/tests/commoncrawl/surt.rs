@@ -1,7 +1,7 @@
-//! Keys equal those in recorded index files, and those from PyPI's `surt`.
+//! Keys equal those in recorded index files, and those from `surt` (PyPI).
 //!
-//! The second comparison needs `python3` (or `EVERYTAB_PYTHON`) with surt. If this is missing, the
-//! test prints a line.
+//! The comparison with `surt` needs `python3` (or `EVERYTAB_PYTHON`) with this package. If it is
+//! missing, the test prints a line and passes.
 
 use std::{
     collections::BTreeSet,
@@ -54,7 +54,7 @@ fn every_key_in_the_corpus_is_computed() {
     assert!(pairs.len() > 10_000 && wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Characters that matter to the rules: escapes, dots, slashes, separators, session ids.
+/// Characters to which the rules apply: escapes, dots, slashes, separators, session ids.
 const PIECES: &str = r#"a B 7 é % %25 %2 41 %C3%A9 %2F %3f %26 %3D %23 %20 + ~ - _ . .. / // ; , :
 @ ! $ ' ( ) * = & a= &b sid= phpsessid= jsessionid= 0123456789abcdefABCDEF0123456789 cfid= cftoken=
 aspsessionidABCDEFGH= ABCDEFGHIJKLMNOPQRSTUVWX .aspx /( )/ (4hqa0555fwsecu455xqckv45)

@@ -1,7 +1,7 @@
-//! The same rows in every variant that two other writers can write, pyarrow and DuckDB.
+//! Reads the same rows in every variant that pyarrow and DuckDB can write.
 //!
-//! This needs `python3` (or `EVERYTAB_PYTHON`) with both. If they are missing, the test prints a
-//! line.
+//! This needs `python3` (or `EVERYTAB_PYTHON`) with both packages. If one is missing, the test
+//! prints a line and passes.
 
 use std::{path::Path, process::Command};
 

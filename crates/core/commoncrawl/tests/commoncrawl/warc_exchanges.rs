@@ -1,5 +1,5 @@
-//! Fetches by a crawl: after writing one as three records, we read it back. A value that a record
-//! cannot contain leaves nothing behind.
+//! Writes a crawl's fetches as three records each, and reads them back. If a record cannot contain
+//! a value, nothing is written.
 
 use everytab_commoncrawl::warc::{
     Limits, Record, RecordType, Records, read_record,

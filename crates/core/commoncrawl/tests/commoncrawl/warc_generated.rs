@@ -278,7 +278,7 @@ fn a_body_without_coding_is_unchanged() {
         assert_eq!(body("Transfer-Encoding: chunked\r\n", page), whole);
         assert_eq!(body("X-Crawler-Content-Encoding: gzip\r\n", page), whole);
     }
-    // Without a magic number, nothing distinguishes the coding from the page.
+    // Without a magic number, an encoded body cannot be distinguished from a page.
     let deflated = zlib(b"a page");
     let kept = (deflated.clone(), None, false);
     assert_eq!(body("X-Crawler-Content-Encoding: deflate\r\n", &deflated), kept);

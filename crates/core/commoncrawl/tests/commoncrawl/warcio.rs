@@ -1,7 +1,7 @@
-//! Another reader can read an archive: warcio lists every record and checks every digest.
+//! warcio, another reader, lists every record in a written archive and checks every digest.
 //!
-//! This needs `python3` (or `EVERYTAB_PYTHON`) with warcio. If this is missing, the test prints a
-//! line.
+//! This needs `python3` (or `EVERYTAB_PYTHON`) with warcio. If it is missing, the test prints a
+//! line and passes.
 
 use std::process::Command;
 
@@ -86,7 +86,8 @@ with open(sys.argv[1], "rb") as archive:
 /// Runs warcio's own program.
 const CLI: &str = "import sys; from warcio.cli import main; main(sys.argv[1:])";
 
-/// A crawl's archive: a page, the same page again, the page not modified, a truncated page.
+/// Writes a crawl's archive with four fetches: a page, the same page again, the page not modified,
+/// and a truncated page.
 fn crawl_archive() -> Vec<u8> {
     let about = CrawlInfo {
         software: "everytab-worker/0.1.0",

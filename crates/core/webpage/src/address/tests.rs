@@ -7,9 +7,9 @@ fn public(address: &str) -> bool {
     is_public(address.parse().unwrap())
 }
 
-/// `(row, is public for us)`. Some rows are globally reachable by the registry but contain no web
-/// server (protocol anycast, AMT, AS112, ORCHID, DRIP). They are not public if they are inside a
-/// block that is not public.
+/// `(row, expected result of is_public)`. Some rows are globally reachable according to the
+/// registry, but contain no web server (protocol anycast, AMT, AS112, ORCHID, DRIP). We treat such
+/// a row as not public if it is inside a block that is not public.
 const ROWS: &[(&str, bool)] = &[
     ("0.0.0.0/8", false),
     ("0.0.0.0/32", false),

@@ -137,7 +137,8 @@ impl LinkFinder {
         self.push(origin, AttributeForm::Url, src, false);
     }
 
-    /// Keeps a picture's URL. If a script loads the picture later, `src` has only a placeholder.
+    /// Keeps a picture's URL. If a script loads the picture later, `src` contains only a
+    /// placeholder.
     fn picture(&mut self, html: &[u8], tag: &Tag) {
         if self.pictures.len() < MAX_PICTURES {
             let [later, now] = attributes(html, tag, [b"data-src", b"src"]);
@@ -236,8 +237,8 @@ fn has_token(rel: &str, token: &str) -> bool {
     rel.split_ascii_whitespace().any(|other| other.eq_ignore_ascii_case(token))
 }
 
-/// Returns true if a `type` names a document with text for people. Feeds and data for media players
-/// are alternates for programs.
+/// Returns true if a `type` names a document that people read. Feeds and media player data are also
+/// declared as alternates, but only programs read them.
 fn names_page(mime: &str) -> bool {
     let essence = mime.split(';').next().unwrap_or_default().trim_ascii();
     ["", "text/html", "application/xhtml+xml", "text/plain", "application/pdf"]

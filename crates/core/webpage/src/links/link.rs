@@ -5,7 +5,8 @@
 use serde::Serialize;
 use url::Url;
 
-/// Maximum links per page. Pages for people have fewer; a page with more is a trap.
+/// Maximum links per page. A page made for people has fewer, and a page with more is a crawler
+/// trap.
 pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 
 /// Which links the caller requests.
@@ -17,17 +18,17 @@ pub struct LinkRequest<'a> {
     pub with_requisites: bool,
 }
 
-/// What a link leads to.
+/// The kind of a link's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
     /// A page.
     Page,
-    /// A resource that the page needs to be shown, such as an image.
+    /// A resource that a browser needs to show the page, such as an image.
     Requisite,
 }
 
-/// The markup that names a link.
+/// The element and attribute that contain a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkOrigin {
@@ -57,7 +58,7 @@ pub enum LinkOrigin {
 }
 
 impl LinkOrigin {
-    /// Returns what this link leads to.
+    /// Returns the kind of this link's target.
     #[must_use]
     pub fn kind(self) -> LinkKind {
         match self {
@@ -70,7 +71,7 @@ impl LinkOrigin {
         }
     }
 
-    /// Returns true if such a link names an image.
+    /// Returns true if a link with this origin leads to an image.
     #[must_use]
     pub fn is_image(self) -> bool {
         matches!(self, Self::Img | Self::Srcset | Self::Icon)

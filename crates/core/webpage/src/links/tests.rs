@@ -254,7 +254,7 @@ fn robots_directives_are_found_in_all_forms() {
     assert_eq!([robots.is_nofollow, robots.is_noarchive], [true, true]);
 }
 
-/// Complete elements, so that a page's links are those in its pieces.
+/// Complete elements. A page that consists of these pieces has exactly the links in its pieces.
 const PIECES: [&str; 24] = [
     "<a href=/x>x</a>",
     "<a href='y?a=1&amp;b=2' rel=nofollow>",

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Results of Chromium 156, + or -, in a window of 1280x720 pixels (`matchMedia`, recorded once).
-/// It supports much more, which [`UNSUPPORTED`] lists in part.
+/// Results from Chromium 156 (+ or -) in a window with 1280x720 pixels, recorded once with
+/// `matchMedia`. Chromium supports many more features; [`UNSUPPORTED`] lists some of them.
 const CHROMIUM: &[&str] = &[
     "+ ",
     "+ all",

@@ -1,7 +1,8 @@
 //! Parses the value in a `Crawl-delay` line.
 //!
-//! No standard defines it; robots that obey it read seconds, mostly with decimals. A value that is
-//! not a number, or is negative, is ignored. This does not depend on the line's group.
+//! No standard defines this line. Robots that obey it expect a number of seconds, usually with
+//! decimals. A value that is negative or not a number is ignored. This does not depend on the
+//! line's group.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ pub const MAX_CRAWL_DELAY: Duration = Duration::from_mins(5);
 /// Maximum bytes that are read from a value.
 const MAX_NUMBER_BYTES: usize = 64;
 
-/// A delay between two requests that a robots.txt sets. A longer one is greater.
+/// The delay between two requests that a robots.txt sets, ordered by length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CrawlDelay {
     /// A delay up to [`MAX_CRAWL_DELAY`], rounded up to milliseconds.

@@ -29,7 +29,7 @@ pub(super) enum Role {
     Row,
     /// A table cell.
     Cell,
-    /// An inline element.
+    /// An inline element, such as `strong`.
     Inline,
     /// A link.
     Link,
@@ -39,11 +39,11 @@ pub(super) enum Role {
     Break,
     /// A thematic break. It has no content.
     Rule,
-    /// Not written, but separates the words in this element from those around it.
+    /// A button. Its tag is not written, but spaces separate its words from the text around it.
     Apart,
-    /// Not written, and neither is its content.
+    /// Neither the tag nor the content is written.
     Hidden,
-    /// Not written, but its content is.
+    /// The tag is not written, but the content is.
     Transparent,
 }
 
@@ -110,7 +110,7 @@ impl Kind {
     }
 }
 
-/// The kind for elements that are not written.
+/// The kind for elements whose tag is dropped and whose content is written.
 pub(super) const TRANSPARENT: Kind = Kind::new("", Role::Transparent);
 
 /// Maximum name length in the list (`blockquote`, `figcaption`).

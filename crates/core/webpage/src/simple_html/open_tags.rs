@@ -42,7 +42,6 @@ impl OpenTags {
         self.of_role(Role::Heading, |role| role == Role::TableFrame).is_some()
     }
 
-    /// Returns how many open elements there are.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }

@@ -56,7 +56,7 @@ pub(super) struct Simplifier<'a> {
     /// Offset in the output after the last tag.
     text_start: usize,
     urls: usize,
-    /// Whether white space that follows is dropped.
+    /// True if the output ends with white space, so that further white space is dropped.
     is_after_space: bool,
     is_full: bool,
     is_truncated: bool,
@@ -425,7 +425,7 @@ impl<'a> Simplifier<'a> {
         self.start(source, kind, html, tag);
     }
 
-    /// Starts a block, if there is enough room for this.
+    /// Starts a block, unless this would exceed the maximum nesting.
     fn start(&mut self, source: u32, kind: Kind, html: &[u8], tag: &Tag) {
         self.leave_table();
         if !self.open.has_room(kind.role) {
@@ -436,7 +436,7 @@ impl<'a> Simplifier<'a> {
         self.open(source, kind, &attributes);
     }
 
-    /// Starts a row or a cell, and the table and row that must contain it.
+    /// Starts a row or a cell. If its table or row is not open yet, starts these first.
     fn table_part(&mut self, source: u32, kind: Kind) {
         let Some(frame) = self.open.of_role(Role::TableFrame, |_| false) else {
             return self.space();

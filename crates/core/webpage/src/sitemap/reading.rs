@@ -61,8 +61,8 @@ pub struct Sitemap {
     pub format: SitemapFormat,
     /// The pages.
     pub pages: Vec<String>,
-    /// The pages that are named as another form of one, for instance in another language, if they
-    /// are not in [`Self::pages`].
+    /// The pages that are listed as another form of a page, for example in another language,
+    /// without those that [`Self::pages`] contains.
     pub alternates: Vec<String>,
     /// The sitemaps that an index lists.
     pub sitemaps: Vec<String>,

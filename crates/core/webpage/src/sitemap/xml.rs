@@ -39,7 +39,7 @@ enum Element {
     Entry,
     /// An element whose text is a URL for a list.
     Text(UrlList),
-    /// Any other.
+    /// Any other element.
     Other,
 }
 
@@ -74,7 +74,7 @@ impl Element {
     }
 }
 
-/// Compares local names in any case, because hand-made programs write both.
+/// Compares local names without regard to case, because hand-written sitemaps contain both cases.
 fn is_name(name: &[u8], expected: &str) -> bool {
     name.eq_ignore_ascii_case(expected.as_bytes())
 }

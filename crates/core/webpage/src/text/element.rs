@@ -15,13 +15,13 @@ pub(crate) enum Flow {
     Break,
     /// An element without content or text.
     Void,
-    /// Its content is hidden, or shown only as a fallback.
+    /// An element whose content is hidden, or is shown only as a fallback.
     Hidden,
-    /// Shows its content only if it has the attribute `open`.
+    /// An element whose content is shown only if it has the attribute `open`.
     HiddenUnlessOpen,
     /// A button: separates the words in it from those around it.
     Apart,
-    /// Changes nothing.
+    /// An inline element. It does not affect the text around it.
     Inline,
 }
 
@@ -45,14 +45,17 @@ pub(crate) struct Element {
     pub(crate) name: u32,
     pub(crate) flow: Flow,
     pub(super) sibling: Sibling,
-    /// True for lists and tables: siblings inside end nothing outside them.
+    /// True for lists and tables. A start tag inside such an element does not implicitly end an
+    /// item, row or cell outside it.
     pub(super) is_list: bool,
-    /// True if end tags inside it end nothing outside it, except end tags that belong to tables.
+    /// True if end tags inside this element do not end elements outside it, except the end tags of
+    /// table parts.
     pub(super) is_scope: bool,
-    /// True for table parts. Their end tags also end open elements in a cell.
+    /// True for tables, their parts, `body` and `html`. Their end tags also end the elements that
+    /// are open inside a cell.
     pub(super) is_table_part: bool,
-    /// True for `html` and `body`. Their attributes hide nothing, because scripts show such pages
-    /// later.
+    /// True for `html` and `body`. We ignore attributes that hide these, because pages that start
+    /// hidden are shown by a script.
     pub(crate) is_root: bool,
 }
 
@@ -92,8 +95,8 @@ impl Element {
     }
 }
 
-/// Returns the FNV-1a hash for the lower-case name. If two names had the same hash, their tags
-/// could end each other, but nothing worse.
+/// Returns the FNV-1a hash for the lower-case name. If two names had an equal hash, the only
+/// consequence would be that their tags could end each other.
 fn hash(name: &[u8]) -> u32 {
     name.iter().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193)

@@ -28,7 +28,7 @@ pub(super) enum PieceKind {
     Verbatim,
     /// A separator between words.
     Space,
-    /// A line's end, if one was started.
+    /// A line break, unless the current line is empty.
     Break,
     /// A line feed in a preformatted block.
     LineFeed,
@@ -38,7 +38,8 @@ pub(super) enum PieceKind {
     BlockEnd,
 }
 
-/// A piece on the page: its kind and range. The range is empty if the piece has no text.
+/// A piece of a page's text: its kind and its byte range. The range is empty for separators and for
+/// the boundaries of preformatted blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) kind: PieceKind,
@@ -178,7 +179,8 @@ impl TextFinder {
         }
     }
 
-    /// Starts or ends preformatted blocks to match the open elements.
+    /// Adds block starts or ends until as many blocks are open as there are open preformatted
+    /// elements.
     fn update_blocks(&mut self) {
         while self.blocks < self.open.preformatted() {
             self.blocks += 1;
@@ -202,7 +204,7 @@ impl TextFinder {
     }
 
     fn keep(&mut self, kind: PieceKind) {
-        // Each piece counts, so that a page with empty blocks does not fill memory.
+        // Count each piece as a byte, so that a page with many empty blocks cannot fill memory.
         self.free_bytes = self.free_bytes.saturating_sub(1);
         self.is_full |= self.free_bytes == 0;
         self.pieces.push(Piece { kind, start: 0, end: 0 });
@@ -213,8 +215,8 @@ fn has_attribute(html: &[u8], tag: &Tag, wanted: &[u8]) -> bool {
     tag.attributes(html).any(|(name, _)| name.eq_ignore_ascii_case(wanted))
 }
 
-/// Returns true if an element's attributes hide it. Elements that are hidden until found are shown,
-/// because people can find their text.
+/// Returns true if an element's attributes hide it. An element with `hidden=until-found` counts as
+/// shown, because people can find its text.
 pub(crate) fn is_hidden(html: &[u8], tag: &Tag) -> bool {
     let value = |range: ByteRange| html.get(range).unwrap_or_default();
     tag.attributes(html).any(|(name, range)| match name.len() {

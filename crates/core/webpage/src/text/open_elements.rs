@@ -1,9 +1,9 @@
 //! Tracks the open elements that decide whether text is shown, and whether it is preformatted.
 //!
-//! This is not a tree: it keeps only elements that start lines, inline elements that hide their
-//! content, and those inside hidden ones. So an end tag finds its element unless inline elements
-//! are nested wrongly. At most [`MAX_DEPTH`] are kept: deeper ones end with the element around
-//! them.
+//! This is not a tree. It keeps only elements that start lines, inline elements that hide their
+//! content, and elements inside hidden ones. This is enough for an end tag to find its element,
+//! unless inline elements are nested wrongly. At most [`MAX_DEPTH`] elements are kept. A deeper
+//! element ends together with the innermost element that is kept.
 
 use super::element::{Element, Flow, Sibling};
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Default maximum bytes in a page's text. Nearly all texts fit completely: the median has 2 KiB.
+/// Default maximum bytes in a page's text. Nearly all texts are shorter: the median is 2 KiB.
 pub const DEFAULT_TEXT_BYTES: usize = 64 << 10;
 
 /// How much text is requested.
@@ -25,6 +25,7 @@ pub struct PageText {
     pub text: String,
     /// True if the page has more text.
     pub is_truncated: bool,
-    /// How many preformatted blocks were skipped, as drawings or as the page's first text.
+    /// How many preformatted blocks were skipped, because they are drawings or were the first text
+    /// on the page.
     pub drawings_left_out: usize,
 }

@@ -1,5 +1,5 @@
-//! Writes the text: folds white space, breaks lines, and holds preformatted blocks back until they
-//! are judged.
+//! Writes the text: folds white space, breaks lines, and buffers each preformatted block until its
+//! end, because only a complete block can be recognized as a drawing.
 
 use super::page_text::PageText;
 use crate::ascii_art::is_ascii_art;
@@ -17,10 +17,12 @@ pub(super) struct TextWriter {
     max_bytes: usize,
     written: PageText,
     gap: Gap,
-    /// How deep preformatted blocks are nested; `block` has the outermost one's lines.
+    /// How many nested preformatted blocks are open. `block` contains the lines of the outermost
+    /// one.
     blocks: usize,
     block: String,
-    /// A block that was the first text. This block is skipped if other text follows.
+    /// A preformatted block that was the first text on the page. This block is skipped if other
+    /// text follows.
     first_block: Option<String>,
 }
 
@@ -44,7 +46,8 @@ impl TextWriter {
     /// Adds text. White space is folded unless this is inside a preformatted block.
     pub(super) fn text(&mut self, text: &str) {
         if self.blocks > 0 {
-            // A block is judged as a whole, so keep a little more than was requested.
+            // Only a complete block can be recognized as a drawing, so buffer up to twice the
+            // requested length.
             let free = (2 * self.max_bytes).saturating_sub(self.block.len());
             let end = text.floor_char_boundary(free);
             self.block.push_str(text.get(..end).unwrap_or_default());
@@ -105,8 +108,7 @@ impl TextWriter {
     /// Adds lines without folding them.
     pub(super) fn lines(&mut self, block: &str) {
         for line in block.split('\n') {
-            // A tab takes one column, and so does any other white space that is a control
-            // character.
+            // A tab becomes one space, and so does any other control character that is white space.
             let as_space = |c: char| if c.is_control() { ' ' } else { c };
             let line: String = line.chars().filter(|c| !is_removed(*c)).map(as_space).collect();
             let line = line.trim_end();
@@ -157,7 +159,7 @@ impl TextWriter {
             self.blocks = 1;
             self.end_block();
         }
-        // The page has only this block, so this is its text.
+        // The page contains no text except this block, so write the block.
         if let Some(block) = self.first_block.take() {
             self.lines(&block);
         }

@@ -1,8 +1,8 @@
-//! An allocator that counts per thread how many bytes are in use at most while a closure runs, and
-//! how many are allocated in total.
+//! An allocator that counts, per thread, the peak memory during a closure and the total bytes that
+//! the closure allocates.
 //!
-//! It contains the only unsafe code in this crate's tests: it passes every call unchanged to the
-//! system's allocator, which is all that `GlobalAlloc` requires.
+//! This module contains the only unsafe code in this crate's tests. It passes every call unchanged
+//! to the system's allocator, and `GlobalAlloc` requires nothing else.
 #![allow(unsafe_code, reason = "a global allocator is an unsafe trait; see above")]
 
 use std::{
@@ -13,7 +13,7 @@ use std::{
 /// The memory that a closure used, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Maximum bytes in use, without those in use before.
+    /// Peak bytes in use, without the bytes that were in use before.
     pub(crate) peak: usize,
     /// Total bytes allocated.
     pub(crate) total: usize,
@@ -34,7 +34,7 @@ thread_local! {
 struct Counting;
 
 fn count(change: isize) {
-    // A thread that ends has no counters any more, and they are not read then.
+    // While a thread ends, its counters may already be destroyed. Nothing reads them at that point.
     let _ = COUNTERS.try_with(|cell| {
         let mut counters = cell.get();
         counters.live += change;
@@ -70,7 +70,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs the closure and returns its memory use. Its result counts as in use.
+/// Runs the closure and returns its memory use. The memory of the closure's result counts as in
+/// use.
 pub(crate) fn taken<T>(run: impl FnOnce() -> T) -> (T, Taken) {
     let before = COUNTERS.with(|cell| {
         let mut counters = cell.get();

@@ -192,7 +192,7 @@ fn records_without_a_response_are_skipped_and_counted() {
     let is_page = |kind: &RecordType| *kind == RecordType::Response;
     assert_eq!(records.len(), 2 * kinds.len());
     assert_eq!(records.iter().filter(|r| is_page(&r.record_type)).count(), kinds.len());
-    // A revisit is a response whose body is in another record. Other records contain no response.
+    // A revisit also contains a response, whose body is in another record. The other types do not.
     let readable = records.iter().filter(|record| record.http_response().is_ok()).count();
     assert_eq!(readable, kinds.len() + 1);
 }

@@ -19,7 +19,8 @@ fn rows() -> impl Iterator<Item = [&'static str; 3]> {
     })
 }
 
-/// Header lines as bytes: `\n` ends a line, `\t` is a tab, and `\xHH` any byte.
+/// Converts header lines to bytes: `\n` ends a line with CR LF, `\t` is a tab, and `\xHH` is any
+/// byte.
 fn unescaped(written: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut parts = written.split('\\');
@@ -72,7 +73,7 @@ fn headers_are_judged_as_in_the_table() {
         count += 1;
         let found = framing(written);
         let named = word(found.frameable(Some(&viewer)));
-        // Only a source that names the viewer can distinguish it from other sites.
+        // Only a source that matches the viewer's host can distinguish the viewer from other sites.
         let unnamed = word(found.frameable(None));
         let is_named = written.to_ascii_lowercase().contains("example");
         if named != here || (!is_named && unnamed != here) {

@@ -1,7 +1,7 @@
 //! Buffers the values in one column of a row group until they are written.
 //!
-//! Invariant: strings are kept in one allocation, so that a value costs its bytes and a few more.
-//! This does not depend on column names.
+//! Invariant: a column's strings share one allocation, so that the overhead per value is only a few
+//! bytes. This does not depend on column names.
 
 use std::mem::take;
 
@@ -14,7 +14,7 @@ use parquet::{
 
 /// Values that are passed to the parquet crate together.
 const BATCH_VALUES: usize = 1_024;
-/// Levels for a value and for a null in an optional column.
+/// Definition levels of a value and of a null in an optional column.
 const VALUE: i16 = 1;
 const NULL: i16 = 0;
 
@@ -26,17 +26,17 @@ pub(super) enum Value<'a> {
     Long(Option<i64>),
 }
 
-/// A column's values. A null only has a level.
+/// A column's values. For a null, only a level is stored.
 #[derive(Debug)]
 pub(super) struct ColumnBuffer {
     values: Values,
-    /// One level per row. `None` if the column has no nulls.
+    /// One level per row. `None` if the column does not allow nulls.
     levels: Option<Vec<i16>>,
 }
 
 #[derive(Debug)]
 enum Values {
-    /// The concatenated values, and each value's end.
+    /// The concatenated values, and the offset where each value ends.
     Bytes(Vec<u8>, Vec<usize>),
     Int(Vec<i32>),
     Long(Vec<i64>),
@@ -59,8 +59,8 @@ impl ColumnBuffer {
         Self { values, levels: is_optional.then(Vec::new) }
     }
 
-    /// Adds a value and returns its size in bytes. In a column without nulls, a null becomes an
-    /// empty string or zero.
+    /// Adds a value and returns its size in bytes. If the column does not allow nulls, a null
+    /// becomes an empty string or zero.
     pub(super) fn push(&mut self, value: Value<'_>) -> usize {
         let is_null = matches!(value, Value::Bytes(None) | Value::Int(None) | Value::Long(None));
         if let Some(levels) = &mut self.levels {
@@ -84,7 +84,7 @@ impl ColumnBuffer {
                 values.push(value.unwrap_or_default());
                 size_of::<i64>()
             }
-            // Values are in the schema's order. A test checks this.
+            // This does not happen, because values are in the schema's order. A test checks this.
             (Values::Bytes(..) | Values::Int(_) | Values::Long(_), _) => 0,
         }
     }

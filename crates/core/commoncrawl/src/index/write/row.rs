@@ -17,20 +17,20 @@ use crate::{
 
 /// Maximum size of a row's strings in bytes. Common Crawl's rows have about 700.
 pub const MAX_ROW_BYTES: usize = 256 << 10;
-/// Maximum characters in a URL in a message.
+/// Maximum characters of a URL in an error message.
 const MESSAGE_CHARACTERS: usize = 200;
 
-/// A hostname's suffix and domain by the Public Suffix List, which the caller has. `None` for an
-/// address, or if the list contains no match.
+/// A hostname's suffix and domain. The caller looks them up in the Public Suffix List. A field is
+/// `None` if the host is an address, or if the list contains no match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostDomains<'a> {
-    /// The public suffix by the registry section only, such as `com`.
+    /// The public suffix according to the list's section for registries, such as `com`.
     pub registry_suffix: Option<&'a str>,
-    /// That suffix and the label before it, such as `googleapis.com`.
+    /// The registry suffix and the label before it, such as `googleapis.com`.
     pub registered_domain: Option<&'a str>,
-    /// The public suffix by both sections, such as `googleapis.com`.
+    /// The public suffix according to both sections of the list, such as `googleapis.com`.
     pub private_suffix: Option<&'a str>,
-    /// That suffix and the label before it, such as `storage.googleapis.com`.
+    /// The private suffix and the label before it, such as `storage.googleapis.com`.
     pub private_domain: Option<&'a str>,
 }
 
@@ -45,7 +45,7 @@ pub struct CaptureRow<'a> {
     pub fetch_time_micros: i64,
     /// Response status, up to 999.
     pub status: u16,
-    /// A redirect's target, as an absolute URL.
+    /// The target of a redirect, as an absolute URL.
     pub redirect: Option<&'a str>,
     /// The content's digest, as in the record: `sha256:` and 64 hexadecimal digits.
     pub digest: Option<&'a str>,
@@ -63,7 +63,8 @@ pub struct CaptureRow<'a> {
     pub record_id: &'a str,
     /// The archive's path below the bucket.
     pub warc_filename: &'a str,
-    /// The record's position in the archive. Offset and length fit an `i32`, as the columns do.
+    /// The record's position in the archive. Its offset, length and end must each fit an `i32`,
+    /// which is the columns' type.
     pub position: Position,
     /// The archive's segment, such as `4`.
     pub segment: &'a str,
@@ -82,10 +83,10 @@ pub struct CaptureRowError {
 /// Why a capture cannot be in an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RowRefusal {
-    /// The URL is not a capture's URL.
+    /// The URL is not an `http` or `https` URL, or is too long.
     #[error(transparent)]
     Url(#[from] CaptureUrlError),
-    /// The fetch's year does not have four digits.
+    /// The year of the request time does not have four digits.
     #[error("the year of its fetch has not four digits")]
     Time,
     /// The status is greater than 999.
@@ -94,10 +95,10 @@ pub enum RowRefusal {
     /// The record's id is not a UUID.
     #[error("the id of its record is no urn:uuid:")]
     RecordId,
-    /// The archive's path can lead out of the bucket.
+    /// The archive's path could lead out of the bucket.
     #[error("the path of its archive is not relative")]
     WarcFilename,
-    /// The record is empty, or ends after 2 GiB.
+    /// The record is empty, or does not end within the archive's first 2 GiB.
     #[error("its record does not end within the first 2 GiB of the archive, or is empty")]
     Position,
     /// The row's strings are too large.
@@ -122,7 +123,7 @@ impl CaptureOrder {
     }
 }
 
-/// Returns the beginning of a URL, for a message.
+/// Returns the first characters of a URL, for an error message.
 pub(crate) fn shortened(url: &str) -> String {
     url.chars().take(MESSAGE_CHARACTERS).collect()
 }
@@ -157,7 +158,8 @@ impl<'a> CaptureRow<'a> {
             self.languages,
             self.truncated,
         ];
-        // The URL, and its parts: the host twice more, as labels and reversed.
+        // Four times the URL's length covers the URL, its parts, and its host as labels and
+        // reversed.
         let of_url = self.url.len().saturating_mul(4);
         let others = [self.warc_filename.len(), self.segment.len()];
         let texts = optional.into_iter().flatten().map(str::len).chain(others);
@@ -171,11 +173,11 @@ pub(crate) struct CheckedRow<'a> {
     pub(crate) row: CaptureRow<'a>,
     /// The URL's key.
     pub(crate) key: String,
-    /// Fetch time in 14 digits.
+    /// Request time as 14 digits.
     pub(crate) timestamp: String,
     url: HttpUrl<'a>,
     hostname: String,
-    /// A name's labels in reverse order, joined by dots. `None` for an address.
+    /// The hostname's labels in reverse order, joined by dots. `None` for an address.
     reversed: Option<String>,
     record_id: [u8; 16],
     offset: i32,
@@ -276,7 +278,7 @@ fn labels_from_last(hostname: &str) -> impl Iterator<Item = &str> {
     hostname.rsplit('.').filter(|label| !label.is_empty())
 }
 
-/// Returns the 16 bytes in the UUID of a record id, which may have angle brackets.
+/// Returns the UUID's 16 bytes in a record id. The id may be in angle brackets.
 fn uuid_bytes(record_id: &str) -> Option<[u8; 16]> {
     let inner = record_id.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     let uuid = inner.unwrap_or(record_id).strip_prefix("urn:uuid:")?;

@@ -1,8 +1,8 @@
 //! The blocks with named values (`application/warc-fields`) that a crawl writes: about itself in
 //! `warcinfo`, and about one fetch in `metadata`.
 //!
-//! If WARC 1.1 defines a name (6.1, 6.6), we use it, otherwise the name in Common Crawl's archives.
-//! This does not depend on records.
+//! If WARC 1.1 defines a name (6.1, 6.6), we use it. Otherwise we use the name in Common Crawl's
+//! archives. This does not depend on records.
 
 use super::fields::{Fields, WriteError};
 
@@ -41,15 +41,15 @@ impl<'a> CrawlInfo<'a> {
     }
 }
 
-/// A crawl's facts about one fetch, in addition to request and response. `None` values are not
+/// Facts about one fetch that are neither in the request nor in the response. `None` values are not
 /// written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FetchFacts<'a> {
-    /// Time from the request to the response's end, in milliseconds.
+    /// Time from the request to the end of the response, in milliseconds.
     pub fetch_time_ms: Option<u64>,
     /// The host's delay before the request, in milliseconds.
     pub delay_ms: Option<u64>,
-    /// Links from a seed to the URL.
+    /// Number of links from a seed to the URL.
     pub depth: Option<u16>,
     /// URL of the page, or of the redirect, on which the URL was first found.
     pub via: Option<&'a str>,

@@ -19,7 +19,7 @@ pub enum WriteError {
         value: String,
     },
     /// A response's head does not start with `HTTP/`, a request's head does not start with a
-    /// request line, or one does not end with an empty line.
+    /// request line, or a head does not end with an empty line.
     #[error("the HTTP head is malformed")]
     HttpHead,
     /// The compressor failed. This does not happen if the buffer is large enough.

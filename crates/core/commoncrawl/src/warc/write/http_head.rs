@@ -1,8 +1,8 @@
 //! Builds a stored response's head, so that it describes the decoded body that is stored with it.
 //!
-//! As in Common Crawl's archives, the names `Content-Encoding`, `Transfer-Encoding` and a
-//! `Content-Length` that no longer applies are prefixed with `X-Crawler-`, and the stored body's
-//! length is added.
+//! As in Common Crawl's archives, the prefix `X-Crawler-` is added to the names `Content-Encoding`
+//! and `Transfer-Encoding`, and to a `Content-Length` that differs from the stored body's length.
+//! Then the stored body's length is added.
 
 use super::WriteError;
 use crate::warc::{headers::Headers, http::split_head};
@@ -25,8 +25,8 @@ pub fn http_head<'a>(
 }
 
 /// Rewrites a head as received (status line, headers, perhaps an empty line) for a decoded body
-/// with `body_length` bytes. Names and values remain unchanged, except that folded lines are
-/// joined.
+/// with `body_length` bytes. Names are converted to lower case, folded lines are joined, and fields
+/// are changed as in [`http_head`].
 pub fn stored_head(raw: &[u8], body_length: u64) -> Vec<u8> {
     let (head, _) = split_head(raw);
     let line_end = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
@@ -51,7 +51,7 @@ pub(super) fn check(head: &[u8]) -> Result<(), WriteError> {
     if is_whole { Ok(()) } else { Err(WriteError::HttpHead) }
 }
 
-/// Checks that `head` is a request line and fields, and ends with an empty line.
+/// Checks that `head` consists of a request line and fields, and ends with an empty line.
 pub(super) fn check_request(head: &[u8]) -> Result<(), WriteError> {
     let (fields, rest) = split_head(head);
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();

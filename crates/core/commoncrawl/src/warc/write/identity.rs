@@ -10,11 +10,11 @@ pub fn sha256_digest(parts: &[&[u8]]) -> String {
 }
 
 /// Returns a record id that depends only on the arguments: `urn:uuid:` and a version 8 UUID (RFC
-/// 9562 5.8) whose bits are a SHA-256 digest over type, URI, date and payload digest.
+/// 9562 5.8) whose bits are taken from a SHA-256 digest over type, URI, date and payload digest.
 pub fn record_id(kind: &str, target_uri: &str, date_micros: i64, payload_digest: &str) -> String {
     let date = date_micros.to_be_bytes();
     let parts = [kind.as_bytes(), target_uri.as_bytes(), &date, payload_digest.as_bytes()];
-    // The lengths between the parts make the concatenation unambiguous.
+    // Each part follows its length, so that different parts never yield the same bytes.
     let lengths = parts.map(|part| (part.len() as u64).to_be_bytes());
     let mut all: Vec<&[u8]> = Vec::with_capacity(8);
     for (part, length) in parts.iter().zip(&lengths) {
