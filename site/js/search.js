@@ -20,7 +20,7 @@ export class SearchBox {
   /**
    * `input`, `list` and `status` are elements; `manifestOf()` returns the manifest or null;
    * `iconOf(host)` returns a site's icon as a data URL if its bundle is in memory, else "";
-   * `goTo(host, bundle, slot)` leads to the chosen site. `wasEntered` is true if Enter was pressed in the
+   * `goTo(host, bundle, slot)` leads to the site; `wasEntered` is true if Enter was pressed in the
    * input before.
    */
   constructor({ input, list, status, manifestOf, iconOf, goTo, wasEntered }) {

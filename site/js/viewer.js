@@ -132,7 +132,7 @@ export class SiteViewer {
   }
 
   /**
-   * Takes the focus back from a frame that took it by a script. A site that takes it again and again
+   * Takes the focus back from a frame that took it by a script. A site that takes it repeatedly
    * becomes inert until the visitor points at it or presses Tab.
    */
   #keepFocus() {

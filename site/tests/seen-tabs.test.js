@@ -64,7 +64,7 @@ test("heights are reached one after the other, in pixels of 1/96 inch", () => {
   assert.equal(heightsWithin(331 * METRE_PX), 10);
   const wall = 36_500 * METRE_PX;
   assert.equal(heightText(1, wall), "Half a metre down. The whole wall is 37 kilometres tall.");
-  assert.equal(heightText(3, wall), "5.5 metres down, as far as a giraffe is high. Not halfway yet.");
+  assert.match(heightText(3, wall), /^5\.5 metres down, as far as a giraffe is high\. Not halfway/);
   assert.match(heightText(heightsWithin(331 * METRE_PX), wall), /Eiffel Tower is high/);
   assert.match(heightText(3, 9 * METRE_PX), /More than halfway\.$/);
   assert.match(heightText(1, 300 * METRE_PX), /300 metres tall/);

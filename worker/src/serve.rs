@@ -63,7 +63,7 @@ const MAX_PLAIN_BYTES: u64 = 1_000;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The directory cannot be read.
-    #[error("cannot serve {}: {source}; give the folder of a published site", dir.display())]
+    #[error("cannot serve {}: {source}; give the directory of a published site", dir.display())]
     Folder {
         /// The directory that was given.
         dir: PathBuf,

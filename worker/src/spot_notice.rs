@@ -1,5 +1,5 @@
-//! Watches whether EC2 is about to take this host away. It reads the spot notice, and the state
-//! that the machine's Auto Scaling group wants it in, through version 2 of the instance metadata
+//! Watches whether EC2 is about to terminate this instance. It reads the spot notice, and the state
+//! that the instance's Auto Scaling group requests, through version 2 of the instance metadata
 //! service.
 //!
 //! A notice only starts a drain, like a signal. On a machine that is not an EC2 instance, no

@@ -158,8 +158,8 @@ async fn apply(crawl: &OneCrawl, verb: CrawlVerb) -> CliResult {
         Some(MovedCrawl { paused_by: Some(why), .. }) if verb == CrawlVerb::Resume => {
             let name = found.name;
             Err(CliError::new(format!(
-                "crawl {name} stays paused ({why}): {} does not allow it more; `keys list` shows \
-                 what is allowed and used",
+                "crawl {name} stays paused ({why}), because its owner {} may not continue it; \
+                 `keys list` shows the limits and usage of all keys",
                 before.owner
             )))
         }

@@ -99,7 +99,7 @@ fn check_worker(args: &LocalArgs) -> Result<(), CliError> {
 }
 
 fn cannot_serve(site: &str) -> CliError {
-    CliError::usage(format!("--serve serves a folder, and but the site is at {site}"))
+    CliError::usage(format!("--serve needs a local directory, but the site is at {site}"))
 }
 
 async fn serve(

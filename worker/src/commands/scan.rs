@@ -387,7 +387,7 @@ impl FromStr for Setting {
             Some(("rate", "off")) => Ok(Self::Rate(None)),
             Some(("rate", rate)) => match rate.parse() {
                 Ok(rate @ 1..) => Ok(Self::Rate(Some(rate))),
-                _ => Err(format!("{text}: give requests a second, or off")),
+                _ => Err(format!("{text}: give requests per second, or off")),
             },
             Some(("archive-rate", rate)) => rate.parse().map(Self::ArchiveRate),
             Some(("deadline", "off")) => Ok(Self::Deadline(None)),

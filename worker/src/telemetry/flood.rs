@@ -73,7 +73,7 @@ impl Flood {
 pub(super) fn report(flood: &Flood) {
     for (place, lines) in flood.take_suppressed() {
         metrics().log_suppressed.add(lines, &[]);
-        tracing::warn!(place, lines, "too many log lines from one place; these were left out");
+        tracing::warn!(place, lines, "too many log lines from one call site; suppressed the rest");
     }
 }
 

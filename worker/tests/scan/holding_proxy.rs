@@ -1,6 +1,6 @@
 //! A proxy before an HTTP server that holds chosen requests: a request that matches, and each later
 //! one, waits until the test releases it or the client ends. So a test can kill a worker while a
-//! certain request is under way, at the same point in each run.
+//! certain request is in flight, at the same point in each run.
 
 use std::{
     io::{Read as _, Write as _},

@@ -114,7 +114,8 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     drop(watching);
 }
 
-/// Rejects a process that watches a scan its connections, until it says so.
+/// Refuses the Postgres connections of a process that watches a scan, until the process reports
+/// this.
 fn outlives_an_outage(watching: &Running, postgres: &PostgresProxy) {
     postgres.refuse();
     wait_for("a line that Postgres is away", || {

@@ -70,8 +70,8 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
     let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
     assert!(shown.contains("WAITING"), "{shown}");
     std::thread::sleep(lasting);
-    // A job that was denied before the storm ended and requests the canary after it learns that the
-    // store responds, and counts an attempt: no job is leased in between.
+    // Lease no job while the storm ends. Otherwise, the store could deny a job's request and then
+    // respond to the canary, so that the job's release would count as an attempt.
     run(database.owner(&["scan", "pause"])).expect_code(0);
     wait_for(&format!("all jobs given back, {what}"), || {
         let status = database.status();

@@ -49,7 +49,8 @@ pub(super) async fn run(args: DropArgs) -> CliResult {
         }))?;
         return Ok(Exit::Done);
     }
-    let (done, stays) = if dry_run { ("would go", "would stay") } else { ("removed", "kept") };
+    let (done, stays) =
+        if dry_run { ("would be removed", "would be kept") } else { ("removed", "kept") };
     stdout::line(format_args!(
         "{done}: {fetches} fetches, {} objects of {} bytes",
         removed.objects, removed.bytes

@@ -77,8 +77,8 @@ pub(super) async fn forget(args: ForgetArgs) -> CliResult {
         stdout::line(format_args!("{captures} captures of the {kind} {name} are forgotten"))?;
     }
     eprintln!(
-        "`crawl gc` takes them out of the archives; crawls may ask again, unless `blocklist add` \
-         keeps them from the host"
+        "`crawl gc` removes them from the archives; crawls may fetch these URLs again, unless \
+         `blocklist add` blocks the host"
     );
     Ok(Exit::Done)
 }

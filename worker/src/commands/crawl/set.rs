@@ -83,7 +83,9 @@ impl FromStr for Setting {
             Some(("rate", rate)) => {
                 let rate = rate.parse().ok().filter(|rate| *rate > 0.0 && *rate <= MAX_RATE);
                 Change::Rate(RateChange::Rate(Some(rate.ok_or_else(|| {
-                    format!("{text}: give requests a second up to {MAX_RATE}, such as 0.5, or off")
+                    format!(
+                        "{text}: give requests per second, at most {MAX_RATE}, such as 0.5, or off"
+                    )
                 })?)))
             }
             Some(("min-delay", "off")) => Change::Rate(RateChange::MinDelay(None)),

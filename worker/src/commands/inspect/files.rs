@@ -75,9 +75,9 @@ mod tests {
         packed.write_all(&[b'x'; 5_000]).unwrap();
         packed.finish().unwrap();
         assert_eq!(read_unpacked(&path, 5_000).unwrap().len(), 5_000);
-        assert!(read_unpacked(&path, 4_999).unwrap_err().contains("more than"));
-        assert!(read_file(&path, 10).unwrap_err().contains("more than"));
-        assert!(read_file(folder.path(), 10).unwrap_err().contains("folder"));
+        assert!(read_unpacked(&path, 4_999).unwrap_err().contains("larger than"));
+        assert!(read_file(&path, 10).unwrap_err().contains("larger than"));
+        assert!(read_file(folder.path(), 10).unwrap_err().contains("directory"));
         assert!(read_file(&folder.path().join("none"), 10).is_err());
     }
 }

@@ -27,7 +27,7 @@ fn refused() -> CliError {
     CliError::usage("this program has no live crawls: it was built without the feature crawl")
 }
 
-/// Rejects to serve.
+/// Returns an error, because this program has no HTTP service.
 pub(super) async fn serve(
     _args: &ServiceArgs,
     _temporary: Option<PathBuf>,
@@ -57,7 +57,7 @@ pub(super) fn crawler_settings(
     NoCrawler
 }
 
-/// Rejects to crawl.
+/// Returns an error, because this program cannot crawl.
 pub(super) async fn crawl(
     _coordinator: Coordinator,
     _context: Context,

@@ -87,7 +87,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         ("priority" = Option<u8>, Query, maximum = 7,
          description = "0 to 7, here or in the body"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-         description = "Within 24 hours a repeated request does nothing and gets the same response"),
+         description = "Within 24 hours, a repeated request does nothing and gets the same \
+                        response"),
     ),
     request_body(
         description = "JSON, or one URL per line; empty lines and comments with # are skipped",

@@ -236,7 +236,8 @@ async fn moved(
         ("last" = Option<bool>, Query,
          description = "Whether these are the last URLs, here or in the body"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-         description = "Within 24 hours a repeated request does nothing and gets the same response"),
+         description = "Within 24 hours, a repeated request does nothing and gets the same \
+                        response"),
     ),
     request_body(
         description = "JSON, or one URL per line; empty lines and comments with # are skipped",

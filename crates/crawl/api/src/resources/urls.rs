@@ -84,7 +84,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
         ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
          description = "Seconds to wait until the URL is no longer due. The status is then 200"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
-         description = "Within 24 hours a repeated request does nothing and gets the same response"),
+         description = "Within 24 hours, a repeated request does nothing and gets the same \
+                        response"),
     ),
     request_body(content = UrlSubmission, example = json!({ "url": "https://example.com/" })),
     responses(
