@@ -216,7 +216,7 @@ fn what_cannot_be_read_is_named_with_what_to_do() {
     for (arguments, input, code, words) in [
         (&["links", "-"][..], "", 1, &["-: it is empty", "give a page"][..]),
         (&["links", "/nowhere/page.html"], "", 1, &["/nowhere/page.html", "No such file"]),
-        (&["links", "/"], "", 1, &["folder"]),
+        (&["links", "/"], "", 1, &["directory"]),
         (&["links", "-", "--url", "site.example"], PAGE, 2, &["--url", "https://example.com/"]),
         (&["links", "-", "--url", "ftp://a.example/"], PAGE, 2, &["--url", "neither http"]),
         (&["links"], "", 2, &["FILE|URL"]),

@@ -385,7 +385,7 @@ fn few_open_files_mean_a_warning_and_fewer_concurrent_requests_and_the_same_scan
     let mut command = database.worker(&["--exit-when-done", "--in-flight", "5000"]);
     netns::limit_open_files(&mut command, 600);
     let ended = run(command).expect_code(0);
-    let warning = "too little for --in-flight: open files: the limit is 600, --in-flight 5000 \
+    let warning = "--in-flight is too high: open files: the limit is 600, --in-flight 5000 \
                    wants 20000; using 150";
     assert!(ended.stderr.contains(warning), "{}", ended.stderr);
     assert!(!ended.stderr.contains("Too many open files"), "{}", ended.stderr);
