@@ -112,7 +112,7 @@ export class SearchBox {
   #show(entries, isNear, trouble) {
     const { input, list } = this;
     const start = typedKey(input.value);
-    const before = this.chosen < 1 ? null : this.entries[this.chosen]?.host;
+    const before = this.chosen < (isNear ? 0 : 1) ? null : this.entries[this.chosen]?.host;
     this.entries = entries;
     list.replaceChildren(...entries.map((entry, i) =>
       option(entry, i, start, this.iconOf(entry.host))));
@@ -120,7 +120,7 @@ export class SearchBox {
     input.setAttribute("aria-expanded", String(entries.length > 0));
     const kept = entries.findIndex(({ host }) => host === before);
     // A guess is not gone to unless it is chosen.
-    this.#choose(entries.length === 0 || isNear ? -1 : Math.max(0, kept));
+    this.#choose(entries.length === 0 || isNear ? kept : Math.max(0, kept));
     this.#say(entries, isNear, trouble);
   }
 

@@ -121,12 +121,14 @@ describe("search", { skip, concurrency: 1 }, () => {
       await page.until(typed, `${OPTIONS}[0]?.textContent === 'github.com'`);
       assert.equal(await page.evaluate(STATUS), "Did you mean one of these?");
     }
+    await type(page, "git-scn");
+    await page.until("another name", `${OPTIONS}[0]?.textContent === 'git-scm.com'`);
     await page.key("Enter");
     assert.equal(await page.evaluate("location.hash"), "#seed=7");
     await page.key("ArrowDown");
     await page.key("Enter");
     await page.until("the host in the field",
-      "document.querySelector('#find').value === 'github.com'");
+      "document.querySelector('#find').value === 'git-scm.com'");
   });
 
   test("names that imitate others are shown in Punycode", async () => {

@@ -220,7 +220,7 @@ fn what_cannot_be_read_is_named_with_what_to_do() {
         (&["links", "-", "--url", "site.example"], PAGE, 2, &["--url", "https://example.com/"]),
         (&["links", "-", "--url", "ftp://a.example/"], PAGE, 2, &["--url", "neither http"]),
         (&["links"], "", 2, &["FILE|URL"]),
-        (&["links", "http://127.0.0.1/"], "", 1, &["http://127.0.0.1/", "ended as"]),
+        (&["links", "http://127.0.0.1/"], "", 1, &["http://127.0.0.1/", "failed with"]),
         (&["robots", "/nowhere"], "", 1, &["/nowhere"]),
         (&["robots", "-", "--url", "nonsense"], "", 2, &["nonsense", "/path"]),
         (&["normalize"], "", 2, &["URLS"]),
