@@ -2,6 +2,8 @@
 // the document only as text and lengths; text has the visitor's size; invalid values omit a chart
 // and never throw. Does not depend on what the numbers mean.
 
+import { count as formatted } from "./strings.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 /** The line chart's drawing size. It is scaled to its section's width. */
 const WIDTH_PX = 460;
@@ -26,7 +28,7 @@ export function largest(object, most) {
 
 /** Returns the number as English text, such as "12,345". */
 export function count(number) {
-  return Math.round(number).toLocaleString("en");
+  return formatted(Math.round(number));
 }
 
 /** Returns a percentage such as "12.3%", or "" if the whole is not above 0. */

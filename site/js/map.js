@@ -76,7 +76,7 @@ async function begin(fresh) {
 
 /** Shows the place in the address. */
 function follow() {
-  searchBox.cancel();
+  searchBox.hide();
   const site = map.followAddress();
   if (site) {
     void goToSite(site);
@@ -128,7 +128,7 @@ function choose(entry, returnTo = null) {
 
 function tap(entry, isKey) {
   search += 1;
-  searchBox.cancel();
+  searchBox.hide();
   if (entry && map.motion.view.scale < MIN_TAP_SCALE) {
     notify(MAP.zoomIn);
   } else {
@@ -275,6 +275,6 @@ canvas.addEventListener("pointermove", ({ offsetX, offsetY, pointerType, buttons
   canvas.classList.toggle("choosable", tab !== undefined);
 });
 document.addEventListener("keydown", (event) => event.key === "Escape" && choose(null));
-for (const type of ["hashchange", "popstate"]) window.addEventListener(type, () => map && follow());
+window.addEventListener("hashchange", () => map && follow());
 window.addEventListener("online", () => (map ? map.trouble === "network" : true) && retry());
 void begin(false);

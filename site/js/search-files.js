@@ -198,7 +198,6 @@ export async function findBundleOf(hostname, prefix) {
   const name = shownHost(withoutWww(hostname));
   return {
     bundle: -1,
-    trouble: found ? COMMON.notHere(name)
-      : SEARCH.indexMissing(name),
+    trouble: found ? COMMON.notHere(name) : SEARCH.indexMissing(name),
   };
 }

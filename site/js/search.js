@@ -43,7 +43,7 @@ export class SearchBox {
     this.announcer = new Announcer(this.status);
     input.addEventListener("input", () => this.#schedule(PAUSE_MS));
     input.addEventListener("keydown", (event) => this.#press(event));
-    input.addEventListener("blur", () => this.#hide());
+    input.addEventListener("blur", () => this.hide());
     input.addEventListener("focus", () => {
       input.select();
       this.#schedule(0);
@@ -73,11 +73,6 @@ export class SearchBox {
     }
   }
 
-  /** Discards a pending result, because the visitor went elsewhere. */
-  cancel() {
-    this.#hide();
-  }
-
   #schedule(ms) {
     clearTimeout(this.timer);
     this.announcer.cancel();
@@ -92,7 +87,7 @@ export class SearchBox {
     const typed = this.input.value;
     const manifest = this.manifestOf();
     if (typedKey(typed) === "" || !manifest) {
-      this.#hide();
+      this.hide();
       return;
     }
     const { entries, isWhole, isNear, trouble } =
@@ -125,7 +120,7 @@ export class SearchBox {
   }
 
   /** Hides the list and discards a pending result. */
-  #hide() {
+  hide() {
     clearTimeout(this.timer);
     this.query += 1;
     this.pending = false;
@@ -167,7 +162,7 @@ export class SearchBox {
     const isShown = length > 0 || this.status.textContent !== "";
     if (event.key === "Escape" && (isShown || this.pending)) {
       event.stopPropagation();
-      this.#hide();
+      this.hide();
     } else if (event.key === "Enter") {
       event.preventDefault();
       this.enter();
@@ -179,7 +174,7 @@ export class SearchBox {
   }
 
   #go({ host, bundle, slot }) {
-    this.#hide();
+    this.hide();
     this.input.value = shownHost(withoutWww(host));
     this.input.blur();
     this.goTo(host, bundle, slot);

@@ -25,7 +25,6 @@ const offline = (isOnline) => (isOnline ? UNREACHABLE : OFFLINE);
 /** The wall: its state and failures. */
 export const WALL = {
   offline,
-  unreachable: UNREACHABLE,
   noTabLoaded: (why) => `${why} No tab could be loaded.`,
   moved: "These tabs have moved. A newer version may be available.",
   someMoved: "Some of these tabs have moved. Reload the page to see the newest version.",
@@ -50,7 +49,6 @@ export const SEARCH = {
   near: "Did you mean one of these?",
   websites: (number) => (number === 1 ? "One website" : `${count(number)} websites`),
   indexMissing: (name) => `Couldn't search for ${name}: the search index didn't load.`,
-  pageMissing: (name) => `Couldn't search for ${name}: part of this page didn't load.`,
   newTab: "New tab: find a website",
 };
 
