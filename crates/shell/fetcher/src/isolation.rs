@@ -5,15 +5,17 @@
 //! dies.
 //!
 //! Invariants: in isolation an item is handled only after its checkpoint is recorded. An item that
-//! was current at two deaths is not handled again. Does not depend on the kind of items, or on
+//! was current at three deaths is not handled again. Does not depend on the kind of items, or on
 //! where checkpoints are recorded.
 
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-/// An item counts as crashed if it was current at this many process deaths.
-const DEATHS_OF_A_CRASHED_ITEM: u32 = 2;
+/// An item counts as crashed if it was current at this many process deaths. Two also happen by
+/// chance: the item that was current at the first death is handled first in the next run, so it is
+/// the current item while that run waits for a store or a network that has just failed.
+const DEATHS_OF_A_CRASHED_ITEM: u32 = 3;
 
 /// Records an isolated job's current item. Items are numbers, and each run of the job must use the
 /// same numbers.

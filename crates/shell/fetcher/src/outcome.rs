@@ -360,7 +360,7 @@ outcomes! {
     /// The owner opted out.
     OptedOut "opted_out" FailedOther Never No []
         NoResponse Nothing No Counts No Spared;
-    /// The URL was the current item at two process deaths.
+    /// The URL was the current item at three process deaths.
     Crashed "crashed" FailedOther Never No []
         NoResponse Nothing No Counts No Spared;
     /// The body is an image.

@@ -23,8 +23,8 @@ struct TestJournal {
 impl ItemJournal for TestJournal {
     fn deaths(&self, item: i64) -> u32 {
         match Some(item) {
-            item if item == self.crashed => 2,
-            item if item == self.suspect => 1,
+            item if item == self.crashed => 3,
+            item if item == self.suspect => 2,
             _ => 0,
         }
     }
