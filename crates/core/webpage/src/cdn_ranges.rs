@@ -4,8 +4,9 @@
 //! Sources: <https://www.cloudflare.com/ips/> (last changed 2023-09-28),
 //! <https://api.fastly.com/public-ip-list> (as of 2023-06-06) and, for CloudFront's edges
 //! worldwide, <https://d7uri8nf7uskq.cloudfront.net/tools/list-cloudfront-ips> (as of 2025, merged
-//! with their neighbours, without ranges smaller than 256 addresses). A missing range costs time.
-//! If a range no longer belongs to a CDN, a server may get 256 concurrent requests instead of 64.
+//! with their neighbours, without ranges smaller than 256 addresses). If a range is missing here,
+//! its requests only take longer. If a range no longer belongs to a CDN, a server may get 256
+//! concurrent requests instead of 64.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -10,13 +10,13 @@ use crate::header_values::{self, HeaderList};
 pub(crate) struct ContentType {
     /// Type and subtype in lower case, such as `text/html`.
     pub(crate) essence: String,
-    /// The charset parameter as written. `None` if this is missing or empty.
+    /// The charset parameter as written. `None` if the parameter is missing or empty.
     pub(crate) charset: Option<String>,
 }
 
 /// Returns a response's MIME type. If there are several `Content-Type` headers, the last one that
-/// parses counts. If this one has no charset, it keeps the charset from an earlier one with the
-/// same essence.
+/// parses counts. If it has no charset, the charset of the previous one counts, but only if both
+/// have the same essence.
 pub(crate) fn extract(headers: &HeaderList) -> Option<ContentType> {
     let joined = header_values::combined(headers, "content-type")?;
     let mut result: Option<ContentType> = None;

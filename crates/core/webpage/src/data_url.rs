@@ -7,7 +7,8 @@ use data_url::DataUrl;
 /// The decoded content of a `data:` URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataUrlContent {
-    /// MIME type without parameters, in lower case. `text/plain` if the URL does not specify this.
+    /// MIME type without parameters, in lower case. `text/plain` if the URL does not specify a
+    /// type.
     pub mime: String,
     /// The decoded bytes.
     pub bytes: Vec<u8>,
@@ -33,7 +34,7 @@ pub enum DataUrlError {
     },
 }
 
-/// Decodes a `data:` URL whose content has at most `max_bytes`.
+/// Decodes a `data:` URL with at most `max_bytes` of content.
 ///
 /// # Errors
 /// Returns [`DataUrlError`] if the URL is malformed or its content exceeds the limit.
@@ -43,8 +44,9 @@ pub fn decode(url: &str, max_bytes: usize) -> Result<DataUrlContent, DataUrlErro
         data_url::DataUrlError::NoComma => DataUrlError::NoComma,
     })?;
     let too_large = DataUrlError::TooLarge { max_bytes };
-    // One byte takes up to four characters: base64 takes four for three bytes, and percent-encoding
-    // triples each of them. So content that must be too large is not decoded.
+    // Do not decode content that is certainly too large. A byte takes at most four characters in
+    // the URL, because base64 needs four characters for three bytes, and percent-encoding triples
+    // each of these characters.
     let encoded = url.split_once('#').map_or(url, |(before, _)| before);
     let encoded_bytes = encoded.split_once(',').map_or(0, |(_, body)| body.len());
     if encoded_bytes > max_bytes.saturating_mul(4).saturating_add(64) {

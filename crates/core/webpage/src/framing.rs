@@ -124,12 +124,11 @@ pub(crate) fn evaluate(
     by_frame_options(&options)
 }
 
-/// Returns true if a browser saves the page instead of showing it, because of its
-/// `Content-Disposition`.
+/// Returns true if a browser does not show the page, because of its `Content-Disposition`.
 ///
 /// Any type except `inline` is a download (RFC 6266 4.2). As in Chromium, a type that is not a
-/// token counts as missing, and a missing type means `inline`. A response with different values is
-/// an error.
+/// token counts as missing, and a missing type means `inline`. If a response has several different
+/// values, it is an error.
 fn is_download(values: &[String]) -> bool {
     let Some(first) = values.first() else { return false };
     let kind = first.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);

@@ -59,7 +59,7 @@ pub struct IconLink {
 }
 
 impl IconLink {
-    /// Returns true unless the link is for other media than a light page on a screen.
+    /// Returns true if the link has no `media`, or if they match a light page on a screen.
     pub(crate) fn is_for_light_page(&self) -> bool {
         self.media.as_deref().is_none_or(matches_light_page)
     }
@@ -118,7 +118,7 @@ pub(crate) struct LinkReader<'a> {
 }
 
 impl LinkReader<'_> {
-    /// Returns an attribute's value. `None` if this is absent or longer than `max_bytes`.
+    /// Returns an attribute's value. `None` if the attribute is absent or longer than `max_bytes`.
     pub(crate) fn text(&self, span: Option<&ByteRange>, max_bytes: usize) -> Option<String> {
         let bytes = self.html.get(span?.clone())?;
         (bytes.len() <= max_bytes).then(|| attribute_text(&self.charset.decode_piece(bytes)))

@@ -148,8 +148,8 @@ impl PageLinks {
     }
 }
 
-/// Returns an attribute's value. Most are ASCII without character references, and every encoding
-/// that is parsed decodes these alike.
+/// Returns an attribute's value. Most values are ASCII without character references, and need no
+/// decoding because every encoding in which we parse a page is the same for ASCII.
 fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'a, str> {
     let is_plain = bytes.is_ascii() && memchr::memchr2(b'&', 0, bytes).is_none();
     match str::from_utf8(bytes).ok().filter(|_| is_plain) {
@@ -158,8 +158,8 @@ fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'
     }
 }
 
-/// Returns a path's last segment, without its query. `None` if this is empty, or for a URL with
-/// another scheme, such as `data:`.
+/// Returns a path's last segment, without its query. `None` if this segment is empty, or if the URL
+/// has another scheme, such as `data:`.
 fn file_name(value: &[u8]) -> Option<String> {
     let value = value.trim_ascii();
     if value.len() > MAX_URL_BYTES || has_other_scheme(value) {

@@ -125,8 +125,8 @@ impl TagVisitor for NoVisitor {
     fn raw_text(&mut self, _: &[u8], _: &Tag, _: &ByteRange, _: &Nesting) {}
 }
 
-/// Reads the page in one pass, and passes its tags to `visitor`. With `wants_meta` it also reads
-/// the encoding from `meta` elements, which takes a little longer.
+/// Reads the page in one pass, and passes its tags to `visitor`. If `wants_meta` is true, this also
+/// reads the encoding from `meta` elements, which takes a little longer.
 pub(crate) fn read(
     html: &[u8],
     is_icon: fn(&[u8]) -> bool,

@@ -50,7 +50,7 @@ fn query(text: &str, viewport: [f64; 2]) -> Option<bool> {
         matches &= match part {
             "all" | "screen" if index == 0 => true,
             "print" if index == 0 => false,
-            // Without a media type, `not` belongs to a single feature.
+            // Without a media type, `not` may only precede a single feature.
             _ if index > 0 && is_negated && rest.starts_with('(') => return None,
             _ => feature(part, viewport)?,
         };

@@ -1,9 +1,10 @@
-//! Tracks the namespace of tags and whether they are in a template. From tree construction (WHATWG
-//! HTML 13.2.6), this is the part that decides what a page's tags mean.
+//! Tracks the namespace of tags, and whether they are in a template. This is the part of tree
+//! construction (WHATWG HTML 13.2.6) that decides what a page's tags mean.
 //!
 //! We keep open foreign elements, their integration points, and templates, but no other elements.
-//! This assumes that an end tag finds its element below foreign content. At most [`MAX_DEPTH`]
-//! elements are kept; the start and end tags of deeper ones are ignored.
+//! If an end tag in foreign content belongs to a common container, such as `div`, we therefore
+//! assume that this container is open outside the foreign content. At most [`MAX_DEPTH`] elements
+//! are kept. The start and end tags of deeper elements are ignored.
 
 use crate::tokens::{ByteRange, Tag};
 
@@ -199,7 +200,7 @@ fn is_named(html: &[u8], open: &OpenElement, name: &[u8]) -> bool {
 }
 
 fn is_one_of(name: &[u8], sorted_names: &[&str]) -> bool {
-    /// Maximum bytes in the names in the lists (`blockquote`).
+    /// Maximum length in bytes of the names in the lists (`blockquote`).
     const MAX_NAME_LENGTH: usize = 10;
     let mut lower = [0; MAX_NAME_LENGTH];
     let Some(lower) = lower.get_mut(..name.len()) else { return false };

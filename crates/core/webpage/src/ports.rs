@@ -30,10 +30,10 @@ pub fn is_bad_port(port: u16) -> bool {
     BAD_PORTS.binary_search(&port).is_ok()
 }
 
-/// The reason why ports are not a valid list.
+/// The reason why a list of ports is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PortListError {
-    /// The text is not a port.
+    /// The item is not a port.
     #[error("{0:?} is not a port; give a list such as 80,443,8080")]
     NotAPort(String),
     /// The port belongs to another protocol.
@@ -50,7 +50,7 @@ pub enum PortListError {
 pub struct PortList(Vec<u16>);
 
 impl Default for PortList {
-    /// [`DEFAULT_PORTS`].
+    /// Returns [`DEFAULT_PORTS`].
     fn default() -> Self {
         Self(DEFAULT_PORTS.to_vec())
     }
@@ -86,7 +86,8 @@ impl PortList {
         &self.0
     }
 
-    /// Returns the ports in both lists. There may be more than [`MAX_PORTS`].
+    /// Returns the ports that are in at least one of the two lists. There may be more than
+    /// [`MAX_PORTS`].
     #[must_use]
     pub fn with(&self, more: Option<&Self>) -> Self {
         let mut ports: Vec<u16> =

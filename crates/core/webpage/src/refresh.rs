@@ -3,8 +3,8 @@
 //!
 //! This does not depend on how long to wait.
 
-/// Returns the target URL in a `content` such as `5; url=/next`. `None` if it only reloads the
-/// page, or is invalid.
+/// Returns the target URL in a `content` such as `5; url=/next`. `None` if the content is invalid,
+/// or only reloads the page.
 pub(crate) fn target(content: &str) -> Option<&str> {
     let content = content.trim_ascii_start();
     let after_digits = content.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -34,8 +34,8 @@ pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
 const MAX_LINE_BYTES: usize = 8 * 2083 - 1;
 /// Maximum bytes that are read from a requested path: more than the longest rule.
 const MAX_PATH_BYTES: usize = 17 << 10;
-/// Maximum sitemaps in a file; further ones are counted. Large sites name a few hundred, or one
-/// that lists the others.
+/// Maximum sitemaps in a file. Further sitemaps are only counted. Large sites list a few hundred
+/// sitemaps, or one index that lists the others.
 pub const MAX_SITEMAPS: usize = 1_000;
 
 /// A parsed robots.txt. The default value represents a missing file, which allows everything.
@@ -180,9 +180,9 @@ impl RobotsTxt {
         !self.disallow_all && self.rule(user_agent_token, path).is_none_or(|rule| rule.allow)
     }
 
-    /// Returns true if the crawlers with these product tokens all may request a path with its
-    /// query, by [`Self::allowed`] for each. Each rule is matched with the path at most once, even
-    /// if it applies to several crawlers.
+    /// Returns true if all crawlers with these product tokens may request a path with its query.
+    /// The result is the same as from [`Self::allowed`] for each crawler, but each rule is matched
+    /// with the path at most once, even if it applies to several crawlers.
     #[must_use]
     pub fn allowed_for_all(&self, user_agent_tokens: &[&str], path_and_query: &str) -> bool {
         let path = if path_and_query.is_empty() { "/" } else { path_and_query };
@@ -283,7 +283,8 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the crawler's name in the groups that apply.
+    /// Returns the name that selects the crawler's groups: its product token, or `*` if no group
+    /// names it.
     fn applying_name(&self, user_agent_token: &str) -> String {
         match self.group(user_agent_token) {
             RobotsGroup::Named => user_agent_token.to_ascii_lowercase(),
@@ -291,7 +292,7 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the crawler's name in the groups that apply, and these groups.
+    /// Returns the name that selects the crawler's groups, and these groups.
     fn applying(&self, user_agent_token: &str) -> (String, impl Iterator<Item = &Group> + Clone) {
         let name = self.applying_name(user_agent_token);
         let wanted = name.clone();
@@ -329,7 +330,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     let first = literals.next().unwrap_or_default();
     let Some(mut rest) = path.strip_prefix(first) else { return false };
     let mut last = None;
-    // Matching each literal at its leftmost position leaves the most for the later ones.
+    // If each literal matches at its leftmost position, the most remains for the later ones.
     for literal in literals {
         if let Some(literal) = last.replace(literal) {
             let Some((_, after)) = rest.split_once(literal) else { return false };

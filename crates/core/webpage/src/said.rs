@@ -1,11 +1,11 @@
 //! Hashes a page's lines, so that a caller can distinguish pages that repeat others from pages with
 //! their own content.
 //!
-//! All small numbers in lines are hashed alike, and so are the URL's numbers, so a page that only
-//! counts up repeats its predecessor. Lines with other numbers have hashes with a flag
-//! ([`lines_said`]), because tables differ by such numbers, but so do clocks and counters. Picture
+//! All small numbers in lines are hashed alike, and so are the numbers in the URL, so a page that
+//! only counts up repeats its predecessor. A line with other numbers gets a flag in its hash
+//! ([`lines_said`]), because such numbers distinguish tables, but also clocks and counters. Picture
 //! names keep their numbers. A short line that contains a word from the URL is an echo and is
-//! skipped. In longer lines, all words from the URL are hashed alike. The lines' order does not
+//! skipped. In longer lines, all words from the URL are hashed alike. The order of lines does not
 //! matter. Invariant: the same lines give the same hashes in every version, because callers store
 //! them. This does not depend on other pages.
 
@@ -15,8 +15,9 @@ use std::collections::HashSet;
 /// kept, so that two pages with mostly the same lines still share most hashes.
 pub const MAX_LINES_SAID: usize = 1_024;
 
-/// Maximum words in a line that is skipped as an echo if it contains a word from the URL: a title,
-/// a heading, or a menu entry that shares a word with the URL by chance.
+/// A line with at most this many words is skipped as an echo if it contains a word from the URL.
+/// Such a line is usually a title, a heading, or a menu entry that shares a word with the URL by
+/// chance.
 const MAX_ECHO_WORDS: usize = 8;
 
 /// Minimum words in a long line, which is a sentence. Numbers and words from the URL do not count.
@@ -73,8 +74,8 @@ pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Ve
 /// The words and numbers in a URL's path and query, in lower case.
 struct Echoes {
     words: HashSet<String>,
-    /// One bit for each word in `words` ([`bit_of`]). If a word's bit is not set, the word is not
-    /// in the URL, so that most words need no lookup.
+    /// One bit for each word in `words` ([`bit_of`]). If a word's bit is not set, the URL does not
+    /// contain this word, so most words need no lookup.
     bits: u64,
 }
 
@@ -145,8 +146,8 @@ fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32>
             has_echo |= is_echo;
             if is_echo { ECHO } else { "" }
         };
-        // Hash repeated numbers, or repeated words from the URL, once: dates and names vary in
-        // length.
+        // Hash a run of numbers, or a run of words from the URL, only once, because dates and names
+        // vary in length.
         if now.is_empty() {
             own += 1;
             hash = hashed(hashed(hash, folded.as_bytes()), b" ");

@@ -1,13 +1,14 @@
 //! A page's content as simple HTML, for programs that convert it to other formats.
 //!
-//! A converter builds a tree from its input, and many take quadratic time or recurse as deep as a
-//! hostile page is nested. This module gives them a page for which this cannot happen: the visible
-//! elements, each properly closed, from the scanner's one pass. It drops what [`crate::text`]
-//! drops: scripts, styles, form fields, drawings and hidden content.
+//! A converter builds a tree from its input. Many converters take quadratic time, or recurse as
+//! deep as a hostile page is nested. With the output of this module, neither can happen, because it
+//! contains only the visible elements, each properly closed, and limits their nesting. It is
+//! written in one pass over the page. It does not contain what [`crate::text`] skips: scripts,
+//! styles, form fields, drawings and hidden content.
 //!
 //! Invariants: the HTML has only the elements in `element.rs`, properly nested, at most 64 deep, at
 //! most 60,000, in at most as many bytes as the caller allows (plus end tags for the elements that
-//! are still open). All its URLs are absolute, http or https; a link to anything else, such as
+//! are still open). All its URLs are absolute, http or https. A link to anything else, such as
 //! `javascript:`, keeps only its text. White space is folded outside preformatted blocks, and there
 //! are no control characters. This does not depend on the format to which a caller converts the
 //! HTML.

@@ -1,13 +1,13 @@
 //! A page's visible text, as lines.
 //!
-//! The one pass over the markup finds this text, only if the caller requests it. This skips
-//! scripts, styles, templates, `noscript`, drawings and formulas, form fields, media fallbacks,
-//! elements hidden by `hidden` or a `style` attribute, and the title, which is in [`crate::Page`].
-//! Blocks start and end lines, a space separates table cells, and white space is folded except in
-//! preformatted blocks. Preformatted blocks that are drawings are skipped (see `ascii_art`).
-//! Invariants: the text has at most as many bytes as requested, no NUL, and no control character
-//! except the line feed. This does not depend on style sheets or scripts, or on how the text is
-//! used.
+//! The text is found in the same pass over the markup as everything else, but only if the caller
+//! requests it. It does not include scripts, styles, templates, `noscript`, drawings and formulas,
+//! form fields, media fallbacks, or elements hidden by `hidden` or a `style` attribute. It also
+//! does not include the title, which is in [`crate::Page`]. Blocks start and end lines, a space
+//! separates table cells, and white space is folded except in preformatted blocks. Preformatted
+//! blocks that are drawings are skipped (see `ascii_art`). Invariants: the text has at most as many
+//! bytes as requested, no NUL, and no control character except the line feed. This does not depend
+//! on style sheets or scripts, or on how the text is used.
 
 mod element;
 mod finder;
@@ -27,7 +27,8 @@ use self::{
 use crate::{charset::Charset, content_type};
 
 impl TextFinder {
-    /// Writes the pieces that were found in `html`, which has this encoding, as text.
+    /// Returns the text of the pieces that were found in `html`. `charset` is the encoding of
+    /// `html`.
     pub(crate) fn written(&self, html: &[u8], charset: &Charset) -> PageText {
         let mut writer = TextWriter::new(self.max_bytes);
         for Piece { kind, start, end } in &self.pieces {

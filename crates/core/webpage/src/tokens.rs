@@ -1,5 +1,5 @@
-//! Finds a page's tags. From the tokenization in WHATWG HTML 13.2.5, this implements the parts that
-//! decide where tags, comments and raw text start and end.
+//! Finds a page's tags. This implements the parts of tokenization (WHATWG HTML 13.2.5) that decide
+//! where tags, comments and raw text start and end.
 //!
 //! This module returns byte offsets and decodes nothing. The caller supplies what a tokenizer would
 //! learn from the tree: whether the current node is foreign, and which start tags start raw text.

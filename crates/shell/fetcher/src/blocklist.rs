@@ -1,8 +1,8 @@
 //! Hosts that must not be requested, because their owners opted out or an operator listed them.
 //!
-//! The rule is the same as for a scan's hosts (`coordinator.host_blocked`): a hostname blocks only
-//! itself, and a suffix blocks a domain with all names below it. Does not depend on who maintains
-//! the list, or why a host is on it.
+//! This module applies the same rule as the SQL function `coordinator.host_blocked`: a hostname
+//! blocks only itself, and a suffix blocks a domain with all names below it. It does not depend on
+//! who maintains the list, or why a host is on it.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
-//! Reads from a response's fields whether a later request for the same URL could be conditional, or
-//! could be avoided (RFC 9110 8.8, RFC 9111 4.2).
+//! Decides from a response's header fields whether a later request for the same URL could be
+//! conditional, or could be avoided (RFC 9110 8.8, RFC 9111 4.2).
 //!
-//! Applies the rules for a private cache, so `s-maxage` means nothing. Heuristic freshness does not
-//! count. Does not depend on who caches the response.
+//! This module applies the rules for a private cache, so it ignores `s-maxage`. It also ignores
+//! heuristic freshness. It does not depend on who caches the response.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use http::{
@@ -10,25 +10,26 @@ use http::{
     header::{AGE, CACHE_CONTROL, DATE, ETAG, EXPIRES, LAST_MODIFIED, VARY},
 };
 
-/// Maximum number of seconds that a field may state; larger ones count as this (RFC 9111 1.2.2).
+/// Maximum number of seconds in a field. Larger numbers count as this one (RFC 9111 1.2.2).
 const MAX_SECONDS: i64 = 1 << 31;
 /// Seconds per day.
 const DAY: i64 = 86_400;
-/// The obsolete forms of a date that receivers must accept (RFC 9110 5.6.7): as in RFC 850, and as
-/// C's asctime writes it.
+/// The obsolete date formats that receivers must accept (RFC 9110 5.6.7): the format of RFC 850,
+/// and the format of C's `asctime`.
 const OBSOLETE_DATES: [&str; 2] = ["%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
-/// The fields of a response that matter for the next request to its URL.
+/// The facts about a response that matter for the next request to its URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Caching {
-    /// Whether it has an `ETag` or a `Last-Modified`, for a conditional request.
+    /// Whether the response has an `ETag` or a `Last-Modified`, so that the next request can be
+    /// conditional.
     pub has_validator: bool,
-    /// Seconds after its receipt until it becomes stale. 0 or less if it is already stale.
+    /// Seconds from receipt until the response becomes stale. 0 or less if it was already stale.
     fresh_seconds: i64,
 }
 
 impl Caching {
-    /// Reads the fields of a response that was received at `now`.
+    /// Reads the header fields of a response that was received at `now`.
     pub(crate) fn of(headers: &HeaderMap, now: DateTime<Utc>) -> Self {
         let has = |name: HeaderName| headers.get(name).is_some_and(|value| !value.is_empty());
         let lifetime = lifetime(headers, now);
@@ -40,22 +41,22 @@ impl Caching {
         }
     }
 
-    /// Returns whether a cache may still use the response this many days after its receipt, without
-    /// sending a request.
+    /// Returns whether a cache may still use the response without sending a request, this many days
+    /// after its receipt.
     pub fn is_fresh_after(self, days: u32) -> bool {
         self.fresh_seconds > i64::from(days) * DAY
     }
 }
 
-/// Returns for how many seconds after its creation a response is fresh (RFC 9111 4.2.1). 0 if the
-/// response does not specify this, or must be revalidated.
+/// Returns how many seconds after its creation a response becomes stale (RFC 9111 4.2.1). 0 if the
+/// response does not specify this, or if a cache must always revalidate it.
 fn lifetime(headers: &HeaderMap, now: DateTime<Utc>) -> i64 {
     if values(headers, VARY).any(|field| field == "*") {
         return 0;
     }
     let directives: Vec<(String, &str)> = values(headers, CACHE_CONTROL).map(directive).collect();
     let find = |name: &str| directives.iter().find(|directive| directive.0 == name);
-    // With a value, no-cache restricts only the fields that it names.
+    // If no-cache has a value, it only restricts the fields that the value names.
     let is_forbidden = |(name, value): &(String, &str)| {
         name == "no-store" || name == "no-cache" && value.is_empty()
     };
@@ -66,7 +67,7 @@ fn lifetime(headers: &HeaderMap, now: DateTime<Utc>) -> i64 {
         return seconds(age).unwrap_or(0);
     }
     let Some(expires) = headers.get(EXPIRES) else { return 0 };
-    // A date that is malformed, such as 0, is in the past.
+    // A malformed date, such as 0, counts as a date in the past.
     let Some(expires) = expires.to_str().ok().and_then(date) else { return 0 };
     let lifetime = expires.signed_duration_since(response_date(headers).unwrap_or(now));
     lifetime.num_seconds().clamp(0, MAX_SECONDS)
@@ -84,26 +85,26 @@ fn response_date(headers: &HeaderMap) -> Option<DateTime<Utc>> {
     date(headers.get(DATE)?.to_str().ok()?)
 }
 
-/// Returns the members of a field's list, over all its lines. Skips lines that are not plain text.
+/// Returns the members of a field's list, from all of its lines. Skips lines that are not ASCII.
 fn values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(str::trim)
 }
 
-/// Splits a directive into its name, in lower case, and its value without quotation marks. The
-/// value is empty if the directive has none.
+/// Splits a cache directive into its name, in lower case, and its value without quotation marks.
+/// The value is empty if the directive has none.
 fn directive(text: &str) -> (String, &str) {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     (name.trim().to_ascii_lowercase(), value.trim().trim_matches('"'))
 }
 
-/// Parses a number of seconds. `None` if it is not one.
+/// Parses a number of seconds. `None` if it contains anything but digits.
 fn seconds(text: &str) -> Option<i64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(MAX_SECONDS).min(MAX_SECONDS))
 }
 
-/// Parses a date in any of HTTP's three forms.
+/// Parses a date in any of the three formats that HTTP allows.
 pub(crate) fn date(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
     if let Ok(date) = DateTime::parse_from_rfc2822(text) {
@@ -166,7 +167,7 @@ mod tests {
             (&[("expires", "Tue Dec  1 12:00:00 2026")], 2 * DAY),
             (&[("expires", "Sat, 28 Nov 2026 12:00:00 GMT")], 0),
             (&[("expires", "0")], 0),
-            // Both dates are from a server whose clock is a day behind.
+            // The server's clock is a day behind, and so are both of its dates.
             (&[("expires", NOW), ("date", "Sat, 28 Nov 2026 12:00:00 GMT")], 0),
             (&[("last-modified", "Sat, 28 Nov 2020 12:00:00 GMT"), ("date", NOW)], 0),
             (&[], 0),

@@ -1,18 +1,19 @@
-//! Limits the number of requests in flight by this system's open files and memory.
+//! Computes how many requests this process's open-file limit and memory allow in flight.
 //!
-//! Invariant: if either is scarce, fewer requests are in flight, but none fails. Does not depend on
-//! what is fetched.
+//! With too few files or too little memory, the worker has fewer requests in flight, so that none
+//! of them fails for lack of resources. This module does not depend on what is fetched.
 
 use std::fs;
 
 use crate::settings::{FetchSettings, REQUEST_BYTES, WAITING_BYTES};
 
-/// Open files per request in flight: its connection, its DNS lookup, and two for everything else.
+/// Open files per request in flight: one for its connection, one for a DNS lookup, and two in
+/// reserve for the rest of the process.
 const FILES_A_REQUEST: u64 = 4;
-/// Assumed limit of open files if the system does not report one.
+/// Assumed limit for open files if the system does not report one.
 const OPEN_FILES_AT_LEAST: u64 = 256;
-/// Requests and their response bodies may take three quarters of the system's memory. The rest is
-/// for the worker's other work and the operating system.
+/// Requests and their response bodies may use three quarters of the system's memory. The rest is
+/// left for the worker's other tasks and the operating system.
 const PARTS: (u64, u64) = (3, 4);
 
 /// A resource that requests need.
@@ -29,13 +30,14 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Returns how many requests in flight this resource suffices for, at least one.
+    /// Returns the maximum number of requests in flight that this resource allows. This is at least
+    /// 1.
     pub fn requests(&self) -> usize {
         let fit = self.has.saturating_sub(self.fixed) / self.each;
         usize::try_from(fit).unwrap_or(usize::MAX).max(1)
     }
 
-    /// Describes the available amount, and the amount that this many requests in flight need.
+    /// Describes the available amount and the amount that `in_flight` requests need, for a message.
     pub fn describe(&self, in_flight: usize) -> String {
         let wanted = self.each.saturating_mul(in_flight as u64).saturating_add(self.fixed);
         let Self { has, unit, .. } = self;
@@ -59,12 +61,12 @@ pub fn capacities() -> Vec<Capacity> {
     [Some(files), memory].into_iter().flatten().collect()
 }
 
-/// Returns how many requests in flight this much memory, in bytes, suffices for.
+/// Returns how many requests may be in flight on a system with this much memory, in bytes.
 pub fn requests_in(machine_bytes: u64) -> usize {
     memory_capacity(machine_bytes).requests()
 }
 
-/// Returns the maximum memory in bytes for this many requests in flight, including bodies and
+/// Returns the maximum memory in bytes for `requests` in flight, including their bodies and the
 /// waiting origins.
 pub fn memory_of(requests: u64) -> u64 {
     let room = memory_capacity(0);
@@ -86,7 +88,7 @@ fn memory_capacity(machine_bytes: u64) -> Capacity {
 /// Returns the system's memory in bytes, or the limit of this process's cgroup if that is lower.
 fn memory_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(of_meminfo);
-    // Both cgroup versions, as seen from a container or a systemd unit.
+    // Support both cgroup versions, because a container or a systemd unit may use either.
     let group = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = group_files(&group).into_iter().filter_map(|file| {
         let text = fs::read_to_string(file).ok()?;
@@ -100,8 +102,8 @@ fn of_meminfo(text: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1_024)
 }
 
-/// Returns the files that may contain a limit, from `/proc/self/cgroup` (cgroups(7)): one for the
-/// process's own group and one for each ancestor.
+/// Returns the files that may contain a memory limit, according to `/proc/self/cgroup`
+/// (cgroups(7)). There is one file for the process's own cgroup and one for each ancestor.
 fn group_files(group: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in group.lines() {
@@ -126,18 +128,18 @@ fn group_files(group: &str) -> Vec<String> {
 }
 
 mod rlimit {
-    //! The system calls for process limits, which std does not have.
+    //! System calls for process limits, because std does not provide them.
     #![allow(unsafe_code)]
 
     pub(super) fn raise() -> Option<u64> {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: getrlimit writes one rlimit to the address of one.
+        // SAFETY: the pointer is to a valid `rlimit`, and getrlimit writes nothing else.
         if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
             return None;
         }
         let before = limit.rlim_cur;
         limit.rlim_cur = limit.rlim_max;
-        // SAFETY: setrlimit reads one rlimit from the address of one.
+        // SAFETY: the pointer is to a valid `rlimit`, and setrlimit only reads it.
         let raised = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } == 0;
         Some(if raised { limit.rlim_cur } else { before })
     }
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_control_group_is_looked_for_up_to_the_root() {
+    fn memory_limits_are_read_from_the_cgroup_and_its_ancestors() {
         let version_2 = group_files("0::/system.slice/everytab-worker.service\n");
         assert_eq!(
             version_2,

@@ -1,6 +1,6 @@
-//! The recorded state of a server's certificate.
+//! The states of a server's certificate that are recorded with a fetch.
 //!
-//! Does not depend on TLS.
+//! This module does not depend on a TLS library.
 
 use crate::closed_list::closed_list;
 
@@ -8,16 +8,16 @@ closed_list! {
     /// A server certificate's state.
     Certificate: "The stable name, in snake case."
 
-    /// A known root issued it, for this name and this time.
+    /// The certificate was issued by a known root for this name, and has not expired.
     Verified = "verified",
-    /// It has expired, or is not valid yet.
+    /// The certificate has expired, or is not valid yet.
     Expired = "expired",
-    /// It is self-signed.
+    /// The certificate is self-signed.
     SelfSigned = "self_signed",
-    /// It is for another name.
+    /// The certificate is for another name.
     WrongName = "wrong_name",
-    /// It was not issued by a known root.
+    /// The certificate was not issued by a known root.
     UnknownIssuer = "unknown_issuer",
-    /// It has another fault.
+    /// The certificate is missing or has another fault.
     Faulty = "faulty",
 }

@@ -1,6 +1,6 @@
-//! Closed lists of values that are recorded by a stable name.
+//! A macro for closed lists of values that are recorded under stable names.
 
-/// Declares an enum with the stable name of each variant.
+/// Declares an enum, with a stable name for each variant.
 macro_rules! closed_list {
     (
         $(#[$doc:meta])+ $type:ident: $names:literal

@@ -1,17 +1,18 @@
 //! The declared content type of a response, which decides whether its body is read.
 //!
-//! Only the `Content-Type` field decides, because the body is not read before. Does not depend on
-//! the use of a body.
+//! Only the `Content-Type` field counts, because the decision is made before the body is read. This
+//! module does not depend on how a body is used.
 
 use everytab_webpage::{ContentTypes, is_token};
 use http::{HeaderMap, header::CONTENT_TYPE};
 
-/// Returns whether the type in a response's head is accepted.
+/// Returns whether `types` accept the declared type of a response.
 pub(crate) fn accept(types: &ContentTypes, headers: &HeaderMap) -> bool {
     types.accept(essence(headers).as_deref())
 }
 
-/// Returns the type and subtype in lower case from the last `Content-Type` field that has both.
+/// Returns the type and subtype, in lower case, from the last `Content-Type` field in which both
+/// are valid.
 pub(crate) fn essence(headers: &HeaderMap) -> Option<String> {
     let fields = headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok());
     let mut essences = fields.filter_map(|value| {
@@ -55,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_declares_no_readable_type_is_accepted() {
+    fn a_response_without_a_valid_type_is_accepted() {
         let pages = ContentTypes::pages();
         for declared in ["", "html", "*/*", "/", "text/", "a b/c"] {
             assert!(accept(&pages, &head(&[declared.as_bytes()])), "{declared}");
@@ -68,7 +69,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_field_is_read_as_a_type_or_as_none(value in "[ -~]{0,40}") {
+        fn any_content_type_gives_valid_tokens_or_none(value in "[ -~]{0,40}") {
             if let Some(essence) = essence(&head(&[value.as_bytes()])) {
                 prop_assert!(value.to_ascii_lowercase().contains(&essence));
                 let (kind, subtype) = essence.split_once('/').expect("both");

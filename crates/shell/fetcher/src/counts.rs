@@ -1,11 +1,12 @@
-//! A shard's counters.
+//! Counters for fetching one shard.
 //!
-//! Does not depend on how events are counted, or on their names in the statistics.
+//! This module does not depend on how events are counted, or on the counters' names in the
+//! statistics.
 
-/// Upper bounds in milliseconds for the counters of lookups by duration, except for the last
-/// counter.
+/// Upper bounds, in milliseconds, of the counters for lookups by duration. The last counter has no
+/// upper bound.
 const LOOKUP_BOUNDS_MS: [u64; 4] = [1, 10, 100, 1_000];
-/// Number of counters for lookups by duration. The last one is for lookups over all bounds.
+/// Number of counters for lookups by duration. The last one is for lookups above all bounds.
 pub(crate) const LOOKUP_BUCKETS: usize = LOOKUP_BOUNDS_MS.len() + 1;
 
 /// Returns the index of the counter for a lookup that took this many milliseconds.
@@ -13,7 +14,7 @@ pub(crate) fn lookup_bucket(took_ms: u64) -> usize {
     LOOKUP_BOUNDS_MS.partition_point(|bound| *bound < took_ms)
 }
 
-/// What fetching one shard cost.
+/// The work of fetching one shard, in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FetchCounts {
     /// DNS lookups by duration: up to 1 ms, 10 ms, 100 ms, 1 s, and slower.
@@ -30,7 +31,7 @@ pub struct FetchCounts {
     pub robots_requests: u64,
     /// Total milliseconds spent in fetches, without DNS.
     pub on_the_wire_ms: u64,
-    /// Total milliseconds spent in fetches with a silent peer, without DNS.
+    /// Total milliseconds, without DNS, spent in fetches that timed out or did not reach the peer.
     pub timed_out_ms: u64,
     /// Maximum concurrent requests to one hostname.
     pub most_per_host: usize,

@@ -1,8 +1,8 @@
-//! Hosts and networks that must no longer be requested. They are added while shards are fetched,
-//! and also apply to requests in flight.
+//! Hosts and networks that must no longer be requested. Exclusions can be added while shards are
+//! being fetched, and they also apply to requests in flight.
 //!
-//! Invariant: an exclusion is never removed, so adding one twice changes nothing. Does not depend
-//! on who excludes, or on scans.
+//! Invariant: an exclusion is never removed, so adding one twice changes nothing. This module does
+//! not depend on who adds exclusions, or on scans.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -18,7 +18,7 @@ pub enum Exclusion {
     Hostname(String),
     /// A domain with all hosts below it.
     Suffix(String),
-    /// All addresses of a network, under any name.
+    /// All addresses in a network, under any name.
     Network(IpNet),
 }
 
@@ -36,7 +36,7 @@ impl Excluded {
     }
 }
 
-/// The current exclusions. Clones share them.
+/// The current exclusions. Clones share one list.
 #[derive(Clone, Debug, Default)]
 pub struct Exclusions(Arc<watch::Sender<Excluded>>);
 
@@ -46,8 +46,8 @@ impl Exclusions {
         self.0.borrow().version
     }
 
-    /// Adds exclusions, which bring the list to `version`. Requests in flight to the excluded hosts
-    /// are cancelled immediately.
+    /// Adds exclusions, and raises the list's version to `version`. Requests in flight to the
+    /// excluded hosts are cancelled immediately.
     pub fn add(&self, exclusions: impl IntoIterator<Item = Exclusion>, version: i32) {
         self.0.send_if_modified(|excluded| {
             let mut is_modified = false;
@@ -75,11 +75,11 @@ impl Exclusions {
     /// Waits until a host or one of its addresses is excluded.
     pub(crate) async fn until_covered(&self, host: &str, addresses: &[IpAddr]) {
         let mut excluded = self.0.subscribe();
-        // The sender lives as long as this value, so the wait ends with a match or never.
+        // This value owns the sender, so the wait cannot fail. It ends when an exclusion matches.
         let _ = excluded.wait_for(|excluded| excluded.covers(host, addresses)).await;
     }
 
-    /// Returns whether this value has another clone.
+    /// Returns whether another clone of this value exists.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }

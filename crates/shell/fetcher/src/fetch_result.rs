@@ -1,6 +1,6 @@
 //! The result of a fetch: outcome, hops, times and bytes.
 //!
-//! Does not depend on how it was fetched, or on whether the bytes are an image.
+//! This module does not depend on how the URL was fetched, or on whether the bytes are an image.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -14,13 +14,14 @@ use crate::{caching::Caching, certificate::Certificate, outcome::Outcome};
 pub struct Hop {
     /// The requested URL.
     pub url: String,
-    /// The dialled address. `None` if the hop failed before that.
+    /// The dialled address. `None` if the hop failed before dialling.
     pub address: Option<SocketAddr>,
     /// The response status. `None` without a response.
     pub status: Option<u16>,
 }
 
-/// Milliseconds spent, summed over the hops. Waiting for permits does not count.
+/// Milliseconds spent in each phase, summed over the hops. Time spent waiting for permits does not
+/// count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings {
     /// Waiting for the resolver.
@@ -29,7 +30,7 @@ pub struct Timings {
     pub connect: u32,
     /// TLS handshakes.
     pub tls: u32,
-    /// From each request to the head of its response.
+    /// Waiting for the head of each response, after its request.
     pub first_byte: u32,
     /// Reading bodies.
     pub body: u32,
@@ -49,8 +50,8 @@ pub(crate) fn add_ms(field: &mut u32, spent: Duration) {
     *field = field.saturating_add(u32::try_from(spent.as_millis()).unwrap_or(u32::MAX));
 }
 
-/// The result of fetching one URL. `outcome` is [`Outcome::Ok`] if there is a body.
-/// [`judge`](crate::judge) then decides whether the body is an image.
+/// The result of fetching one URL. `outcome` is [`Outcome::Ok`] if there is a body, and
+/// [`judge`](crate::judge) then decides whether this body is an image.
 #[derive(Debug)]
 pub struct FetchResult {
     /// The URL as the caller specified it.
@@ -83,9 +84,9 @@ pub struct FetchResult {
     pub body: Bytes,
     /// How long the server told the client to wait, if it rejected the request temporarily.
     pub retry_after: Option<Duration>,
-    /// The origin that turned out to be dead, with its outcome.
+    /// The origin that this fetch found to be dead, with the outcome.
     pub(crate) dead_origin: Option<(String, Outcome)>,
-    /// The permit for the body's memory, which is released with this value.
+    /// The permit for the body's memory. Dropping this value releases it.
     pub(crate) memory: Option<OwnedSemaphorePermit>,
 }
 

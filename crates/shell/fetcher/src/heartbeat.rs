@@ -1,6 +1,6 @@
 //! A counter that grows while a job makes progress.
 //!
-//! Does not depend on who reads it, or on how a stalled job is handled.
+//! This module does not depend on who reads the counter, or on how a stalled job is handled.
 
 use std::sync::{
     Arc,
@@ -12,12 +12,12 @@ use std::sync::{
 pub struct Heartbeat(Arc<AtomicU64>);
 
 impl Heartbeat {
-    /// Counts one step, such as an item that was handled.
+    /// Counts one step, such as a finished item.
     pub fn beat(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns how many steps were made.
+    /// Returns the number of steps so far.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

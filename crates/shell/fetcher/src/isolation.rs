@@ -1,35 +1,35 @@
-//! Isolation of poison items: tracks which items of a job ended a worker's process.
+//! Isolates poison items, which kill the worker's process when they are handled.
 //!
-//! If a job keeps ending the process that runs it, it runs in isolation: it handles one item at a
-//! time and checkpoints each before handling it, so that the current item is known when the process
-//! dies.
+//! If a job repeatedly kills the process that runs it, the job is isolated. It then handles one
+//! item at a time and records each item before it handles it, so that the current item is known
+//! when the process dies.
 //!
-//! Invariants: in isolation an item is handled only after its checkpoint is recorded. An item that
-//! was current at three deaths is not handled again. Does not depend on the kind of items, or on
-//! where checkpoints are recorded.
+//! Invariants: an isolated job handles an item only after the item is recorded. An item that was
+//! current at two deaths is not handled again. This module does not depend on the kind of items, or
+//! on where they are recorded.
 
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-/// An item counts as crashed if it was current at this many process deaths. Two also happen by
-/// chance: the item that was current at the first death is handled first in the next run, so it is
-/// the current item while that run waits for a store or a network that has just failed.
+/// An item that was the current one at this many process deaths counts as crashed. Two deaths also
+/// happen by chance: the item that was current at the first death is handled first in the next run,
+/// so it is current while that run waits for a store or a network that has just failed.
 const DEATHS_OF_A_CRASHED_ITEM: u32 = 3;
 
-/// Records an isolated job's current item. Items are numbers, and each run of the job must use the
-/// same numbers.
+/// Records an isolated job's current item. Each item has a number, and every run of the job must
+/// give it the same number.
 pub trait ItemJournal: Send + Sync {
-    /// Returns how often a process died while this was the current item.
+    /// Returns how many times a process died while this was the current item.
     fn deaths(&self, item: i64) -> u32;
 
-    /// Records the current item, which replaces the previous one. If it cannot be recorded, this
-    /// never returns, so the lease expires and the job is aborted from outside.
+    /// Records the current item, replacing the previous one. If it cannot be recorded, this never
+    /// returns, so that the lease expires and the job is aborted from outside.
     fn checkpoint_item(&self, item: i64) -> BoxFuture<'_, ()>;
 }
 
-/// A job's journal, if it is isolated. By default it is not: it handles any number of items at a
-/// time and records nothing.
+/// A job's journal, if the job is isolated. By default it is not: the job handles any number of
+/// items at a time, and records none of them.
 #[derive(Clone, Default)]
 pub struct ItemIsolation(Option<Arc<dyn ItemJournal>>);
 
@@ -45,8 +45,7 @@ impl ItemIsolation {
     }
 
     /// Returns whether a process died while this item was current. Such items are handled first, so
-    /// that a process that is killed for another reason is unlikely to have one of them as its
-    /// current item again.
+    /// that they are finished before a process is killed for another reason.
     pub fn is_suspect(&self, item: i64) -> bool {
         self.deaths(item) > 0
     }

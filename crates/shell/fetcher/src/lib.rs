@@ -1,25 +1,30 @@
-//! Fetches URLs from the live web, politely and safely, each with one outcome.
+//! Fetches URLs from the live web, politely and safely. Each fetch has exactly one outcome.
 //!
-//! [`fetch_shard`] fetches the icon candidates of a shard of hosts and returns one result for each.
-//! [`Fetcher::fetch_one`] fetches a single URL. [`HostClient`] sends a live crawl's requests to one
-//! host, each for a [`Purpose`], and returns all data that an archive's records need.
-//! [`Fetcher::deliver`] sends a webhook. The directories:
+//! - [`fetch_shard`] fetches the icon candidates of a shard of hosts, and returns one result for
+//!   each.
+//! - [`Fetcher::fetch_one`] fetches a single URL.
+//! - [`HostClient`] sends a live crawl's requests to one host, each for a [`Purpose`]. It returns
+//!   all data for the records in the archive.
+//! - [`Fetcher::deliver`] sends a webhook.
 //!
-//! - `shard/`: a shard of URLs, grouped by origin, with one later pass over failures that may be
+//! The directories:
+//!
+//! - `shard/`: fetches a shard's URLs by origin, with one later pass for failures that may be
 //!   temporary;
-//! - `request/`: one URL with its redirects and robots.txt, one request, one connection;
-//! - `page/`: one crawl request, and the data for its records;
-//! - `host/`: one host's delay, and its requests in order;
-//! - `names/`: the resolver with its DNS client, and checks of its results;
+//! - `request/`: fetches one URL with its redirects and robots.txt, and manages connections;
+//! - `page/`: a crawl request and its result;
+//! - `host/`: the delay between a host's requests;
+//! - `names/`: the resolver, its DNS client, and checks for false results;
 //! - `permits/`: limits per hostname, per address, in total, per second, and on memory;
-//! - `signing/`: signatures that let sites recognise our requests;
-//! - `health/`: dead origins and endpoints, and checks whether a failure was caused locally.
+//! - `signing/`: signatures by which sites recognise our requests;
+//! - `health/`: dead origins and endpoints, and checks for local failures.
 //!
-//! Invariants: every dialled address was checked against the guard, on every hop. Everything that a
-//! peer can make grow is bounded. An outcome depends only on responses about its own URL, name and
-//! address. A local failure is a [`LocalFailure`], never an [`Outcome`].
+//! Invariants: on every hop, the guard allowed the address before it was dialled. Everything that a
+//! peer can make grow is bounded. An outcome depends only on responses about its own URL, hostname
+//! and address. A failure of this process or its network is a [`LocalFailure`], never an
+//! [`Outcome`].
 //!
-//! Does not depend on jobs, Postgres, or the source of shards.
+//! This crate does not depend on jobs, on Postgres, or on where shards are stored.
 //!
 //! ```
 //! use everytab_fetcher::{FetchSettings, Fetcher, Outcome, RobotsPolicy};
@@ -54,8 +59,8 @@
 //! # }
 //! ```
 //!
-//! HTTP is `hyper` under a connector of this crate, because `reqwest` hides which step failed,
-//! which address was dialled and what was wrong with a certificate (docs/decisions/0006).
+//! We use `hyper` with our own connector, because `reqwest` does not report which step failed,
+//! which address was dialled, or why a certificate is invalid (docs/decisions/0006).
 
 mod blocklist;
 mod caching;

@@ -1,4 +1,4 @@
-//! Local failures. They void the fetch that they affected, and are never an outcome.
+//! Local failures, which void the fetch that they affect and are never an outcome.
 
 use std::io;
 
@@ -6,8 +6,8 @@ use crate::outcome::Outcome;
 
 macro_rules! local_failures {
     ($($(#[$doc:meta])* $variant:ident $name:literal $message:literal;)+) => {
-        /// A local failure. It voids the fetch that it affected, which then runs again. It is never
-        /// an outcome.
+        /// A failure of this host or its network. It voids the fetch that it affects, which then
+        /// runs again, so it is never an outcome.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
         pub enum LocalFailure { $($(#[$doc])* #[error($message)] $variant,)+ }
 
@@ -39,7 +39,8 @@ local_failures! {
     /// The resolver does not respond at all.
     ResolverUnreachable "resolver_unreachable"
         "the resolver does not respond";
-    /// The resolver denies a name that exists, or has an address for one that does not.
+    /// The resolver reports that an existing name does not exist, or has an address for a name that
+    /// does not exist.
     ResolverFalse "resolver_false"
         "the resolver returns false results";
     /// The process was frozen or asleep during a fetch.
@@ -54,8 +55,8 @@ local_failures! {
 }
 
 impl LocalFailure {
-    /// Returns the local failure for an operating-system error. `None` if the peer caused the
-    /// error.
+    /// Returns the local failure for an error of the operating system. `None` if the peer caused
+    /// the error.
     pub fn of_io(error: &io::Error) -> Option<Self> {
         match error.raw_os_error()? {
             libc::EMFILE | libc::ENFILE => Some(Self::FileDescriptors),
@@ -66,8 +67,8 @@ impl LocalFailure {
         }
     }
 
-    /// Returns whether a void icon fetch may run again in a few seconds. If the resolver returned a
-    /// false result, the shard's other fetches are void, too.
+    /// Returns whether a void icon fetch may run again after a few seconds. If the resolver
+    /// returned a false result, it may not, because the shard's other fetches are void, too.
     pub(crate) fn may_pass(self) -> bool {
         self != Self::ResolverFalse
     }
@@ -78,7 +79,7 @@ impl LocalFailure {
     }
 }
 
-/// Why a fetch stops at some step.
+/// The reason why a fetch stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The fetch has its outcome.

@@ -1,8 +1,7 @@
 //! Measures the fetching of a shard: requests, lookups, time on the wire, and concurrency.
 //!
-//! Counters can be summed over shards and workers. Maxima are stored as counters too: a shard adds
-//! one to the counter that has its maximum in its name. Each event is also recorded in the
-//! process's metrics. Does not depend on who reads them.
+//! Each event is also recorded in the process's metrics. This module does not depend on who reads
+//! the measurements.
 
 use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -116,7 +115,7 @@ fn record_metrics(purpose: PurposeKind, fetched: &FetchResult) {
         ("body", timings.body),
         ("total", timings.total),
     ] {
-        // Skip phases that a fetch did not have, because zeros would hide the other values.
+        // Skip phases that this fetch did not have, because zeros would distort the histogram.
         if ms > 0 || phase == "total" {
             instruments().fetch_duration.record(f64::from(ms) / 1e3, &[label("phase", phase)]);
         }
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn look_ups_are_counted_by_how_long_they_took() {
+    fn lookups_are_counted_by_duration() {
         let meter = FetchMeter::default();
         for ms in [0, 1, 2, 11, 5_000] {
             meter.looked_up(Duration::from_millis(ms));

@@ -2,7 +2,7 @@
 //!
 //! Invariants: [`METRICS`] and the instruments are declared as one list. Label values are from
 //! closed lists, never from a peer, so the number of series is bounded. Recording costs almost
-//! nothing in a process that exports no metrics. Does not depend on the exporter.
+//! nothing in a process that exports no metrics. This module does not depend on the exporter.
 
 use std::sync::OnceLock;
 

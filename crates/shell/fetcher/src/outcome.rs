@@ -3,11 +3,11 @@
 //! Invariants: an outcome's name is stable (Postgres stores it, reports print it, a test pins it).
 //! Every outcome adds to exactly one counter in the published statistics. Each rule that depends on
 //! the outcome is a column in the table below, so a new row only compiles when every column has a
-//! value. Does not depend on how a fetch is made.
+//! value. This module does not depend on how a fetch is made.
 
 use std::fmt;
 
-/// A counter of the published statistics. Each outcome adds to exactly one.
+/// A counter of the published statistics. Each outcome adds to exactly one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatsCounter {
     /// The name has no address, or the resolver did not respond.
@@ -44,11 +44,12 @@ impl StatsCounter {
 /// Whether a shard's later pass retries the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Do not retry: the response was clear, and another request would only be impolite.
+    /// Do not retry, because the response was definite and another request would only be impolite.
     Never,
     /// Retry once, in the later pass.
     LaterPass,
-    /// Retry once, in the later pass, but not before the server's `Retry-After`.
+    /// Retry once in the later pass, but not before the server's `Retry-After`. An icon is only
+    /// retried if its status was 429 or 503.
     AfterRetryAfter,
 }
 
@@ -61,24 +62,25 @@ pub enum Passing {
     Url,
     /// The failure may be temporary. No connection was made, so its cause is not the URL.
     Origin,
-    /// The failure may be temporary if its status is in the list of [`Outcome::passing`].
+    /// The failure may be temporary for some statuses, which are in [`Outcome::passing`].
     ByStatus,
 }
 
 /// The effect of a robots.txt outcome on its origin's URLs (RFC 9309, 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RobotsEffect {
-    /// The body has the rules.
+    /// The body contains the rules.
     Rules,
     /// The origin has no rules. After a redirect to the robots.txt of another origin, that origin
     /// has none either.
     NoRules,
-    /// Everything is allowed, but nothing is known about another origin.
+    /// Everything is allowed. After a redirect, this says nothing about the other origin.
     Allowed,
     /// Everything is forbidden, because there may be rules that could not be read.
     Forbidden,
-    /// There was no response. If this origin did not respond, its URLs get the same outcome without
-    /// a request. Otherwise everything is forbidden.
+    /// There was no usable response. If this origin itself did not respond, its URLs get the same
+    /// outcome without a request. If only the target of a redirect did not respond, everything is
+    /// forbidden.
     NoResponse,
 }
 
@@ -96,12 +98,12 @@ pub(crate) enum Dead {
 /// Whether an outcome may be caused by the local network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalFault {
-    /// No: the peer, or a router, responded.
+    /// No: the peer or the resolver gave a definite result.
     No,
-    /// Nothing was received after connecting. A link that drops packets has the same effect.
+    /// Maybe: nothing was received after connecting. A link that drops packets has the same effect.
     Silence,
-    /// Nothing was received before there was a connection. Many of these in a row are caused by the
-    /// local resolver or link.
+    /// Maybe: the name was not resolved, or no connection was made. If many fetches in a row fail
+    /// like this, the cause is the local resolver or link.
     Network,
 }
 
@@ -110,27 +112,28 @@ pub(crate) enum LocalFault {
 pub(crate) enum AfterStall {
     /// Valid, because it does not depend on time.
     Counts,
-    /// Invalid: a deadline passed, or a peer gave up, while this process was stalled.
+    /// Invalid: a deadline may have passed, or a peer may have given up, because this process was
+    /// stalled.
     Void,
 }
 
 /// Whether an outcome is a sign that an address gets too many requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RateLimitSignal {
-    /// It is not a sign.
+    /// The outcome is not a sign.
     No,
-    /// It is a sign.
+    /// The outcome is a sign.
     Yes,
-    /// It is a sign if the status was 503.
+    /// The outcome is a sign if the status was 503.
     If503,
 }
 
 /// Whether the host of a URL was contacted before its fetch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostContact {
-    /// Its name was resolved and, unless that failed, a request was sent or attempted.
+    /// The host's name was looked up and, unless that failed, a request was sent or attempted.
     Contacted,
-    /// Nothing was sent to it, because the outcome was known before.
+    /// Nothing was sent to the host, because the outcome was known before.
     Spared,
 }
 
@@ -151,7 +154,7 @@ macro_rules! outcomes {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the outcome with this name. `None` if there is none.
+            /// Returns the outcome with this name. `None` if no outcome has it.
             pub fn parse(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)+ _ => None }
             }
@@ -170,8 +173,8 @@ macro_rules! outcomes {
                 match self { $(Self::$variant => Passing::$passing,)+ }
             }
 
-            /// Returns the outcome of a response with this status, which is neither a success nor a
-            /// redirect with a target. The first matching row counts.
+            /// Returns the outcome for a status that is neither a success nor a redirect with a
+            /// target. The first matching row counts.
             pub(crate) fn of_refusal(status: u16) -> Self {
                 match status { $($($status => Self::$variant,)?)+ }
             }
@@ -209,10 +212,10 @@ macro_rules! outcomes {
     };
 }
 
-// Columns: name, counter in the statistics, retry in an icon's later pass, retry for a crawl's
-// page, HTTP statuses (mostly empty). On the second line: effect as robots.txt outcome, dead scope,
-// whether the cause may be local, whether it is valid after a stall, whether it is a rate-limit
-// signal, whether the host was contacted.
+// The columns in the first line are name, counter in the statistics, retry in an icon's later pass,
+// retry of a crawl's page, and HTTP statuses (mostly empty). In the second line they are the effect
+// as robots.txt outcome, dead scope, whether the cause may be local, whether the outcome is valid
+// after a stall, whether it is a rate-limit signal, and whether the host was contacted.
 outcomes! {
     /// The name does not exist, or cannot exist.
     DnsNxdomain "dns_nxdomain" FailedDns Never No []
@@ -226,23 +229,25 @@ outcomes! {
     /// The name exists, but has neither an IPv4 nor an IPv6 address.
     DnsNoAddress "dns_no_address" FailedDns Never No []
         NoResponse Origin No Counts No Contacted;
-    /// The URL, or one of its name's addresses, is not on the public internet.
+    /// The URL, or one of its name's addresses, is not on the public internet. Icons also get this
+    /// outcome for an invalid URL.
     IpBlocked "ip_blocked" FailedOther Never No []
         NoResponse Origin No Counts No Spared;
-    /// The endpoint is known to be dead, without a more specific outcome. Kept for rows from other
-    /// sources.
+    /// The endpoint is known to be dead, but not why. The fetcher itself never returns this
+    /// outcome.
     EndpointDead "endpoint_dead" FailedOther Never No []
         NoResponse Nothing No Counts No Spared;
     /// The address refuses connections on this port.
     ConnectRefused "connect_refused" FailedOther Never Origin []
         NoResponse Endpoint No Counts No Contacted;
-    /// A router reports that the address is unreachable.
+    /// A router or the kernel reports that the address is unreachable.
     ConnectUnreachable "connect_unreachable" FailedOther LaterPass Origin []
         NoResponse Origin Network Counts No Contacted;
     /// No TCP connection was made in time.
     ConnectTimeout "connect_timeout" FailedTimeout LaterPass Origin []
         NoResponse Endpoint Network Void No Contacted;
-    /// The peer closed the connection before the first byte of a response.
+    /// The peer closed the connection during the TLS handshake, or before the first byte of a
+    /// response.
     ConnectReset "connect_reset" FailedOther LaterPass Url []
         NoResponse Nothing No Void Yes Contacted;
     /// The TLS handshake failed. A faulty certificate alone does not cause this.
@@ -254,13 +259,14 @@ outcomes! {
     /// The TLS handshake did not complete in time.
     TlsTimeout "tls_timeout" FailedTimeout LaterPass Origin []
         NoResponse Origin Silence Void No Contacted;
-    /// The response is not HTTP/1.1.
+    /// The response is not valid HTTP/1.
     H1Parse "h1_parse" FailedOther Never No []
         NoResponse Nothing No Counts No Contacted;
     /// The response violates HTTP/2.
     H2Protocol "h2_protocol" FailedOther Never No []
         NoResponse Nothing No Void No Contacted;
-    /// The head has more than 256 fields or 64 KiB, or there are too many interim responses (1xx).
+    /// The head has more than 256 fields or 64 KiB, or over HTTP/1.1 there are too many interim
+    /// responses (1xx).
     HeaderTooLarge "header_too_large" FailedOther Never No []
         NoResponse Nothing No Counts No Contacted;
     /// The head of a response did not arrive in time.
@@ -275,28 +281,29 @@ outcomes! {
     /// The body ended before its declared length.
     BodyTruncated "body_truncated" FailedOther Never Url []
         Forbidden Nothing No Void No Contacted;
-    /// The decoded body exceeds the limit.
+    /// The body, decoded or as received, exceeds the limit.
     BodyTooLarge "body_too_large" FailedTooLarge Never No []
         NoResponse Nothing No Counts No Contacted;
-    /// The content codings cannot be decoded.
+    /// The content codings, or the base64 of a `data:` icon, cannot be decoded.
     ContentDecode "content_decode" FailedOther Never No []
         Forbidden Nothing No Counts No Contacted;
-    /// A redirect led to a URL that was already requested.
+    /// A redirect led to a URL that the chain had already requested with the same cookies.
     RedirectLoop "redirect_loop" FailedHttpError Never No []
         Allowed Nothing No Counts No Contacted;
     /// There were more redirects than allowed.
     RedirectLimit "redirect_limit" FailedHttpError Never No []
         Allowed Nothing No Counts No Contacted;
-    /// A redirect led to a URL that is not http or https.
+    /// A redirect led to a URL that is invalid, or whose scheme is neither http nor https.
     RedirectBadScheme "redirect_bad_scheme" FailedHttpError Never No []
         Allowed Nothing No Counts No Contacted;
-    /// A redirect led to an address that is not on the public internet.
+    /// A redirect led to an address that is not on the public internet, or to a port that is not
+    /// allowed.
     RedirectBlocked "redirect_blocked" FailedOther Never No []
         Allowed Nothing No Counts No Contacted;
     /// The status was 401 or 403.
     Http401403 "http_401_403" FailedHttpError Never No [401 | 403]
         NoRules Nothing No Counts No Contacted;
-    /// The response is a challenge for a person at a browser.
+    /// The response asks a person at a browser to prove that they are human.
     HttpChallenge "http_challenge" FailedHttpError Never No []
         Allowed Nothing No Counts No Contacted;
     /// The status was 404 or 410.
@@ -339,7 +346,7 @@ outcomes! {
     /// The earlier copy is still valid (304).
     NotModified "not_modified" FailedHttpError Never No []
         Allowed Nothing No Counts No Contacted;
-    /// The string is not an absolute URL.
+    /// The URL cannot be parsed, or is not absolute.
     UrlUnparsable "url_unparsable" FailedOther Never No []
         NoResponse Nothing No Counts No Spared;
     /// The URL is longer than the limit.
@@ -357,13 +364,14 @@ outcomes! {
     /// robots.txt forbids the URL, or could not be read for a reason that forbids it.
     RobotsDisallowed "robots_disallowed" FailedOther Never No []
         NoResponse Nothing No Counts No Spared;
-    /// The owner opted out.
+    /// The host is on the blocklist or was excluded, for example because its owner opted out.
     OptedOut "opted_out" FailedOther Never No []
         NoResponse Nothing No Counts No Spared;
-    /// The URL was the current item at three process deaths.
+    /// The URL was the current item at three process deaths, or its response made the fetcher
+    /// panic.
     Crashed "crashed" FailedOther Never No []
         NoResponse Nothing No Counts No Spared;
-    /// The body is an image.
+    /// The fetch succeeded. If an icon was requested, the body is an image.
     Ok "ok" Completed Never No []
         Rules Nothing No Counts No Contacted;
 }
@@ -375,9 +383,9 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// Returns whether a page with this outcome, and this status if there was a response, may be
-    /// fetched later. The listed statuses are temporary failures of the server, or of a proxy in
-    /// front of it (520 to 527).
+    /// Returns whether a crawl may retry a page with this outcome. `status` is the status of the
+    /// response, if there was one. The listed statuses are temporary failures of the server, or of
+    /// a proxy in front of it (520 to 527).
     pub fn passing(self, status: Option<u16>) -> Passing {
         match (self.passing_column(), status) {
             (Passing::ByStatus, Some(408 | 500 | 502 | 503 | 504 | 520..=527)) => Passing::Url,
@@ -386,13 +394,14 @@ impl Outcome {
         }
     }
 
-    /// Returns whether the name, the address or the server is dead, so that other URLs of the
-    /// origin need not be tried.
+    /// Returns whether the origin's name, address or server is dead, so that its other URLs need
+    /// not be tried.
     pub(crate) fn kills_origin(self) -> bool {
         self.dead() != Dead::Nothing
     }
 
-    /// Returns whether the peer was silent, which a dead local link would also explain.
+    /// Returns whether a failure of the local network may have caused this outcome, as when the
+    /// peer is silent.
     pub(crate) fn is_silence(self) -> bool {
         self.local_fault() != LocalFault::No
     }

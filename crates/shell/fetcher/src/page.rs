@@ -1,6 +1,6 @@
 //! One request of a crawl, and the data for its records.
 //!
-//! Does not depend on crawls, or on other hosts.
+//! This module does not depend on crawls, or on other hosts.
 
 pub(crate) mod exchange;
 pub(crate) mod options;

@@ -1,7 +1,7 @@
-//! A request's purpose, which determines the accepted responses, the limits on size and time, and
-//! how redirects are handled.
+//! The purpose of a request. It determines which responses are accepted, the limits on size and
+//! time, and how redirects are handled.
 //!
-//! Does not depend on how requests are made, or on which URLs are requested.
+//! This module does not depend on how requests are sent, or on which URLs are requested.
 
 use std::time::Duration;
 
@@ -9,29 +9,31 @@ use everytab_webpage::{ContentTypes, MAX_MEDIA_BYTES, MAX_PAGE_BYTES, robots::MA
 
 use crate::settings::FetchSettings;
 
-/// Size limit in bytes for a sitemap: 50,000 URLs, the maximum for a sitemap, with 200 bytes each.
+/// Size limit for a sitemap in bytes. The sitemap protocol allows 50,000 URLs, and we assume 200
+/// bytes for each.
 pub const MAX_SITEMAP_BYTES: usize = 10 << 20;
 
-/// Maximum redirects for a robots.txt, as recommended by RFC 9309 2.3.1.2.
+/// Maximum number of redirects for a robots.txt, as RFC 9309 2.3.1.2 recommends.
 const MAX_ROBOTS_REDIRECTS: usize = 5;
 
-/// Time limits for a page or a robots.txt. Servers that are slow under load still respond.
+/// Time limits for pages and robots.txt. They are long enough for servers that respond slowly under
+/// load.
 const PAGE_TIMES: TimeLimits = TimeLimits {
     connect: Duration::from_secs(5),
     first_byte: Duration::from_secs(10),
     total: Duration::from_secs(30),
 };
-/// Time limits for media and sitemaps, whose bodies are longer.
+/// Time limits for media and sitemaps. Their bodies are longer than those of pages.
 const MEDIA_TIMES: TimeLimits = TimeLimits { total: Duration::from_secs(60), ..PAGE_TIMES };
 
 /// The kind of purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PurposeKind {
-    /// A tab's icon. The robots.txt of its origin is a separate request.
+    /// A tab's icon. The robots.txt of an icon's origin has the purpose `Robots`.
     Icon,
-    /// A crawl's page.
+    /// A page of a crawl.
     Page,
-    /// A requisite of a page: an image, a style sheet, a font.
+    /// A page requisite, such as an image, a style sheet or a font.
     Media,
     /// A robots.txt.
     Robots,
@@ -55,29 +57,29 @@ impl PurposeKind {
 /// Time limits of a request. Waiting for permits and for the resolver does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLimits {
-    /// For connecting by TCP over all addresses, and for TLS.
+    /// For connecting: TCP over all addresses, and the TLS handshake.
     pub connect: Duration,
-    /// From the request to the head of the response.
+    /// From sending the request to receiving the response head.
     pub first_byte: Duration,
-    /// For connections, heads, bodies, and followed redirects together.
+    /// For the whole fetch: connections, heads, bodies, and followed redirects.
     pub total: Duration,
 }
 
-/// How a body that exceeds its limit is handled.
+/// How to handle a body that exceeds the size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtLimit {
-    /// The outcome is `BodyTooLarge`, because a truncated image is unusable.
+    /// Drop the body and return `BodyTooLarge`, because a truncated image is unusable.
     Reject,
-    /// The bytes up to the limit are used, because a truncated robots.txt still has rules.
+    /// Use the bytes up to the limit, because a truncated page or robots.txt is still useful.
     Cut,
 }
 
-/// How a redirect is handled.
+/// How to handle a redirect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Redirects {
-    /// It is followed, up to this many in a row.
+    /// Follow up to this many redirects in a chain.
     Follow(usize),
-    /// The outcome is `Redirected`, and the caller gets the target.
+    /// Return the outcome `Redirected`, and give the target to the caller.
     Report,
 }
 
@@ -85,20 +87,20 @@ pub(crate) enum Redirects {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Purpose {
     pub(crate) kind: PurposeKind,
-    /// The `Accept` field.
+    /// Value of the `Accept` header.
     pub(crate) accept: &'static str,
     pub(crate) max_bytes: usize,
     pub(crate) at_limit: AtLimit,
-    /// Content types that are read.
+    /// Content types whose bodies are read.
     pub(crate) types: ContentTypes,
     pub(crate) times: TimeLimits,
     pub(crate) redirects: Redirects,
 }
 
 impl Purpose {
-    /// Creates the purpose for a crawl's pages. Bodies with types that are not in `types` are not
-    /// read, bodies over `max_bytes` (at most [`MAX_PAGE_BYTES`]) are cut, and redirects are
-    /// reported.
+    /// Creates the purpose for a crawl's pages. The fetcher only reads bodies with a type in
+    /// `types`, and cuts them at `max_bytes` (at most [`MAX_PAGE_BYTES`]). Redirects are reported
+    /// to the caller.
     pub fn page(max_bytes: usize, types: ContentTypes) -> Self {
         Self {
             kind: PurposeKind::Page,
@@ -111,9 +113,9 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose for requisites. Bodies with types that are not in `types` are not read,
-    /// bodies over `max_bytes` (at most [`MAX_MEDIA_BYTES`]) are rejected, and redirects are
-    /// reported.
+    /// Creates the purpose for page requisites. The fetcher only reads bodies with a type in
+    /// `types`, and rejects those over `max_bytes` (at most [`MAX_MEDIA_BYTES`]). Redirects are
+    /// reported to the caller.
     pub fn media(max_bytes: usize, types: ContentTypes) -> Self {
         Self {
             kind: PurposeKind::Media,
@@ -126,8 +128,8 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose for robots.txt. Up to five redirects are followed, even to other hosts,
-    /// and bodies over [`MAX_ROBOTS_BYTES`] are cut.
+    /// Creates the purpose for a robots.txt. The fetcher follows up to five redirects, even to
+    /// other hosts, and cuts the body at [`MAX_ROBOTS_BYTES`].
     pub fn robots() -> Self {
         Self {
             kind: PurposeKind::Robots,
@@ -140,8 +142,8 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose for sitemaps. Redirects are reported, and bodies over
-    /// [`MAX_SITEMAP_BYTES`] are cut.
+    /// Creates the purpose for sitemaps. The fetcher cuts the body at [`MAX_SITEMAP_BYTES`], and
+    /// reports redirects to the caller.
     pub fn sitemap() -> Self {
         Self {
             kind: PurposeKind::Sitemap,
@@ -153,7 +155,7 @@ impl Purpose {
         }
     }
 
-    /// Returns the same purpose with other time limits.
+    /// Returns this purpose with other time limits.
     #[must_use]
     pub fn within(self, times: TimeLimits) -> Self {
         Self { times, ..self }
@@ -176,8 +178,8 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose for the robots.txt of an icon's origin, with the time limits and
-    /// redirects for icons.
+    /// Creates the purpose for the robots.txt of an icon's origin. It has the same time limits and
+    /// redirects as the icon.
     pub(crate) fn robots_of_icon(settings: &FetchSettings) -> Self {
         let icon = Self::icon(settings);
         Self { times: icon.times, redirects: icon.redirects, ..Self::robots() }

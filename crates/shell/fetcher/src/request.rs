@@ -1,4 +1,4 @@
-//! Fetches one URL: its redirects, its robots.txt, and each of its requests.
+//! Fetches one URL, including its redirects and each origin's robots.txt.
 
 pub(crate) mod body;
 pub(crate) mod chain;

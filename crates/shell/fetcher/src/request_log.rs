@@ -1,15 +1,15 @@
-//! Logs the requests of a shard when they are sent.
+//! Logs a shard's requests when they are sent.
 //!
 //! A request is logged before it is sent, so that it is also logged if its fetch is dropped or
-//! voided. Does not depend on how requests are made, or on where the log is stored.
+//! voided. This module does not depend on how requests are made, or on where the log is stored.
 
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 
 use crate::outcome::Outcome;
 
-/// Maximum size in bytes for a shard's log. A typical shard has 4,200 requests with about 130 bytes
-/// each, which take half a megabyte.
+/// Maximum size in bytes of a shard's log. A typical shard sends 4,200 requests with about 130
+/// bytes each, so its log takes half a megabyte.
 const MAX_LOG_BYTES: usize = 4 * 1024 * 1024;
 
 /// A request's result.
@@ -19,14 +19,14 @@ pub enum RequestEnd {
     Outcome(Outcome),
     /// The response was a redirect, and the fetch continued.
     Redirected,
-    /// It failed on a reused connection, and was sent again on a new one.
+    /// The request failed on a reused connection, and was sent again on a new one.
     SentAgain,
     /// The fetch was dropped before the response, or a local failure voided it.
     Unfinished,
 }
 
 impl RequestEnd {
-    /// Returns the name, which never changes once it is in use.
+    /// Returns the stable name, in snake case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Outcome(outcome) => outcome.as_str(),
@@ -88,7 +88,7 @@ impl RequestLog {
         }
     }
 
-    /// Takes the requests out of the log.
+    /// Empties the log, and returns its requests.
     pub(crate) fn take(&self) -> LoggedRequests {
         std::mem::take(&mut self.0.lock())
     }
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_that_is_full_counts_what_it_leaves_out() {
+    fn a_full_log_counts_the_requests_that_it_omits() {
         let log = RequestLog::default();
         let url = "x".repeat(100_000);
         for _ in 0..100 {

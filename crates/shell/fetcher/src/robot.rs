@@ -1,6 +1,6 @@
-//! The identity of the robot for sites, and the addresses that it may request.
+//! The robot's identity for sites, and which addresses it may request.
 //!
-//! Does not depend on who chose its name.
+//! This module does not depend on who chose the robot's name.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use http::HeaderValue;
 
 use crate::settings::SettingsError;
 
-/// The identity that requests show, and whether they are confined to allowed addresses.
+/// The identity of the robot in its requests, and whether it is confined to `allow_ranges`.
 #[derive(Clone, Debug)]
 pub struct Robot {
     user_agent: HeaderValue,
@@ -30,8 +30,9 @@ impl Robot {
         Ok(Self { user_agent, product, is_confined: false })
     }
 
-    /// Returns the same robot, confined to addresses that the settings allow although they are not
-    /// public. A small internet has no others.
+    /// Returns the same robot, confined to the addresses in
+    /// [`FetchSettings::allow_ranges`](crate::FetchSettings::allow_ranges). This is for a small
+    /// internet for tests, in which all sites have such addresses.
     #[must_use]
     pub fn confined(self) -> Self {
         Self { is_confined: true, ..self }

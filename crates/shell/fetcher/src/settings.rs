@@ -1,7 +1,7 @@
-//! The fetcher's limits, with defaults that are safe on the open internet.
+//! Settings and limits of the fetcher. The defaults are safe on the open internet.
 //!
-//! An operator sets some of them by options and environment variables. The others are for tests and
-//! benchmarks. Does not depend on how they are set.
+//! Operators can set some of them by options and environment variables. The others exist for tests
+//! and benchmarks. This module does not depend on how the settings are made.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -10,82 +10,83 @@ use ipnet::IpNet;
 
 use crate::signing::SigningKey;
 
-/// Maximum memory in bytes for a request, without its response body: a 64 KiB head, 128 KiB HTTP/2
-/// windows, a TLS record each way, its tasks, and four origins that wait behind it. 5,000
-/// concurrent slow responses took 120 KiB each (docs/benchmarks.md).
+/// Maximum memory in bytes for a request, without its response body. It covers a 64 KiB head, 128
+/// KiB of HTTP/2 windows, a TLS record in each direction, the request's tasks, and four waiting
+/// origins. 5,000 concurrent slow responses took 120 KiB each (docs/benchmarks.md).
 pub const REQUEST_BYTES: usize = 256 * 1024;
 
-/// Default number of origins that are in progress at a time: enough for several shards with origins
-/// that wait for the same address.
+/// Default number of origins in progress at a time. It leaves room for several shards even if many
+/// of their origins wait for the same address.
 const CONCURRENT_ORIGINS: usize = 8_192;
 
-/// Memory in bytes of origins that are in progress or waiting, at 16 KiB each (measured: 13 KiB).
+/// Memory in bytes for all origins in progress, at 16 KiB each. Measured use is 13 KiB.
 pub const WAITING_BYTES: usize = CONCURRENT_ORIGINS * 16 * 1024;
 
-/// The names that must have public addresses, unless others are set. They have existed for decades
-/// and belong to three organisations with different networks.
+/// Default names for checking the resolver. Each must have public addresses. They have existed for
+/// decades and belong to three organisations with different networks.
 pub const KNOWN_NAMES: [&str; 3] = ["example.com", "iana.org", "wikipedia.org"];
 
-/// Whether robots.txt is obeyed.
+/// Whether the fetcher obeys robots.txt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RobotsPolicy {
-    /// It is read before an origin's first icon, and obeyed (RFC 9309).
+    /// Fetch robots.txt before an origin's first icon, and obey it (RFC 9309).
     #[default]
     Obey,
-    /// It is never read, for comparison with programs that ignore it.
+    /// Never fetch robots.txt. This is for comparisons with programs that ignore it.
     Ignore,
 }
 
-/// All limits of the fetcher that can be adjusted.
+/// All settings of the fetcher.
 #[derive(Clone, Debug)]
 pub struct FetchSettings {
-    /// Address of the resolver. `None` for the system's own (`/etc/resolv.conf`).
+    /// Address of the DNS resolver. If `None`, the system's resolver is used (`/etc/resolv.conf`).
     pub dns: Option<SocketAddr>,
-    /// A PEM file with additional roots. It only affects which certificates are recorded as valid,
-    /// and which webhook receivers are trusted.
+    /// A PEM file with additional root certificates. They only affect which certificates are
+    /// recorded as valid, and which webhook receivers are trusted.
     pub ca_file: Option<PathBuf>,
     /// Address ranges that are treated as public although they are not.
     pub allow_ranges: Vec<IpNet>,
     /// Address ranges that are never dialled although they are public.
     pub deny_ranges: Vec<IpNet>,
-    /// Address ranges with the operator's own services, which are dialled only if they are in
-    /// `allow_ranges`. This host's networks are added.
+    /// Address ranges of the operator's own services. They are dialled only if they are also in
+    /// `allow_ranges`. The fetcher adds this host's networks.
     pub own_ranges: Vec<IpNet>,
     /// Ports that URLs may have.
     pub ports: PortList,
-    /// The port to dial for each port of a URL. The checked address does not change.
+    /// Maps a URL's port to the port to dial instead. The checked address does not change.
     pub dial_ports: BTreeMap<u16, u16>,
-    /// Maximum number of requests on the wire, over all shards.
+    /// Maximum number of requests on the wire, summed over all shards.
     pub in_flight: usize,
-    /// Maximum number of origins in progress, on the wire or waiting for names and permits. At
-    /// least 4 times `in_flight` is used: this leaves room for several shards with origins that
-    /// wait for one address, and is a bound if DNS or the CPU are slow.
+    /// Maximum number of origins in progress, whether on the wire or waiting for DNS and permits.
+    /// The fetcher uses at least 4 times `in_flight`, because several shards may have origins that
+    /// wait for one address. This limit also bounds memory when DNS or the CPU are slow.
     pub concurrent_origins: usize,
     /// Maximum number of concurrent requests to one hostname.
     pub per_host: usize,
     /// Maximum number of concurrent requests to one address, for the whole fleet.
     pub per_address: usize,
-    /// Maximum number of concurrent requests to an address that a CDN publishes as its own, for the
+    /// Maximum number of concurrent requests to an address in a CDN's published ranges, for the
     /// whole fleet.
     pub per_cdn_address: usize,
     /// Minimum time between two crawl requests to one address, for the whole fleet. It does not
-    /// apply to addresses that a CDN publishes as its own, or to icons.
+    /// apply to icons, or to addresses in a CDN's published ranges.
     pub address_distance: Duration,
-    /// The robot's User-Agent, with the address of a page about it.
+    /// The robot's User-Agent. It should contain the address of a page about the robot.
     pub user_agent: String,
-    /// Whether only addresses in `allow_ranges` are requested, because all sites are the operator's
-    /// own. A robot that a shard names has its own setting.
+    /// Whether to request only addresses in `allow_ranges`, because all sites belong to the
+    /// operator. If a shard has its own robot, that robot's setting applies instead.
     pub is_confined: bool,
-    /// Key that signs the requests of shards that name a site. `None` to sign none.
+    /// Key that signs requests, if the shard names the site that publishes the key. If `None`, no
+    /// request is signed.
     pub signing_key: Option<Arc<SigningKey>>,
-    /// Time limit for a DNS query. Each query is retried once.
+    /// Time limit for each attempt of a DNS query. A query has two attempts.
     pub dns_timeout: Duration,
-    /// Time limit for connecting by TCP over all addresses, and for TLS.
+    /// Time limit for connecting: TCP over all addresses and the TLS handshake together.
     pub connect_timeout: Duration,
-    /// Time limit from the request to the head of the response.
+    /// Time limit from sending a request to receiving the response head.
     pub first_byte_timeout: Duration,
-    /// Time limit for connections, redirects and body together. Waiting for permits and for the
-    /// resolver does not count.
+    /// Time limit for a whole fetch: its connections, redirects, and body. Waiting for permits and
+    /// for the resolver does not count.
     pub total_timeout: Duration,
     /// Maximum size of a decoded body in bytes.
     pub max_body_bytes: usize,
@@ -93,37 +94,39 @@ pub struct FetchSettings {
     pub max_redirects: usize,
     /// Maximum total size of the bodies in memory, in bytes.
     pub body_budget_bytes: usize,
-    /// Maximum `Retry-After` that the fetcher waits for.
+    /// Maximum `Retry-After` that the fetcher obeys. If a server sends a longer one, the URL is not
+    /// retried.
     pub retry_after_max: Duration,
-    /// Known names: they must have public addresses, which the fetcher uses to check a resolver. At
-    /// least one.
+    /// Names for checking the resolver. There must be at least one, and each must have public
+    /// addresses.
     pub known_names: Vec<String>,
-    /// Whether DNS results and dead endpoints are cached, which only saves requests.
+    /// Whether to cache DNS results and dead endpoints. Caching only saves requests and never
+    /// changes an outcome.
     pub remembers: bool,
-    /// Number of recent origins that the circuit breaker evaluates, or `in_flight` if that is
-    /// larger.
+    /// Number of recent origins that the circuit breaker evaluates. If `in_flight` is larger, the
+    /// breaker uses `in_flight` instead.
     pub breaker_window: usize,
-    /// Minimum number of origins for the circuit breaker to open.
+    /// Minimum number of recorded origins before the circuit breaker can open.
     pub breaker_minimum: usize,
 }
 
-/// Invalid settings, with a message of one line.
+/// Why settings are invalid. The message has one line.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The user agent is not a valid header value.
     #[error("the user agent contains control characters")]
     UserAgent,
-    /// The file of certificate authorities cannot be read, or has none. The message starts with its
-    /// path.
+    /// The certificate file cannot be read, or contains no certificate. The message starts with the
+    /// file's path.
     #[error("{0}")]
     CaFile(String),
-    /// The system's resolver or TLS cannot be set up.
+    /// The system's resolver settings are invalid, or TLS cannot be set up.
     #[error("{0}")]
     System(String),
 }
 
 impl FetchSettings {
-    /// Returns the port to dial for URLs with this port.
+    /// Returns the port to dial for URLs with `port`.
     pub(crate) fn dial_port(&self, port: u16) -> u16 {
         self.dial_ports.get(&port).copied().unwrap_or(port)
     }

@@ -1,4 +1,4 @@
-//! The icons of one shard, grouped by origin. Each distinct URL is fetched once.
+//! Fetches the icons of one shard, grouped by origin. Each distinct URL is fetched once.
 
 pub(crate) mod fetch_shard;
 pub(crate) mod findings;

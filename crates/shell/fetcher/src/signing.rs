@@ -2,8 +2,8 @@
 //! (RFC 9421) as used by Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol).
 //!
 //! Invariant: the private half of a key leaves this module only as the file that
-//! [`SigningKey::generate`] returns. Does not depend on where keys are stored, or on when requests
-//! are sent.
+//! [`SigningKey::generate`] returns. This module does not depend on where keys are stored, or on
+//! when requests are sent.
 
 mod request_signer;
 mod signing_key;

@@ -19,8 +19,8 @@ use crate::{
 /// such as `href="javascript:"`.
 const MAX_ATTRIBUTES: usize = 4 * MAX_LINKS_PER_PAGE;
 
-/// Maximum bytes that are read from a `meta` element's `content` or from a `rel`. This ignores the
-/// rest.
+/// Maximum bytes that are read from a `meta` element's `content` or from a `rel`. The rest is
+/// ignored.
 const MAX_WORDS_BYTES: usize = 1 << 10;
 
 /// Maximum pictures whose names are kept, enough for a gallery.
@@ -114,7 +114,7 @@ impl TagVisitor for LinkFinder {
 }
 
 impl LinkFinder {
-    /// Creates a visitor that has found nothing.
+    /// Creates a visitor for this request.
     pub(crate) fn new(request: &LinkRequest<'_>) -> Self {
         Self {
             with_requisites: request.with_requisites,
@@ -137,8 +137,8 @@ impl LinkFinder {
         self.push(origin, AttributeForm::Url, src, false);
     }
 
-    /// Keeps a picture's URL. If a script loads the picture later, `src` contains only a
-    /// placeholder.
+    /// Records a picture's URL. If there is a `data-src`, a script loads the picture later, and
+    /// `src` contains only a placeholder.
     fn picture(&mut self, html: &[u8], tag: &Tag) {
         if self.pictures.len() < MAX_PICTURES {
             let [later, now] = attributes(html, tag, [b"data-src", b"src"]);

@@ -14,7 +14,7 @@ pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 pub struct LinkRequest<'a> {
     /// The robot's product token, which a page may name instead of `robots`.
     pub robot: &'a str,
-    /// Whether requisites are requested, too, and not only links to pages.
+    /// Whether page requisites are requested in addition to links to pages.
     pub with_requisites: bool,
 }
 

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-/// Maximum delay that a robot obeys. A host with a longer delay should not be fetched at all: at an
-/// hour per page, a small site takes years.
+/// Maximum delay that a robot obeys. A host with a longer delay should not be fetched at all,
+/// because at one page per hour, a site with a thousand pages takes six weeks.
 pub const MAX_CRAWL_DELAY: Duration = Duration::from_mins(5);
 
 /// Maximum bytes that are read from a value.

@@ -19,7 +19,8 @@ pub(super) enum Role {
     Item,
     /// A preformatted block.
     Preformatted,
-    /// A `table` tag. This is written when its first row starts, so that a caption precedes it.
+    /// A `table` tag on the page. The table is written when its first row starts, so that a caption
+    /// precedes it.
     TableFrame,
     /// The written table.
     Table,

@@ -97,7 +97,8 @@ impl OpenTags {
         None
     }
 
-    /// Returns the position of the innermost element with this role, as [`Self::position`].
+    /// Returns the position of the innermost element with this role, unless an element that
+    /// `is_limit` accepts is inside it.
     pub(super) fn of_role(&self, role: Role, is_limit: impl Fn(Role) -> bool) -> Option<usize> {
         self.position(|open| open.kind.role == role, is_limit)
     }

@@ -346,8 +346,9 @@ impl<'a> Simplifier<'a> {
         self.is_after_space = false;
     }
 
-    /// Returns the first of these attributes, as an absolute URL, escaped. `None` if this is
-    /// missing or not http or https, or if the page has too many URLs.
+    /// Returns the URL in the first of these attributes that is present, made absolute and escaped.
+    /// `None` if all are missing, if the URL is not http or https, or if the page has too many
+    /// URLs.
     fn url(&mut self, html: &[u8], tag: &Tag, names: &[&[u8]]) -> Option<String> {
         let value = names
             .iter()
@@ -436,7 +437,7 @@ impl<'a> Simplifier<'a> {
         self.open(source, kind, &attributes);
     }
 
-    /// Starts a row or a cell. If its table or row is not open yet, starts these first.
+    /// Starts a row or a cell. If its table or row is not open yet, starts the table or row first.
     fn table_part(&mut self, source: u32, kind: Kind) {
         let Some(frame) = self.open.of_role(Role::TableFrame, |_| false) else {
             return self.space();
@@ -478,8 +479,8 @@ impl<'a> Simplifier<'a> {
     }
 }
 
-/// Returns the value of the first attribute with this name. `None` if this is missing, empty or
-/// longer than `max_bytes`.
+/// Returns the value of the first attribute with this name. `None` if the attribute is missing,
+/// empty or longer than `max_bytes`.
 fn value_of<'a>(
     page: &'a str,
     html: &[u8],

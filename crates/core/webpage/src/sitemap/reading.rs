@@ -19,8 +19,7 @@ use crate::{
 /// protocol's limit.
 pub const MAX_SITEMAP_ENTRIES: usize = 50_000;
 
-/// Maximum bytes in a URL as written. Whitespace around it is removed, and without whitespace a URL
-/// of this length is not valid.
+/// Maximum bytes in a URL as written, without the whitespace before it. A valid URL is shorter.
 const MAX_TEXT_BYTES: usize = 4 * MAX_URL_BYTES;
 
 /// A file's format.

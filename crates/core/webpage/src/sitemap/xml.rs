@@ -182,7 +182,8 @@ fn resolved(entity: &BytesRef<'_>) -> Option<String> {
     resolve_xml_entity(&name).map(str::to_owned)
 }
 
-/// Adds the URL in a `link` element if it is the page or another form of it.
+/// Adds the URL in a `link` element if its `rel` is `alternate`. In Atom, `rel` may also be
+/// missing.
 fn linked(tag: &BytesStart<'_>, list: UrlList, reading: &mut Reading) {
     let (mut href, mut rel) = (None, None);
     for attribute in tag.attributes().with_checks(false).flatten() {

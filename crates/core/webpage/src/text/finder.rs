@@ -12,8 +12,8 @@ use crate::{
     tokens::{self, ByteRange, Tag},
 };
 
-/// Bytes that are kept from the page per text byte, because a character reference may take eight
-/// bytes for one.
+/// Bytes that are kept from the page for each byte of text, because a character reference may take
+/// eight bytes for one.
 const SOURCE_BYTES_PER_BYTE: usize = 8;
 
 /// Maximum bytes in a `style` attribute that is read.
@@ -123,7 +123,6 @@ impl TagVisitor for TextFinder {
 }
 
 impl TextFinder {
-    /// Creates a visitor that has found nothing.
     pub(crate) fn new(request: &TextRequest) -> Self {
         Self {
             max_bytes: request.max_bytes,

@@ -1,10 +1,10 @@
 //! The circuit breaker, which opens if most of the recent distinct origins failed.
 //!
 //! If more than half of the last few hundred origins fail in the resolver or while connecting, the
-//! local network is a more likely cause than the peers. Origins that were dialled at the same time
-//! also time out at the same time, five seconds after the others finished. The window is therefore
-//! at least as long as the number of fetches in flight. Does not depend on how an open breaker is
-//! handled.
+//! local network is a more likely cause than the peers. Origins that were dialled together also
+//! time out together, after all origins that responded. Such a group must not open the breaker, so
+//! the window has room for at least as many origins as there may be requests in flight. This module
+//! does not depend on how an open breaker is handled.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -26,7 +26,8 @@ pub(crate) struct Breaker {
     hasher: RandomState,
 }
 
-/// Distinct origins, as hashes, in the order they finished, and whether each failed.
+/// The hashes of distinct origins and whether each failed, in the order in which their fetches
+/// finished.
 #[derive(Default)]
 struct RecentOrigins {
     origins: VecDeque<(u64, bool)>,

@@ -17,15 +17,18 @@ impl Clock {
         Self { deadline: Instant::now() + total }
     }
 
-    /// Returns a clock with at most `most` of the remaining time.
+    /// Returns a clock with the same deadline, or with a deadline of `most` from now if this is
+    /// earlier.
     pub(crate) fn at_most(&self, most: Duration) -> Self {
         Self { deadline: self.deadline.min(Instant::now() + most) }
     }
 
-    /// Runs a wait that the peer did not cause. Its time does not count.
+    /// Awaits something that does not depend on the peer, such as a permit. The deadline moves by
+    /// the time that this takes.
     pub(crate) fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> impl Future<Output = T> {
         let began = Instant::now();
-        // An `async` block would hold the inner future twice, and so on at each layer.
+        // This is not an `async` block, because that would store the inner future twice at each
+        // layer.
         waiting.map(move |done| {
             self.deadline += began.elapsed();
             done

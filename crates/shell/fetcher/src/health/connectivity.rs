@@ -1,10 +1,10 @@
-//! Checks whether the local link works: a connection was made in the last second, or can be made
-//! now to an address that accepted one before.
+//! Checks whether this host's link to the network works. It works if a connection was made in the
+//! last second, or if an address that accepted one before accepts one now.
 //!
 //! A link that drops packets looks like a silent peer. If a fetch times out and no known address
-//! can be reached, this is a local failure instead of an outcome. While too few good addresses are
-//! known, the check cannot decide, and assumes that the peer is the cause. Does not depend on which
-//! request timed out, or on names.
+//! can be reached, this is therefore a local failure instead of an outcome. While too few good
+//! addresses are known, the check cannot decide, and we assume that the peer is the cause. This
+//! module does not depend on which request timed out, or on names.
 
 use std::{
     collections::VecDeque,
@@ -18,14 +18,14 @@ use tokio::{net::TcpStream, time::timeout};
 
 use crate::local_failure::LocalFailure;
 
-/// Maximum age of a connection that shows that the link works.
+/// Maximum age of a connection that proves that the link works.
 const FRESH: Duration = Duration::from_secs(1);
-/// Number of good addresses that are remembered, the latest first.
+/// Maximum number of good addresses to remember. The latest one is first.
 const MAX_GOOD_ADDRESSES: usize = 8;
-/// Minimum number of good addresses for a check. Fewer may have gone away themselves.
+/// Minimum number of good addresses for a check. If there are fewer, all of them may be down.
 const MIN_GOOD_ADDRESSES: usize = 3;
-/// Time limit for the connections of a check. It is shorter than a connect deadline, so that the
-/// result is current, and long enough for one lost packet.
+/// Time limit for the connections of a check. It is shorter than the time limit for connecting, so
+/// that the result is current, but long enough to resend one lost packet.
 pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_millis(3_500);
 
 #[derive(Default)]
@@ -40,7 +40,7 @@ struct GoodAddresses {
 #[derive(Default)]
 pub(crate) struct Connectivity {
     good: Mutex<GoodAddresses>,
-    /// Held by the task that checks, on behalf of all that wait for the result.
+    /// Held during a check, so that concurrent callers wait for its result.
     checking: tokio::sync::Mutex<()>,
 }
 
@@ -90,8 +90,9 @@ impl Connectivity {
         Err(LocalFailure::NetworkUnreachable)
     }
 
-    /// Returns whether the link may have been down at any time after `began`: there was a second
-    /// without a connection, although enough addresses are known to judge this.
+    /// Returns true if an interval of more than [`FRESH`] without a connection ended after `began`,
+    /// because the link may have been down then. Returns false while too few good addresses are
+    /// known to judge this.
     pub(crate) fn was_quiet_since(&self, began: Instant) -> bool {
         let good = self.good.lock();
         let is_known = good.endpoints.len() >= MIN_GOOD_ADDRESSES;

@@ -1,13 +1,13 @@
-//! The dead origins that earlier candidates of one origin encountered.
+//! Dead origins that the earlier candidates of one origin found.
 //!
-//! This is a pure value. The candidates of an origin are fetched in canonical order, and each gets
-//! the findings of candidates at least `per_host` positions before it, independently of timing.
-//! Does not depend on requests.
+//! This is a pure value. The candidates of an origin are fetched in canonical order. Each candidate
+//! may use the findings of the first one, and of those at least `per_host` positions before it, so
+//! the findings do not depend on timing. This module does not depend on requests.
 
 use crate::outcome::Outcome;
 
-/// Maximum number of dead origins that are remembered. 51 candidates of a host with 6 requests each
-/// name at most a few hundred, and each costs at most one timeout per shard.
+/// Maximum number of dead origins to remember, so that their memory is bounded. A dead origin over
+/// this limit is tried again for each candidate that leads to it.
 const MAX_DEAD_ORIGINS: usize = 64;
 
 /// Dead origins, each with its outcome.
@@ -17,7 +17,7 @@ pub(crate) struct DeadOrigins {
 }
 
 impl DeadOrigins {
-    /// Returns the outcome of requesting `origin`. `None` unless it is known to be dead.
+    /// Returns the outcome for `origin` if it is known to be dead.
     pub(crate) fn verdict(&self, origin: &str) -> Option<Outcome> {
         self.dead.iter().find(|(dead, _)| dead == origin).map(|(_, outcome)| *outcome)
     }

@@ -1,10 +1,11 @@
-//! Remembers dead endpoints (address and port), so that other hosts on them do not cost a timeout.
+//! Remembers dead endpoints (address and port), so that not every host on them costs a timeout.
 //!
-//! An endpoint is dead once it refused or did not accept connections for two different hosts, and
-//! only for ten minutes. Skipping it then has the same result as trying it, because the recorded
-//! outcome is used. The first later pass that needs a silent endpoint tries it once more, on behalf
-//! of all. Memory is bounded. Forgetting an endpoint costs requests, but never changes an outcome.
-//! Does not depend on URLs, and only compares names.
+//! An endpoint is dead for ten minutes if connections to it were refused or timed out for two
+//! different hosts. Skipping a dead endpoint has the same result as dialling it, because the
+//! recorded outcome is used. The first later pass that needs an endpoint that timed out dials it
+//! once more, and all other fetches use the result. Memory is bounded. Forgetting an endpoint costs
+//! requests, but never changes an outcome. This module does not depend on URLs, and only compares
+//! hostnames.
 
 use std::{
     future::Future,
@@ -23,7 +24,7 @@ use crate::{
     outcome::{Dead, Outcome},
 };
 
-/// Maximum number of endpoints that are remembered, at about 200 bytes each.
+/// Maximum number of endpoints to remember, at about 200 bytes each.
 const MAX_ENDPOINTS: usize = 65_536;
 /// Time after which an endpoint is forgotten, because it may have been repaired.
 const REMEMBERED_FOR: Duration = Duration::from_secs(600);
@@ -33,7 +34,7 @@ struct EndpointFailure {
     by_two_hosts: bool,
     outcome: Outcome,
     seen: Instant,
-    /// Whether it accepted a connection at the second attempt.
+    /// Whether the endpoint accepted a connection at the second attempt. Empty before this attempt.
     tried_again: Arc<OnceCell<bool>>,
 }
 
@@ -49,7 +50,7 @@ impl DeadEndpoints {
         Self { failures: Mutex::new(LruCache::new(size)), remembers }
     }
 
-    /// Returns the outcome of dialling `endpoint`. `None` unless it is known to be dead.
+    /// Returns the outcome for `endpoint` if it is known to be dead.
     pub(crate) fn verdict(&self, endpoint: SocketAddr) -> Option<Outcome> {
         let mut failures = self.failures.lock();
         let failure = failures.get(&endpoint)?;
@@ -88,8 +89,8 @@ impl DeadEndpoints {
     }
 
     /// Returns whether a dead endpoint accepts a connection now, and whether this call ran
-    /// `attempt` to find out. Concurrent calls share one attempt, whose result is kept until the
-    /// endpoint is forgotten. An endpoint that refused is never tried again.
+    /// `attempt` to find out. Concurrent calls share one attempt, and its result is kept until the
+    /// endpoint is forgotten. An endpoint that refused a connection is not tried again.
     pub(crate) async fn try_again(
         &self,
         endpoint: SocketAddr,
@@ -165,7 +166,11 @@ mod tests {
         }
         let ours = std::future::ready(Err(LocalFailure::FileDescriptors));
         let tried = endpoints.try_again(silent, ours).await;
-        assert_eq!(tried, Err(LocalFailure::FileDescriptors), "a local failure teaches nothing");
+        assert_eq!(
+            tried,
+            Err(LocalFailure::FileDescriptors),
+            "a local failure says nothing about the endpoint"
+        );
         let alive = endpoints.try_again(silent, std::future::ready(Ok(true))).await;
         assert_eq!(alive, Ok((true, true)));
         assert_eq!(endpoints.verdict(silent), None);

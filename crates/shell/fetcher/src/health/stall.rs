@@ -1,8 +1,8 @@
 //! Detects stalls of this process by a timer that fires late.
 //!
-//! In a process that was frozen, starved or asleep, deadlines pass although no peer missed them.
-//! Fetches that were in flight are then void and run again. Does not depend on which fetches they
-//! were.
+//! If a process was frozen, starved or asleep, deadlines have passed although no peer was late.
+//! Fetches that were in flight are then void and run again. This module does not depend on which
+//! fetches those are.
 
 use std::{
     sync::Arc,
@@ -14,8 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// Interval between two ticks.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
-/// Minimum delay of a tick that counts as a stall: far above scheduling noise, far below every
-/// deadline.
+/// Minimum delay of a tick that counts as a stall. This is far above scheduling noise, and far
+/// below every deadline.
 const STALL_MIN: Duration = Duration::from_millis(1_000);
 
 #[derive(Clone, Copy)]
@@ -26,8 +26,8 @@ struct Ticks {
 }
 
 impl Ticks {
-    /// Records a tick with the monotonic clock, which stops while the system sleeps, and with the
-    /// wall clock, which does not stop but may be set. Setting it only makes a fetch run twice.
+    /// Records a tick by two clocks. The monotonic clock stops while the system sleeps. The wall
+    /// clock does not stop, but an operator may set it, which at worst makes a fetch run twice.
     fn tick(&mut self, now: Instant, wall: SystemTime) {
         let passed = now.saturating_duration_since(self.last);
         let passed_by_wall = wall.duration_since(self.last_wall).unwrap_or_default();
@@ -60,8 +60,8 @@ impl StallWatch {
         Self { ticks, _ticker: AbortOnDropHandle::new(ticker) }
     }
 
-    /// Returns whether there was a stall between `start` and now. After a thaw the caller may run
-    /// before the ticker does, so this call also records a tick.
+    /// Returns whether there was a stall between `start` and now. Also records a tick, because the
+    /// caller may run before the ticker does when the process resumes.
     pub(crate) fn since(&self, start: Instant) -> bool {
         let mut ticks = self.ticks.lock();
         ticks.tick(Instant::now(), SystemTime::now());

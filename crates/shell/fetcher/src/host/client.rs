@@ -1,8 +1,8 @@
-//! Sends the requests to one host: one at a time, with the host's delay between the end of one and
-//! the start of the next.
+//! Sends the requests to one host, one at a time, with the host's delay between the end of one
+//! request and the start of the next.
 //!
-//! Between two requests it only keeps an open connection, and only for as long as servers keep one
-//! open. Does not depend on which URL is next, or on other hosts.
+//! Between two requests, the client only keeps an open connection, and closes it when most servers
+//! would. This module does not depend on which URL is next, or on other hosts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,41 +15,42 @@ use crate::{
     request::{fetcher::Fetcher, pool::ConnectionPool},
 };
 
-/// Maximum time to keep an idle connection. By default, Apache closes it after this time, and
-/// others later.
+/// Maximum time to keep an idle connection. By default, Apache closes an idle connection after this
+/// time, and other servers keep it for longer.
 const KEPT_OPEN_MAX: Duration = Duration::from_secs(5);
 
-/// The requests to one host. The host's holder has exactly one of these.
+/// Sends the requests to one host. The worker that holds the host's slot has exactly one client for
+/// it.
 pub struct HostClient {
     fetcher: Fetcher,
     options: Arc<PageOptions>,
     pool: ConnectionPool,
-    /// The delay of the host and its state.
+    /// The host's delay, with the state that it depends on.
     pub delay: HostDelay,
 }
 
 impl HostClient {
-    /// Creates the client of a host with this delay.
+    /// Creates the client for a host with this delay.
     pub fn new(fetcher: &Fetcher, options: Arc<PageOptions>, delay: HostDelay) -> Self {
         Self { fetcher: fetcher.clone(), options, pool: ConnectionPool::default(), delay }
     }
 
-    /// Waits until the next request may start, if it is made with these settings.
+    /// Waits until a request with these settings may start.
     pub async fn ready(&self, settings: &DelaySettings) {
         if let Some(free_at) = self.delay.free_at(settings) {
             sleep_until(free_at).await;
         }
     }
 
-    /// Sends a request to the host as soon as it may start, and records its result. Dropping the
-    /// future counts as the end of the request.
+    /// Sends a request to the host as soon as it may start, and records its result. If the future
+    /// is dropped, the request has ended.
     ///
-    /// Followed redirects also obey the delays of their hosts: this host, and others that the same
-    /// fetcher crawls.
+    /// Redirects that are followed also obey the delays of the hosts that they lead to, if the same
+    /// fetcher crawls these hosts.
     ///
     /// # Errors
-    /// Returns a [`LocalFailure`] that lasted for more than 15 seconds. The host may have been
-    /// contacted.
+    /// Returns a [`LocalFailure`] if it voids all attempts over more than 15 seconds. The host may
+    /// have been contacted.
     pub async fn fetch(
         &mut self,
         request: &PageRequest<'_>,
@@ -77,8 +78,8 @@ impl HostClient {
     }
 }
 
-/// A request in flight, and the result to record unless a better one is known. `None` if the host
-/// was not contacted.
+/// A request in flight, with the result that is recorded when this value is dropped. `None` if the
+/// host was not contacted.
 struct RequestInFlight<'a> {
     delay: &'a mut HostDelay,
     settings: &'a DelaySettings,

@@ -1,19 +1,19 @@
 //! The delay between two requests to one host.
 //!
-//! It is the maximum of the crawl's setting, the Crawl-delay of robots.txt, the operator's setting,
-//! and a multiple of the host's response time. A 429 or 503 response doubles it, unless its
-//! `Retry-After` specifies a pause for its origin, which the caller keeps.
+//! It is the maximum of the crawl's setting, the Crawl-delay of robots.txt, the override for the
+//! host, and a multiple of the host's response time. A 429 or 503 response doubles the delay,
+//! unless its `Retry-After` specifies a longer pause. In that case, the caller pauses the origin.
 //!
-//! Invariants: no response makes the delay shorter than the settings and robots.txt, and a server
-//! can only raise it up to a bound. Does not depend on clocks (the caller passes the time), URLs or
-//! crawls.
+//! Invariants: no response makes the delay shorter than the settings and robots.txt require, and a
+//! server can only raise it up to a bound. This module does not depend on clocks (the caller passes
+//! the time), URLs or crawls.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Maximum `Crawl-delay` that is obeyed. At 12 requests per hour, a host of a hundred pages takes a
-/// working day.
+/// Maximum `Crawl-delay` that is obeyed. At 12 requests per hour, a host with a hundred pages takes
+/// a working day.
 pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(5 * 60);
 /// Maximum delay after 429 and 503 responses without a usable `Retry-After`.
 pub const RAISED_DELAY_MAX: Duration = Duration::from_secs(10 * 60);
@@ -22,7 +22,7 @@ pub const RAISED_DELAY_MAX: Duration = Duration::from_secs(10 * 60);
 const RAISED_DELAY_MIN: Duration = Duration::from_secs(1);
 /// Maximum response time that counts. Requests have shorter time limits.
 const RESPONSE_MAX: Duration = Duration::from_secs(10 * 60);
-/// Weight of earlier response times against the latest one.
+/// Weight of the smoothed response time. The latest response time has weight 1.
 const SMOOTHING: u32 = 3;
 
 /// Delay settings of the crawl and the operator.
@@ -32,9 +32,9 @@ pub struct DelaySettings {
     pub delay: Duration,
     /// The delay is at least this many times the response time.
     pub factor: f64,
-    /// Maximum delay that the multiple of the response time causes.
+    /// Upper bound for the delay that the response time causes.
     pub max_delay: Duration,
-    /// An additional delay for the host or site, if not zero.
+    /// Another minimum delay for the host or its site. Zero if there is none.
     pub override_delay: Duration,
 }
 
@@ -49,7 +49,7 @@ impl Default for DelaySettings {
     }
 }
 
-/// The state of a host's delay that is stored, as plain numbers.
+/// The state of a host's delay, as plain numbers for storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SavedDelay {
     /// The delay in milliseconds after 429 and 503 responses raised it. 0 if it was not raised.
@@ -58,8 +58,8 @@ pub struct SavedDelay {
     pub response_ms: u32,
     /// The `Crawl-delay` in robots.txt, in milliseconds. 0 if it has no such line.
     pub crawl_delay_ms: u32,
-    /// Milliseconds from the time of saving until the next request may start. This is the column
-    /// `free_at`, in the caller's clock.
+    /// Milliseconds from saving until the next request may start. The caller stores this as a time,
+    /// in the column `free_at`.
     pub free_in_ms: u32,
 }
 
@@ -68,7 +68,7 @@ pub struct SavedDelay {
 pub enum HostResult {
     /// The host responded.
     Responded {
-        /// How long the server took.
+        /// The server's response time.
         took: Duration,
         /// Whether the status was 429 or 503.
         is_rate_limited: bool,
@@ -79,16 +79,16 @@ pub enum HostResult {
     NoResponse,
 }
 
-/// The delay of one host. The default is for a host that was never requested.
+/// The delay of one host. The default is for a host without any earlier request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostDelay {
-    /// The delay after 429 and 503 responses raised it.
+    /// The delay after 429 and 503 responses raised it. Zero if it was not raised.
     raised: Duration,
     response: Duration,
     crawl_delay: Duration,
     /// When the last request ended, and its settings.
     last: Option<(Instant, DelaySettings)>,
-    /// Earliest time of the next request, from the restored state.
+    /// Earliest time for the next request, from the restored state or from [`Self::wait_until`].
     not_before: Option<Instant>,
 }
 
@@ -125,8 +125,8 @@ impl HostDelay {
         self.crawl_delay = crawl_delay.unwrap_or_default();
     }
 
-    /// Delays the next request until `at`. A new holder calls this, because it does not know when
-    /// its dead predecessor sent the last requests.
+    /// Delays the next request until `at`. A host's new holder calls this, because it does not know
+    /// when the previous holder, which died, sent its last request.
     pub fn wait_until(&mut self, at: Instant) {
         self.not_before = self.not_before.max(Some(at));
     }
@@ -137,8 +137,8 @@ impl HostDelay {
         self.last.map(|(ended_at, _)| ended_at)
     }
 
-    /// Returns true if robots.txt has a delay over [`CRAWL_DELAY_MAX`]. The host is then not
-    /// requested any more.
+    /// Returns whether the delay in robots.txt exceeds [`CRAWL_DELAY_MAX`]. The crawler then gives
+    /// up on the host.
     pub fn is_crawl_delay_too_long(&self) -> bool {
         self.crawl_delay > CRAWL_DELAY_MAX
     }
@@ -148,9 +148,10 @@ impl HostDelay {
         self.base_delay(settings).max(self.raised)
     }
 
-    /// Returns when a request with these settings may start. `None` for immediately. If the last
-    /// request was for a crawl with a longer delay, the shorter delay counts. This way, a crawl's
-    /// long delay only affects its own requests, and its caller enforces it.
+    /// Returns when a request with these settings may start. `None` if it may start immediately. If
+    /// the last request was for a crawl with a longer delay, the shorter of the two delays counts.
+    /// The longer delay only spaces the requests of its own crawl, and that crawl's caller must
+    /// enforce it.
     pub fn free_at(&self, settings: &DelaySettings) -> Option<Instant> {
         let after_last = self.last.map(|(ended_at, before)| {
             let delay = settings.delay.min(before.delay);
@@ -178,7 +179,7 @@ impl HostDelay {
     fn base_delay(&self, settings: &DelaySettings) -> Duration {
         let multiple_ms = self.response.as_millis() as f64 * settings.factor;
         let max_ms = settings.max_delay.as_millis() as f64;
-        // The conversion maps NaN and negative numbers to 0.
+        // The cast maps NaN and negative numbers to 0.
         let multiple_ms = if multiple_ms > max_ms { max_ms } else { multiple_ms };
         let multiple = Duration::from_millis(multiple_ms as u64);
         settings.delay.max(self.crawl_delay).max(settings.override_delay).max(multiple)
@@ -193,7 +194,8 @@ impl HostDelay {
         };
     }
 
-    /// Doubles the delay, unless `Retry-After` specifies a longer pause, which the caller keeps.
+    /// Doubles the delay. Does nothing if `Retry-After` specifies a longer pause, because the
+    /// caller then pauses the origin.
     fn raise(&mut self, retry_after: Option<Duration>, settings: &DelaySettings) {
         let delay = self.delay(settings);
         if retry_after.is_none_or(|wait| wait <= delay) {
@@ -201,7 +203,8 @@ impl HostDelay {
         }
     }
 
-    /// Halves the raised delay, and resets it once the settings require as much.
+    /// Halves the raised delay. Resets it if it is then shorter than [`RAISED_DELAY_MIN`] or the
+    /// delay that the settings require.
     fn lower(&mut self, settings: &DelaySettings) {
         self.raised /= 2;
         if self.raised < self.base_delay(settings).max(RAISED_DELAY_MIN) {
@@ -210,8 +213,8 @@ impl HostDelay {
     }
 }
 
-/// Returns the milliseconds of a duration, rounded up, so that a restored delay never starts a
-/// request earlier.
+/// Returns a duration in milliseconds, rounded up, so that no request starts too early after a
+/// restore.
 fn whole_ms(time: Duration) -> u32 {
     u32::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX)
 }

@@ -1,12 +1,14 @@
-//! Makes redirects to other hosts obey the delay of a host that this process also crawls.
+//! Makes redirects from other hosts obey the delay of a host that this process also crawls.
 //!
-//! A chain with followed redirects, such as for a robots.txt, may lead to any host. This process
-//! may also have a [`HostClient`](crate::HostClient) for that host, which does not know about the
-//! chain. Each crawl request therefore passes its host's gate: one at a time, a guest only after
-//! the host's delay, and the host's own next request only after another delay.
+//! Redirects that are followed, such as those of a robots.txt, may lead to any host. This process
+//! may also have a [`HostClient`](crate::HostClient) for that host, but the client does not know
+//! about these requests. Each crawl request therefore passes the gate of its host, and a gate lets
+//! one request pass at a time. A guest is a request that another host redirected here. It waits for
+//! the host's delay, and the host's own next request waits for another delay after the guest.
 //!
-//! Invariant: a chain is in at most one gate, so that two chains never wait for each other. Does
-//! not depend on the order of a host's requests, or on other processes.
+//! Invariant: a redirect chain is in at most one gate at a time, so that two chains never wait for
+//! each other. This module does not depend on the order of a host's requests, or on other
+//! processes.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -18,16 +20,17 @@ use tokio::{
 
 use crate::host::delay::RAISED_DELAY_MAX;
 
-/// Minimum number of gates before idle ones are dropped. After that, the threshold is twice the
-/// number that remained. A gate takes some hundred bytes.
+/// Number of gates from which idle gates are dropped for the first time. The next threshold is
+/// twice the number of remaining gates, if that is larger. A gate takes a few hundred bytes.
 const MIN_GATES_DROPPED: usize = 1_024;
 
 /// The source of a request to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestSource {
-    /// The host's own client, with this delay. It keeps the delay after its own requests itself.
+    /// The host's own client, with this delay. The client itself waits between two of its own
+    /// requests.
     Own(Duration),
-    /// A chain that started on another host, with this delay.
+    /// A redirect chain that started on another host, with that host's delay.
     Guest(Duration),
 }
 
@@ -48,12 +51,12 @@ type Gate = tokio::sync::Mutex<Ends>;
 struct Ends {
     /// The host's own last request, with its delay.
     own: Option<(Instant, Duration)>,
-    /// The last guest's request.
+    /// When the last request of a guest ended.
     guest: Option<Instant>,
 }
 
 impl Ends {
-    /// Returns when a request from this source may start. `None` for immediately.
+    /// Returns when a request from this source may start. `None` if it may start immediately.
     fn free_at(&self, source: RequestSource) -> Option<Instant> {
         match source {
             RequestSource::Own(delay) => self.guest.map(|at| at + delay),
@@ -90,8 +93,8 @@ impl HostGates {
     /// Waits until a request from this source to a host may start.
     pub(crate) async fn enter(&self, host: &str, source: RequestSource) -> GatePass {
         let ends = self.gate(host).lock_owned().await;
-        // Create the pass after the wait: a task that is cancelled while it waits has sent
-        // nothing.
+        // Create the pass after taking the lock, because a task that is cancelled while it waits
+        // for the lock must not record a request.
         if let Some(at) = ends.free_at(source) {
             sleep_until(at).await;
         }
@@ -136,7 +139,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_guest_keeps_the_hosts_delay_and_so_does_the_host_after_it() {
         let gates = HostGates::default();
-        // The host, not the gate, keeps the delay between two requests by the host itself.
+        // The host's client waits between two requests of its own, so the gate does not.
         assert_eq!(waits(&gates, &[GUEST, GUEST, OWN, OWN, GUEST]).await, [0, 1, 10, 0, 10]);
         drop(gates.enter("b.example", GUEST).await);
         let began = Instant::now();
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_passes_at_a_time() {
+    async fn requests_pass_one_at_a_time() {
         let gates = HostGates::default();
         let pass = gates.enter("a.example", OWN).await;
         let other = gates.enter("a.example", GUEST);

@@ -1,9 +1,10 @@
 //! A DNS client for one name server, which sends many queries over few UDP sockets.
 //!
-//! Opening a socket for each query, as resolvers do, costs more than the query. Here each of a few
-//! connected sockets carries many queries. A response is matched to its query by socket, random ID,
-//! name and type; others are ignored. A truncated response is returned as it is. Does not depend on
-//! caches, deadlines, or the meaning of a response.
+//! Resolvers open a socket for each query, which costs more than the query itself. This client has
+//! a few connected sockets, and each of them carries many queries. A response is matched to its
+//! query by socket, random ID, name and type, and any other message is ignored. A truncated
+//! response is returned unchanged. This module does not depend on caches, deadlines, or the meaning
+//! of a response.
 
 use std::{
     collections::HashMap,
@@ -27,7 +28,7 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// Number of sockets. Each has its own port, which a forged response would have to guess.
+/// Number of sockets. Each has its own port, so that a forged response would have to guess it.
 const SOCKETS: usize = 8;
 /// UDP response size that queries advertise, in bytes. Responses for names with many addresses then
 /// fit into one packet (DNS flag day 2020).
@@ -67,8 +68,9 @@ impl DnsClient {
         Self { server, sockets, asked: AtomicUsize::new(0), random: RandomState::new() }
     }
 
-    /// Sends a query once and waits for the response, without a deadline. Returns socket errors,
-    /// except that a server without a listening process counts as silent.
+    /// Sends a query once and waits for the response, without a deadline. Returns an error if a
+    /// socket fails. If no process listens on the server's port, this waits as if the server were
+    /// silent.
     pub(crate) async fn query(&self, name: &Name, record_type: RecordType) -> io::Result<Message> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let socket = &self.sockets[number % SOCKETS];
@@ -78,7 +80,7 @@ impl DnsClient {
         let (sender, answer) = oneshot::channel();
         let id = {
             let mut pending = pending.lock();
-            // There are fewer lookups in flight than IDs.
+            // An ID is always free, because there are fewer lookups in flight than IDs.
             let mut free = (0..=u16::MAX)
                 .map(|step| (random as u16).wrapping_add(step))
                 .filter(|id| !pending.contains_key(id));
@@ -98,7 +100,7 @@ impl DnsClient {
         let bytes = message.to_vec().map_err(io::Error::other)?;
         match socket.send(&bytes).await {
             Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => return Err(error),
-            // This error is about an earlier query, and the new query was not sent.
+            // This error is about an earlier query, and the new query was not sent. Send it again.
             Err(_) => drop(socket.send(&bytes).await),
             Ok(_) => {}
         }
@@ -121,7 +123,7 @@ impl DnsClient {
 async fn read(socket: Arc<UdpSocket>, pending: Pending) {
     let mut buffer = vec![0; usize::from(u16::MAX)];
     loop {
-        // An error is about a sent query, which ends at its caller's deadline.
+        // The error is about an earlier query, which ends at its caller's deadline.
         let Ok(length) = socket.recv(&mut buffer).await else {
             tokio::task::yield_now().await;
             continue;
@@ -132,13 +134,13 @@ async fn read(socket: Arc<UdpSocket>, pending: Pending) {
         if question.is_some_and(|(query, _)| is_response_to(&message, query))
             && let Some((_, sender)) = pending.remove(&message.metadata.id)
         {
-            // Sending only fails if the caller has just given up.
+            // Sending only fails if the caller has given up.
             let _ = sender.send(message);
         }
     }
 }
 
-/// Returns whether a message is the response to exactly this query. Case does not matter.
+/// Returns whether a message is the response to exactly this query. Names match in any case.
 fn is_response_to(message: &Message, query: &Query) -> bool {
     let [answered] = message.queries.as_slice() else { return false };
     answered.query_type() == query.query_type()

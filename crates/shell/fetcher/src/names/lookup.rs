@@ -1,8 +1,9 @@
-//! Sends DNS queries to the operator's choice of resolver.
+//! Sends DNS queries to the resolver that the operator chose.
 //!
-//! Each query has two attempts with a deadline each. The first uses the few sockets of the DNS
-//! client, and falls back to the resolver library if the response is incomplete; the second uses
-//! the library. Does not cache, and does not depend on why a name is looked up.
+//! Each query has up to two attempts, each with its own deadline. The first attempt uses our DNS
+//! client, and falls back to the resolver library if the response is incomplete. The second attempt
+//! uses the library. This module does not cache results, and does not depend on why a name is
+//! looked up.
 
 use std::{
     io,
@@ -25,9 +26,9 @@ use tokio::time::timeout;
 
 use crate::{local_failure::LocalFailure, names::dns_client::DnsClient, settings::FetchSettings};
 
-/// Minimum time to cache a result, because the icons of one shard look up a name within it.
+/// Minimum time to cache a result, so that one lookup of a name suffices for the icons of a shard.
 pub(crate) const TTL_MIN: Duration = Duration::from_secs(60);
-/// Maximum time to cache a result with any TTL.
+/// Maximum time to cache a result, even if its TTL is longer.
 pub(crate) const TTL_MAX: Duration = Duration::from_secs(3_600);
 
 /// Sends queries to one resolver.
@@ -54,7 +55,7 @@ pub(crate) enum DnsResult {
 }
 
 impl DnsLookup {
-    /// Creates the clients. Returns a message of one line if the system's resolver settings are
+    /// Creates the clients. Returns a one-line error message if the system's resolver settings are
     /// invalid.
     pub(crate) fn new(settings: &FetchSettings) -> Result<Self, String> {
         let mut builder = match settings.dns {
@@ -76,7 +77,7 @@ impl DnsLookup {
         })
     }
 
-    /// Returns whether the resolver has responded to any query since then.
+    /// Returns whether the resolver has responded to any query since this time.
     pub(crate) fn has_responded_since(&self, since: Instant) -> bool {
         self.last_answer_at.lock().is_some_and(|seen| seen >= since)
     }
@@ -112,7 +113,7 @@ impl DnsLookup {
         last
     }
 
-    /// Queries through the few sockets of the DNS client. `None` if the response is incomplete.
+    /// Sends a query with our DNS client. `None` if the response is incomplete.
     async fn query_client(
         &self,
         client: &DnsClient,
@@ -132,7 +133,7 @@ impl DnsLookup {
                 let ttl = message.answers.iter().map(|record| record.ttl).min().unwrap_or(0);
                 let left = Duration::from_secs(ttl.into());
                 let answer = of_records(&message.answers, Instant::now() + left);
-                // Incomplete: an alias (CNAME) whose target is not in the response.
+                // A response is incomplete if it has an alias (CNAME) without an address for it.
                 let is_whole =
                     message.answers.is_empty() || matches!(answer, DnsResult::Addresses(..));
                 is_whole.then_some(answer)
@@ -152,7 +153,7 @@ impl DnsLookup {
     }
 }
 
-/// Returns the addresses in the records of a response, under any alias.
+/// Returns the addresses in the records of a response, including the addresses of aliases.
 fn of_records(records: &[Record], valid_until: Instant) -> DnsResult {
     let addresses = records.iter().filter_map(|record| match &record.data {
         RData::A(a) => Some(IpAddr::V4(a.0)),

@@ -1,9 +1,9 @@
-//! Recognises a false resolver by names with results that are known in advance.
+//! Detects a resolver that returns false results, by names for which the results are known.
 //!
-//! The known names must have public addresses. A made-up name must not exist. A resolver that fails
-//! either check is wrong about site names too, so its results are discarded. This is the pure part:
-//! names, findings, and the window of recent results that triggers another check. Does not depend
-//! on how a query is sent.
+//! The known names must have public addresses, and a made-up name must not exist. A resolver that
+//! fails either check is probably wrong about site names too, so its results are discarded. This
+//! module is the pure part of the check: the names, the findings, and the window of recent results
+//! that triggers another check. It does not depend on how a query is sent.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,18 +16,18 @@ use crate::{names::resolved::Resolved, outcome::Outcome};
 
 /// Number of recent names that are checked for suspicious results.
 const WINDOW: usize = 100;
-/// A resolver is suspected if more than this many recent names have no address, or have the same
-/// one.
+/// A resolver is suspected if more than this many recent names have no address, or share one.
 const MAX_ALIKE: usize = WINDOW / 2;
-/// A resolver is suspected if it failed for more than this many recent names. On the web it fails
-/// for a few names in a hundred.
+/// A resolver is suspected if it failed for more than this many recent names. A working resolver
+/// fails for a few percent of the names on the web.
 const MAX_FAILED: usize = WINDOW / 4;
 
-/// Maximum rounds of queries in one check, if the first round has missing responses.
+/// Maximum number of rounds of queries in a check. A check only needs more than one round if
+/// responses are missing.
 pub(crate) const CHECK_ROUNDS: usize = 5;
-/// Maximum queries without a response over all rounds, because single packets get lost. A resolver
-/// that fails for half of its queries exceeds this. Queries for one known name are not included,
-/// because this name's servers may be down.
+/// Maximum number of queries without a response over all rounds. A few are allowed, because single
+/// packets get lost, but a resolver that fails for half of its queries exceeds this. The known name
+/// with the most missing responses does not count, because the servers for that name may be down.
 const MAX_UNANSWERED: usize = 2;
 
 /// The result of checking a resolver.
@@ -74,7 +74,7 @@ impl fmt::Display for FalseResult {
 /// The queries in a check that had no response.
 #[derive(Debug)]
 pub(crate) struct Unanswered {
-    /// By name: the known names, then the made-up one.
+    /// The count for each name: the known names, then the made-up one.
     by_name: Vec<usize>,
     rounds: usize,
 }
@@ -85,8 +85,8 @@ impl Unanswered {
         Self { by_name: vec![0; known_names + 1], rounds: 0 }
     }
 
-    /// Adds the missing responses of a round without false results. Returns the check's result if
-    /// another round would not change it.
+    /// Adds the missing responses of a round that had no false result. Returns the check's result
+    /// if another round would not change it.
     pub(crate) fn add_round(&mut self, missing: &[bool]) -> Option<NameCheck> {
         self.rounds += 1;
         for (count, is_missing) in self.by_name.iter_mut().zip(missing) {
@@ -108,9 +108,9 @@ impl Unanswered {
     }
 }
 
-/// Returns a hostname that does not exist: a random one of 2^64 below `com`.
+/// Returns a random hostname below `com`, one of 2^64, which does not exist.
 pub(crate) fn made_up_name() -> String {
-    // Each state has its own random keys.
+    // Each `RandomState` has different random keys, so its hash of a constant is a random number.
     format!("everytab-{:016x}.com", RandomState::new().hash_one(()))
 }
 
@@ -127,8 +127,8 @@ enum RecentResult {
 pub(crate) struct RecentResults(VecDeque<RecentResult>);
 
 impl RecentResults {
-    /// Adds the result for a name. Returns true if the last hundred results are suspicious, and
-    /// then forgets them, so that the resolver is checked at most once in a hundred names.
+    /// Adds the result for a name. Returns true if the last hundred results are suspicious. They
+    /// are then forgotten, so that the resolver is checked at most once per hundred names.
     pub(crate) fn add(&mut self, resolved: &Resolved) -> bool {
         let answer = match resolved {
             Resolved::Addresses(addresses) => match addresses.first() {
@@ -225,7 +225,7 @@ mod tests {
         ] {
             assert_eq!(check_without(missing), expected, "{missing:?}");
         }
-        // One missing response to two queries is half.
+        // With two queries per round, one missing response is half of them.
         let mut unanswered = Unanswered::new(1);
         let rounds: Vec<_> = (0..3).map(|_| unanswered.add_round(&[true, false])).collect();
         assert_eq!(rounds, [None, None, Some(Silent)]);

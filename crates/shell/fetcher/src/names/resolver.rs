@@ -1,9 +1,9 @@
 //! Resolves hostnames, and caches the results.
 //!
-//! Concurrent lookups of one name share a flight (single flight). Definite results are kept in a
-//! bounded cache. If any address of a name is not allowed, the whole name is rejected, because DNS
-//! rebinding starts with mixed results. Names are looked up only while the resolver gives right
-//! results for the known names. A false one voids all earlier results. Does not depend on URLs,
+//! Concurrent lookups of one name share a query. Definite results are kept in a bounded cache. If
+//! any address of a name is not allowed, the whole name is rejected, because DNS rebinding starts
+//! with such mixed results. Names are looked up only while the resolver returns correct results for
+//! the known names. A false result voids all earlier results. This module does not depend on URLs,
 //! connections or robots.txt.
 
 use std::{
@@ -36,7 +36,7 @@ use crate::{
 const MAX_LOOKUPS: usize = 2_000;
 /// Maximum number of cached names. A crawl looks up most names once.
 const MAX_CACHED_NAMES: usize = 16_384;
-/// Maximum number of addresses kept per name. Only these are tried.
+/// Maximum number of addresses to keep per name. Other addresses are not tried.
 const MAX_ADDRESSES: usize = 8;
 
 /// The result for a name.
@@ -68,11 +68,12 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    /// Creates a resolver. Returns a message of one line if the system's resolver settings are
+    /// Creates a resolver. Returns a one-line error message if the system's resolver settings are
     /// invalid.
     pub(crate) fn new(settings: &FetchSettings, guard: Guard) -> Result<Self, String> {
         let cached = NonZeroUsize::new(MAX_CACHED_NAMES).unwrap_or(NonZeroUsize::MIN);
-        // An address that the operator denies is still public.
+        // A known name may have an address that the operator denies, because the address is still
+        // public.
         let public = Guard { deny: Vec::new(), own: Vec::new(), ..guard.clone() };
         Ok(Self {
             lookup: DnsLookup::new(settings)?,
@@ -88,11 +89,11 @@ impl Resolver {
         })
     }
 
-    /// Returns the addresses of `host` (as in the URL, a trailing dot is allowed), and whether this
-    /// call looked them up.
+    /// Returns the addresses of `host`, and whether this call looked them up. `host` may have a
+    /// trailing dot, as in a URL.
     pub(crate) async fn resolve(&self, host: &str) -> Result<(Resolved, bool), LocalFailure> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
-        // This host must not be looked up (RFC 6761, 6.3).
+        // `localhost` must not be looked up (RFC 6761, 6.3).
         if host == "localhost" || host.ends_with(".localhost") {
             return Ok((Resolved::Failed(Outcome::IpBlocked), false));
         }
@@ -106,7 +107,7 @@ impl Resolver {
             }
             Arc::clone(cache.flights.entry(host.clone()).or_default())
         };
-        // If the future that looks up is dropped, the cell remains empty and the next one looks up.
+        // If this future is dropped, the cell remains empty, and the next caller looks up the name.
         let asking = async {
             was_asked = true;
             self.look_up(&host).await
@@ -136,8 +137,9 @@ impl Resolver {
         Instant::now() < answer.until && answer.false_checks == self.false_checks()
     }
 
-    /// Caches a name's addresses that another worker looked up, for `left` but at most an hour.
-    /// They are checked like the resolver's results. An existing entry is kept.
+    /// Caches the addresses of a name that another worker looked up, after the same checks as for
+    /// the resolver's results. They are cached for `left`, but at most for an hour. A valid entry
+    /// is not replaced.
     pub(crate) fn learn(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let resolved = self.check_addresses(addresses);
@@ -166,16 +168,17 @@ impl Resolver {
     }
 
     /// Checks the resolver with the known names. Concurrent calls share a check, but a call never
-    /// shares a check that started before it.
+    /// shares a check that started before the call.
     ///
-    /// Returns an error if the resolver gives a false result or too few responses.
+    /// Returns an error if the resolver returns a false result or too few responses.
     pub(crate) async fn check(&self) -> Result<(), LocalFailure> {
         judge(&self.trust.check(&self.lookup).await?)
     }
 
-    /// Works like [`check`](Self::check), for a result that would fail a crawl's URL permanently.
-    /// Calls within a quarter of a second share a check. `false_checks` is the number of
-    /// [`false_checks`](Self::false_checks) before the lookup, and must not have changed since.
+    /// Works like [`check`](Self::check), and confirms a result that would fail a crawl's URL
+    /// permanently. Calls within a quarter of a second share a check. `false_checks` is the value
+    /// of [`false_checks`](Self::false_checks) before the lookup. If it has changed since, this
+    /// returns an error.
     pub(crate) async fn confirm(&self, false_checks: u64) -> Result<(), LocalFailure> {
         judge(&self.trust.confirm(&self.lookup).await?)?;
         if false_checks == self.false_checks() { Ok(()) } else { Err(LocalFailure::ResolverFalse) }
@@ -187,12 +190,12 @@ impl Resolver {
         self.trust.false_checks()
     }
 
-    /// Describes the fault that the last check found. `None` if it found none.
+    /// Describes the fault that the last check found. `None` if it found no fault.
     pub(crate) fn fault(&self) -> Option<String> {
         self.trust.fault()
     }
 
-    /// Looks up whether `name` has an address now, without the cache.
+    /// Queries whether `name` has an address now. Does not use the cache.
     pub(crate) async fn has_address(&self, name: &str) -> Result<bool, LocalFailure> {
         match self.lookup.addresses(name).await {
             DnsResult::Addresses(..) => Ok(true),
@@ -201,9 +204,9 @@ impl Resolver {
         }
     }
 
-    /// Looks up a name, if the resolver was right for the known ones lately.
+    /// Looks up a name, if a recent check found the resolver correct.
     fn look_up<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<LookupResult, LocalFailure>> {
-        // Boxed, because a fetch of a cached name needs no room for it.
+        // This is boxed, so that a fetch of a cached name needs no memory for it.
         Box::pin(async move {
             judge(&self.trust.current(&self.lookup).await?)?;
             let false_checks = self.false_checks();
@@ -218,7 +221,8 @@ impl Resolver {
 
     async fn addresses_of(&self, host: &str) -> Result<(Resolved, Instant), LocalFailure> {
         let started = Instant::now();
-        // The semaphore is never closed. Waiting here does not count in the fetch's clock.
+        // Waiting for this permit does not count against the fetch's deadline. The semaphore is
+        // never closed.
         let _permit =
             self.lookups.acquire().await.map_err(|_| LocalFailure::ResolverUnreachable)?;
         let answer = self.lookup.addresses(host).await;
@@ -255,7 +259,7 @@ impl Resolver {
     }
 }
 
-/// Returns an error unless a check found the resolver right.
+/// Returns an error if a check found a fault.
 fn judge(check: &NameCheck) -> Result<(), LocalFailure> {
     match check {
         NameCheck::Right => Ok(()),

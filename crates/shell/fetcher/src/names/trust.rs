@@ -2,7 +2,7 @@
 //!
 //! A check concurrently queries each known name and a made-up name. If a response is missing, it
 //! repeats the queries a few times, because single packets get lost. Concurrent calls share a
-//! check. Does not depend on the cache, or on why names are looked up.
+//! check. This module does not depend on the cache, or on why names are looked up.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -21,10 +21,11 @@ use crate::{
     },
 };
 
-/// How long a right result allows further lookups. Shards are checked at their end, but a crawl has
-/// no end.
+/// How long lookups are allowed after a check that found no fault. A shard is also checked at its
+/// end, but a crawl has no such end.
 const RIGHT_FOR: Duration = Duration::from_secs(60);
-/// How long a check that failed forbids lookups without another one.
+/// How long lookups are denied after a check that found a fault. After this, the resolver is
+/// checked again.
 const WRONG_FOR: Duration = Duration::from_secs(1);
 /// Minimum interval between the checks that confirm single results.
 const CONFIRM_INTERVAL: Duration = Duration::from_millis(250);
@@ -41,9 +42,9 @@ struct LastCheck {
 /// Checks one resolver.
 pub(crate) struct ResolverTrust {
     known_names: Vec<String>,
-    /// Knows which addresses are public.
+    /// Decides which addresses are public.
     guard: Guard,
-    /// Held by the call that checks, on behalf of all that wait for the result.
+    /// Held during a check, so that concurrent callers wait for its result.
     checking: tokio::sync::Mutex<()>,
     last: Mutex<Option<LastCheck>>,
     false_checks: AtomicU64,
@@ -65,7 +66,7 @@ impl ResolverTrust {
         self.false_checks.load(Ordering::SeqCst)
     }
 
-    /// Describes the fault that the last check found. `None` if it found none.
+    /// Describes the fault that the last check found. `None` if it found no fault.
     pub(crate) fn fault(&self) -> Option<String> {
         match self.last.lock().as_ref()?.check.clone() {
             NameCheck::Right => None,
@@ -77,8 +78,8 @@ impl ResolverTrust {
         }
     }
 
-    /// Returns the result of a check that starts now or later. Fails if a local failure prevents
-    /// it.
+    /// Returns the result of a check that starts after this call. Returns an error if a local
+    /// failure prevents it.
     pub(crate) async fn check(&self, lookup: &DnsLookup) -> Result<NameCheck, LocalFailure> {
         self.check_unless(lookup, Instant::now()).await
     }
@@ -94,7 +95,7 @@ impl ResolverTrust {
         self.check_unless(lookup, asked).await
     }
 
-    /// Returns the result of the last check, or of a new one if that is too old.
+    /// Returns the result of the last check, or of a new check if the last one is too old.
     pub(crate) async fn current(&self, lookup: &DnsLookup) -> Result<NameCheck, LocalFailure> {
         let last = self.last.lock().clone();
         if let Some(LastCheck { began, check }) = last {
@@ -106,13 +107,15 @@ impl ResolverTrust {
         self.check(lookup).await
     }
 
-    /// Checks, unless another call has finished a check that began after `since`.
+    /// Checks the resolver. If another call has finished a check that began after `since`, returns
+    /// that result instead.
     fn check_unless<'a>(
         &'a self,
         lookup: &'a DnsLookup,
         since: Instant,
     ) -> BoxFuture<'a, Result<NameCheck, LocalFailure>> {
-        // Boxed, because few lookups check, and all of them would have room for it.
+        // This is boxed, because few lookups start a check, but every lookup would need memory for
+        // it.
         Box::pin(async move {
             let _checking = self.checking.lock().await;
             if let Some(last) = self.last.lock().as_ref()

@@ -1,9 +1,9 @@
 //! A request on the wire and its response, in the form that an archive's records need.
 //!
-//! Heads have the HTTP/1.1 form for every HTTP version, because archive readers expect that. A body
-//! is stored decoded, so the response fields for codings and length get the prefix `X-Crawler-`, as
-//! in Common Crawl's archives. A body that cannot be decoded keeps `Content-Encoding`. Does not
-//! depend on archives.
+//! Heads have the HTTP/1.1 form for every HTTP version, because archive readers expect this form. A
+//! body is stored decoded, so the response fields for codings and length get the prefix
+//! `X-Crawler-`, as in Common Crawl's archives. A body that cannot be decoded keeps its
+//! `Content-Encoding`. This module does not depend on archives.
 
 use std::{
     net::SocketAddr,
@@ -20,8 +20,8 @@ closed_list! {
     /// Why a body is incomplete.
     CutReason: "The value of `WARC-Truncated`."
 
-    /// The body exceeded the read limit. The limit is zero for redirects and rejected types, small
-    /// for error pages, and otherwise set by the purpose.
+    /// The body exceeded the read limit. This limit is zero for redirects and rejected types, and
+    /// small for error pages. Otherwise the purpose sets it.
     Length = "length",
     /// The body did not arrive within the purpose's time limit.
     Time = "time",
@@ -36,23 +36,23 @@ pub struct Exchange {
     pub url: String,
     /// When the request was sent.
     pub asked_at: DateTime<Utc>,
-    /// Time from the request to the end of the response, up to the part that was read.
+    /// Time from sending the request until the needed part of the response was read.
     pub duration: Duration,
-    /// The requested address.
+    /// The address and port of the connection.
     pub address: SocketAddr,
     /// The request line and the fields as sent, including the empty line.
     pub request_head: Vec<u8>,
     /// The response status. `None` without a response.
     pub status: Option<u16>,
-    /// The response head for the archive, including the empty line, with the length of the stored
-    /// body. Empty without a response.
+    /// The response head for the archive, including the empty line. Its `Content-Length` is the
+    /// length of the stored body. Empty without a response.
     pub response_head: Vec<u8>,
     began: Instant,
     is_over: bool,
 }
 
 impl Exchange {
-    /// Starts an exchange now.
+    /// Starts an exchange for a request that is about to be sent.
     pub(crate) fn begin<B>(url: &Url, request: &Request<B>, address: SocketAddr) -> Self {
         let mut without_fragment = url.clone();
         without_fragment.set_fragment(None);
@@ -110,7 +110,7 @@ mod tests {
     use crate::purpose::Purpose;
 
     #[test]
-    fn a_request_is_kept_as_text_of_http_1_whichever_version_is_spoken() {
+    fn a_request_is_recorded_as_http_1_for_every_version() {
         let url = Url::parse("https://a.example:8443/x?y#z").expect("a URL");
         let address = "192.0.2.1:8443".parse().expect("an address");
         let robot = HeaderValue::from_static("Bot/1.0");

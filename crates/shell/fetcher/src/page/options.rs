@@ -1,16 +1,16 @@
-//! The robot and the exclusions of a crawl's requests.
+//! Options for a crawl's requests: the robot, its signature, and excluded hosts.
 //!
-//! Does not depend on what is requested.
+//! This module does not depend on what is requested.
 
 use std::sync::Arc;
 
 use crate::{blocklist::Blocklist, exclusions::Exclusions, robot::Robot, signing::RequestSigner};
 
-/// Options of a crawl's requests. The default is the fetcher's own robot, unsigned, without
-/// exclusions.
+/// Options for a crawl's requests. By default, requests are made by the fetcher's own robot, are
+/// not signed, and have no exclusions.
 #[derive(Clone, Debug, Default)]
 pub struct PageOptions {
-    /// Hosts that must not be requested, also if a redirect leads to them.
+    /// Hosts that must not be requested, even if a redirect leads to them.
     pub blocklist: Arc<Blocklist>,
     /// Hosts and networks that must no longer be requested. The list may grow while requests are in
     /// flight.

@@ -25,32 +25,35 @@ pub struct PageFetchResult {
     /// The request's outcome.
     pub outcome: Outcome,
     /// Every request that was sent, in order. There is more than one if redirects were followed or
-    /// a reused connection had just been closed. Empty if nothing was sent. Body and header are
-    /// from the last one.
+    /// a reused connection had just been closed. Empty if nothing was sent. `body` and `headers`
+    /// are from the last one.
     pub exchanges: Vec<Exchange>,
     /// The last response's status. `None` without a response.
     pub status: Option<u16>,
     /// The last response's fields, as received.
     pub headers: HeaderMap,
-    /// The decoded body, or the part that arrived if it ended early, as the outcome then shows. For
-    /// statuses from 400, the part of the first 64 KiB that arrives within a second. Empty for
-    /// redirects, rejected types, and bodies over the limit if the purpose rejects those.
+    /// The decoded body, or the body as received if `is_coded`. If the body ended early, this is
+    /// the part that arrived, and `truncated` gives the reason. For statuses from 400, this is the
+    /// part of the first 64 KiB that arrived within a second. Empty for redirects, for rejected
+    /// types, and for bodies over the limit if the purpose rejects them.
     pub body: Bytes,
-    /// Why the body is incomplete. `None` if it is complete, or there was no response.
+    /// Why the body is incomplete. `None` if it is complete, or if there was no response.
     pub truncated: Option<CutReason>,
-    /// Whether the body still has the content codings of the head, because it could not be decoded.
+    /// Whether the body still has the content codings named in the head, because it could not be
+    /// decoded.
     pub is_coded: bool,
     /// The absolute URL to which the response redirects. `None` unless the outcome is `Redirected`.
     pub redirect: Option<String>,
     /// How long the server told the client to wait, if it rejected the request temporarily.
     pub retry_after: Option<Duration>,
-    /// The cookies of the chain, for the request to a redirect's target on the same host.
+    /// The redirect chain's cookies, for a request to the redirect's target if it is on the same
+    /// host.
     pub cookies: Cookies,
     /// The time spent per phase.
     pub timings: Timings,
     /// The certificate from the last https connection. `None` for http.
     pub certificate: Option<Certificate>,
-    /// The permit for the body's memory, which is released with this value.
+    /// The permit for the body's memory. Dropping this value releases it.
     pub(crate) _memory: Option<OwnedSemaphorePermit>,
 }
 
@@ -60,12 +63,12 @@ impl PageFetchResult {
         essence(&self.headers)
     }
 
-    /// Returns whether a success has at least a part of its body.
+    /// Returns whether the response was a success and at least a part of its body was read.
     pub fn has_body(&self) -> bool {
         self.is_success() && !self.body.is_empty()
     }
 
-    /// Returns whether the response was a success, but no part of its body was kept.
+    /// Returns whether the response was a success with a body, but no part of the body was read.
     pub fn has_lost_body(&self) -> bool {
         self.is_success() && self.body.is_empty() && self.truncated.is_some()
     }
@@ -79,7 +82,8 @@ impl PageFetchResult {
         Validators::of(&self.headers)
     }
 
-    /// Returns the result for the delay of the URL's host. `None` if the host was not contacted.
+    /// Returns the result to record for the delay of the URL's host. `None` if the host was not
+    /// contacted.
     pub(crate) fn host_result(&self) -> Option<HostResult> {
         match self.status {
             Some(status) => Some(HostResult::Responded {
@@ -94,8 +98,8 @@ impl PageFetchResult {
         }
     }
 
-    /// Returns the server's response time: from the requests to the ends of their responses,
-    /// without connecting.
+    /// Returns the server's response time: the sum over all requests of the time from sending the
+    /// request to the end of its response. This does not include connecting.
     fn response_time(&self) -> Duration {
         let ms = self.timings.first_byte.saturating_add(self.timings.body);
         Duration::from_millis(u64::from(ms))

@@ -1,6 +1,4 @@
 //! One crawl request.
-//!
-//! Does not depend on its reason.
 
 use everytab_webpage::PortList;
 
@@ -14,16 +12,16 @@ pub struct PageRequest<'a> {
     /// The request's purpose.
     pub purpose: &'a Purpose,
     /// The validators of an earlier copy. If there are any, the outcome may be
-    /// `Outcome::NotModified`. They are only sent to the URL itself, not to redirect targets.
+    /// `Outcome::NotModified`. They are sent to this URL only, and not to redirect targets.
     pub validators: Validators,
-    /// The cookies of the redirect chain that led here. Empty at its start.
+    /// The cookies of the redirect chain that led to this URL. Empty if there was no redirect.
     pub cookies: Cookies,
     /// The ports that may be requested. `None` for the ports in the fetcher's settings.
     pub ports: Option<&'a PortList>,
 }
 
 impl<'a> PageRequest<'a> {
-    /// Creates a request without validators and cookies, for the ports of the settings.
+    /// Creates a request without validators and cookies, for the ports in the fetcher's settings.
     pub fn new(url: &'a str, purpose: &'a Purpose) -> Self {
         let validators = Validators::default();
         let cookies = Cookies::default();

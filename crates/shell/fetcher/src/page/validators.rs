@@ -1,13 +1,14 @@
-//! Conditional requests: the entity tag and date of an earlier copy.
+//! Conditional requests, with the entity tag and the date of an earlier copy.
 //!
-//! Does not depend on where the earlier copy is.
+//! This module does not depend on where the earlier copy is.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED},
 };
 
-/// Maximum size in bytes of a validator that is kept and sent. Real ones have less than 100 bytes.
+/// Maximum size in bytes of a validator. Longer ones are neither stored nor sent. Real validators
+/// have less than 100 bytes.
 const MAX_VALIDATOR_BYTES: usize = 256;
 
 /// The validators of an earlier copy (RFC 9110 8.8), as the server sent them.
@@ -20,7 +21,7 @@ pub struct Validators {
 }
 
 impl Validators {
-    /// Returns the validators of a response. Skips those that are too long or not plain text.
+    /// Returns the validators of a response. Skips those that are too long or not ASCII.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |name: HeaderName| {
             let value = headers.get(name)?.to_str().ok()?.trim();
@@ -66,7 +67,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_server_sent_goes_back_to_it(
+        fn validators_are_sent_back_unchanged(
             etag in "[!-~]{1,40}", date in "[!-~][ -~]{0,28}[!-~]",
         ) {
             let mut answer = HeaderMap::new();

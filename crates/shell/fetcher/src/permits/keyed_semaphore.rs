@@ -1,7 +1,7 @@
-//! A keyed semaphore: a limited number of permits per key, with a queue for each.
+//! A keyed semaphore, with a limited number of permits and a queue for each key.
 //!
 //! A key has an entry only while tasks hold or wait for its permits. A key's limit may change at
-//! any time. Does not depend on the kind of keys.
+//! any time. This module does not depend on the kind of keys.
 
 use std::{
     collections::HashMap,
@@ -26,12 +26,13 @@ struct KeyState {
     released: Notify,
 }
 
-/// A permit of a key, or a position in its queue. Dropping it releases it.
+/// A permit for a key, or a position in the key's queue. Dropping it releases it.
 pub(crate) struct KeyedPermit<K: Hash + Eq + Clone> {
     semaphore: Arc<KeyedSemaphore<K>>,
     entry: Arc<KeyState>,
     key: K,
-    /// Number of permits held when this one was acquired, including it. 0 while it waits.
+    /// Number of permits for the key that were held when this one was acquired, including this one.
+    /// 0 while it waits.
     held: usize,
 }
 
@@ -74,7 +75,7 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
         }
     }
 
-    /// Returns the number of keys with a permit that is held or waited for.
+    /// Returns the number of keys for which a task holds or waits for a permit.
     #[cfg(test)]
     fn keys_in_use(&self) -> usize {
         self.entries.lock().len()
@@ -82,7 +83,8 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
 }
 
 impl<K: Hash + Eq + Clone> KeyedPermit<K> {
-    /// Returns the number of permits that were held when this one was acquired, including it.
+    /// Returns the number of permits for the key that were held when this one was acquired,
+    /// including this one.
     pub(crate) fn concurrent(&self) -> usize {
         self.held
     }
@@ -94,7 +96,7 @@ impl<K: Hash + Eq + Clone> KeyedPermit<K> {
         });
         let Ok(before) = acquired else { return false };
         self.held = before + 1;
-        // A release wakes only one waiter. If there are more permits, wake the next.
+        // A release wakes only one waiter. If more permits are free, wake the next one.
         if self.held < limit {
             self.entry.released.notify_one();
         }
@@ -108,8 +110,8 @@ impl<K: Hash + Eq + Clone> Drop for KeyedPermit<K> {
         if self.held > 0 {
             self.entry.held.fetch_sub(1, Ordering::SeqCst);
         }
-        // The two references are the map's and this permit's, so no other task holds a permit or
-        // waits. References are only cloned under this lock.
+        // The only two references are in the map and in this permit, so no other task holds or
+        // waits for a permit. References are cloned only under this lock.
         if Arc::strong_count(&self.entry) == 2 {
             entries.remove(&self.key);
         }
@@ -123,7 +125,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_key_never_has_more_permits_out_than_its_limit_and_idle_keys_are_forgotten() {
+    async fn a_key_never_exceeds_its_limit_and_idle_keys_are_removed() {
         let semaphore: Arc<KeyedSemaphore<&'static str>> = KeyedSemaphore::new();
         let now = Arc::new(AtomicUsize::new(0));
         let most = Arc::new(AtomicUsize::new(0));
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_waiter_that_gives_up_leaves_no_trace() {
+    async fn a_cancelled_waiter_leaves_no_entry() {
         let semaphore: Arc<KeyedSemaphore<u8>> = KeyedSemaphore::new();
         let held = semaphore.acquire(&1, || 1).await;
         {
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_higher_limit_serves_those_that_wait() {
+    async fn a_higher_limit_serves_waiting_tasks() {
         let semaphore: Arc<KeyedSemaphore<u8>> = KeyedSemaphore::new();
         let _first = semaphore.acquire(&1, || 1).await;
         let limit = AtomicUsize::new(1);

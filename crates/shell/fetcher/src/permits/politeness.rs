@@ -1,8 +1,8 @@
 //! All limits on requests: per hostname, per address, in total, per second, and on memory.
 //!
-//! A request acquires its permits in a fixed order (hostname, address, wire, rate, body memory),
-//! and never waits for an earlier one while it holds a later one, so that requests cannot deadlock.
-//! Permits only delay requests, and never decide an outcome. Does not depend on which URLs are
+//! A request acquires its permits in a fixed order (hostname, address, wire, rate, body memory). It
+//! never waits for an earlier one while it holds a later one, so requests cannot deadlock. Permits
+//! only delay requests, and never decide an outcome. This module does not depend on which URLs are
 //! fetched, or on the results.
 
 use std::{
@@ -31,8 +31,8 @@ use crate::{
     settings::FetchSettings,
 };
 
-/// Bytes per permit for body memory: small compared with a body, but large enough to keep the
-/// number of permits low.
+/// Bytes per permit for body memory. This is small compared with a body, but large enough to keep
+/// the number of permits low.
 const MEMORY_UNIT_BYTES: usize = 1_024;
 
 /// Requests on the wire.
@@ -89,8 +89,8 @@ impl Politeness {
         }
     }
 
-    /// Sets the number of live workers. The limits per address apply to the whole fleet, and each
-    /// live worker takes its share.
+    /// Sets the number of live workers. The limits per address apply to the whole fleet, and are
+    /// divided equally among the live workers.
     pub(crate) fn share_with(&self, live_workers: usize) {
         if self.live_workers.swap(live_workers.max(1), Ordering::SeqCst) != live_workers.max(1) {
             self.addresses.limits_changed();
@@ -110,9 +110,9 @@ impl Politeness {
             .await
     }
 
-    /// Waits until a crawl request to an address may start. The distance applies to all live
-    /// workers together, so each worker multiplies it by their number. CDN addresses serve any
-    /// number of sites and are not spaced.
+    /// Waits until a crawl request to an address may start. The minimum distance applies to all
+    /// live workers together, so each worker multiplies it by their number. CDN addresses are not
+    /// spaced, because each of them serves many sites.
     pub(crate) async fn space_out(&self, address: IpAddr) {
         let workers = self.live_workers.load(Ordering::SeqCst).max(1);
         let distance = self.address_distance * u32::try_from(workers).unwrap_or(u32::MAX);
@@ -135,9 +135,9 @@ impl Politeness {
         move || (fleet / self.live_workers.load(Ordering::SeqCst).max(1)).max(1)
     }
 
-    /// Waits for the permit to put one request on the wire. The permit is held while waiting for
-    /// the rate limit, so that a throttled worker appears busy and does not lease more jobs than it
-    /// can handle.
+    /// Waits for the permit to put one request on the wire. A request also waits for the rate limit
+    /// with this permit, so that a throttled worker appears busy and does not lease more jobs than
+    /// it can handle.
     pub(crate) async fn acquire_wire(&self) -> Result<OwnedSemaphorePermit, LocalFailure> {
         let wire = Arc::clone(&self.wire);
         let permit = wire.acquire_owned().await.map_err(|_closed| LocalFailure::Memory)?;

@@ -1,9 +1,9 @@
-//! Limits how many requests per second start: this worker's share of the operator's limit for the
-//! fleet.
+//! Limits how many requests per second start. The limit is this worker's share of the operator's
+//! limit for the fleet.
 //!
 //! Requests start evenly spaced, in order of arrival. The limiter only delays requests, and never
-//! decides an outcome. A new rate also applies to waiting requests. Does not depend on who sets the
-//! rate, or why.
+//! decides an outcome. A new rate also applies to waiting requests. This module does not depend on
+//! who sets the rate, or why.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// Time within which an unused permit may be made up for. Older ones are lost, so that a pause
-/// causes no burst. A timer that fires late by less than this costs no permit.
+/// How long an unused permit remains usable. Older permits are lost, so that no burst follows a
+/// pause. A timer that fires late by less than this loses no permit.
 const CATCH_UP: Duration = Duration::from_millis(20);
 
 /// The limiter that every request passes before it is sent.
@@ -22,7 +22,8 @@ const CATCH_UP: Duration = Duration::from_millis(20);
 pub(crate) struct RateLimiter {
     schedule: Mutex<Schedule>,
     changed: Notify,
-    /// The first in the queue waits for its time, the others for the first.
+    /// Held by the first request in the queue while it waits for its time. The other requests wait
+    /// for this lock.
     queue: tokio::sync::Mutex<()>,
 }
 
@@ -35,7 +36,8 @@ struct Schedule {
     is_held_back: bool,
 }
 
-/// Interval at which a request that is held back checks again. It is notified when it may start.
+/// Interval at which a held-back request checks again, although a notification usually wakes it
+/// earlier.
 const HELD_BACK: Duration = Duration::from_secs(60 * 60);
 
 impl Schedule {
@@ -50,7 +52,7 @@ impl RateLimiter {
         let interval = per_second.map(|rate| Duration::from_secs_f64(1.0 / rate.clamp(1e-4, 1e9)));
         let mut schedule = self.schedule();
         if schedule.interval != interval {
-            // A long wait at the old rate does not apply at the new one.
+            // A long wait at the old rate must not delay requests at the new rate.
             let next = schedule.next.zip(interval);
             schedule.next = next.map(|(next, interval)| next.min(Instant::now() + interval));
             schedule.interval = interval;
@@ -86,7 +88,7 @@ impl RateLimiter {
         }
     }
 
-    /// Takes the next permit. If none is due yet, returns when to retry.
+    /// Takes the next permit. If it is not due yet, returns when to retry.
     fn try_acquire(&self) -> Option<Instant> {
         let mut schedule = self.schedule();
         let now = Instant::now();
@@ -118,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// Spawns waiting tasks, and counts those that got their permit.
+    /// Spawns waiting tasks, and counts those that have received their permit.
     fn crowd(limiter: &Arc<RateLimiter>, waiters: usize) -> Arc<AtomicUsize> {
         let served: Arc<AtomicUsize> = Arc::default();
         for _ in 0..waiters {
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_new_rate_applies_to_those_that_wait() {
+    async fn a_new_rate_applies_to_waiting_requests() {
         let limiter = Arc::new(RateLimiter::default());
         limiter.set(Some(0.001));
         let served = crowd(&limiter, 300);
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_begins_while_requests_are_held_back_and_all_when_they_may_go() {
+    async fn held_back_requests_start_only_when_released() {
         let limiter = Arc::new(RateLimiter::default());
         limiter.acquire().await;
         limiter.hold_back(true);
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_waiter_that_gives_up_delays_no_other() {
+    async fn a_cancelled_waiter_does_not_delay_others() {
         let limiter = Arc::new(RateLimiter::default());
         limiter.set(Some(1.0));
         limiter.acquire().await;

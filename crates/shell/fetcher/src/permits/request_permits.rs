@@ -1,6 +1,6 @@
 //! The permits that a request holds while it is on the wire.
 //!
-//! Does not depend on what is requested.
+//! This module does not depend on what is requested.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,8 @@ pub(crate) struct WirePermits {
 }
 
 impl WirePermits {
-    /// Waits for the permits to send one request to `address`. The wait does not count in `clock`.
+    /// Waits for the permits to send one request to `address`. The waiting time does not count in
+    /// `clock`.
     pub(crate) async fn acquire(
         politeness: &Politeness,
         meter: &FetchMeter,
@@ -34,7 +35,7 @@ impl WirePermits {
     }
 }
 
-/// All permits of a request: for its hostname, and to be on the wire.
+/// All permits of a request: for its hostname, its address, and the wire.
 pub(crate) struct RequestPermits {
     pub(crate) host: KeyedPermit<String>,
     pub(crate) wire: WirePermits,

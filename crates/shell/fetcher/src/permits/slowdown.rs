@@ -1,9 +1,9 @@
-//! Slows down requests to addresses that sent rate-limit signals: half as many concurrent requests,
-//! then one more per minute without a signal.
+//! Slows down requests to addresses that sent rate-limit signals. Half as many concurrent requests
+//! are allowed, and then one more for each minute without a signal.
 //!
-//! Signals within one second count as one. Memory is bounded: if an address is forgotten, it gets
-//! its full share again. Slowing down only delays requests, and never decides an outcome. Does not
-//! depend on which responses are signals.
+//! Signals within one second count as one. Memory is bounded. If an address is forgotten, it gets
+//! its full share again. Slowing down only delays requests, and never decides an outcome. This
+//! module does not depend on which responses are signals.
 
 use std::{
     net::IpAddr,
@@ -16,7 +16,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Maximum slowed addresses that are remembered: far more than send signals during ten minutes of a
+/// Maximum number of slowed addresses to remember. Far fewer send signals during ten minutes of a
 /// scan.
 const MAX_ADDRESSES: usize = 16_384;
 /// Time without a signal after which an address gets one more concurrent request.
@@ -33,7 +33,7 @@ struct Reduction {
 /// A fetcher's slowed addresses.
 pub(crate) struct Slowdown {
     reductions: Mutex<LruCache<IpAddr, Reduction>>,
-    /// False until the first signal, which avoids the lock.
+    /// False until the first signal, so that the lock is not needed before.
     any: AtomicBool,
 }
 
@@ -45,7 +45,7 @@ impl Default for Slowdown {
 }
 
 impl Slowdown {
-    /// Returns the number of concurrent requests for `address`, at most its full share.
+    /// Returns how many concurrent requests are allowed to `address`, at most its full share.
     pub(crate) fn limit(&self, address: IpAddr, full: usize, now: Instant) -> usize {
         if !self.any.load(Ordering::Relaxed) {
             return full;

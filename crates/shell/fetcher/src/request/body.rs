@@ -1,9 +1,9 @@
-//! Reads bodies piece by piece, decodes them on the way, and enforces the limit.
+//! Reads bodies piece by piece, decodes each piece as it arrives, and enforces the size limit.
 //!
-//! The limit applies to decoded bytes and to wire bytes, so it stops a decompression bomb as well
-//! as a coding without content. If a body ends early, or its coding is corrupt, the decoded part is
-//! kept. A body that cannot be decoded at all is kept as received. Does not depend on what the
-//! bytes mean.
+//! The limit applies to the decoded bytes and also to the bytes on the wire, because some codings
+//! can go on forever without content. If a body ends early, or its coding is corrupt, the decoded
+//! part is kept. A body that cannot be decoded at all is kept as received. This module does not
+//! depend on what the bytes mean.
 
 use std::{error::Error, io};
 
@@ -21,26 +21,27 @@ use crate::{
     purpose::AtLimit,
 };
 
-/// Maximum codings with a window of several MiB that are decoded.
+/// Maximum number of codings with a window of several MiB in one body. A body with more is not
+/// decoded.
 const MAX_LARGE_WINDOWS: usize = 3;
 
-/// First bytes of codings that no decoder here supports: LZW (`compress`), and Brotli and Zstandard
+/// First bytes of codings that we have no decoder for: LZW (`compress`), and Brotli and Zstandard
 /// with a dictionary (`dcb`, `dcz`).
 const UNSUPPORTED: [&[u8]; 3] = [b"\x1f\x9d", b"\xff\x44\x43\x42", b"\x5e\x2a\x4d\x18"];
 
 /// A body's content codings.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Codings {
-    /// Outermost first.
+    /// The codings, with the outermost first.
     Known(Vec<Coding>),
-    /// A name is unknown, so none is decoded, as in Chromium.
+    /// The head names an unknown coding, so no coding is decoded, as in Chromium.
     Unknown,
-    /// More than are decoded.
+    /// The head names more codings than we decode.
     TooMany,
 }
 
 impl Codings {
-    /// Returns the codings in the head.
+    /// Returns the codings that the head names.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let values = headers.get_all(CONTENT_ENCODING).into_iter().map(HeaderValue::as_bytes);
         let known: Option<Vec<Coding>> =
@@ -53,13 +54,14 @@ impl Codings {
         if is_supported { Self::Known(codings) } else { Self::TooMany }
     }
 
-    /// Returns true if the body is not decoded.
+    /// Returns true if the body has no known coding, so that its bytes are used as received.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self, Self::Unknown) || matches!(self, Self::Known(codings) if codings.is_empty())
     }
 }
 
-/// Returns the declared length on the wire in bytes. `None` if there is none, or if it is invalid.
+/// Returns the declared number of bytes on the wire. `None` if the head does not declare one, or if
+/// it is invalid.
 pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
     if headers.contains_key(TRANSFER_ENCODING) {
         return None;
@@ -74,11 +76,11 @@ pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
 pub(crate) struct ReadBody {
     /// The decoded bytes, or the bytes as received if they could not be decoded.
     pub(crate) bytes: Bytes,
-    /// Whether the bytes still have the codings of the head.
+    /// Whether the bytes still have the codings that the head names.
     pub(crate) is_coded: bool,
     /// Why the bytes are incomplete. `None` if they are complete.
     pub(crate) cut: Option<CutReason>,
-    /// The outcome of the fetch. `None` if it can continue with this body.
+    /// The outcome that ends the fetch. `None` if the body is usable.
     pub(crate) outcome: Option<Outcome>,
     /// Whether the body was read to its end on the wire.
     pub(crate) is_read: bool,
@@ -109,8 +111,8 @@ pub(crate) async fn read(
     Ok(gathered.end(stopped, at_limit))
 }
 
-/// Reads and drops a body up to `max_bytes`, so that its connection can be reused. Returns whether
-/// it was read to its end, which does not affect the fetch's outcome.
+/// Reads and drops a body of up to `max_bytes`, so that its connection can be reused. Returns
+/// whether the body was read to its end. This does not affect the fetch's outcome.
 pub(crate) async fn drain(mut incoming: Incoming, max_bytes: usize) -> bool {
     let mut seen = 0_usize;
     while let Some(frame) = incoming.frame().await {
@@ -133,7 +135,7 @@ fn of_body_error(error: &hyper::Error) -> Result<Outcome, LocalFailure> {
             if error.kind() == io::ErrorKind::UnexpectedEof {
                 return Ok(Outcome::BodyTruncated);
             }
-            // Malformed chunks or trailers.
+            // The chunks or trailers are malformed.
             if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) {
                 return Ok(Outcome::H1Parse);
             }
@@ -145,14 +147,15 @@ fn of_body_error(error: &hyper::Error) -> Result<Outcome, LocalFailure> {
 
 /// The part of a body that was read.
 struct Gathered {
-    /// One decoder per coding, outermost first. `None` if there are too many.
+    /// One decoder per coding, with the outermost first. `None` if there are too many codings.
     decoders: Option<Vec<Decoder>>,
     /// Whether the head names an unknown coding.
     has_unknown: bool,
-    /// The bytes as received, until it is certain that they have the declared codings.
+    /// The bytes as received. They are kept until it is certain that they have the declared
+    /// codings.
     wire: Vec<u8>,
     decoded: Vec<u8>,
-    /// Number of bytes that may still be received.
+    /// Maximum number of further bytes to receive.
     wire_left: usize,
     is_empty: bool,
 }
@@ -174,7 +177,7 @@ impl Gathered {
         }
     }
 
-    /// Adds a piece. Returns whether it was within the limits.
+    /// Adds a piece. Returns whether the body is still within the limits.
     fn push(&mut self, piece: &[u8]) -> bool {
         let taken = piece.get(..self.wire_left).unwrap_or(piece);
         self.wire_left -= taken.len();
@@ -199,7 +202,7 @@ impl Gathered {
         self.decoders.iter().flatten().any(Decoder::is_over_limit)
     }
 
-    /// Decodes the rest of the pieces. Returns whether the body could be decoded, and how far.
+    /// Decodes the remaining bytes. Returns whether the body could be decoded, and how far.
     fn finish(&mut self) -> (bool, Extent) {
         let Some(decoders) = self.decoders.as_deref_mut() else {
             return (self.is_empty, Extent::Whole);
@@ -224,8 +227,8 @@ impl Gathered {
         found
     }
 
-    /// Returns the body after its last piece. `stopped` is the reason if reading stopped before its
-    /// end.
+    /// Returns the body after its last piece. `stopped` is the reason if reading stopped before the
+    /// body's end.
     fn end(mut self, stopped: Option<(Outcome, CutReason)>, at_limit: AtLimit) -> ReadBody {
         let (is_decoded, extent) = self.finish();
         let too_large = (Outcome::BodyTooLarge, CutReason::Length);
@@ -251,7 +254,7 @@ impl Gathered {
     }
 }
 
-/// Decodes bytes with one decoder after the other.
+/// Decodes bytes with each decoder in turn.
 fn decode(decoders: &mut [Decoder], bytes: Vec<u8>) -> Vec<u8> {
     decoders.iter_mut().fold(bytes, |bytes, decoder| {
         decoder.push(&bytes);

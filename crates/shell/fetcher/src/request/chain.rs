@@ -1,8 +1,8 @@
 //! Fetches one URL with its redirects, and returns exactly one outcome.
 //!
-//! Nothing is dialled that the guard did not allow, on any hop. A local failure (no descriptors, no
-//! route, a stall) voids a fetch. It runs again a few times, then the failure is returned to the
-//! caller. Does not depend on icon candidates, images or jobs.
+//! On every hop, only addresses that the guard allows are dialled. A local failure (no descriptors,
+//! no route, a stall) voids an attempt. The fetch is then retried a few times before the failure is
+//! returned to the caller. This module does not depend on icon candidates, images or jobs.
 
 use std::{
     collections::HashSet,
@@ -29,13 +29,14 @@ use crate::{
     request_log::{CurrentRequest, RequestEnd},
 };
 
-/// Maximum attempts at a fetch that local failures void. With their pauses they take 15 seconds;
-/// the caller must handle longer failures.
+/// Maximum number of attempts at a fetch if local failures void them. The pauses between the
+/// attempts add up to 15 seconds. The caller must handle failures that last longer.
 const MAX_FETCH_ATTEMPTS: u32 = 6;
-/// Unit of the pause after a void attempt. The pause doubles with each.
+/// Unit of the pause after a void attempt. The first pause is two units, and each further pause is
+/// twice as long.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_millis(250);
 
-/// Fetches one URL, and retries if a local failure voided the attempt. Without `robots` no
+/// Fetches one URL, and retries if a local failure voided the attempt. If `robots` is `None`, no
 /// robots.txt is read.
 pub(crate) async fn fetch(
     shared: &Shared,
@@ -55,8 +56,8 @@ pub(crate) async fn fetch(
     }
 }
 
-/// Sends one request of a crawl, and retries if a local failure voided the attempt. Two requests to
-/// one host are at least `pause` apart.
+/// Sends one crawl request, and retries if a local failure voided the attempt. Two requests to one
+/// host are at least `pause` apart.
 pub(crate) async fn fetch_page(
     shared: &Shared,
     scope: FetchScope<'_>,
@@ -123,7 +124,7 @@ fn start<'a>(
     }
 }
 
-/// Runs a chain to its outcome.
+/// Follows the redirects of a chain, and records its outcome.
 async fn end(
     chain: &mut RequestChain<'_>,
     robots: Option<&RobotsCache>,
@@ -147,7 +148,7 @@ async fn end(
     Ok(())
 }
 
-/// Creates the result of a crawl's request from a finished chain.
+/// Creates the result of a crawl request from a finished chain.
 fn page_fetch_result(chain: RequestChain<'_>) -> PageFetchResult {
     let RequestChain { fetched, cookies, page, .. } = chain;
     let page = page.map_or_else(PageChain::default, |page| *page);
@@ -241,7 +242,8 @@ async fn follow_redirects(
         chain.fetched.was_downgraded |= target.is_https && !next.is_https;
         if let Some(page) = &mut chain.page {
             page.redirected();
-            // Pause also if another host was requested in between.
+            // Pause before a second request to a host, even if another host was requested in
+            // between.
             if hosts.contains(&next.host) {
                 chain.pause().await;
             }
@@ -251,7 +253,7 @@ async fn follow_redirects(
 }
 
 /// Waits until a crawl request may be sent to the host of `target`, in a chain that started on
-/// `own_host`. `None` for icons.
+/// `own_host`. Returns `None` for icons, which do not wait here.
 async fn enter_gate(
     chain: &mut RequestChain<'_>,
     target: &Target,
@@ -267,7 +269,8 @@ async fn enter_gate(
     Some(chain.clock.wait(Box::pin(entering)).await)
 }
 
-/// Returns the outcome of a redirect that the caller follows. The caller also checks the port.
+/// Returns the outcome of a redirect that is reported, and stores its target. The caller must check
+/// the target's port.
 fn report(chain: &mut RequestChain<'_>, target: &Target, location: &str) -> Outcome {
     match target.redirect_url(location) {
         Ok(next) => {
@@ -280,8 +283,8 @@ fn report(chain: &mut RequestChain<'_>, target: &Target, location: &str) -> Outc
     }
 }
 
-/// Takes one hop, unless its outcome is known or it is forbidden. The blocklist and a literal
-/// address are checked before anything is requested from the host, including its robots.txt.
+/// Takes one hop, unless the hop is forbidden or its outcome is known. The blocklist and a literal
+/// address are checked before anything is requested from the host, even its robots.txt.
 async fn take_hop(
     chain: &mut RequestChain<'_>,
     robots: Option<&RobotsCache>,
@@ -312,7 +315,7 @@ async fn take_hop(
     next_step
 }
 
-/// Checks whether robots.txt allows `target`. If not, returns the outcome.
+/// Checks whether robots.txt allows `target`. If it does not, returns the outcome.
 async fn check_robots(
     chain: &mut RequestChain<'_>,
     robots: &RobotsCache,
@@ -321,15 +324,16 @@ async fn check_robots(
     let shared = chain.shared;
     let scope = chain.scope;
     if !robots.knows(&target.origin) {
-        // Another fetch may be fetching the file, and waiting for these permits.
+        // Release our permits, because another fetch may be fetching this file and waiting for
+        // them.
         scope.pool.release_permits();
     }
     let fetch = || fetch_robots(shared, scope, target.robots_url());
     chain.clock.wait(robots.check(scope.robot.product(), target, fetch)).await
 }
 
-/// Fetches a robots.txt. The rules must not depend on which fetch needs them, so the findings of
-/// neighbouring URLs are not used here.
+/// Fetches a robots.txt. The rules must not depend on which fetch needs them, so this does not use
+/// the dead origins that the fetch knows.
 fn fetch_robots<'a>(
     shared: &'a Shared,
     scope: FetchScope<'a>,

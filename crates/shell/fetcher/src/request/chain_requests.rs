@@ -1,6 +1,6 @@
-//! Tracks the requests of one redirect chain, to distinguish a loop from a cookie wall.
+//! Tracks the requests in one redirect chain, to distinguish a loop from a cookie wall.
 //!
-//! Does not depend on how a request is made, or who follows the redirects.
+//! This module does not depend on how a request is made, or on who follows the redirects.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use url::Url;
 use crate::request::cookies::Cookies;
 
 /// The requests that a redirect chain has made. A URL may be requested again with other cookies,
-/// because sites set a cookie elsewhere and then redirect the client back.
+/// because some sites set a cookie on another page and then redirect the client back.
 #[derive(Debug, Default)]
 pub struct ChainRequests {
     /// Each URL with the `Cookie` header that was sent to it.

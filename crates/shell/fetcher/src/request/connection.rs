@@ -1,8 +1,8 @@
 //! An open HTTP connection with its tasks, for sending requests.
 //!
 //! A connection and its tasks end when the last owner drops it, even if the peer does not close it.
-//! Heads are bounded (64 KiB, and 256 fields over HTTP/1.1), and so are HTTP/2 windows. Does not
-//! depend on how it was dialled, or on what is requested.
+//! The size of heads is limited (64 KiB, and 256 fields over HTTP/1.1), and so are the HTTP/2
+//! windows. This module does not depend on how the connection was dialled, or on what is requested.
 
 use std::{
     future::Future,
@@ -33,14 +33,14 @@ use crate::{
 /// Maximum number of fields in a head. Real servers send a few dozen.
 const MAX_HEADER_FIELDS: usize = 256;
 /// Maximum bytes that a peer may send on one stream before the body has its memory permit. Nothing
-/// else limits them.
+/// else limits these bytes.
 const HTTP2_STREAM_WINDOW_BYTES: u32 = 64 * 1024;
 /// Maximum bytes that a peer may send on all streams of a connection before they are read.
 const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 128 * 1024;
 
 type Tasks = Mutex<JoinSet<()>>;
 
-/// Spawns the tasks of a connection so that they end with it.
+/// Spawns a connection's tasks in such a way that they end with the connection.
 #[derive(Clone)]
 struct TaskOwner(Weak<Tasks>);
 
@@ -70,7 +70,8 @@ pub(crate) struct Connection {
     pub(crate) endpoint: SocketAddr,
     /// The peer's certificate. `None` over http.
     pub(crate) certificate: Option<Certificate>,
-    /// The signature of its requests. A connection is for one authority.
+    /// The signature for the connection's requests, which all go to one authority. `None` before
+    /// the first signed request.
     signature: Option<RequestSignature>,
     _tasks: Arc<Tasks>,
 }
@@ -118,8 +119,8 @@ impl Connection {
         matches!(self.sender, Sender::Http2(_))
     }
 
-    /// Signs a request to `authority`, which must be the one of this connection, by adding header
-    /// fields.
+    /// Signs a request by adding header fields. `authority` must be the authority of this
+    /// connection.
     pub(crate) fn sign(
         &mut self,
         signer: &RequestSigner,
@@ -142,7 +143,7 @@ impl Connection {
         match &mut self.sender {
             Sender::Http1(sender, heads) => {
                 sender.ready().await?;
-                // The connection is idle now, so the next bytes are the response.
+                // The connection is idle now, so the next bytes from the peer are the response.
                 heads.expect();
                 let mut response = sender.send_request(request).await?;
                 heads.restore(response.headers_mut());
@@ -162,8 +163,8 @@ impl Connection {
         }
     }
 
-    /// Returns another handle on the same connection. `None` if the protocol has no concurrent
-    /// requests.
+    /// Returns another handle to the same connection. `None` if the protocol does not support
+    /// concurrent requests.
     pub(crate) fn share(&self) -> Option<Self> {
         let Sender::Http2(sender) = &self.sender else { return None };
         Some(Self {

@@ -1,6 +1,6 @@
-//! Decides whether bytes are an image, by their content and never by `Content-Type`.
+//! Decides by their content whether bytes are an image. `Content-Type` does not matter.
 //!
-//! Does not depend on the source of the bytes.
+//! This module does not depend on the source of the bytes.
 
 use everytab_icon::{
     Format, IconError,
@@ -13,14 +13,15 @@ use everytab_webpage::{
 
 use crate::outcome::Outcome;
 
-/// The facts in the header of an image.
+/// The facts in an image's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageFacts {
-    /// The media type, by content.
+    /// The media type according to the content.
     pub content_type: &'static str,
-    /// Width in pixels of the entry that suits 32 pixels best. 0 if the header does not give it.
+    /// Width in pixels, for an ICO of the entry that fits 32 pixels best. 0 if the header does not
+    /// contain it.
     pub width: u32,
-    /// Height in pixels of the same entry. 0 if the header does not give it.
+    /// Height in pixels of the same entry. 0 if the header does not contain it.
     pub height: u32,
 }
 
@@ -48,7 +49,7 @@ fn of_error(error: &IconError) -> (Outcome, Option<ImageFacts>) {
         IconError::NotAnImage => Outcome::NotImageOther,
         IconError::TooLarge { .. } => Outcome::ImageTooBig,
         IconError::SvgRefused { .. } => Outcome::SvgRejected,
-        // An AVIF that is not supported is archived but not displayed. Selection puts it last.
+        // An unsupported AVIF is archived but not displayed. Selection puts it last.
         IconError::AvifUnsupported => {
             let content_type = Format::Avif.content_type();
             return (Outcome::Ok, Some(ImageFacts { content_type, width: 0, height: 0 }));
@@ -64,7 +65,7 @@ fn of_error(error: &IconError) -> (Outcome, Option<ImageFacts>) {
 /// Decodes a `data:` icon.
 ///
 /// # Errors
-/// Returns the outcome of a `data:` URL that is too long, has invalid base64, or is malformed.
+/// Returns an outcome if the URL is too long, has invalid base64, or is malformed.
 pub fn data_bytes(url: &str) -> Result<Vec<u8>, Outcome> {
     match data_url::decode(url, MAX_DATA_URL_BYTES) {
         Ok(data) => Ok(data.bytes),

@@ -1,7 +1,8 @@
-//! The cookies of one redirect chain. Some sites redirect until they receive their own cookie.
+//! The cookies of one redirect chain, because some sites redirect until they receive their own
+//! cookie.
 //!
 //! Cookies live as long as the chain, are only sent to the host that set them, and are limited in
-//! number and size. Does not depend on anything that outlives a chain.
+//! number and size. This module does not depend on anything that outlives a chain.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +10,14 @@ use chrono::{DateTime, Utc};
 use http::{HeaderMap, header::SET_COOKIE};
 use url::Url;
 
-/// Maximum number of cookies in a chain. A site that checks for cookies sets one or two.
+/// Maximum number of cookies in a chain. A site that checks whether cookies work sets one or two.
 const MAX_COOKIES: usize = 10;
-/// Maximum total bytes of names and values in a chain: the browsers' limit for one cookie.
+/// Maximum total bytes of names and values in a chain. Browsers have the same limit for one cookie.
 const MAX_BYTES: usize = 4_096;
 
-/// The cookies of one redirect chain: at most ten with 4 KiB in total, each for the host that set
-/// it. A caller that follows a redirect itself passes them to the next request, and drops them at
-/// the end of the chain.
+/// The cookies of one redirect chain. There are at most ten with 4 KiB in total, and each is only
+/// for the host that set it. A caller that follows a redirect itself passes them to the next
+/// request, and drops them at the end of the chain.
 #[derive(Clone, Debug, Default)]
 pub struct Cookies {
     /// The cookies by host and name.
@@ -30,7 +31,7 @@ struct Cookie {
 }
 
 impl Cookies {
-    /// Keeps the cookies that a response from `url` sets. Skips cookies that exceed the limits.
+    /// Stores the cookies that a response from `url` sets. Skips cookies that exceed the limits.
     pub(crate) fn take(&mut self, url: &Url, headers: &HeaderMap) {
         let Some(host) = url.host_str() else { return };
         for line in headers.get_all(SET_COOKIE) {
@@ -87,8 +88,8 @@ impl Cookies {
     }
 }
 
-/// Parses the time in an `Expires` attribute. Like browsers, ignores the weekday. Some servers
-/// separate the parts of the date by hyphens. `None` if it is not a date.
+/// Parses the time in an `Expires` attribute. Like browsers, this ignores the weekday, and accepts
+/// hyphens between the parts of the date. `None` if the value is not a date.
 fn expiry(value: &str) -> Option<DateTime<Utc>> {
     let date = value.split_once(',').map_or(value, |(_, date)| date);
     let date = date.trim().replace('-', " ");
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_with_no_age_left_is_dropped() {
+    fn an_expired_cookie_is_dropped() {
         let url = Url::parse("https://a.example/").expect("a URL");
         let kept =
             |attributes: &str| jar(&url, &["a=1", &format!("a=2; {attributes}")]).header(&url);

@@ -1,9 +1,9 @@
 //! Sends a body by POST to a URL that a user specified, for webhooks.
 //!
 //! Invariants: only addresses that the guard allows are dialled, and the name is resolved once. The
-//! peer proves its name by a certificate that is verified. Plain http is only used for private
-//! addresses that the operator allows. No redirect is followed, and the response body is not read.
-//! Does not depend on the body's meaning or its receiver.
+//! peer's certificate is verified. Plain http is only used for private addresses that the operator
+//! allows. No redirect is followed, and the response body is not read. This module does not depend
+//! on the body's meaning or its receiver.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -45,7 +45,7 @@ use crate::{
 /// A body to deliver.
 #[derive(Debug, Clone)]
 pub struct Delivery<'a> {
-    /// The URL. Its port must be one of the fetcher's.
+    /// The URL. Its port must be in the fetcher's settings.
     pub url: &'a str,
     /// The body's content type.
     pub content_type: &'a str,
@@ -53,14 +53,16 @@ pub struct Delivery<'a> {
     pub fields: &'a [(&'static str, String)],
     /// The body.
     pub body: Bytes,
-    /// Time limits for connecting, for the head of the response, and for the whole delivery.
+    /// Time limits for connecting, for the TLS handshake (the same as for connecting), for the head
+    /// of the response, and for the whole delivery.
     pub times: TimeLimits,
 }
 
 /// A delivery's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
-    /// [`Outcome::Ok`] for a success status, [`Outcome::Redirected`] for any redirect.
+    /// [`Outcome::Ok`] for a success status, [`Outcome::Redirected`] for any redirect. Otherwise
+    /// the reason for the failure.
     pub outcome: Outcome,
     /// The status. `None` if there was no response.
     pub status: Option<u16>,
@@ -69,10 +71,10 @@ pub struct Delivered {
 }
 
 impl Fetcher {
-    /// Sends a body to a URL, unless the options block or exclude it.
+    /// Sends a body to a URL, unless the options block or exclude its host.
     ///
     /// # Errors
-    /// Returns the [`LocalFailure`] that voided the attempt.
+    /// Returns an error if a local failure voided the attempt.
     pub async fn deliver(
         &self,
         options: &PageOptions,
@@ -135,7 +137,7 @@ impl Fetcher {
     }
 }
 
-/// Returns the outcome of a delivery with a response.
+/// Returns the outcome for a response status.
 fn outcome_of(status: StatusCode) -> Outcome {
     match status.as_u16() {
         200..=299 => Outcome::Ok,
@@ -144,7 +146,7 @@ fn outcome_of(status: StatusCode) -> Outcome {
     }
 }
 
-/// Returns the target's addresses, all of which are allowed.
+/// Returns the target's addresses, or `IpBlocked` unless all of them are allowed.
 async fn addresses_of(
     shared: &Shared,
     target: &Target,
@@ -161,7 +163,7 @@ async fn addresses_of(
     }
 }
 
-/// Builds the request. Returns `UrlUnparsable` if a field cannot be in a request.
+/// Builds the request. Returns `UrlUnparsable` if a field is not valid in a request.
 fn request_of(
     shared: &Shared,
     target: &Target,
@@ -178,7 +180,7 @@ fn request_of(
 }
 
 /// Opens a connection to the first of `addresses` that accepts one. Endpoints that other fetches
-/// found dead are also dialled, so that a receiver is found as soon as it is back.
+/// found dead are dialled too, so that a receiver is reached as soon as it works again.
 async fn dial(
     shared: &Shared,
     target: &Target,
@@ -214,7 +216,7 @@ async fn dial(
     Err(failure.unwrap_or(Outcome::DnsNoAddress).into())
 }
 
-/// Starts TLS, if the URL is https, and HTTP/1.1 on a connected stream.
+/// Starts TLS if the URL is https, and then HTTP/1.1, on a connected stream.
 async fn begin(
     shared: &Shared,
     target: &Target,
@@ -226,9 +228,9 @@ async fn begin(
         let begun = Connection::begin(stream, false, endpoint, None).await;
         return begun.map_err(|_| Outcome::ConnectReset.into());
     }
-    // As for pages: otherwise the request may wait for an acknowledgement.
+    // Without this, the request may wait for an acknowledgement of the handshake.
     let _ = stream.set_nodelay(true);
-    // A system without roots trusts no receiver.
+    // Without root certificates on this system, no receiver is trusted.
     let config = shared.trust.verified.as_ref().ok_or(Outcome::TlsHandshake)?;
     let name = server_name(&target.host, endpoint.ip());
     let shaking = TlsConnector::from(Arc::clone(config)).connect(name, stream);

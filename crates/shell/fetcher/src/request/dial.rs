@@ -1,8 +1,8 @@
-//! Opens a connection to a checked name: addresses, TCP, TLS.
+//! Opens a connection to a checked name: chooses the address, connects by TCP, and starts TLS.
 //!
-//! Only addresses that the guard allowed are dialled, with the port of the URL or its replacement
-//! in the settings. No name is resolved a second time here, and no proxy is used. Does not depend
-//! on what is requested.
+//! Only addresses that the guard allowed are dialled. The port is the one in the URL, or its
+//! replacement in the settings. No name is resolved a second time here, and no proxy is used. This
+//! module does not depend on what is requested.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -39,7 +39,7 @@ pub(crate) struct DialRequest<'a> {
     pub(crate) target: &'a Target,
     pub(crate) clock: &'a mut Clock,
     pub(crate) timings: &'a mut Timings,
-    /// Time limit for connecting by TCP over all addresses, and for TLS.
+    /// Time limit for connecting by TCP over all addresses and for the TLS handshake, together.
     pub(crate) connect_timeout: Duration,
     /// The endpoint that was last dialled, whether or not it worked.
     pub(crate) tried: Option<SocketAddr>,
@@ -82,7 +82,8 @@ impl DialRequest<'_> {
                     if outcome.is_silence() {
                         self.clock.wait(shared.connectivity.check()).await?;
                     }
-                    // A timeout only counts for other fetches if it was not shortened.
+                    // With several addresses, each attempt has only a part of the time. Such a
+                    // timeout does not count for other fetches.
                     if outcome != Outcome::ConnectTimeout || addresses.len() == 1 {
                         shared.endpoints.failed(endpoint, &self.target.host, outcome);
                     }
@@ -103,10 +104,11 @@ impl DialRequest<'_> {
         WirePermits::acquire(politeness, meter, address, self.clock).await
     }
 
-    /// Connects, and tries again if the local link may have caused the first attempt to fail. Three
-    /// seconds after the link is cut, the kernel reports every address as unreachable, and packets
-    /// sent into a link that was cut for a while get no response. In both cases the link may work
-    /// again when it is checked. Also returns when the attempt that counts started.
+    /// Connects, and tries again if the local link may have caused the first attempt to fail. This
+    /// happens in two cases. Three seconds after the link is cut, the kernel reports every address
+    /// as unreachable. Packets that were sent while the link was cut get no response. In both cases
+    /// the link may work again by the time it is checked. Also returns when the attempt started
+    /// whose result is returned.
     async fn connect_surely(
         &mut self,
         endpoint: SocketAddr,
@@ -142,8 +144,8 @@ impl DialRequest<'_> {
         Ok(stream)
     }
 
-    /// Returns whether an endpoint that was silent accepts a connection now. It is tried once for
-    /// all fetches in all later passes, until it is forgotten.
+    /// Returns whether an endpoint that timed out before accepts a connection now. It is dialled
+    /// once on behalf of all later passes, and the result is kept until the endpoint is forgotten.
     async fn is_alive_again(&mut self, endpoint: SocketAddr) -> Result<bool, LocalFailure> {
         let shared = self.shared;
         let scope = self.scope;
@@ -162,7 +164,7 @@ impl DialRequest<'_> {
                 Err(_elapsed) => Ok(false),
             }
         };
-        // Box this future, because it is large and seldom needed.
+        // Box this future, because it is large and rarely needed.
         let attempt = Box::pin(attempt);
         let tried = self.clock.wait(shared.endpoints.try_again(endpoint, attempt)).await;
         let (is_alive, was_tried) = tried?;
@@ -172,20 +174,20 @@ impl DialRequest<'_> {
         Ok(is_alive)
     }
 
-    /// Starts TLS, if the URL is https, and HTTP on a connected stream.
+    /// Starts TLS if the URL is https, and then HTTP, on a connected stream.
     async fn handshake(
         &mut self,
         endpoint: SocketAddr,
         stream: TcpStream,
         time_left: Duration,
     ) -> Result<Connection, Stop> {
-        // Over plain HTTP a request is one write, which waits for nothing.
+        // Plain HTTP needs no `TCP_NODELAY`, because a request is a single write.
         if !self.target.is_https {
             let begun = Connection::begin(stream, false, endpoint, None).await;
             return begun.map_err(|_| Outcome::ConnectReset.into());
         }
-        // Otherwise, data after a handshake may wait for an acknowledgement. If this fails, it only
-        // costs that time.
+        // Without this, data after the handshake may wait for an acknowledgement. If this call
+        // fails, it only costs that time.
         let _ = stream.set_nodelay(true);
         let began = Instant::now();
         let name = server_name(&self.target.host, endpoint.ip());
@@ -204,8 +206,8 @@ impl DialRequest<'_> {
     }
 }
 
-/// Returns the name for SNI and the certificate. A name that TLS cannot carry is replaced by the
-/// address.
+/// Returns the name for SNI and for the check of the certificate. If TLS cannot carry the name,
+/// returns the address instead.
 pub(crate) fn server_name(host: &str, address: IpAddr) -> ServerName<'static> {
     let host = host.trim_end_matches('.').to_owned();
     match host.parse::<IpAddr>() {

@@ -1,6 +1,7 @@
-//! The fetcher's public interface: single URLs, the limits, and whether the network works.
+//! The fetcher's public interface, for fetching single URLs, setting limits, and checking the
+//! network.
 //!
-//! Does not depend on shards, images or jobs.
+//! This module does not depend on shards, images or jobs.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -26,14 +27,15 @@ use crate::{
     signing::{RequestSigner, SigningKey},
 };
 
-/// Fetches URLs from the web. Clones share all state, and a worker needs one.
+/// Fetches URLs from the web. Clones share all state. A worker needs only one fetcher.
 #[derive(Clone)]
 pub struct Fetcher {
     pub(crate) shared: Arc<Shared>,
 }
 
 impl Fetcher {
-    /// Creates a fetcher. Must be called within a tokio runtime, which it then watches for stalls.
+    /// Creates a fetcher. Must be called within a tokio runtime, which the fetcher then watches for
+    /// stalls.
     ///
     /// # Errors
     /// Returns an error if a certificate file cannot be read, the resolver settings are invalid, or
@@ -52,12 +54,12 @@ impl Fetcher {
         self.shared.settings.signing_key.as_ref()
     }
 
-    /// Returns the robot for shards that name no other.
+    /// Returns the robot that makes requests if a shard or crawl does not specify its own robot.
     pub fn robot(&self) -> &Robot {
         &self.shared.robot
     }
 
-    /// Returns the ports that URLs may have, unless a request has others.
+    /// Returns the ports that URLs may have if a request does not specify its own ports.
     pub fn ports(&self) -> &PortList {
         &self.shared.settings.ports
     }
@@ -73,11 +75,12 @@ impl Fetcher {
         target.literal.is_some_and(is_forbidden).then_some(Outcome::IpBlocked)
     }
 
-    /// Fetches one URL outside of any shard: its redirects, and each origin's robots.txt if the
-    /// policy requires it. The requests are not signed.
+    /// Fetches one URL that does not belong to a shard. Follows its redirects, and reads each
+    /// origin's robots.txt if the policy requires it. The requests are not signed.
     ///
     /// # Errors
-    /// Returns a [`LocalFailure`] that lasted for more than 15 seconds.
+    /// Returns a [`LocalFailure`] if it voids all attempts over more than 15 seconds, or if the
+    /// resolver returned a false result.
     pub async fn fetch_one(
         &self,
         url: &str,
@@ -86,10 +89,11 @@ impl Fetcher {
         self.fetch_one_as(url, robots, None).await
     }
 
-    /// As [`fetch_one`](Self::fetch_one), but `signer` signs the requests, if given.
+    /// Works like [`fetch_one`](Self::fetch_one), but signs the requests with `signer` if it is
+    /// given.
     ///
     /// # Errors
-    /// Returns a [`LocalFailure`] that lasted for more than 15 seconds.
+    /// Returns a [`LocalFailure`] in the same cases as [`fetch_one`](Self::fetch_one).
     pub async fn fetch_one_as(
         &self,
         url: &str,
@@ -119,11 +123,11 @@ impl Fetcher {
         chain::fetch(&self.shared, rules, scope, url).await
     }
 
-    /// Sends one crawl request, without its host's delay, to check a single URL. A redirect on the
-    /// same host is followed immediately.
+    /// Sends one crawl request to check a single URL. The delay of its host does not apply, and a
+    /// redirect on the same host is followed immediately.
     ///
     /// # Errors
-    /// Returns a [`LocalFailure`] that lasted for more than 15 seconds.
+    /// Returns a [`LocalFailure`] if it voids all attempts over more than 15 seconds.
     pub async fn fetch_page(
         &self,
         options: &PageOptions,
@@ -132,8 +136,8 @@ impl Fetcher {
         self.fetch_page_in(options, &ConnectionPool::default(), request, Duration::ZERO).await
     }
 
-    /// As [`fetch_page`](Self::fetch_page), but over the connections of `pool`. Two requests to one
-    /// host are at least `pause` apart.
+    /// Works like [`fetch_page`](Self::fetch_page), but uses the connections of `pool`. Two
+    /// requests to one host are at least `pause` apart.
     pub(crate) async fn fetch_page_in(
         &self,
         options: &PageOptions,
@@ -152,21 +156,21 @@ impl Fetcher {
             requests: &RequestLog::default(),
             is_later_pass: false,
             is_spaced: true,
-            // No permit is held between two requests, because the next one may be a minute later.
+            // Hold no permit between two requests, because the next one may be a minute later.
             is_sequential: false,
         };
         chain::fetch_page(&self.shared, scope, request, pause).await
     }
 
     /// Sets the number of live workers in the fleet. The limits per address apply to the whole
-    /// fleet, and each live worker takes its share.
+    /// fleet, and are divided equally among the live workers.
     pub fn share_addresses_with(&self, live_workers: usize) {
         self.shared.politeness.share_with(live_workers);
     }
 
-    /// Caches a name's addresses that another worker looked up, for `left` but at most an hour, so
-    /// that no lookup is needed. They are checked like the resolver's results. If one of them may
-    /// not be dialled, the whole name is ignored.
+    /// Caches the addresses of a name that another worker looked up, so that this worker need not
+    /// look it up. They are cached for `left`, but at most for an hour. They are checked like the
+    /// resolver's results, and if one of them may not be dialled, all of them are ignored.
     pub fn learn_addresses(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
         self.shared.resolver.learn(host, addresses, left);
     }
@@ -177,13 +181,14 @@ impl Fetcher {
         self.shared.resolver.known(host)
     }
 
-    /// Sets the requests per second from now on, also for waiting requests. `None` removes the
-    /// limit.
+    /// Sets the maximum requests per second from now on, also for waiting requests. `None` removes
+    /// the limit.
     pub fn set_rate(&self, per_second: Option<f64>) {
         self.shared.politeness.rate_limiter.set(per_second);
     }
 
-    /// Holds back all requests that are not on the wire yet, or lets them start.
+    /// If `hold` is true, holds back all requests that are not on the wire yet. Otherwise lets
+    /// requests start again.
     pub fn hold_back(&self, hold: bool) {
         self.shared.politeness.rate_limiter.hold_back(hold);
     }
@@ -193,20 +198,20 @@ impl Fetcher {
         self.shared.politeness.in_flight()
     }
 
-    /// Returns whether another shard can start: at most 31 of 32 permitted requests are on the
-    /// wire, and another origin may start. If DNS or the CPU are slow, few requests are on the wire
-    /// although there is no room.
+    /// Returns whether another shard can start. This is the case if at most 31 of 32 permits for
+    /// the wire are in use and another origin may start. The second condition matters if DNS or the
+    /// CPU is slow, because few requests are on the wire then.
     pub fn has_room(&self) -> bool {
         let InFlight { requests, limit } = self.in_flight();
         requests * 32 <= limit * 31 && self.shared.origins.available_permits() > 0
     }
 
-    /// Checks whether the network works again: the resolver returns correct results for the known
-    /// names and for a made-up one, and addresses that were reached before can be reached. If so,
-    /// closes the circuit breaker.
+    /// Checks whether the network works again. The resolver must return correct results for the
+    /// known names and for a made-up one, and an address that was reached before must be reachable.
+    /// If this is the case, closes the circuit breaker.
     ///
     /// # Errors
-    /// Returns the failure that remains.
+    /// Returns an error if a local failure remains.
     pub async fn check_network(&self) -> Result<(), LocalFailure> {
         self.shared.resolver.check().await?;
         self.shared.connectivity.check().await?;
@@ -217,24 +222,24 @@ impl Fetcher {
     /// Queries whether the resolver has an address for `name`. Does not use the cache.
     ///
     /// # Errors
-    /// Returns the local failure that prevented the query.
+    /// Returns an error if a local failure prevented the query.
     pub async fn has_address(&self, name: &str) -> Result<bool, LocalFailure> {
         self.shared.resolver.has_address(name).await
     }
 
-    /// Returns the names that must have public addresses.
+    /// Returns the known names, which must have public addresses.
     pub fn known_names(&self) -> &[String] {
         &self.shared.settings.known_names
     }
 
-    /// Describes the resolver's fault that the last check found, in one line. `None` if it found
-    /// none.
+    /// Describes, in one line, the fault that the last check found in the resolver. `None` if it
+    /// found no fault.
     pub fn resolver_fault(&self) -> Option<String> {
         self.shared.resolver.fault()
     }
 
-    /// Returns a message of one line about a local failure. If the resolver is at fault, the
-    /// message contains its response.
+    /// Describes a local failure in one line. If the resolver is at fault, this includes the false
+    /// result.
     pub fn describe(&self, failure: LocalFailure) -> String {
         match self.resolver_fault().filter(|_| failure.is_of_resolver()) {
             // `scan_status.sql` searches for this phrase.

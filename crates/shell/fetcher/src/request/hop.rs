@@ -1,8 +1,8 @@
-//! Sends one request: permits, connection, and the head of its response.
+//! Sends one request: acquires permits, opens a connection, and reads the head of the response.
 //!
-//! An error on a reused connection does not count, because the peer may just have closed it. The
-//! request is sent again on a fresh connection, and that outcome counts. Does not depend on
-//! robots.txt. Recognises redirects, but does not follow them.
+//! If a reused connection fails, this does not count, because the peer may just have closed it. The
+//! request is sent again on a fresh connection, and that outcome counts. A timeout always counts.
+//! This module does not depend on robots.txt. It recognises redirects, but does not follow them.
 
 use std::{
     net::IpAddr,
@@ -36,12 +36,12 @@ use crate::{
     request_log::{CurrentRequest, RequestEnd},
 };
 
-/// The shared state of the requests for one URL and its redirects.
+/// The state that all requests for one URL and its redirects share.
 pub(crate) struct RequestChain<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) scope: FetchScope<'a>,
     pub(crate) purpose: &'a Purpose,
-    /// The additional state of a crawl's request. `None` for icons.
+    /// The additional state of a crawl request. `None` for icons.
     pub(crate) page: Option<Box<PageChain>>,
     /// The ports that may be requested.
     pub(crate) ports: &'a PortList,
@@ -90,7 +90,7 @@ impl RequestChain<'_> {
                     let permits = RequestPermits { host, wire };
                     return self.handle_response(target, connection, head, permits).await;
                 }
-                // Any failure on a reused connection, except a timeout, is retried on a fresh one.
+                // Retry any failure of a reused connection, except a timeout, on a fresh one.
                 Err(Stop::Outcome(outcome)) if !is_late(outcome) => {
                     self.end_request(RequestEnd::SentAgain, 0);
                     drop(wire);
@@ -99,7 +99,8 @@ impl RequestChain<'_> {
                 Err(stop) => return Err(stop),
             }
         } else {
-            // Dialling waits for permits, and a request that waits must not hold any.
+            // Release these permits, because dialling waits for new ones, and a request that waits
+            // must not hold any.
             drop(wire);
         }
         let (connection, wire) = self.dial(target, addresses).await?;
@@ -107,8 +108,8 @@ impl RequestChain<'_> {
         self.handle_response(target, connection, head, RequestPermits { host, wire }).await
     }
 
-    /// Returns the permits for a request over an open connection. Permits that were handed on only
-    /// have to wait for the rate limit. Otherwise acquires new ones.
+    /// Returns the permits for a request over an open connection. If the previous request handed
+    /// its permits on, this only waits for the rate limit. Otherwise it acquires new permits.
     async fn permits_to_reuse(
         &mut self,
         connection: &Connection,
@@ -155,7 +156,7 @@ impl RequestChain<'_> {
         dialled
     }
 
-    /// Returns the target's addresses, all of which are allowed.
+    /// Returns the target's addresses, or `IpBlocked` unless all of them are allowed.
     async fn addresses(&mut self, target: &Target) -> Result<Vec<IpAddr>, Stop> {
         let addresses = self.look_up(target).await?;
         let may_dial = |address| self.scope.robot.may_dial(&self.shared.guard, address);
@@ -175,7 +176,8 @@ impl RequestChain<'_> {
         }
         let began = Instant::now();
         let false_checks = self.shared.resolver.false_checks();
-        // A lookup has its own deadlines, and may be shared with other fetches.
+        // Waiting here does not count, because a lookup has its own deadlines and other fetches may
+        // share it.
         let resolved = self.clock.wait(self.shared.resolver.resolve(&target.host)).await?;
         add_ms(&mut self.fetched.timings.dns, began.elapsed());
         let (resolved, was_asked) = resolved;
@@ -185,7 +187,8 @@ impl RequestChain<'_> {
         match resolved {
             Resolved::Addresses(addresses) => Ok(addresses.to_vec()),
             Resolved::Failed(outcome) => {
-                // A crawl records it for good, and has no shard that would be void.
+                // A crawl records this outcome permanently, so confirm it. An icon's outcome needs
+                // no confirmation, because a false result voids its whole shard.
                 if self.page.is_some() && outcome.passing(None) == Passing::No {
                     let confirming = Box::pin(self.shared.resolver.confirm(false_checks));
                     self.clock.wait(confirming).await?;
@@ -228,7 +231,8 @@ impl RequestChain<'_> {
                 sent = connection.send(request) => sent,
                 () = too_many_interim.notified() => return Err(Outcome::HeaderTooLarge.into()),
             };
-            // If both have happened, the outcome must not depend on which was polled first.
+            // If both futures have completed, the outcome must not depend on which was polled
+            // first.
             if pin!(too_many_interim.notified()).enable() {
                 return Err(Outcome::HeaderTooLarge.into());
             }
@@ -240,8 +244,8 @@ impl RequestChain<'_> {
         Ok((connection, head))
     }
 
-    /// Waits for the delay between two requests to the host; does nothing for icons. Until then it
-    /// only holds the permit for the hostname, if the next request is for the same hostname.
+    /// Waits for the delay between two requests to a host. Does nothing for icons. Callers hold at
+    /// most the permit for the hostname during this wait.
     pub(crate) async fn pause(&mut self) {
         let pause = self.page.as_ref().map_or(Duration::ZERO, |page| page.pause);
         if pause > Duration::ZERO {
@@ -249,7 +253,7 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Records the end of a request, when the needed part of the response has been read.
+    /// Records the end of a request, after the needed part of the response was read.
     pub(crate) fn end_request(&mut self, end: RequestEnd, body_bytes: usize) {
         self.current.end(end, body_bytes);
         if let Some(page) = &mut self.page {
@@ -258,7 +262,8 @@ impl RequestChain<'_> {
     }
 }
 
-/// Returns whether a request timed out, which a fresh connection would not change.
+/// Returns whether a request timed out. Such a request is not retried, because a fresh connection
+/// would not be faster.
 fn is_late(outcome: Outcome) -> bool {
     outcome == Outcome::FirstByteTimeout || outcome == Outcome::TotalTimeout
 }

@@ -1,11 +1,12 @@
-//! Edits response heads over HTTP/1 so that hyper reads bodies to the same end as Chromium 156.
+//! Edits response heads over HTTP/1 so that hyper finds the same end of the body as Chromium 156.
 //!
-//! hyper rejects an invalid `Content-Length`, and reads a body with another transfer coding than
-//! chunked to the end of the connection. Chromium ignores both fields in these cases. The removed
-//! fields are restored in the parsed head. Invariant: only a head that needs it is changed, and no
-//! byte of a body is.
+//! hyper rejects an invalid `Content-Length`. If the last transfer coding is not chunked, hyper
+//! reads the body until the connection ends. Chromium ignores an invalid length, and all transfer
+//! codings except chunked. This module therefore removes or replaces such fields in the head, and
+//! restores them after hyper has parsed it. Invariant: a head is changed only if this is necessary,
+//! and a body is never changed.
 //!
-//! Does not depend on the meaning of other fields.
+//! This module does not depend on the meaning of other fields.
 
 use std::{
     io::{self, IoSlice},
@@ -26,16 +27,16 @@ use http::{
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Maximum size of a head in bytes. Browsers accept more, real servers send a few KiB.
+/// Maximum size of a head in bytes. Browsers accept more, but real servers send a few KiB.
 pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Bytes per read while a head is incomplete. Most heads are shorter.
 const PIECE_BYTES: usize = 4 * 1024;
 /// The start of every response head over HTTP/1.
 const HEAD_START: &[u8] = b"HTTP/1.";
-/// The transfer coding for a response with chunks, with any other fields.
+/// The transfer coding that a chunked response gets instead of the removed fields.
 const CHUNKED_LINE: &[u8] = b"transfer-encoding: chunked\r\n";
 
-/// The heads on one connection.
+/// State of the heads on one connection.
 #[derive(Default)]
 pub(crate) struct Heads {
     /// Whether the next bytes are a head.
@@ -45,7 +46,7 @@ pub(crate) struct Heads {
 }
 
 impl Heads {
-    /// Announces the response to a request that is about to be sent on an idle connection.
+    /// Announces a response. Call this before sending a request on an idle connection.
     pub(crate) fn expect(&self) {
         self.removed.lock().clear();
         self.is_expected.store(true, Ordering::Relaxed);
@@ -63,17 +64,19 @@ impl Heads {
     }
 }
 
-/// A stream with edited heads.
+/// A stream that edits the heads in the bytes it reads.
 pub(crate) struct LenientHeads<S> {
     stream: S,
     heads: Arc<Heads>,
     /// Whether the head of the response is incomplete.
     is_in_head: bool,
-    /// Received bytes. hyper has read those before `given`, and may read those before `ready`.
+    /// Received bytes. hyper has already read the bytes before `given`, and may read those before
+    /// `ready`.
     bytes: Vec<u8>,
     given: usize,
     ready: usize,
-    /// Start of the incomplete last line, and end of its part without a line feed.
+    /// `line` is the start of the incomplete last line. The bytes from `line` to `scanned` contain
+    /// no line feed.
     line: usize,
     scanned: usize,
 }
@@ -85,7 +88,7 @@ impl<S> LenientHeads<S> {
         Self { stream, heads, is_in_head: false, bytes, given, ready, line, scanned }
     }
 
-    /// Adds bytes to a head. An empty slice marks the end of the stream.
+    /// Adds bytes to a head. An empty slice means that the stream has ended.
     fn push(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         while self.is_in_head {
@@ -93,7 +96,7 @@ impl<S> LenientHeads<S> {
             let head = self.bytes.get(self.ready..).unwrap_or_default();
             let is_head = head.iter().zip(HEAD_START).all(|(byte, expected)| byte == expected);
             if piece.is_empty() || !is_head || head.len() > MAX_HEAD_BYTES {
-                // hyper rejects it.
+                // Let hyper reject this head.
                 self.give_all();
                 return;
             }
@@ -111,7 +114,7 @@ impl<S> LenientHeads<S> {
         }
     }
 
-    /// Gives empty lines before a head to hyper, which ignores them.
+    /// Passes empty lines before a head to hyper, which ignores them.
     fn skip_empty_lines(&mut self) {
         let rest = self.bytes.get(self.ready..).unwrap_or_default();
         self.ready += rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
@@ -141,7 +144,7 @@ impl<S> LenientHeads<S> {
         None
     }
 
-    /// Copies bytes that are ready.
+    /// Copies the bytes that are ready to `buffer`.
     fn give(&mut self, buffer: &mut ReadBuf<'_>) {
         let rest = self.bytes.get(self.given..self.ready).unwrap_or_default();
         let taken = rest.get(..buffer.remaining()).unwrap_or(rest);
@@ -161,7 +164,8 @@ impl<S> LenientHeads<S> {
 }
 
 impl<S: AsyncRead + Unpin> LenientHeads<S> {
-    /// Reads from the stream. Like browsers, ignores that TLS ends without its closing message.
+    /// Reads from the stream. Like browsers, this accepts the end of a TLS stream without a closing
+    /// message.
     fn poll_stream(
         &mut self,
         context: &mut Context<'_>,
@@ -228,13 +232,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for LenientHeads<S> {
     }
 }
 
-/// Returns true for a head before the response's own: any 1xx except 101.
+/// Returns whether this is the head of an interim response, with any 1xx status except 101.
 fn is_interim(head: &[u8]) -> bool {
     matches!(head.get(8..12), Some([b' ', b'1', tens, ones]) if (*tens, *ones) != (b'0', b'1'))
 }
 
-/// Returns a head that hyper reads like browsers, and the removed fields. `None` if no change is
-/// needed.
+/// Edits a head so that hyper reads the body as browsers do. Returns the edited head and the
+/// removed fields. `None` if no change is needed.
 fn edited(head: &[u8]) -> Option<(Vec<u8>, HeaderMap)> {
     let codings = fields(head, &TRANSFER_ENCODING);
     let lengths = fields(head, &CONTENT_LENGTH);
@@ -268,9 +272,9 @@ fn edited(head: &[u8]) -> Option<(Vec<u8>, HeaderMap)> {
     Some((kept, headers))
 }
 
-/// Returns true if all `Content-Length` values are the same and not a length, so that the body ends
-/// with the connection. Different values are an error in browsers and hyper, unless the body is
-/// chunked.
+/// Returns true if all `Content-Length` values are identical and invalid, so that the body ends
+/// with the connection. If the values differ, browsers and hyper return an error, unless the body
+/// is chunked.
 fn has_no_length(lengths: &[Field]) -> bool {
     let mut values = tokens(lengths);
     let Some(first) = values.next() else { return false };
@@ -282,14 +286,14 @@ fn tokens(fields: &[Field]) -> impl Iterator<Item = String> {
     coding::tokens(fields.iter().map(|field| field.value.as_slice()))
 }
 
-/// A head field.
+/// A field of a head.
 struct Field {
-    /// Its position in the head, with its continuation lines.
+    /// The field's byte range in the head, including continuation lines.
     lines: Range<usize>,
     value: Vec<u8>,
 }
 
-/// Returns a head's fields with this name.
+/// Returns the fields of a head that have this name.
 fn fields(head: &[u8], name: &HeaderName) -> Vec<Field> {
     let mut found: Vec<Field> = Vec::new();
     let (mut end, mut is_found) = (0, false);
@@ -321,7 +325,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a head of these lines after editing, without its first and last line.
+    /// Edits a head that has these lines, and returns it without its first and last line.
     fn after(version: &str, lines: &str) -> String {
         let head = format!("HTTP/{version} 200 OK\r\n{lines}\r\n");
         let kept = edited(head.as_bytes()).map_or(head.clone().into_bytes(), |(kept, _)| kept);
@@ -331,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_browsers_ignore_is_removed() {
+    fn only_fields_that_browsers_ignore_are_removed() {
         let chunked = "transfer-encoding: chunked\r\n";
         for (version, lines, expected) in [
             ("1.1", "Content-Length: 5\r\n", "Content-Length: 5\r\n"),

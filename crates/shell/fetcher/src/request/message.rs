@@ -1,6 +1,6 @@
 //! Builds requests, and formats heads of responses for the archive.
 //!
-//! Does not depend on connections or time.
+//! This module does not depend on connections or time.
 
 use std::sync::{
     Arc,
@@ -21,9 +21,9 @@ use url::Url;
 
 use crate::{outcome::Outcome, purpose::Purpose};
 
-/// Builds a GET without referrer and credentials, and only with the cookies of its redirect chain.
-/// Returns `IpBlocked` for a URL that cannot be a request target, which does not happen for a
-/// checked URL.
+/// Builds a GET request. It has no referrer and no credentials, and only the cookies of its
+/// redirect chain. Returns `IpBlocked` if the URL cannot be a request target, which does not happen
+/// for a checked URL.
 pub(crate) fn build(
     url: &Url,
     purpose: &Purpose,
@@ -51,7 +51,7 @@ pub(crate) fn build(
     request.body(Full::default()).map_err(|_| Outcome::IpBlocked)
 }
 
-/// Returns the host, and the port unless it is the scheme's default, as in `Host`.
+/// Returns the host, with the port unless it is the scheme's default, as for a `Host` field.
 pub(crate) fn authority(url: &Url) -> &str {
     &url[url::Position::BeforeHost..url::Position::AfterPort]
 }
@@ -59,8 +59,9 @@ pub(crate) fn authority(url: &Url) -> &str {
 /// Maximum number of interim responses (1xx). Browsers and servers use one or two.
 const MAX_INTERIM_ANSWERS: u32 = 8;
 
-/// Notifies when the peer has sent more interim responses than allowed, because it could send them
-/// forever. Over HTTP/2 the library itself counts the heads of a stream.
+/// Returns a notification that fires when the peer has sent too many interim responses, because a
+/// peer could send them forever. hyper reports these responses only over HTTP/1. Over HTTP/2
+/// nothing counts them, and only the time limit for the first byte ends the request.
 pub(crate) fn watch_interim_responses<B>(request: &mut Request<B>) -> Arc<Notify> {
     let too_many = Arc::new(Notify::new());
     let notify = Arc::clone(&too_many);
@@ -73,8 +74,8 @@ pub(crate) fn watch_interim_responses<B>(request: &mut Request<B>) -> Arc<Notify
     too_many
 }
 
-/// Formats a response head for an archived body with `body_bytes`. With `is_coded` the body still
-/// has its content codings.
+/// Formats a response head for the archive, with a body of `body_bytes`. If `is_coded` is true,
+/// this body still has its content codings.
 pub(crate) fn archived_head(
     status: StatusCode,
     headers: &HeaderMap,
@@ -100,13 +101,13 @@ fn describes_the_wire(name: &HeaderName) -> bool {
     [CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
 }
 
-/// Returns a `Location` as browsers read it: each non-ASCII byte is percent-encoded, independently
-/// of the server's encoding.
+/// Returns a `Location` as browsers read it. Each non-ASCII byte is percent-encoded, because the
+/// encoding that the server uses is unknown.
 pub(crate) fn location(value: &HeaderValue) -> String {
     percent_encode(value.as_bytes(), &AsciiSet::EMPTY).to_string()
 }
 
-/// Returns the value of a field as a string. Bytes that are not UTF-8 are replaced.
+/// Returns the value of a field as a string, with replacement characters for invalid UTF-8.
 pub(crate) fn text(value: Option<&HeaderValue>) -> Option<String> {
     value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archived_head_gives_the_length_and_the_coding_of_the_body_that_is_kept() {
+    fn an_archived_head_has_the_length_and_the_coding_of_the_stored_body() {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.insert(CONTENT_LENGTH, HeaderValue::from_static("7"));

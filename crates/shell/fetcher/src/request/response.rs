@@ -1,7 +1,7 @@
 //! Handles the response to a request: decides by its head, and reads as much of its body as needed.
 //!
-//! Does not depend on how the request was sent, or on robots.txt. Recognises redirects, but does
-//! not follow them.
+//! This module does not depend on how the request was sent, or on robots.txt. It recognises
+//! redirects, but does not follow them.
 
 use std::time::{Duration, Instant};
 
@@ -31,10 +31,11 @@ use crate::{
     },
 };
 
-/// Maximum bytes of an error response's body to read, to keep the connection and for a crawl's
-/// records. Most error pages are shorter.
+/// Maximum bytes to read from the body of a redirect or an error response. This is done so that the
+/// connection can be reused, and for the records of a crawl. Most such bodies are shorter.
 const MAX_DRAINED_BYTES: usize = 64 * 1024;
-/// Time limit for reading an error response's body. A new connection costs about as much.
+/// Time limit for reading the body of a redirect or an error response. A new connection takes about
+/// as long.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl RequestChain<'_> {
@@ -56,7 +57,7 @@ impl RequestChain<'_> {
             add_ms(&mut self.fetched.timings.body, began.elapsed());
             let (body, memory) = read?;
             let outcome = body.outcome;
-            // Over HTTP/1.1, the part that was cut would still arrive on the connection.
+            // Over HTTP/1.1, the rest of a body that was cut would still arrive on the connection.
             let is_usable = body.is_read || (outcome.is_none() && connection.speaks_http2());
             self.take_body(status, &headers, body, memory);
             if is_usable {
@@ -65,8 +66,8 @@ impl RequestChain<'_> {
             return outcome.map_or(Ok(NextStep::Body), |outcome| Err(outcome.into()));
         }
         self.fetched.retry_after = retry_after(&headers, self.fetched.http_date.as_deref());
-        // An HTTP/2 stream can be abandoned. An HTTP/1.1 connection must be drained before it is
-        // reused.
+        // An HTTP/2 stream can be abandoned, but an HTTP/1.1 connection must be drained before it
+        // is reused.
         let is_read = match &verdict {
             Err(Outcome::TypeRefused) => false,
             Err(_) if self.page.is_some() && status.as_u16() >= 400 => {
@@ -84,7 +85,7 @@ impl RequestChain<'_> {
         verdict.map_err(Stop::Outcome)
     }
 
-    /// Records the head's content.
+    /// Records the contents of the head.
     fn record_head(&mut self, target: &Target, status: StatusCode, headers: &HeaderMap) {
         self.cookies.take(&target.url, headers);
         self.fetched.status = Some(status.as_u16());
@@ -100,7 +101,7 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Decides by status, fields, and the request's purpose.
+    /// Decides by status, header fields, and the request's purpose.
     fn judge(&self, status: StatusCode, headers: &HeaderMap) -> Result<NextStep, Outcome> {
         let is_conditional = self.page.as_ref().is_some_and(|page| page.is_conditional);
         if is_conditional && status == StatusCode::NOT_MODIFIED {
@@ -112,7 +113,8 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Keeps the connection for the next URL of the origin, and the permits if that is next.
+    /// Keeps the connection for the origin's next URL. In a sequential scope, also hands the
+    /// permits on to that URL.
     fn keep(&self, target: &Target, connection: Connection, permits: RequestPermits) {
         self.scope.pool.keep(&target.origin, connection, &self.shared.politeness);
         if self.scope.is_sequential {
@@ -143,8 +145,8 @@ impl RequestChain<'_> {
         Ok((body, memory))
     }
 
-    /// Reads the first part of an error page for its record. Returns whether it was complete.
-    /// Errors do not change the outcome.
+    /// Reads the first part of an error page for its record. Returns whether the whole body was
+    /// read. If reading fails, the outcome does not change.
     async fn read_error_page(
         &mut self,
         status: StatusCode,
@@ -163,7 +165,8 @@ impl RequestChain<'_> {
         Ok(is_read)
     }
 
-    /// Keeps a body. An incomplete one is only kept for a page, not for an icon.
+    /// Stores a body in the result. If reading or decoding it failed, the body is only stored for a
+    /// page, not for an icon.
     fn take_body(
         &mut self,
         status: StatusCode,

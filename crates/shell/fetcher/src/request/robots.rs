@@ -1,9 +1,10 @@
-//! The robots.txt files of a shard's origins: each is read once, over the connection for the icons.
+//! The robots.txt rules for a shard's origins. Each file is read once, over the same connection as
+//! the icons.
 //!
 //! If an origin does not respond at all, its icons get the same outcome, so a dead endpoint costs
 //! one attempt. The outcome table has a column for the effect of each robots.txt outcome (RFC 9309,
-//! 2.3.1). Memory for rules is bounded; forgetting them costs a request. Does not depend on icons,
-//! or on how the file is fetched.
+//! 2.3.1). Memory for rules is bounded. If rules are forgotten, the file is requested again. This
+//! module does not depend on icons, or on how the file is fetched.
 
 use std::sync::Arc;
 
@@ -20,12 +21,12 @@ use crate::{
     request::target::Target,
 };
 
-/// Maximum bytes of all rules in a shard, counted by [`RobotsCache::weigh`].
+/// Maximum bytes of all rules in a shard, as counted by [`RobotsCache::weigh`].
 const MAX_CACHED_BYTES: usize = 32 * 1024 * 1024;
-/// Bytes that an entry takes in addition to the rules of its file.
+/// Bytes that an entry takes in addition to its rules.
 const ENTRY_BYTES: usize = 512;
-/// Maximum size in bytes of a file that is parsed in place. Longer ones are parsed on a blocking
-/// thread, so that they do not delay sockets.
+/// Maximum size in bytes of a file that is parsed in place. A longer file is parsed on a blocking
+/// thread, so that it does not delay sockets.
 const INLINE_PARSE_MAX_BYTES: usize = 16 * 1024;
 
 /// An origin's rules.
@@ -34,7 +35,7 @@ enum Rules {
     AllowAll,
     ForbidAll,
     Read(Arc<RobotsTxt>),
-    /// The origin does not respond, and its URLs get this outcome.
+    /// The origin does not respond, so its URLs get this outcome.
     Dead(Outcome),
 }
 
@@ -55,8 +56,8 @@ impl RobotsCache {
         Self { entries: Mutex::new(LruCache::unbounded()) }
     }
 
-    /// Checks whether `agent` may request `target`. If not, returns the outcome. If the rules of
-    /// the origin are not cached, `fetch` fetches the file. Concurrent calls share one fetch.
+    /// Checks whether `agent` may request `target`. If not, returns the outcome. If the origin's
+    /// rules are not cached, calls `fetch` to fetch the file. Concurrent calls share one fetch.
     pub(crate) async fn check<F: Future<Output = Result<FetchResult, LocalFailure>>>(
         &self,
         agent: &str,
@@ -82,7 +83,8 @@ impl RobotsCache {
         self.entries.lock().peek(origin).is_some_and(|entry| entry.cell.initialized())
     }
 
-    /// Forgets the origins with a failure that may have been temporary, before a later pass.
+    /// Forgets the origins that failed in a way that may have been temporary. Call this before a
+    /// later pass.
     pub(crate) fn forget_passing_failures(&self) {
         let mut entries = self.entries.lock();
         let passing: Vec<String> = entries
@@ -125,13 +127,13 @@ impl RobotsCache {
     }
 
     fn learn(&self, origin: &str, rules: Rules, bytes: usize) {
-        // If another fetch has set it, it set the same rules.
+        // If another fetch has already set the cell, it contains the same rules.
         let _ = self.cell(origin).set(rules);
         self.weigh(origin, bytes);
     }
 
-    /// Records an entry's size, and drops the least recently used entries until all fit. Parsed
-    /// rules take about twice the bytes of their file.
+    /// Records the size of an entry, and drops the least recently used entries until the rest fits.
+    /// Parsed rules take about twice as many bytes as their file.
     fn weigh(&self, origin: &str, bytes: usize) {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get_mut(origin) {
@@ -145,8 +147,8 @@ impl RobotsCache {
     }
 }
 
-/// Returns the other origin if a redirect led to that origin's robots.txt, and the response is for
-/// that file.
+/// If a redirect led to the robots.txt of another origin, and the response shows that origin's
+/// rules, returns this origin.
 fn redirected_origin(fetched: &FetchResult) -> Option<String> {
     let is_an_answer = match fetched.outcome.robots_effect() {
         RobotsEffect::Rules | RobotsEffect::NoRules => true,
@@ -166,7 +168,7 @@ async fn understand(target: &Target, fetched: &FetchResult) -> Rules {
                 return Rules::Read(Arc::new(RobotsTxt::parse(&body)));
             }
             let parse = move || Rules::Read(Arc::new(RobotsTxt::parse(&body)));
-            // This fails only if the parser panics, which it does not.
+            // This only fails if the parser panics, which would be a bug. Forbid everything then.
             tokio::task::spawn_blocking(parse).await.unwrap_or(Rules::ForbidAll)
         }
         RobotsEffect::NoRules | RobotsEffect::Allowed => Rules::AllowAll,
@@ -174,7 +176,7 @@ async fn understand(target: &Target, fetched: &FetchResult) -> Rules {
         RobotsEffect::NoResponse if fetched.hops.len() <= 1 || is_at(fetched, target) => {
             Rules::Dead(fetched.outcome)
         }
-        // The origin responded with a redirect, and the redirect's origin did not respond.
+        // This origin responded with a redirect, but the target's origin did not respond.
         RobotsEffect::NoResponse => Rules::ForbidAll,
     }
 }

@@ -1,6 +1,6 @@
-//! State that fetches of one origin's URLs share, in one pass over a shard.
+//! The state that fetches of one origin's URLs share, in one pass over a shard.
 //!
-//! Does not depend on how each fetch proceeds.
+//! This module does not depend on how each fetch proceeds.
 
 use crate::{
     blocklist::Blocklist, exclusions::Exclusions, health::dead_origins::DeadOrigins,
@@ -8,11 +8,11 @@ use crate::{
     signing::RequestSigner,
 };
 
-/// State shared by the fetches of one origin's URLs, in one pass over a shard.
+/// The state that fetches of one origin's URLs share, in one pass over a shard.
 #[derive(Clone, Copy)]
 pub(crate) struct FetchScope<'a> {
     pub(crate) pool: &'a ConnectionPool,
-    /// Origins that earlier candidates found dead.
+    /// Origins that earlier candidates found to be dead.
     pub(crate) dead_origins: &'a DeadOrigins,
     pub(crate) blocklist: &'a Blocklist,
     /// Signs every request. `None` to sign none.
@@ -23,9 +23,9 @@ pub(crate) struct FetchScope<'a> {
     pub(crate) robot: &'a Robot,
     pub(crate) meter: &'a FetchMeter,
     pub(crate) requests: &'a RequestLog,
-    /// Whether this is the later pass, which tries silent endpoints once more.
+    /// Whether this is the later pass, in which silent endpoints are dialled once more.
     pub(crate) is_later_pass: bool,
-    /// Whether requests to an address are spaced, unless it is a CDN's.
+    /// Whether requests to an address are spaced. CDN addresses are never spaced.
     pub(crate) is_spaced: bool,
     /// Whether each fetch starts only after the previous one has ended.
     pub(crate) is_sequential: bool,

@@ -1,6 +1,6 @@
-//! State that all fetches of a worker share.
+//! The state that all fetches of a worker share.
 //!
-//! Does not depend on how each fetch proceeds.
+//! This module does not depend on how each fetch proceeds.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::{
     settings::{FetchSettings, SettingsError},
 };
 
-/// Maximum number of large bodies that are inspected at a time. Hashing and measuring take
+/// Maximum number of large bodies that are inspected concurrently. Hashing and measuring take
 /// microseconds, and more threads would only take CPU time from sockets.
 const CONCURRENT_INSPECTIONS: usize = 4;
 
-/// State shared by all fetches of a worker.
+/// The state that all fetches of a worker share.
 pub(crate) struct Shared {
     pub(crate) settings: FetchSettings,
     pub(crate) guard: Guard,
@@ -43,17 +43,17 @@ pub(crate) struct Shared {
     pub(crate) icon: Purpose,
     /// The purpose for requesting the robots.txt of an icon's origin.
     pub(crate) robots_of_icon: Purpose,
-    /// The robot of fetches that name no other.
+    /// The robot for fetches that do not specify their own.
     pub(crate) robot: Robot,
     /// Permits for inspecting large bodies on blocking threads.
     pub(crate) inspections: Semaphore,
-    /// Permits for origins in progress, on the wire or waiting for names and permits.
+    /// Permits for origins in progress, including those that wait for names or permits.
     pub(crate) origins: Arc<Semaphore>,
 }
 
 impl Shared {
     /// Creates the shared state. Must be called within a tokio runtime, which is then watched for
-    /// stalls. Fails like [`Fetcher::new`](crate::Fetcher::new).
+    /// stalls. Returns the same errors as [`Fetcher::new`](crate::Fetcher::new).
     pub(crate) fn new(settings: FetchSettings) -> Result<Self, SettingsError> {
         let robot = Robot::new(&settings.user_agent)?;
         let robot = if settings.is_confined { robot.confined() } else { robot };

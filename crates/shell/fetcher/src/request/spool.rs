@@ -2,7 +2,8 @@
 //!
 //! A spool is an unnamed temporary file, which the kernel removes even if the process is killed. It
 //! stores each distinct body once, and its size is bounded. Added bytes remain in memory until
-//! there are enough for one write. Does not depend on the content of the bytes, or on archives.
+//! there are enough for one write. This module does not depend on the content of the bytes, or on
+//! archives.
 
 use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt, path::Path};
 
@@ -32,17 +33,17 @@ pub struct Payload {
     pub body: Span,
 }
 
-/// If more bytes than this are in memory, the caller that added some must write them.
+/// If more bytes than this are in memory, [`Spool::wants_to_write`] returns true.
 const PENDING_BYTES: usize = 256 * 1024;
 
 struct SpoolState {
     end: u64,
-    /// The bytes before `end` that are not written yet.
+    /// The last bytes before `end`, which are not in the file yet.
     pending: Vec<u8>,
     bodies: HashMap<[u8; 32], Span>,
 }
 
-/// A bounded temporary file of heads and distinct bodies.
+/// A bounded temporary file that holds response heads and distinct bodies.
 pub struct Spool {
     file: File,
     max_bytes: u64,
@@ -50,7 +51,7 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Creates an unnamed file in `folder` that may grow to `max_bytes`.
+    /// Creates an unnamed file in the directory `folder`. It may grow to `max_bytes`.
     ///
     /// # Errors
     /// Returns an error if the file cannot be created.
@@ -61,8 +62,8 @@ impl Spool {
         Ok(Self { file, max_bytes, contents })
     }
 
-    /// Adds an icon. A body that was added before takes no space. This does not block; the caller
-    /// must check [`Spool::wants_to_write`] afterwards.
+    /// Adds an icon. If the same body was added before, it takes no further space. This does not
+    /// block, so the caller must check [`Spool::wants_to_write`] afterwards.
     ///
     /// # Errors
     /// Returns `StorageFull` if the spool would exceed its limit.

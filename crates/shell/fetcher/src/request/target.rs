@@ -1,6 +1,6 @@
-//! A checked URL, and the parts of it that a request needs.
+//! A checked URL, with the parts of it that a request needs.
 //!
-//! Does not depend on resolved addresses.
+//! This module does not depend on resolved addresses.
 
 use std::net::IpAddr;
 
@@ -16,24 +16,25 @@ use crate::outcome::Outcome;
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) url: Url,
-    /// Scheme, host and port as a string, the key for connections, robots.txt and dead origins.
+    /// Scheme, host and port as a string. This is the key for connections, robots.txt and dead
+    /// origins.
     pub(crate) origin: String,
-    /// The host as in the URL, but an IPv6 literal without brackets.
+    /// The host as in the URL, but without brackets if it is an IPv6 address.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) is_https: bool,
-    /// The address, if the URL has a literal one. No lookup is needed then.
+    /// The address, if the URL contains one instead of a name. No lookup is needed then.
     pub(crate) literal: Option<IpAddr>,
 }
 
 impl Target {
-    /// Creates the target of a chain's first URL. Returns `IpBlocked` for any invalid URL.
+    /// Creates the target for the first URL of a chain. Returns `IpBlocked` for any invalid URL.
     pub(crate) fn first(url: &str, ports: &PortList) -> Result<Self, Outcome> {
         vet_url(url, ports).map_err(|_| Outcome::IpBlocked).and_then(Self::of_checked)
     }
 
-    /// Creates the target of a URL that a user submitted or that a crawl's link names. Returns the
-    /// outcome for an invalid URL.
+    /// Creates the target for a URL that a user submitted or that a crawl found in a link. Returns
+    /// the outcome if the URL is invalid.
     pub(crate) fn submitted(url: &str, ports: &PortList) -> Result<Self, Outcome> {
         let vetted = vet_url(url, ports).map_err(|refusal| match refusal {
             Refusal::TooLong => Outcome::UrlTooLong,
@@ -48,12 +49,13 @@ impl Target {
         Self::of_checked(vetted)
     }
 
-    /// Returns the URL from a `Location` field in this target's response, with any port.
+    /// Returns the absolute URL for a `Location` field in this target's response. Any port is
+    /// allowed.
     pub(crate) fn redirect_url(&self, location: &str) -> Result<Url, Outcome> {
         vet_url_on_any_port(self.joined(location)?.as_str()).map_err(|_| Outcome::RedirectBadScheme)
     }
 
-    /// Returns the target of a `Location` field in this target's response.
+    /// Returns the target for a `Location` field in this target's response.
     pub(crate) fn redirected(&self, location: &str, ports: &PortList) -> Result<Self, Outcome> {
         let joined = self.joined(location)?;
         let checked = vet_url(joined.as_str(), ports).map_err(|refusal| match refusal {

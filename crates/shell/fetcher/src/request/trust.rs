@@ -1,9 +1,8 @@
 //! TLS with any server: every certificate is accepted, and its faults are recorded.
 //!
-//! Requests carry no secrets, so that content behind a faulty certificate is as good as any if its
-//! fault is recorded with it. Whether a failed handshake is an outcome is decided elsewhere.
-//! Deliveries to a receiver are confidential, so those connections verify the certificate in the
-//! handshake. Does not depend on sockets or HTTP.
+//! Requests carry no secrets, so we use the content behind a faulty certificate and record the
+//! fault with it. Deliveries to a receiver are confidential, so those connections verify the
+//! certificate in the handshake. This module does not depend on sockets or HTTP.
 
 use std::{path::Path, sync::Arc};
 
@@ -19,17 +18,18 @@ use rustls::{
 
 use crate::{certificate::Certificate, settings::SettingsError};
 
-/// The client configuration for all connections, and the verifier for their certificates.
+/// The TLS configurations for our connections, and the verifier for certificates.
 pub(crate) struct Trust {
     pub(crate) config: Arc<ClientConfig>,
     verifier: Option<Arc<WebPkiServerVerifier>>,
-    /// Configuration for HTTP/1.1 with verified certificates. `None` on a system without roots.
+    /// Configuration for HTTP/1.1 with verified certificates. `None` on a system without root
+    /// certificates.
     pub(crate) verified: Option<Arc<ClientConfig>>,
 }
 
 impl Trust {
-    /// Loads the system's roots and the roots in `ca_file` (PEM). A system without roots is not an
-    /// error: all certificates then have an unknown issuer.
+    /// Loads the system's root certificates and those in `ca_file` (PEM). A system without root
+    /// certificates is not an error: the issuer of every certificate is then unknown.
     pub(crate) fn new(ca_file: Option<&Path>) -> Result<Self, SettingsError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -71,7 +71,7 @@ impl Trust {
         Ok(Self { config: Arc::new(config), verifier, verified: verified.map(Arc::new) })
     }
 
-    /// Returns the state of the certificates that the server presented for `name`.
+    /// Returns the state of the certificate chain that the server presented for `name`.
     pub(crate) fn examine(
         &self,
         name: &ServerName<'_>,
@@ -93,7 +93,8 @@ impl Trust {
                 CertificateError::NotValidForName
                 | CertificateError::NotValidForNameContext { .. } => Certificate::WrongName,
                 CertificateError::UnknownIssuer => issuer_unknown(own),
-                // A server presents a self-signed root as its own certificate.
+                // If the server's own certificate is a self-signed root, the fault is another one
+                // than `UnknownIssuer`.
                 _ if is_self_signed(own) => Certificate::SelfSigned,
                 _ => Certificate::Faulty,
             },
@@ -106,8 +107,7 @@ fn issuer_unknown(own: &CertificateDer<'_>) -> Certificate {
     if is_self_signed(own) { Certificate::SelfSigned } else { Certificate::UnknownIssuer }
 }
 
-/// Returns whether issuer and subject are the same name (RFC 5280, 4.1: Certificate,
-/// TBSCertificate).
+/// Returns whether issuer and subject are identical (RFC 5280, 4.1: Certificate, TBSCertificate).
 fn is_self_signed(certificate: &[u8]) -> bool {
     issuer_and_subject(certificate).is_some_and(|(issuer, subject)| issuer == subject)
 }
@@ -127,7 +127,7 @@ fn issuer_and_subject(certificate: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((issuer, subject))
 }
 
-/// Returns the first DER element of `bytes`: its tag, its content, and the rest after it.
+/// Returns the first DER element of `bytes`: its tag, its content, and the bytes after it.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;

@@ -1,10 +1,10 @@
-//! Fetches all icons of one shard: every candidate of every host gets exactly one outcome.
+//! Fetches all icons of one shard, so that every candidate of every host gets exactly one outcome.
 //!
-//! Results are in canonical order (hosts as given, candidates by number) and do not depend on the
-//! order of fetching, which the seed shuffles so that the hosts of one owner are not requested in a
-//! row. A URL that several hosts name is fetched once. At the end, one bounded later pass retries
-//! failures that may have been temporary. Dropping the future cancels every request. Does not
-//! depend on jobs, leases, Postgres or WARC.
+//! Results are in canonical order: hosts as given, and candidates by number. They do not depend on
+//! the order of fetching, which is shuffled so that hosts with the same owner are not requested in
+//! a row. If several hosts name the same URL, it is fetched once. After the first pass, one later
+//! pass retries failures that may have been temporary. Dropping the future cancels every request.
+//! This module does not depend on jobs, leases, Postgres or WARC.
 
 use std::sync::Arc;
 
@@ -38,25 +38,26 @@ use crate::{
 /// Options for fetching a shard.
 #[derive(Clone, Debug)]
 pub struct ShardOptions {
-    /// Shuffles the order of fetching, and nothing else.
+    /// Seed for shuffling the order of fetching. It affects nothing else.
     pub seed: u64,
     /// Whether robots.txt is obeyed.
     pub robots: RobotsPolicy,
-    /// Whether failures that may be temporary are retried once at the end.
+    /// Whether a later pass retries failures that may be temporary.
     pub later_pass: bool,
-    /// Hosts that must not be requested, even if other hosts name them.
+    /// Hosts that must not be requested, even if another host names an icon on them.
     pub blocklist: Arc<Blocklist>,
-    /// Signs every request, including robots.txt and redirects. `None` to sign none.
+    /// Signs every request, including those for robots.txt and redirects. If `None`, requests are
+    /// not signed.
     pub signer: Option<Arc<RequestSigner>>,
-    /// Hosts and networks that must no longer be requested. The list may grow while the shard is
+    /// Hosts and networks that must no longer be requested. More may be added while the shard is
     /// fetched.
     pub exclusions: Exclusions,
-    /// The robot that makes the requests. `None` for the fetcher's own.
+    /// The robot that sends the requests. If `None`, the fetcher's own robot does.
     pub robot: Option<Robot>,
-    /// Counts every URL that finishes.
+    /// Counts finished URLs, so that a watchdog can see progress.
     pub heartbeat: Heartbeat,
-    /// Whether URLs are handled one at a time, and where the current one is recorded. Items are the
-    /// distinct URLs, numbered in canonical order.
+    /// If isolation is on, URLs are fetched one at a time and the current one is recorded. The
+    /// items are the distinct URLs, numbered in canonical order.
     pub isolation: ItemIsolation,
 }
 
@@ -76,44 +77,46 @@ impl Default for ShardOptions {
     }
 }
 
-/// A candidate with the result of its URL.
+/// A candidate with the result for its URL.
 #[derive(Clone, Debug)]
 pub struct CandidateFetch {
     /// The host's number in its shard.
     pub host_no: u32,
-    /// Number of the candidate: its index in the host's canonical order.
+    /// The candidate's index in the host's canonical order.
     pub candidate_no: u32,
-    /// The candidate as given.
+    /// The candidate, as in the input.
     pub candidate: Candidate,
-    /// The URL's fetch.
+    /// The result for its URL, shared with other candidates for the same URL.
     pub url_fetch: Arc<UrlFetch>,
 }
 
-/// A shard's results.
+/// The result of fetching a shard.
 #[derive(Clone, Debug, Default)]
 pub struct ShardResult {
     /// One result per candidate, in canonical order.
     pub results: Vec<CandidateFetch>,
     /// Number of distinct URLs, including `data:` URLs.
     pub distinct_urls: usize,
-    /// Number of candidates that needed no fetch because another one had the same URL.
+    /// Number of candidates that needed no fetch, because an earlier candidate has the same URL.
     pub dedup_hits: usize,
     /// Number of URLs that the later pass retried.
     pub retried: usize,
-    /// Bytes of decoded bodies, whether or not they are icons.
+    /// Total size of the decoded bodies in bytes, whether or not they are icons.
     pub bytes_downloaded: u64,
-    /// The cost of fetching.
+    /// Counters for lookups, connections and time.
     pub counts: FetchCounts,
-    /// Every request that was made, with its time.
+    /// The log of all requests.
     pub requests: LoggedRequests,
 }
 
-/// Fetches every candidate of a shard. Image bodies are added to `spool`.
+/// Fetches every candidate of a shard, and adds the bodies of images to `spool`.
 ///
-/// The resolver is checked before the first request and after the last one.
+/// If the shard needs requests, the resolver is checked before the first one and after the last
+/// one.
 ///
 /// # Errors
-/// Returns a [`LocalFailure`]. The shard is then void and has to be fetched again as a whole.
+/// Returns the [`LocalFailure`] that voided the shard. The caller must then fetch the whole shard
+/// again.
 pub async fn fetch_shard(
     fetcher: &Fetcher,
     hosts: Vec<HostCandidates>,
@@ -173,7 +176,7 @@ pub async fn fetch_shard(
     Ok(shard)
 }
 
-/// Assigns each candidate the result of its URL.
+/// Gives each candidate the result for its URL.
 fn by_candidate(
     hosts: Vec<HostCandidates>,
     url_no_of_candidate: &[usize],
@@ -181,7 +184,8 @@ fn by_candidate(
 ) -> Vec<CandidateFetch> {
     let results: Vec<Arc<UrlFetch>> = results
         .into_iter()
-        // Every URL is settled or in a group that ran, so the fallback is never used.
+        // Every URL was either settled without a request or fetched in a group, so this fallback is
+        // never used.
         .map(|end| Arc::new(end.unwrap_or_else(|| UrlFetch::untried(Outcome::Crashed))))
         .collect();
     let mut url_nos = url_no_of_candidate.iter();
@@ -210,8 +214,8 @@ async fn decode_data_url(work: &Arc<ShardWork>, url_no: usize) -> Result<UrlFetc
     }
 }
 
-/// Runs groups concurrently, at most as many as requests may be on the wire, and records the
-/// results of their URLs. Groups that have not started take almost no memory.
+/// Fetches `groups` concurrently and stores the results of their URLs. The number of running groups
+/// is at most `in_flight`, or one in isolation. Groups that have not started take almost no memory.
 async fn run(
     work: &Arc<ShardWork>,
     groups: Vec<OriginGroup>,
@@ -248,7 +252,7 @@ async fn run(
                 }
             }
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            // The runtime is shutting down.
+            // The task was cancelled, because the runtime is shutting down.
             Err(_) => return Err(LocalFailure::Stalled),
         }
         work.check_names_since_begin()?;
@@ -258,7 +262,7 @@ async fn run(
     }
 }
 
-/// Shuffles items (Fisher-Yates), with random numbers from splitmix64.
+/// Shuffles `items` by the Fisher-Yates algorithm, with random numbers from splitmix64.
 fn shuffle<T>(items: &mut [T], mut seed: u64) {
     for last in (1..items.len()).rev() {
         seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -266,7 +270,7 @@ fn shuffle<T>(items: &mut [T], mut seed: u64) {
         random = (random ^ (random >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         random = (random ^ (random >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         random ^= random >> 31;
-        // The remainder is at most `last`, which is an index.
+        // The cast is safe because the remainder is at most `last`, which is a `usize`.
         items.swap(last, (random % (last as u64 + 1)) as usize);
     }
 }

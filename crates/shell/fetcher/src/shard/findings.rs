@@ -1,8 +1,8 @@
-//! Findings from an origin's earlier candidates that a later one may use.
+//! Findings from earlier candidates of an origin that a later candidate may use.
 //!
-//! This is a pure value. Candidate n uses the findings from candidate 0 and from candidates 1 to
-//! `n - window`. Later ones may still be in flight, so using them would make the outcome depend on
-//! timing. Does not depend on requests.
+//! Candidate n uses the findings of candidate 0 and of candidates 1 to `n - window`. The candidates
+//! in between may still be in flight, so using their findings would make the outcome depend on
+//! timing. This module is pure and does not depend on requests.
 
 use std::collections::VecDeque;
 
@@ -12,20 +12,20 @@ use crate::{health::dead_origins::DeadOrigins, outcome::Outcome, shard::url_fetc
 #[derive(Clone, Default)]
 pub(crate) struct PriorFindings {
     pub(crate) dead_origins: DeadOrigins,
-    /// The result of an earlier candidate with a `Retry-After` from its server. `None` if there is
-    /// no such result.
+    /// The result of the first candidate whose server sent `Retry-After`. `None` if there is no
+    /// such candidate.
     pub(crate) asked_to_wait: Option<UrlFetch>,
 }
 
-/// The findings of an origin's candidates so far.
+/// Collects the findings of an origin's candidates.
 #[derive(Default)]
 pub(crate) struct Findings {
     known: PriorFindings,
-    /// Findings that the next candidate may not use yet, in canonical order.
+    /// Findings that are not visible yet to the next candidate, in canonical order.
     fresh: VecDeque<Finding>,
 }
 
-/// The findings of the candidate at one position.
+/// The findings of a single candidate.
 struct Finding {
     position: usize,
     dead_origin: Option<(String, Outcome)>,
@@ -33,16 +33,16 @@ struct Finding {
 }
 
 impl Findings {
-    /// Adds the findings of the candidate at `position`. `defers` is true if its origin sent
-    /// `Retry-After`.
+    /// Adds the findings of the candidate at `position`. `defers` is true if the origin sent a
+    /// `Retry-After` that defers its other URLs to the later pass.
     pub(crate) fn add(&mut self, position: usize, result: &UrlFetch, defers: bool) {
         let asked_to_wait = defers.then(|| result.clone());
         let dead_origin = result.dead_origin.clone();
         self.fresh.push_back(Finding { position, dead_origin, asked_to_wait });
     }
 
-    /// Returns the findings that the candidate at `position` may use, if `window` candidates are in
-    /// flight at a time. Must be called with ascending positions.
+    /// Returns the findings that the candidate at `position` may use, if up to `window` candidates
+    /// are in flight at a time. Positions must not decrease between calls.
     pub(crate) fn known_at(&mut self, position: usize, window: usize) -> PriorFindings {
         let visible = (position + 1).saturating_sub(window).max(1);
         while self.fresh.front().is_some_and(|finding| finding.position < visible) {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_knows_the_first_and_those_that_have_certainly_ended() {
+    fn a_candidate_uses_findings_of_the_first_and_of_finished_ones() {
         let mut findings = Findings::default();
         let known = |findings: &mut Findings, position| {
             let known = findings.known_at(position, 2);

@@ -1,16 +1,16 @@
-//! A shard's input: hosts with the icon URLs that they name.
+//! The input of a shard: hosts and their icon candidates.
 //!
-//! Does not depend on where the candidates are from.
+//! This module does not depend on the origin of the candidates.
 
 use everytab_webpage::Candidate;
 
-/// A host and its candidates in canonical order. The number of a candidate is its index.
+/// A host and its icon candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostCandidates {
     /// The host's number in its shard.
     pub host_no: u32,
-    /// The hostname, which is only used in logs.
+    /// The hostname. The fetcher does not use it for requests.
     pub hostname: String,
-    /// The candidates in canonical order.
+    /// The candidates in canonical order. A candidate's number is its index here.
     pub candidates: Vec<Candidate>,
 }

@@ -1,8 +1,7 @@
-//! Inspects bodies: whether they are images, and if so, their digest and their location in the
-//! spool.
+//! Inspects fetched bodies, and adds those of images to the spool.
 //!
-//! Large bodies are inspected on blocking threads, so that they do not delay sockets. Does not
-//! depend on how the body was fetched.
+//! Large bodies are inspected on blocking threads, so that they do not delay other sockets. This
+//! module does not depend on how a body was fetched.
 
 use std::{io, panic::AssertUnwindSafe, sync::Arc};
 
@@ -19,11 +18,12 @@ use crate::{
     shard::{url_fetch::UrlFetch, work::ShardWork},
 };
 
-/// Maximum size in bytes of a head and body that are inspected in place. Hashing and measuring them
-/// takes less time than waking another thread.
+/// Maximum size in bytes of a head and body to inspect on the current thread. Hashing and measuring
+/// this many bytes takes less time than waking another thread.
 const INLINE_HASH_MAX_BYTES: usize = 32 * 1024;
 
-/// Inspects a body, and adds it to the spool if it is an image.
+/// Inspects a body, and adds it to the spool if it is an image. Returns `result` with the outcome
+/// and the body's location.
 pub(crate) async fn inspect_and_keep(
     work: &Arc<ShardWork>,
     mut result: UrlFetch,
@@ -49,7 +49,8 @@ pub(crate) async fn inspect_and_keep(
             result.payload = kept.map(|(_, payload)| payload);
         }
         Some(Err(error)) => return Err(of_spool_error(&error)),
-        // A body that makes the inspection panic does so on every worker, so only its URL is lost.
+        // The same body would make every worker panic, so record this URL as crashed instead of
+        // failing the shard.
         None => result.outcome = Outcome::Crashed,
     }
     if work.spool.wants_to_write() {
@@ -60,7 +61,8 @@ pub(crate) async fn inspect_and_keep(
     Ok(result)
 }
 
-/// The outcome for a body, and its location in the spool.
+/// The outcome for a body. `kept` has the digest and the location in the spool if the body is an
+/// image.
 struct BodyVerdict {
     outcome: Outcome,
     facts: Option<ImageFacts>,

@@ -1,8 +1,9 @@
-//! The URLs of one origin in canonical order. The first is fetched alone; the others follow one by
-//! one over its connection, or two at a time if there are many.
+//! Fetches the URLs of one origin in canonical order.
 //!
-//! The first one shows whether the origin responds, so a dead origin costs one deadline per pass.
-//! The group's connections are closed with it. Does not depend on hosts, or on other origins.
+//! The first URL is fetched alone, because it shows whether the origin responds. A dead origin
+//! therefore costs only one timeout per pass. The other URLs follow one by one over the same
+//! connection, or `per_host` at a time if there are many. The connections are closed when the group
+//! is done. This module does not depend on other origins.
 
 use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -22,11 +23,11 @@ use crate::{
     },
 };
 
-/// Maximum number of an origin's URLs that are fetched one by one. A second connection would cost
-/// more than it saves.
+/// Up to this many URLs of an origin are fetched one by one, because a second connection would cost
+/// more time than it saves.
 const MAX_SEQUENTIAL_URLS: usize = 4;
 
-/// The URLs of one origin, by their index in the shard, in canonical order.
+/// The URLs of one origin in canonical order, as indexes into the shard's URLs.
 pub(crate) struct OriginGroup {
     origin: String,
     pub(crate) url_nos: Vec<usize>,
@@ -39,14 +40,15 @@ impl OriginGroup {
         Self { origin, url_nos: Vec::new(), not_before: None, is_later_pass: false }
     }
 
-    /// Returns whether one of the URLs was the current item when a process died.
+    /// Returns whether a process died while one of the group's URLs was the current item.
     pub(crate) fn holds_suspect(&self, work: &ShardWork) -> bool {
         self.url_nos.iter().any(|url_no| work.isolation.is_suspect(item(*url_no)))
     }
 
-    /// Groups the URLs that are worth a second attempt. If an origin seemed dead, a URL that was
-    /// not tried itself goes first, as a second opinion. An origin that sent `Retry-After` is not
-    /// requested before the maximum of these times is over.
+    /// Groups the URLs that are worth a retry. If an origin seemed dead, URLs that were not
+    /// requested in the first pass go first, so that another URL can show whether the origin
+    /// responds. If an origin sent `Retry-After`, its group starts when the longest of these times
+    /// is over.
     pub(crate) fn for_later_pass(work: &ShardWork, results: &[Option<UrlFetch>]) -> Vec<Self> {
         let settings = &work.shared.settings;
         let longest = settings.retry_after_max;
@@ -74,13 +76,13 @@ impl OriginGroup {
             result.is_some_and(|result| result.was_tried && result.outcome.kills_origin())
         };
         for group in &mut groups {
-            // The sort is stable, so equal items remain in canonical order.
+            // The sort is stable, so URLs with the same key remain in canonical order.
             group.url_nos.sort_by_key(seemed_dead);
         }
         groups
     }
 
-    /// Fetches all URLs of the group. Returns each URL's index and result.
+    /// Fetches all URLs of the group. Returns the index and the result of each.
     pub(crate) async fn run(
         self,
         work: Arc<ShardWork>,
@@ -105,7 +107,8 @@ impl OriginGroup {
             results: Vec::with_capacity(self.url_nos.len()),
         };
         let mut waiting = self.url_nos.iter().copied().enumerate();
-        // Fetch the first one alone. A single future needs no set of futures around it.
+        // Fetch the first URL alone, and all of them in a sequential group. These futures run one
+        // at a time, so they are awaited directly instead of in `FuturesOrdered`.
         let alone = if is_sequential { self.url_nos.len() } else { 1 };
         for (position, url_no) in waiting.by_ref().take(alone) {
             let known = run.findings.known_at(position, window);
@@ -124,7 +127,7 @@ impl OriginGroup {
     }
 }
 
-/// A group that is being fetched: its findings and results.
+/// The findings and results of a running group.
 struct OriginRun<'a> {
     group: &'a OriginGroup,
     work: &'a ShardWork,
@@ -133,7 +136,7 @@ struct OriginRun<'a> {
 }
 
 impl OriginRun<'_> {
-    /// Records the next result in canonical order.
+    /// Records a result. Results must arrive in canonical order.
     fn note(&mut self, (url_no, result): (usize, UrlFetch)) {
         self.work.heartbeat.beat();
         let may_defer = self.work.has_later_pass && !self.group.is_later_pass;
@@ -141,8 +144,8 @@ impl OriginRun<'_> {
         let asks_to_wait = result.retry_after.is_some_and(|wait| wait > Duration::ZERO);
         let defers = may_defer && asks_to_wait && result.is_worth_a_retry(longest);
         self.findings.add(self.results.len(), &result, defers);
-        // A remembered timeout is not new information, and arrives before those that are still to
-        // happen.
+        // Do not record a connect timeout that was only looked up in the list of dead endpoints. It
+        // says nothing new about the network, and arrives earlier than real timeouts.
         let is_news = result.was_tried || result.outcome != Outcome::ConnectTimeout;
         if self.results.is_empty() && is_news && !self.group.is_later_pass {
             self.work.shared.breaker.record(&self.group.origin, result.outcome);
@@ -151,7 +154,7 @@ impl OriginRun<'_> {
     }
 }
 
-/// The state shared by the URLs of a group.
+/// State that the URLs of a group share.
 #[derive(Clone, Copy)]
 struct UrlContext<'a> {
     work: &'a Arc<ShardWork>,
@@ -161,8 +164,9 @@ struct UrlContext<'a> {
 }
 
 impl UrlContext<'_> {
-    /// Fetches one URL to its end. An origin that has sent `Retry-After` is not requested again in
-    /// this pass: its URLs go to the later pass with the response that the first of them got.
+    /// Fetches one URL. If the origin has sent `Retry-After`, this function sends no request in
+    /// this pass and returns a copy of that response's result, so that the later pass retries the
+    /// URL.
     async fn settle(
         self,
         url_no: usize,
@@ -192,7 +196,8 @@ impl UrlContext<'_> {
         };
         let url = &work.urls[url_no];
         let fetch = chain::fetch(&work.shared, work.robots(), scope, url);
-        // A response that makes the fetcher panic does so on every worker, so only its URL is lost.
+        // The same response would make every worker panic, so record this URL as crashed instead of
+        // failing the shard.
         let Ok(fetched) = AssertUnwindSafe(fetch).catch_unwind().await else {
             tracing::error!(url, "fetching it panicked");
             return Ok((url_no, UrlFetch::untried(Outcome::Crashed)));
@@ -204,7 +209,8 @@ impl UrlContext<'_> {
         }
         let (head, body) = (std::mem::take(&mut fetched.http_head), fetched.body.clone());
         let kept = inspect_and_keep(work, result, head, body).await;
-        // Release the permit for the body's memory only now that the body is in the spool.
+        // Dropping `fetched` releases the permit for the body's memory. Hold it until the body is
+        // in the spool.
         drop(fetched);
         Ok((url_no, kept?))
     }

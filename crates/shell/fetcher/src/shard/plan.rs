@@ -1,6 +1,6 @@
-//! The distinct URLs of a shard, grouped by origin.
+//! Plans a shard: finds its distinct URLs and groups them by origin.
 //!
-//! Does not depend on how they are fetched.
+//! This module does not depend on how URLs are fetched.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use crate::{
     shard::{host_candidates::HostCandidates, origin_group::OriginGroup},
 };
 
-/// The distinct URLs of a shard, by origin.
+/// A shard's distinct URLs, and their groups by origin.
 #[derive(Default)]
 pub(crate) struct UrlPlan {
     pub(crate) urls: Vec<String>,
-    /// The index of each candidate's URL, in the candidates' canonical order.
+    /// For each candidate in canonical order, the index of its URL in `urls`.
     pub(crate) url_no_of_candidate: Vec<usize>,
-    /// The URLs that need no network: those that cannot be requested, with their outcome, and
-    /// `data:` URLs, without one.
+    /// Indexes of the URLs that need no request. A URL that cannot be requested has its outcome
+    /// here, and a `data:` URL has `None`.
     pub(crate) settled: Vec<(usize, Option<Outcome>)>,
     pub(crate) groups: Vec<OriginGroup>,
 }
@@ -32,7 +32,8 @@ impl UrlPlan {
         for candidate in hosts.iter().flat_map(|host| &host.candidates) {
             let is_data = candidate.url.get(..5).is_some_and(|s| s.eq_ignore_ascii_case("data:"));
             let target = if is_data { None } else { Some(Target::first(&candidate.url, ports)) };
-            // Two spellings of one URL are the same URL.
+            // Use the normalized URL as the key, because candidates may spell the same URL
+            // differently.
             let key = match &target {
                 Some(Ok(target)) => target.url.to_string(),
                 _ => candidate.url.clone(),

@@ -1,6 +1,6 @@
-//! The fetch of one distinct URL in a shard.
+//! The result of fetching one distinct URL of a shard.
 //!
-//! Does not depend on which hosts named the URL.
+//! This module does not depend on which hosts name the URL.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -14,35 +14,35 @@ use crate::{
     request::{content::ImageFacts, spool::Payload},
 };
 
-/// Statuses after which `Retry-After` is obeyed (RFC 9110, 10.2.3; RFC 6585, 4).
+/// Statuses whose `Retry-After` the fetcher obeys (RFC 9110, 10.2.3; RFC 6585, 4).
 const STATUSES_THAT_ASK_TO_WAIT: [u16; 2] = [429, 503];
 
-/// The result of one URL, which all hosts that name it share.
+/// The result of fetching one URL. All candidates with this URL share it.
 #[derive(Clone, Debug)]
 pub struct UrlFetch {
     /// The fetch's outcome.
     pub outcome: Outcome,
-    /// The facts in the image's header. `None` unless the outcome is ok.
+    /// Content type and dimensions of the image. `None` unless the outcome is `Ok`.
     pub facts: Option<ImageFacts>,
-    /// The SHA-256 digest of the decoded body. `None` unless the outcome is ok.
+    /// The SHA-256 digest of the decoded body. `None` unless the outcome is `Ok`.
     pub sha256: Option<[u8; 32]>,
-    /// Location of head and body in the spool. `None` unless the outcome is ok.
+    /// Location of head and body in the spool. `None` unless the outcome is `Ok`.
     pub payload: Option<Payload>,
     /// Size of the decoded body in bytes, whether or not it is an image.
     pub bytes: u32,
-    /// The status of the last response. `None` if there was none.
+    /// The status of the last response. `None` if no response arrived.
     pub status: Option<u16>,
-    /// The URL of the last request, if there were redirects.
+    /// The URL of the last request. `None` if it is the fetched URL itself.
     pub final_url: Option<String>,
-    /// The address that was last dialled. `None` if none was.
+    /// The address that the last hop dialled. `None` if it dialled nothing.
     pub address: Option<SocketAddr>,
-    /// The certificate of the last https connection. `None` over http.
+    /// The certificate of the last https connection. `None` if there was no https connection.
     pub certificate: Option<Certificate>,
-    /// The caching fields of the last response. `None` if it has no body, and for `data:` icons.
+    /// The caching fields of the last response. `None` for a `data:` icon, or if no body was kept.
     pub caching: Option<Caching>,
-    /// When the fetch ended.
+    /// When the fetch finished.
     pub ended_at: DateTime<Utc>,
-    /// Whether the URL was requested. False if findings from other URLs settled it.
+    /// Whether an address was dialled for this URL. False if the outcome was already known.
     pub was_tried: bool,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) dead_origin: Option<(String, Outcome)>,
@@ -69,7 +69,7 @@ impl UrlFetch {
         }
     }
 
-    /// Creates the result of a fetch. The body is inspected later.
+    /// Creates the result of a fetch. The caller inspects the body later.
     pub(crate) fn of_fetched(fetched: &mut FetchResult) -> Self {
         let last = fetched.hops.last();
         Self {
@@ -87,7 +87,8 @@ impl UrlFetch {
         }
     }
 
-    /// Returns whether the later pass retries the URL, which waits for at most `retry_after_max`.
+    /// Returns whether the later pass retries this URL. A `Retry-After` of more than
+    /// `retry_after_max` rules this out.
     pub(crate) fn is_worth_a_retry(&self, retry_after_max: Duration) -> bool {
         match self.outcome.retry() {
             Retry::Never => false,

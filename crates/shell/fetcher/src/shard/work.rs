@@ -1,6 +1,6 @@
-//! State shared by the fetches of one shard.
+//! State that the fetches of one shard share.
 //!
-//! Does not depend on how they proceed.
+//! This module does not depend on how each fetch proceeds.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::{
     signing::RequestSigner,
 };
 
-/// State that fetches of one shard share. A shard's items are its URLs, by their index in `urls`.
+/// State that the fetches of one shard share. For isolation, an item's number is the URL's index in
+/// `urls`.
 pub(crate) struct ShardWork {
     pub(crate) shared: Arc<Shared>,
     pub(crate) robots_policy: RobotsPolicy,
@@ -34,13 +35,13 @@ pub(crate) struct ShardWork {
     pub(crate) isolation: ItemIsolation,
     pub(crate) meter: FetchMeter,
     pub(crate) requests: RequestLog,
-    /// Number of checks with a false result from the resolver, when the shard started.
+    /// Number of resolver checks that had found a false result when the shard started.
     pub(crate) false_checks: u64,
 }
 
 impl ShardWork {
-    /// Returns an error if the resolver gave a false result since the shard started. Earlier
-    /// results for its names may have been false, too.
+    /// Returns an error if a resolver check found a false result since the shard started, because
+    /// the DNS results for the shard's hosts may be false, too.
     pub(crate) fn check_names_since_begin(&self) -> Result<(), LocalFailure> {
         if self.shared.resolver.false_checks() == self.false_checks {
             Ok(())
@@ -49,13 +50,13 @@ impl ShardWork {
         }
     }
 
-    /// Returns the rules to obey. `None` if the policy ignores robots.txt.
+    /// Returns the robots.txt rules to obey. `None` if the policy ignores robots.txt.
     pub(crate) fn robots(&self) -> Option<&RobotsCache> {
         (self.robots_policy == RobotsPolicy::Obey).then_some(&self.robots)
     }
 }
 
-/// Returns the journal's item number for a URL.
+/// Returns a URL's item number for the journal.
 pub(crate) fn item(url_no: usize) -> i64 {
     i64::try_from(url_no).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
 //! The three header fields of a signed request, and the fields of a signed key directory.
 //!
-//! A request's signature covers the requested authority and the address of our key directory, and
-//! is valid for minutes. It covers nothing else, so all requests on a connection have the same
-//! signature, which is made once (docs/decisions/0042-signed-requests.md).
+//! A request's signature covers the requested authority and the address of our key directory. It
+//! covers nothing else and is valid for minutes, so the requests on a connection share a signature
+//! until it is renewed (docs/decisions/0042-signed-requests.md).
 
 use std::{
     sync::Arc,
@@ -16,13 +16,15 @@ use url::Url;
 
 use super::signing_key::SigningKey;
 
-/// How long a signature is valid: long enough for a verifier whose clock is minutes behind or that
-/// fetches the key first, but short for one that was intercepted.
+/// How long a signature is valid. This is long enough for a verifier that must fetch the key first,
+/// or has a clock that is minutes behind, but too short for an intercepted signature to be of much
+/// use.
 const LIFETIME: Duration = Duration::from_secs(5 * 60);
-/// Age at which a connection gets a new signature, so that each is used with four minutes left.
+/// Age at which a connection gets a new signature. A signature in use is therefore valid for at
+/// least four more minutes.
 const RENEWED_AFTER: Duration = Duration::from_secs(60);
-/// How long a key directory's signature is valid. A site that is published once a month must remain
-/// valid.
+/// How long a key directory's signature is valid. A site that is published once a month needs a
+/// signature that lasts until the next publication.
 const DIRECTORY_LIFETIME: Duration = Duration::from_secs(62 * 24 * 3600);
 
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
@@ -32,7 +34,7 @@ const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 /// Why requests cannot be signed for a site.
 #[derive(Debug, thiserror::Error)]
 pub enum SignerError {
-    /// A verifier would not fetch keys from the site's address.
+    /// The site's address is not https, so verifiers would not fetch keys from it.
     #[error("{0:?} is not an https address where sites can find our key")]
     NotHttps(String),
 }
@@ -41,7 +43,7 @@ pub enum SignerError {
 #[derive(Debug)]
 pub struct RequestSigner {
     key: Arc<SigningKey>,
-    /// Origin of the site that publishes the key, as a structured-field string.
+    /// The origin of the site that publishes the key, as a structured-field string.
     agent: String,
 }
 
@@ -58,14 +60,14 @@ impl RequestSigner {
     /// Creates a signer for a key that is published at the origin of `site_url`.
     ///
     /// # Errors
-    /// Returns an error if this is not an https address.
+    /// Returns an error if `site_url` is not an https URL.
     pub fn new(key: Arc<SigningKey>, site_url: &str) -> Result<Self, SignerError> {
         let url = Url::parse(site_url).ok().filter(|url| url.scheme() == "https");
         let url = url.ok_or_else(|| SignerError::NotHttps(site_url.to_owned()))?;
         Ok(Self { key, agent: format!("\"{}\"", url.origin().ascii_serialization()) })
     }
 
-    /// Signs requests to an authority: a host, and a port unless it is the scheme's default.
+    /// Signs requests to an authority: a host, with the port unless it is the scheme's default.
     pub(crate) fn sign(&self, authority: &str) -> Option<RequestSignature> {
         self.sign_at(authority, now())
     }
@@ -90,8 +92,8 @@ impl RequestSigner {
         })
     }
 
-    /// Returns the header fields that prove that a key directory's server has the key: name and
-    /// value of each, for the directory's bytes at an authority.
+    /// Returns the header fields that prove that a key directory's server has the key, each with
+    /// its name and value. They cover the bytes of the directory, and the authority that serves it.
     #[must_use]
     pub fn directory_headers(
         &self,
@@ -123,7 +125,7 @@ impl RequestSigner {
 }
 
 impl RequestSignature {
-    /// Returns whether the signature is close to its expiry, so that another should be made.
+    /// Returns whether the signature should be replaced, because its expiry is near.
     pub(crate) fn is_old(&self) -> bool {
         self.made_at.elapsed() >= RENEWED_AFTER
     }

@@ -1,6 +1,7 @@
-//! An Ed25519 key: reading it from a file, writing it to a file, and the ID of its public half.
+//! An Ed25519 key: reads it from a file, writes it to a file, and computes the ID of its public
+//! half.
 //!
-//! Does not depend on the signed messages.
+//! This module does not depend on the signed messages.
 
 use std::fmt;
 
@@ -25,10 +26,10 @@ pub struct SigningKey {
     key_id: String,
 }
 
-/// Why a key cannot be used. The message never contains a part of the input.
+/// Why a key cannot be used. The message never contains any part of the input.
 #[derive(Debug, thiserror::Error)]
 pub enum SigningKeyError {
-    /// The input has no private key in PEM.
+    /// The input contains no private key in PEM.
     #[error(
         "holds no private key; a file of `everytab-worker signing-key new` begins with \
              -----BEGIN PRIVATE KEY-----"
@@ -43,7 +44,7 @@ pub enum SigningKeyError {
 }
 
 impl SigningKey {
-    /// Generates a key, and the content of its file: PKCS #8 in PEM, as written by OpenSSL.
+    /// Generates a key. Also returns the content of its file, PKCS #8 in PEM as written by OpenSSL.
     ///
     /// # Errors
     /// Returns an error if the system has no random bytes.
@@ -73,7 +74,7 @@ impl SigningKey {
     fn of(pair: Ed25519KeyPair) -> Result<Self, SigningKeyError> {
         let public_key: [u8; 32] =
             pair.public_key().as_ref().try_into().map_err(|_| SigningKeyError::NotEd25519)?;
-        // The members required by RFC 8037, in the order and form of RFC 7638.
+        // RFC 8037 requires these members, and RFC 7638 defines their order and form.
         let x = URL_SAFE_NO_PAD.encode(public_key);
         let canonical = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
         let key_id = URL_SAFE_NO_PAD.encode(Sha256::digest(canonical));
@@ -109,7 +110,7 @@ impl fmt::Debug for SigningKey {
 mod tests {
     use super::*;
 
-    /// Returns the key of RFC 9421, appendix B.1.4.
+    /// The key from RFC 9421, appendix B.1.4.
     pub(crate) const RFC_KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
         MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n\
         -----END PRIVATE KEY-----\n";

@@ -1,4 +1,4 @@
-//! Fetching one URL: the outcome for each kind of peer.
+//! Tests the outcome of fetching one URL for each kind of response and failure.
 
 use std::{io::Write, sync::atomic::Ordering, time::Duration};
 
@@ -82,7 +82,7 @@ async fn the_outcome_depends_on_where_the_peer_goes_silent() {
 }
 
 #[tokio::test]
-async fn endless_heads_end() {
+async fn heads_over_the_limit_are_rejected() {
     let fields = || {
         let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
         for number in 0..1_000 {
@@ -95,7 +95,7 @@ async fn endless_heads_end() {
     assert_eq!(outcome_of(long).await, Outcome::HeaderTooLarge);
 }
 
-/// The bytes decide, not whether the last head arrives together with the others.
+/// The limit must not depend on timing, so the case over the limit runs 30 times.
 #[tokio::test]
 async fn too_many_interim_responses_are_rejected_even_if_a_final_one_follows() {
     let after = |interim: usize| {

@@ -1,5 +1,7 @@
-//! Bodies that end early, and the content codings that servers send. Pages and icons keep the part
-//! that arrived, and pages also keep a body that cannot be decoded.
+//! Tests bodies that end early, and the content codings that servers send.
+//!
+//! Pages and icons are decoded up to the first error in a coding. If the connection breaks, a page
+//! keeps the part that arrived. A page also keeps a body that cannot be decoded.
 
 use std::{io::Write, time::Duration};
 
@@ -42,7 +44,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     [&b"\x28\xb5\x2f\xfd\x60"[..], &size.to_le_bytes(), &block[..3], bytes].concat()
 }
 
-/// Returns a page that does not compress to a few bytes.
+/// Returns a page that compresses badly, so that a truncated body still has many bytes.
 fn long_page() -> Vec<u8> {
     let mut state = 1_u32;
     let mut letter = || {
@@ -53,21 +55,22 @@ fn long_page() -> Vec<u8> {
     [b"<title>A page</title><p>", text.as_slice(), b"<p>the end"].concat()
 }
 
-/// The expected treatment of a body.
+/// How the fetcher should treat a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Becomes {
-    /// The whole body is decoded.
+    /// Decode the whole body.
     Whole,
-    /// The body is decoded up to its first error.
+    /// Decode the body up to its first error.
     Start,
-    /// The body is kept as received.
+    /// Keep the body as received.
     Coded,
 }
 
 const TEN_TIMES: &str = "gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip";
 const ELEVEN_TIMES: &str = "gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip";
 
-/// Codings as servers send them: the header, the body, and its expected treatment.
+/// Returns cases for content codings: the `Content-Encoding` header, the body, and how the fetcher
+/// should treat this body.
 fn codings(page: &[u8]) -> Vec<(&'static str, Vec<u8>, Becomes)> {
     let whole = gzip(page);
     let data = whole.len() - 8;
@@ -101,7 +104,7 @@ fn codings(page: &[u8]) -> Vec<(&'static str, Vec<u8>, Becomes)> {
         ("deflate", zlib(page)[..zlib(page).len() - 4].to_vec(), Becomes::Whole),
         ("deflate", deflate(page), Becomes::Whole),
         ("zstd", zstd.clone(), Becomes::Whole),
-        // Chromium does not decode anything if a name is unknown.
+        // Chromium decodes nothing if the header contains an unknown name.
         ("none", page.to_vec(), Becomes::Whole),
         ("", page.to_vec(), Becomes::Whole),
         ("identity", page.to_vec(), Becomes::Whole),
@@ -162,8 +165,8 @@ async fn a_body_is_decoded_up_to_its_first_error_for_pages_and_icons() {
     }
 }
 
-/// Fetches a page from a server that sends a head and a part of the body, and then behaves as in
-/// `then`.
+/// Fetches a page from a server that sends a head with `fields` and the bytes in `sent`, and then
+/// ends the response as `then` specifies.
 async fn broken_off(
     fields: &'static str,
     sent: Vec<u8>,
@@ -225,7 +228,7 @@ async fn a_page_keeps_the_part_of_a_body_that_arrived() {
     let fetched = broken_off(coded_length, packed[..10].to_vec(), Reply::SendAndClose).await;
     assert_eq!((fetched.outcome, fetched.is_coded), (BodyTruncated, true));
     assert_eq!(fetched.body, packed[..10]);
-    // No bytes of the body arrived.
+    // If no byte of the body arrived, the body is lost.
     let fetched = broken_off(length, Vec::new(), Reply::SendAndClose).await;
     assert!(fetched.has_lost_body() && !fetched.has_body());
 }
@@ -238,7 +241,7 @@ async fn the_limit_applies_to_received_and_to_decoded_bytes() {
             "/gzip" => ("gzip", gzip(&bytes)),
             "/twice" => ("gzip, gzip", gzip(&gzip(&bytes))),
             "/deflate" => ("deflate", zlib(&bytes)),
-            // Gzip members without content.
+            // These gzip members have no content.
             "/nothing" => ("gzip", gzip(b"").repeat(200_000)),
             _ => ("compress", bytes),
         }
@@ -267,8 +270,8 @@ async fn the_limit_applies_to_received_and_to_decoded_bytes() {
     }
 }
 
-/// Values of `Location`, with the URLs that Chromium 156 requested for them. Bytes beyond ASCII are
-/// percent-encoded as they are.
+/// Values of `Location`, with the URLs that Chromium 156 requested for them. Each byte outside
+/// ASCII is percent-encoded separately.
 const LOCATIONS: [(&[u8], &str); 25] = [
     (b"/caf\xe9.png?\xe9", "http://a.test/caf%E9.png?%E9"),
     ("/caf\u{e9}.png?\u{e9}".as_bytes(), "http://a.test/caf%C3%A9.png?%C3%A9"),

@@ -1,4 +1,5 @@
-//! Exclusions that are added while a shard is fetched: excluded hosts get no further requests.
+//! Tests exclusions that are added while a shard is fetched. Excluded hosts must get no further
+//! requests.
 
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use super::{
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// Fetches `urls` one origin after the other, and adds the exclusion while the server leaves a
-/// request for `/slow` without a response.
+/// Fetches `urls`, and adds the exclusion while a request hangs. The server sends no response for
+/// `/slow`, or for the robots.txt of `c.test`. Returns the outcomes and the requested paths.
 async fn excluded_meanwhile(
     urls: &[&str],
     exclusion: Exclusion,
@@ -40,7 +41,7 @@ async fn excluded_meanwhile(
         until("a request that hangs", async || net.server.seen.paths().iter().any(is_silent)).await;
         exclusions.add([exclusion], 1);
     };
-    // Without the exclusion the fetch would take ten minutes.
+    // Without the exclusion, the hanging request would take ten minutes.
     let both = async { tokio::join!(fetch, exclude) };
     let (shard, ()) = in_time("the shard to finish", both).await;
     (outcomes(&shard.expect("no local failure")), net.server.seen.paths())

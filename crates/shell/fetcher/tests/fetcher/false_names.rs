@@ -1,5 +1,5 @@
-//! Resolvers that deny names that exist, or have addresses for names that do not, from the start or
-//! in the middle of a shard.
+//! Tests false resolvers. They deny names that exist, or return addresses for names that do not
+//! exist, either from the start or in the middle of a shard.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ use super::{
     support::*,
 };
 
-/// Number of names in the window of recent lookups.
+/// Number of recent lookups that the resolver check considers.
 const WINDOW: usize = 100;
 
 fn deny(dns: &TestDns) {
@@ -31,7 +31,7 @@ fn tell_the_truth(dns: &TestDns) {
 }
 
 #[tokio::test]
-async fn each_false_answer_is_named_and_causes_no_outcome() {
+async fn each_false_result_is_described_and_causes_no_outcome() {
     let net = Net::start(|_| ok(b"icon")).await;
     let fetcher = net.fetcher();
     let is = |address: &str| Name::Is(vec![address.parse().expect("an address")]);
@@ -63,19 +63,19 @@ async fn each_false_answer_is_named_and_causes_no_outcome() {
 }
 
 #[tokio::test]
-async fn a_missing_answer_is_retried_and_two_names_without_one_are_a_fault() {
+async fn a_missing_response_is_retried_and_two_names_without_one_are_a_fault() {
     let net = Net::start(|_| ok(b"icon")).await;
     let fetcher = net.fetcher();
     net.dns.set("iana.org", Name::FailsOnce);
     assert_eq!(fetcher.check_network().await, Ok(()));
-    // The name servers of one known name are down.
+    // This is allowed, because the name servers of a single known name may be down.
     net.dns.set("iana.org", Name::Fails);
     assert_eq!(fetcher.check_network().await, Ok(()));
     net.dns.set("wikipedia.org", Name::Fails);
     assert_eq!(fetcher.check_network().await, Err(LocalFailure::ResolverUnreachable));
     let fault = fetcher.resolver_fault().expect("a fault");
     assert!(fault.contains("no response for names that exist"), "{fault}");
-    // One denial among missing responses is enough.
+    // A single denied name is enough to make the resolver false.
     net.dns.set("example.com", Name::Missing);
     assert_eq!(fetcher.check_network().await, Err(LocalFailure::ResolverFalse));
 }
@@ -98,7 +98,7 @@ async fn a_resolver_that_is_false_at_the_end_voids_the_shard_and_clears_the_cach
 
 #[tokio::test]
 async fn a_resolver_that_becomes_false_during_a_shard_voids_it() {
-    // The first request makes the resolver deny names.
+    // The first HTTP request makes the resolver deny a known name.
     let lying: Arc<OnceLock<TestDns>> = Arc::default();
     let told = Arc::clone(&lying);
     let mut net = Net::start(move |_| {
@@ -128,7 +128,7 @@ async fn the_resolver_is_checked_if_most_of_100_names_have_no_address_or_the_sam
     ] {
         tell_the_truth(&net.dns);
         let fetcher = net.fetcher();
-        // This fetch checks the resolver, which is then trusted for a while.
+        // This fetch checks the resolver, so the fetches below do not check it again.
         assert_eq!(fetch_one(&fetcher, "http://a.test/").await.outcome, Outcome::Ok);
         net.dns.set(OTHERS, answer);
         deny(&net.dns);

@@ -1,5 +1,5 @@
-//! The client for one host: one request at a time, the delay between requests, and how responses
-//! change the delay.
+//! Tests `HostClient`: it sends one request at a time, keeps the delay between requests, and adapts
+//! the delay to the responses.
 
 use std::{
     sync::{Arc, Mutex, atomic::Ordering},
@@ -32,7 +32,8 @@ async fn take(client: &mut HostClient, url: &str, settings: &DelaySettings) -> P
     client.fetch(&request, settings).await.expect("no local failure")
 }
 
-/// Starts a net with a server that records when each request arrived and when it responded.
+/// Starts a net whose server responds as `net` specifies. Also returns the times at which requests
+/// arrived.
 async fn timed(net: fn(&ReceivedRequest) -> Reply) -> (Net, Arc<Mutex<Vec<Instant>>>) {
     let times: Arc<Mutex<Vec<Instant>>> = Arc::default();
     let seen = Arc::clone(&times);
@@ -87,7 +88,7 @@ async fn a_redirect_from_another_host_keeps_the_delay_of_its_target() {
     let fetched = guest.fetch(&request, &no_delay).await.expect("no local failure");
     assert_eq!((fetched.outcome, fetched.exchanges.len()), (Outcome::Ok, 2));
     take(&mut own, "http://b.test/2", &delay).await;
-    // Requests that start concurrently keep the delay, too.
+    // The delay also applies between requests that start concurrently.
     let (guested, taken) =
         tokio::join!(guest.fetch(&request, &no_delay), take(&mut own, "http://b.test/3", &delay),);
     assert_eq!(

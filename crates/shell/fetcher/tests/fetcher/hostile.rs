@@ -1,5 +1,5 @@
-//! Hostile HTTP/1.1 servers: each fetch finishes with its outcome in time, reads no more than the
-//! limits allow, and leaves the fetcher usable.
+//! Tests hostile HTTP/1.1 servers. Each fetch must finish in time with its outcome and read no more
+//! than the limits allow. The fetcher must still work afterwards.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -20,14 +20,14 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::support::*;
 
-/// Maximum bytes of an unread stream that the kernel buffers on both sides of loopback.
+/// Maximum bytes of an unread stream that the kernel buffers at both ends of a loopback connection.
 const SOCKET_BUFFERS_BYTES: usize = 12 << 20;
 
-/// The bytes that a server sends after the request's head.
+/// The bytes that a server sends after it has received a request head.
 #[derive(Clone)]
 struct Attack {
     first: Vec<u8>,
-    /// Bytes to repeat after `first`.
+    /// Bytes to send repeatedly after `first`. If empty, the server closes the connection instead.
     then: Vec<u8>,
     pause: Duration,
 }
@@ -45,8 +45,8 @@ fn dripping(first: &str, then: &str) -> Attack {
     Attack { first: first.into(), then: then.into(), pause }
 }
 
-/// A server that attacks requests for `/attack`, and sends an icon for others. It counts the bytes
-/// that it could send.
+/// A server that attacks requests for `/attack`, and sends an icon for all others. It counts the
+/// bytes that the socket accepted.
 struct Attacker {
     address: SocketAddr,
     sent: Arc<AtomicUsize>,
@@ -91,13 +91,13 @@ async fn serve(mut stream: TcpStream, attack: Attack, sent: Arc<AtomicUsize>) {
     }
 }
 
-/// Returns the outcome of the attack, and the maximum number of bytes that were read. Afterwards,
-/// the same fetcher must be able to fetch an icon from the same server.
+/// Returns the outcome of the attack, and the number of bytes that the server could send. Asserts
+/// that the same fetcher can then fetch an icon from this server.
 async fn outcome_of(attack: Attack) -> (Outcome, usize) {
     let dns = TestDns::start().await;
     let attacker = Attacker::start(attack).await;
     let (fetcher, fetched) =
-        attacked(&dns, attacker.address, "http://a.test/attack", "it ends").await;
+        attacked(&dns, attacker.address, "http://a.test/attack", "the attack to end").await;
     let after = fetch_one(&fetcher, "http://a.test/icon").await;
     assert_eq!(after.outcome, Outcome::Ok, "the fetcher still works");
     (fetched.outcome, attacker.sent.load(Ordering::SeqCst))
@@ -111,13 +111,12 @@ async fn an_endless_head_is_read_up_to_the_heads_limit() {
         for_ever("HTTP/1.1 200 OK\r\nx: ", "y".repeat(100_000)),
         for_ever("HTTP/1.1 200 ", "y".repeat(100_000)),
         once(format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(100_000))),
-        for_ever("", "HTTP/1.1 103 Early LeaseCursors\r\nlink: </a>\r\n\r\n".repeat(1_000)),
+        for_ever("", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(1_000)),
     ];
     end_early(heads, Outcome::HeaderTooLarge).await;
 }
 
-/// Asserts that each attack finishes with this outcome, long before the attacker has sent
-/// everything.
+/// Asserts that each attack has this outcome, and that the fetch stopped reading early.
 async fn end_early(attacks: impl IntoIterator<Item = Attack>, expected: Outcome) {
     for (number, attack) in attacks.into_iter().enumerate() {
         let (outcome, sent) = outcome_of(attack).await;
@@ -131,7 +130,7 @@ async fn a_dripping_head_or_body_does_not_extend_the_deadline() {
     for (attack, outcome) in [
         (dripping("HTTP/1.1 200 OK\r\nx: ", "y"), Outcome::FirstByteTimeout),
         (dripping("HTTP/1.1 ", "2"), Outcome::FirstByteTimeout),
-        // The second byte is not HTTP.
+        // The second byte shows that this is not HTTP.
         (dripping("", "H"), Outcome::H1Parse),
         (dripping("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n", "y"), Outcome::TotalTimeout),
         (dripping("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "1\r\ny\r\n"), {

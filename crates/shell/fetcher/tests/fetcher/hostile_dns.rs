@@ -1,4 +1,5 @@
-//! Hostile resolvers: responses that change between two queries, garbage, and silence.
+//! Tests hostile resolvers: results that change between two queries, malformed responses, and
+//! silence.
 
 use std::{
     net::SocketAddr,
@@ -15,9 +16,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::support::*;
 
-/// Starts a resolver that responds to each query for `a.test` with the messages that `answer`
-/// returns. Like a real one, it has addresses for the known names, and responds to other names with
-/// NXDOMAIN.
+/// Starts a resolver that responds to queries for `a.test` with the messages from `answer`. It
+/// returns an address for the known names, and NXDOMAIN for all other names, so that the fetcher
+/// trusts it.
 async fn resolver(
     answer: impl Fn(&[u8]) -> Vec<Vec<u8>> + Send + Sync + 'static,
 ) -> (SocketAddr, AbortOnDropHandle<()>) {
@@ -47,7 +48,7 @@ async fn resolver(
     (address, AbortOnDropHandle::new(task))
 }
 
-/// Returns the response for a known name. `None` for other names.
+/// Returns the response to a query for a known name. `None` for other names.
 fn of_known_name(question: &[u8]) -> Option<Vec<u8>> {
     let labels = |name: &str| -> Vec<u8> {
         let label = |label: &str| [&[label.len() as u8], label.as_bytes()].concat();
@@ -59,7 +60,7 @@ fn of_known_name(question: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = question.to_vec();
     bytes[2] |= 0x80;
     bytes[6..8].copy_from_slice(&[0, 1]);
-    // The answer precedes the additional records of the query.
+    // Insert the answer before the additional records, which are copied from the query.
     let question_end = 12 + asked.len() + 4;
     let record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 93, 184, 216, 34];
     bytes.splice(question_end..question_end, record);
@@ -67,7 +68,7 @@ fn of_known_name(question: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn garbage_is_no_answer() {
+async fn a_malformed_response_gives_no_address() {
     let whole = |question: &[u8]| {
         let mut answer = question.to_vec();
         answer[2] |= 0x80;
@@ -83,14 +84,14 @@ async fn garbage_is_no_answer() {
         ("nothing", Box::new(|_| vec![])),
         ("empty datagrams", Box::new(|_| vec![vec![]; 10])),
         ("noise", Box::new(|_| vec![vec![0xff; 512]; 10])),
-        ("another question's number", {
+        ("the ID of another query", {
             Box::new(move |question| {
                 let mut bytes = whole(question);
                 bytes[0] ^= 0x55;
                 vec![bytes]
             })
         }),
-        ("more answers than there are", Box::new(move |q| vec![with_counts(q, 60_000)])),
+        ("too high a count of answers", Box::new(move |q| vec![with_counts(q, 60_000)])),
         ("a name that points at itself", {
             Box::new(move |question| {
                 let mut bytes = with_counts(question, 1);
@@ -103,7 +104,7 @@ async fn garbage_is_no_answer() {
         ("a name that is its own alias", {
             Box::new(move |question| {
                 let mut bytes = with_counts(question, 1);
-                // A CNAME to the name in the query, at byte 12.
+                // This is a CNAME record that points to the name in the query, at byte 12.
                 bytes.extend_from_slice(&[0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 12]);
                 vec![bytes]
             })
@@ -128,7 +129,7 @@ async fn garbage_is_no_answer() {
 
 #[tokio::test]
 async fn a_name_that_becomes_private_between_two_lookups_is_not_dialled_there() {
-    // Only the first of these addresses counts as public.
+    // The fetcher treats only the first of these addresses as public.
     let (public, private) = ("127.0.0.2", "127.0.0.3");
     let listener = TcpListener::bind((public, 0)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -149,7 +150,8 @@ async fn a_name_that_becomes_private_between_two_lookups_is_not_dialled_there() 
         }
     }));
 
-    // Each query gets the other address, so every kind of repeated query returns the private one.
+    // The addresses alternate. If the fetcher resolved the name a second time before dialling, it
+    // would get the private address.
     let turn: Arc<Mutex<usize>> = Arc::default();
     let (dns, _resolver) = resolver(move |question| {
         let mut bytes = question.to_vec();
@@ -160,7 +162,7 @@ async fn a_name_that_becomes_private_between_two_lookups_is_not_dialled_there() 
             let mut turn = turn.lock().expect("unpoisoned");
             *turn += 1;
             let last = if *turn % 2 == 1 { 2 } else { 3 };
-            // The answer precedes the additional records of the query.
+            // Insert the answer before the additional records, which are copied from the query.
             let question_end = 12 + b"\x01a\x04test\0".len() + 4;
             let record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, last];
             bytes.splice(question_end..question_end, record);
@@ -179,7 +181,7 @@ async fn a_name_that_becomes_private_between_two_lookups_is_not_dialled_there() 
     };
     let mut outcomes = Vec::new();
     for _ in 0..6 {
-        // A new fetcher has an empty cache.
+        // Use a new fetcher each time, because its DNS cache is empty.
         let fetcher = Fetcher::new(settings.clone()).expect("settings");
         let fetched = fetch_one(&fetcher, "http://a.test/").await;
         outcomes.push(fetched.outcome);

@@ -1,5 +1,6 @@
-//! Hostile HTTP/2 servers: floods of frames, streams that never end, and windows that never open.
-//! The frames are written by hand (RFC 9113), because libraries do not send them.
+//! Tests hostile HTTP/2 servers: floods of frames, streams that end early, and endless data.
+//!
+//! The test writes the frames itself (RFC 9113), because HTTP/2 libraries do not send invalid ones.
 
 use std::{
     net::SocketAddr,
@@ -30,10 +31,11 @@ const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 const END_HEADERS: u8 = 4;
-/// HPACK: `:status: 200` by its index in the static table.
+/// The field `:status: 200`, encoded in HPACK as an index into the static table.
 const STATUS_200: &[u8] = &[0x88];
 
-/// Maximum bytes sent in an attack that is stopped early. Sockets and windows buffer less.
+/// Maximum bytes that a server can send in an attack that the fetcher stops early. Socket buffers
+/// and windows together hold less than this.
 const READ_AT_MOST_BYTES: usize = 24 << 20;
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -45,14 +47,14 @@ fn settings_frame() -> Vec<u8> {
     frame(SETTINGS, 0, 0, &[])
 }
 
-/// HPACK: a literal field without indexing.
+/// Encodes a field in HPACK as a literal without indexing.
 fn field(name: &str, value: &str) -> Vec<u8> {
     let length = |text: &str| u8::try_from(text.len()).expect("under 127");
     [&[0, length(name)], name.as_bytes(), &[length(value)], value.as_bytes()].concat()
 }
 
-/// A server that sends `first` and then `then` forever to each HTTP/2 client. It counts the bytes
-/// sent.
+/// A server that sends `first` once and then `then` repeatedly to each HTTP/2 client. It counts
+/// connections and the bytes sent.
 struct Attacker {
     address: SocketAddr,
     sent: Arc<AtomicUsize>,
@@ -113,14 +115,16 @@ impl Attacker {
     }
 }
 
-/// Returns the outcome of an attack. Asserts that a bounded number of bytes was read, and that a
-/// second icon needs one more connection.
+/// Returns the outcome of an attack. Asserts that the fetcher opened at most two connections.
+/// Unless a timeout stopped the attack, also asserts that the server could send only a bounded
+/// number of bytes.
 async fn outcome_of(what: &str, first: Vec<Vec<u8>>, then: Vec<Vec<u8>>) -> Outcome {
     let dns = TestDns::start().await;
     let attacker = Attacker::start(first.concat(), then.concat()).await;
     let url = "https://a.test/favicon.ico";
     let (_, fetched) = attacked(&dns, attacker.address, url, what).await;
-    // An attack that only the deadline stops is read until then, but not kept in memory.
+    // If only the timeout stops an attack, the fetcher reads until then, but does not keep the
+    // bytes.
     let sent = attacker.sent.load(Ordering::SeqCst);
     let is_ended_by_time = fetched.outcome == Outcome::FirstByteTimeout;
     assert!(is_ended_by_time || sent < READ_AT_MOST_BYTES, "{what}: {sent} bytes");
@@ -146,12 +150,16 @@ async fn floods_of_frames_end_the_connection() {
         ("resets of streams that were not opened", vec![settings_frame()], {
             many(frame(RST_STREAM, 0, 99, &[0, 0, 0, 8]))
         }),
-        ("promises", vec![settings_frame()], {
+        ("push promises", vec![settings_frame()], {
             many(frame(PUSH_PROMISE, END_HEADERS, 1, &[&[0, 0, 0, 2], STATUS_200].concat()))
         }),
         ("data without a stream", vec![settings_frame()], many(frame(DATA, 0, 1, &[1; 16_384]))),
-        ("frames of no kind", vec![settings_frame()], many(frame(0xee, 0, 0, &[1; 1_000]))),
-        ("frames too large", vec![settings_frame()], vec![frame(DATA, 0, 1, &vec![1; 1 << 20])]),
+        ("frames of an unknown type", vec![settings_frame()], many(frame(0xee, 0, 0, &[1; 1_000]))),
+        (
+            "frames over the size limit",
+            vec![settings_frame()],
+            vec![frame(DATA, 0, 1, &vec![1; 1 << 20])],
+        ),
     ];
     for (what, first, then) in floods {
         let outcome = outcome_of(what, first, then).await;
@@ -180,10 +188,10 @@ async fn the_outcome_depends_on_where_a_stream_ends() {
         ("a reset in the body", vec![settings_frame(), headers.clone(), reset], {
             &[Outcome::BodyReset, Outcome::H2Protocol]
         }),
-        ("a farewell", vec![settings_frame(), go_away], {
+        ("a GOAWAY frame", vec![settings_frame(), go_away], {
             &[Outcome::H2Protocol, Outcome::ConnectReset]
         }),
-        ("a body that never comes", vec![settings_frame(), headers], &[Outcome::TotalTimeout]),
+        ("a body that never arrives", vec![settings_frame(), headers], &[Outcome::TotalTimeout]),
         (
             "a status of letters",
             {
@@ -210,7 +218,8 @@ async fn the_outcome_depends_on_where_a_stream_ends() {
 async fn endless_data_is_read_up_to_the_bodys_limit() {
     let headers = frame(HEADERS, END_HEADERS, 1, STATUS_200);
     let data = vec![frame(DATA, 0, 1, &[1; 16_384])];
-    // Only the receiver can open the window, so a peer that exceeds it violates the protocol.
+    // The server violates the protocol when it exceeds the window, because only the receiver can
+    // open it.
     let outcome = outcome_of("data", vec![settings_frame(), headers], data).await;
     assert!(matches!(outcome, Outcome::BodyTooLarge | Outcome::BodyReset), "{outcome}");
 }

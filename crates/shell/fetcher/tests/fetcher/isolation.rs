@@ -1,5 +1,5 @@
-//! Poison-item isolation: URLs are fetched one at a time, and each is checkpointed before its
-//! request.
+//! Tests the isolation of poison items. URLs must be fetched one at a time, and each must be
+//! checkpointed before its request.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,8 @@ use super::{
     support::*,
 };
 
-/// A journal that keeps the checkpoints, with items that were current when earlier processes died.
+/// A journal that records the checkpoints. `suspect` was the current item at one process death, and
+/// `crashed` at two.
 #[derive(Default)]
 struct TestJournal {
     checkpoints: Mutex<Vec<i64>>,

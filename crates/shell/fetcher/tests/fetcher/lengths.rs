@@ -1,5 +1,5 @@
-//! Body lengths as servers declare them, compared with Chromium 156, which got each line as an icon
-//! and as a page.
+//! Tests how body lengths are determined. The expected results are from Chromium 156, which loaded
+//! each response as an icon and as a page.
 
 use everytab_fetcher::{Outcome, PageRequest};
 
@@ -15,14 +15,15 @@ enum Shows {
     Body,
     /// The body without its last three bytes.
     Start,
-    /// The body with its chunk headers.
+    /// The body including its chunk headers.
     Chunks,
     /// An error, or an empty page.
     Nothing,
 }
 
-/// The HTTP version, the fields, and the part of the body that Chromium shows. In values, N is the
-/// length, M one more, and L three less.
+/// The HTTP version, the header fields, and the part of the body that Chromium displays. In field
+/// values, N is replaced by the body's length, M by this length plus one, and L by this length
+/// minus three.
 const JUDGED: &[(&str, &[&str], Shows)] = &[
     ("1.1", &["content-length: N"], Shows::Body),
     ("1.1", &["content-length: 00N"], Shows::Body),
@@ -71,7 +72,7 @@ const JUDGED: &[(&str, &[&str], Shows)] = &[
     ("1.1", &["transfer-encoding: gzip, chunked"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked, gzip"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked, chunked"], Shows::Body),
-    // The chunks determine where a chunked body ends.
+    // If a body is chunked, its chunks determine where it ends.
     ("1.1", &["transfer-encoding: chunked", "content-length: -1"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked", "content-length:"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked", "content-length: +N"], Shows::Body),
@@ -108,7 +109,7 @@ const JUDGED: &[(&str, &[&str], Shows)] = &[
     ("1.0", &["transfer-encoding: chunked", "content-length: -1"], Shows::Chunks),
 ];
 
-/// Returns the bytes on the wire.
+/// Returns the response as the server sends it.
 fn served(version: &str, fields: &[&str], body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let mut head = format!("HTTP/{version} 200 OK\r\ncontent-type: text/html\r\n").into_bytes();
@@ -132,7 +133,7 @@ fn chunks(body: &[u8]) -> Vec<u8> {
     [chunk(first), chunk(second), chunk(b""), Vec::new()].join(&b"\r\n"[..])
 }
 
-/// Returns whether Chromium reads the body as chunks, or the server intended them.
+/// Returns whether the server sends the body in chunks.
 fn is_chunked(fields: &[&str]) -> bool {
     fields.iter().any(|field| field.to_ascii_lowercase().contains("chunked"))
 }
@@ -183,7 +184,7 @@ async fn the_record_has_the_length_that_the_server_declared() {
             _ => &["transfer-encoding: identity", "content-length: N"],
         };
         let reply = served("1.1", fields, b"<title>a page</title>");
-        // A body with a valid length ends before its connection.
+        // With a valid length, the body must end although the connection remains open.
         match asked.path.as_str() {
             "/invalid" => Reply::SendAndClose(reply),
             _ => Reply::SendAndHang(reply),

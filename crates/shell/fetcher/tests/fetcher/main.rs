@@ -1,4 +1,4 @@
-//! The fetcher against real sockets on loopback.
+//! Tests the fetcher with real sockets on loopback.
 
 mod answers;
 mod bodies;

@@ -1,6 +1,8 @@
-//! Responses with randomly changed bytes, sent through real sockets: each fetch finishes with an
-//! outcome, keeps no more than its limit, and archives exactly one head. `EVERYTAB_MANGLED_CASES`
-//! sets the number of cases (2,000). A case is reproducible by its number.
+//! Tests responses with randomly changed bytes, sent through real sockets. Each fetch must finish
+//! with an outcome, keep at most the limit, and archive exactly one head.
+//!
+//! `EVERYTAB_MANGLED_CASES` sets the number of cases (default 2,000). A case can be reproduced by
+//! its number.
 
 use std::{
     io::Write,
@@ -18,7 +20,7 @@ fn below(dice: &mut Dice, count: usize) -> usize {
     dice.below(count as u64) as usize
 }
 
-/// The pieces of generated heads.
+/// Strings that are inserted at random.
 const WORDS: [&[u8]; 20] = [
     b"\r\n",
     b"\r\n\r\n",
@@ -48,7 +50,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     packed.finish().expect("memory")
 }
 
-/// Returns a valid response.
+/// Returns a valid response to a request for an icon.
 fn answer(dice: &mut Dice) -> Vec<u8> {
     let icon = png(16, below(dice, 256) as u8);
     let chunks = |body: &[u8]| {
@@ -82,8 +84,7 @@ fn answer(dice: &mut Dice) -> Vec<u8> {
             b"later",
         ),
         _ => {
-            let early =
-                b"HTTP/1.1 103 Early LeaseCursors\r\nlink: </a>; rel=preload\r\n\r\n".to_vec();
+            let early = b"HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n".to_vec();
             [early, answer_with("200 OK", &["content-type: image/svg+xml"], b"<svg/>")].concat()
         }
     }
@@ -91,7 +92,7 @@ fn answer(dice: &mut Dice) -> Vec<u8> {
 
 fn mangle(bytes: &mut Vec<u8>, dice: &mut Dice) {
     for _ in 0..below(dice, 6) {
-        // Mostly change the head, which is short.
+        // Change the head more often than the body, although it is shorter.
         let end = if below(dice, 3) == 0 { bytes.len() } else { bytes.len().min(160) };
         let at = below(dice, end.max(1)).min(bytes.len());
         let to = (at + below(dice, 12)).min(bytes.len());

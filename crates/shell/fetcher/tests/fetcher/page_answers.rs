@@ -1,4 +1,5 @@
-//! Responses for pages and media of a crawl: data for their records, content types, and limits.
+//! Tests responses for a crawl's pages and media: the data for archive records, content types, and
+//! size limits.
 
 use std::{io::Write, sync::atomic::Ordering, time::Duration};
 
@@ -144,7 +145,7 @@ async fn media_over_the_limit_are_rejected_before_and_during_reading() {
 
 #[tokio::test]
 async fn a_body_of_another_type_is_rejected_after_the_head() {
-    // The body never arrives, so reading it would exceed a deadline.
+    // The server never sends the body, so reading it would cause a timeout.
     let net = Net::start(|asked| {
         let of = match asked.path.as_str() {
             "/video" => "video/mp4",

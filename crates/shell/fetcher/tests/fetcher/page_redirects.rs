@@ -1,4 +1,5 @@
-//! Redirects in a crawl: reported for pages, followed for robots.txt and sitemaps.
+//! Tests redirects in a crawl. They are followed for robots.txt, and reported to the caller for
+//! pages, media and sitemaps.
 
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ async fn a_pages_redirect_is_reported_and_not_followed() {
 }
 
 #[tokio::test]
-async fn cookies_follow_a_chain_of_the_caller_and_stay_on_their_host() {
+async fn the_caller_passes_cookies_along_a_chain_and_only_their_host_gets_them() {
     let net = Net::start(|asked| match header(&asked.head, "cookie").as_deref() {
         None => {
             let lines = ["set-cookie: seen=1; Path=/; HttpOnly", "location: /page"];
@@ -107,7 +108,8 @@ async fn five_redirects_of_a_robots_txt_are_followed_even_to_other_hosts() {
         let fetched = get(&net, PageRequest::new(&url, &purpose)).await;
         assert_eq!((fetched.outcome, fetched.exchanges.len()), (outcome, exchanges), "{path}");
     }
-    // A sitemap's redirect target is another URL, which is scheduled separately.
+    // A sitemap's redirect is not followed, because the crawl schedules the target as a separate
+    // URL.
     let sitemap = Purpose::sitemap();
     let fetched = get(&net, PageRequest::new("http://a.test/robots.txt", &sitemap)).await;
     assert_eq!((fetched.outcome, fetched.exchanges.len()), (Outcome::Redirected, 1));

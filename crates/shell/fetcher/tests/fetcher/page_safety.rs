@@ -1,5 +1,5 @@
-//! A crawl only reaches the public internet, whether a URL is submitted, a link, a redirect, a
-//! robots.txt or a sitemap.
+//! Tests that a crawl only reaches the public internet, even by redirects and for every kind of
+//! request.
 
 use std::{
     net::IpAddr,
@@ -17,9 +17,9 @@ use super::{
     support::*,
 };
 
-/// Special addresses in every spelling, as the host of a URL.
+/// Special addresses in various spellings, as the host of a URL.
 pub(super) const SPECIAL: &[&str] = &[
-    // Loopback in the spellings that browsers accept.
+    // Loopback, in all spellings that browsers accept.
     "127.0.0.1",
     "127.1",
     "0x7f.1",
@@ -39,7 +39,7 @@ pub(super) const SPECIAL: &[&str] = &[
     "[64:ff9b::7f00:1]",
     "[64:ff9b:1::7f00:1]",
     "[2002:7f00:1::]",
-    // IPv4 blocks.
+    // IPv4 ranges.
     "0",
     "0.0.0.0",
     "10.0.0.1",
@@ -58,7 +58,7 @@ pub(super) const SPECIAL: &[&str] = &[
     "224.0.0.1",
     "240.0.0.1",
     "255.255.255.255",
-    // IPv6 blocks.
+    // IPv6 ranges.
     "[::]",
     "[100::1]",
     "[2001::1]",
@@ -102,8 +102,8 @@ async fn ask(fetcher: &Fetcher, url: &str, purpose: &Purpose) -> PageFetchResult
     fetched.expect("no local failure")
 }
 
-/// Starts a net with a fetcher that treats loopback as private, although every allowed port leads
-/// to the server.
+/// Starts a net whose fetcher treats loopback as private. All ports that URLs may have lead to the
+/// server, so that a request would be noticed.
 pub(super) async fn strict() -> Net {
     let mut net = Net::start(|_| html(b"secret")).await;
     net.settings.allow_ranges.clear();
@@ -144,7 +144,7 @@ async fn a_name_with_any_special_address_is_rejected() {
         let (alone, mixed) = (format!("n{number}.test"), format!("m{number}.test"));
         net.dns.set(&alone, Name::Is(vec![address]));
         net.dns.set(&mixed, Name::Is(vec![public, address]));
-        // If a name has an IPv4 address, its IPv6 addresses are not queried.
+        // A name with an IPv4 address is not queried for IPv6 addresses.
         let names = if address.is_ipv4() { vec![alone, mixed] } else { vec![alone] };
         for name in names {
             let fetched = ask(&fetcher, &format!("http://{name}/"), &page()).await;
@@ -162,12 +162,12 @@ async fn a_redirect_to_a_special_address_reaches_nothing() {
         redirect(&format!("http://{target}/"))
     })
     .await;
-    // Only the server's address, 127.0.0.1, is allowed. Another listener has the same port.
+    // Allow only the server's address, 127.0.0.1. A listener on another address has the same port.
     net.settings.allow_ranges = vec!["127.0.0.1/32".parse().expect("a range")];
     let port = net.server.address.port();
     let other = tokio::net::TcpListener::bind(("127.0.0.2", port)).await.expect("a port");
     let fetcher = net.fetcher();
-    // These are other spellings of the allowed address.
+    // Skip hosts that are other spellings of the allowed address.
     let is_the_server = |host: &str| {
         let url = url::Url::parse(&format!("http://{host}/")).expect("a URL");
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -180,7 +180,8 @@ async fn a_redirect_to_a_special_address_reaches_nothing() {
         let fetched = ask(&fetcher, &url, &Purpose::robots()).await;
         assert_eq!(fetched.outcome, Outcome::RedirectBlocked, "{host}");
         assert_eq!(fetched.exchanges.len(), 1, "{host}");
-        // The redirect target of a page or a sitemap is a link, and is rejected like any other URL.
+        // For pages and sitemaps the caller requests the redirect target, which must then be
+        // rejected.
         for purpose in [page(), Purpose::sitemap()] {
             let fetched = ask(&fetcher, &url, &purpose).await;
             assert_eq!(fetched.outcome, Outcome::Redirected, "{host}");
@@ -229,7 +230,7 @@ async fn each_forbidden_url_has_its_outcome() {
             assert_eq!(fetched.outcome.as_str(), word, "{url}");
             assert!(fetched.exchanges.is_empty(), "{url}");
         }
-        // A caller with many URLs can check this before it sends a request to their host.
+        // A caller can check this without sending a request.
         let refusal = fetcher.refusal(url, fetcher.ports());
         assert_eq!(refusal.map(Outcome::as_str), Some(word), "{url}");
     }

@@ -1,5 +1,5 @@
-//! Politeness: connections are kept, addresses that send rate-limit signals get fewer requests, and
-//! the later pass retries origins that seemed dead.
+//! Tests politeness: connections are reused, an address gets fewer requests after a rate-limit
+//! signal, and the later pass retries origins that seemed dead.
 
 use std::{sync::atomic::Ordering, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A shard fetches robots.txt before an origin's first icon, over the same connection.
+//! Tests that a shard fetches robots.txt before an origin's first icon, over the same connection.
 
 use std::sync::atomic::Ordering;
 
@@ -57,7 +57,7 @@ async fn a_missing_file_allows_and_a_failing_server_forbids() {
 }
 
 #[tokio::test]
-async fn robots_txt_is_checked_on_every_hop_and_redirected_rules_are_the_first_hosts() {
+async fn robots_txt_is_checked_on_every_hop_and_redirected_rules_apply_to_the_first_host() {
     let net = obeying(|asked| match (asked.host.as_str(), asked.path.as_str()) {
         ("a.test", "/robots.txt") => redirect("http://b.test/robots.txt"),
         ("b.test", "/robots.txt") => ok(b"User-agent: *\nDisallow: /no\n"),
@@ -98,7 +98,7 @@ async fn icons_get_the_outcome_of_an_unreachable_robots_txt() {
             FirstByteTimeout
         ]
     );
-    // robots.txt is requested once per pass, and no icon is.
+    // robots.txt is requested once in each pass. No icon is requested.
     assert_eq!(net.server.seen.paths(), ["a.test/robots.txt", "a.test/robots.txt"]);
 }
 
@@ -118,7 +118,7 @@ async fn a_long_file_is_read_up_to_its_limit() {
 }
 
 #[tokio::test]
-async fn robots_txt_redirects_are_limited_like_icon_redirects() {
+async fn a_robots_txt_redirect_to_a_private_address_allows_everything() {
     let net = obeying(|asked| match asked.path.as_str() {
         "/robots.txt" => redirect("http://169.254.169.254/robots.txt"),
         _ => ok(&png(16, 0)),

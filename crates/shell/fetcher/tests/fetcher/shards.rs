@@ -1,4 +1,5 @@
-//! Whole shards: one result per candidate, independent of the order of fetching.
+//! Tests whole shards: every candidate has one result, which does not depend on the order of
+//! fetching.
 
 use std::{
     collections::HashMap,
@@ -185,8 +186,9 @@ async fn the_order_of_fetching_changes_nothing() {
         assert_eq!(*seen.get_or_insert(now.clone()), now, "seed {seed}");
     }
     use Outcome::*;
-    // "b" was in flight together with the URL that hung. The URLs after them were not tried until
-    // the later pass, which started with "c" and found that the server responds.
+    // In the first pass, "b" was in flight together with "slow1", which timed out. "c", "no" and
+    // "slow2" were not requested, because the origin seemed dead. The later pass started with "c",
+    // which showed that the server responds.
     let first = seen.expect("ran")[..6].to_vec();
     let hung = FirstByteTimeout;
     assert_eq!(first, [Ok, hung, Ok, Ok, Http404410, hung]);
@@ -200,7 +202,8 @@ async fn a_dead_origin_costs_one_timeout_per_pass() {
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let shard = run(&net, vec![host(0, &urls)]).await;
     assert!(outcomes(&shard).iter().all(|outcome| *outcome == Outcome::FirstByteTimeout));
-    // Only the first URL, and in the later pass one that had not been tried.
+    // Each pass requests only one URL. The later pass starts with one that was not requested
+    // before.
     assert_eq!(net.server.seen.paths(), ["a.test/0", "a.test/1"]);
     assert_eq!(shard.retried, 20);
 }
@@ -241,7 +244,7 @@ async fn temporary_failures_are_retried_once_and_clear_rejections_are_not() {
     assert_eq!(outcomes(&shard), [Ok, Ok, Ok, Ok, Http429, Http5xx, Http404410]);
     let seen = &net.server.seen;
     assert_eq!((seen.count("/busy"), seen.count("/x")), (2, 1));
-    // After the `Retry-After`, the other URLs of the origin were left to the later pass.
+    // After the `Retry-After`, the other URLs of this origin were deferred to the later pass.
     let paths = seen.paths();
     let at = |path: &str| paths.iter().rposition(|seen| seen.ends_with(path)).expect("asked");
     assert!(at("/busy") < at("/z"));
@@ -279,7 +282,7 @@ async fn many_hosts_at_one_dead_address_are_not_a_local_failure() {
         connect_timeout: SILENCE,
         breaker_window: 20,
         breaker_minimum: 10,
-        // One request at a time: two fail, and the others use their result.
+        // Send one request at a time, so that only two time out and the others use their outcome.
         in_flight: 1,
         ..net.settings
     };
@@ -303,7 +306,7 @@ async fn only_as_many_origins_are_started_as_memory_is_reserved_for() {
     let fetcher = net.fetcher();
     let dns = &net.dns;
     assert!(fetcher.has_room());
-    // Each shard starts as many origins as may be in flight.
+    // Each shard may start three origins, so without the limit 30 of them would start.
     let shards = (0..10).map(|shard| {
         let hosts = (0..5).map(|number| {
             let name = format!("h{shard}-{number}.test");
@@ -316,7 +319,7 @@ async fn only_as_many_origins_are_started_as_memory_is_reserved_for() {
     let names = || net.dns.questions.lock().expect("unpoisoned").len();
     let waiting = async {
         until("12 look-ups", async || names() >= 12).await;
-        // Any other lookup would have started by then.
+        // If another lookup were allowed, it would start within this time.
         tokio::time::sleep(Duration::from_millis(300)).await;
     };
     tokio::select! {

@@ -1,4 +1,4 @@
-//! Fetches every behaviour of the small internet over the network, and checks its outcome.
+//! Fetches an icon for every behaviour of the small internet, and checks the outcome.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,7 +20,7 @@ fn expected(behaviour: Behaviour, is_https: bool) -> &'static [Outcome] {
         B::Fine | B::Slow | B::Gzip | B::WrongContentType => &[Ok],
         B::CertificateWrongName | B::CertificateExpired | B::CertificateSelfSigned => &[Ok],
         B::RedirectChain => &[Ok],
-        // The outcome of the redirect's target.
+        // The redirect's target has this outcome.
         B::RedirectOtherHost => &[Ok],
         B::DnsNxdomain => &[DnsNxdomain],
         B::DnsServfail => &[DnsServfail],
@@ -48,14 +48,14 @@ fn expected(behaviour: Behaviour, is_https: bool) -> &'static [Outcome] {
         B::RedirectBadScheme => &[RedirectBadScheme],
         B::BrokenImage => &[ImageCorrupt, NotImageOther, Ok],
         B::LengthTooLong => &[BodyTruncated],
-        // A truncated image may still have a complete header.
+        // If an image is cut after its header, its type and dimensions are still known.
         B::LengthTooShort => &[Ok, ImageCorrupt, NotImageOther],
         B::RobotsDisallow | B::RobotsUnavailable => &[RobotsDisallowed],
     }
 }
 
-/// Returns whether some behaviour of the small internet has this outcome. The others have their own
-/// tests. A new outcome needs one or the other.
+/// Returns whether a behaviour of the small internet causes this outcome. Every other outcome
+/// should have a test of its own.
 fn has_behaviour(outcome: Outcome) -> bool {
     use Outcome::*;
     match outcome {
@@ -98,13 +98,13 @@ fn settings(net: &Running) -> FetchSettings {
         ca_file: Some(client.ca_file.clone()),
         allow_ranges: client.allow_ranges.iter().map(|r| r.parse().expect("a range")).collect(),
         dial_ports: client.dial_ports.iter().copied().collect(),
-        // These are long, because server and client share this process, and the host may be busy.
+        // Use long timeouts, because the server runs in this process and the CPU may be busy.
         dns_timeout: SILENCE,
         connect_timeout: SILENCE * 2,
         first_byte_timeout: SILENCE * 3,
         total_timeout: SILENCE * 4,
-        // One host in three fails to resolve or to connect here, and this must not count as a local
-        // failure.
+        // About a third of the hosts fail to resolve or to connect here. This must not open the
+        // circuit breaker.
         breaker_minimum: 256,
         ..FetchSettings::default()
     }
@@ -116,7 +116,7 @@ async fn scan(settings: FetchSettings, hosts: Vec<HostCandidates>, seed: u64) ->
     fetch_shard(&fetcher, hosts, spool(), options).await.expect("no local failure")
 }
 
-/// Returns the parts of the results that may only depend on the responses.
+/// Returns the parts of the results that must only depend on the responses.
 fn essence(shard: &ShardResult) -> Vec<(String, Outcome, Option<[u8; 32]>)> {
     let of = |result: &everytab_fetcher::CandidateFetch| {
         (result.candidate.url.clone(), result.url_fetch.outcome, result.url_fetch.sha256)

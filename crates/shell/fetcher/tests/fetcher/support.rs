@@ -1,4 +1,4 @@
-//! A resolver and an HTTP/1.1 server on loopback, scripted by each test.
+//! A resolver and an HTTP/1.1 server on loopback. Each test specifies their responses.
 
 use std::{
     collections::HashMap,
@@ -35,20 +35,20 @@ pub(super) enum Name {
     Missing,
     Empty,
     Fails,
-    /// Fails for the first query, and is public afterwards.
+    /// Fails for the first query, and then has a public address.
     FailsOnce,
     Silent,
 }
 
-/// Key of the result for all names that were not set.
+/// Sets the result for all names that have no result of their own.
 pub(super) const OTHERS: &str = "*";
 
-/// Returns a public address.
 fn public() -> Name {
     Name::Is(vec![Ipv4Addr::new(93, 184, 216, 34).into()])
 }
 
-/// A resolver on loopback. Names that were not set do not exist, except for the known names.
+/// A resolver on loopback. It returns NXDOMAIN for names that were not set, except for the known
+/// names, which have a public address.
 pub(super) struct TestDns {
     pub(super) address: SocketAddr,
     names: Arc<Mutex<HashMap<String, Name>>>,
@@ -60,7 +60,7 @@ impl TestDns {
     pub(super) async fn start() -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("an address");
-        // Like a real resolver, it has the names that the fetcher uses to check it.
+        // The fetcher uses the known names to check the resolver.
         let known_names = KNOWN_NAMES.map(|name| (name.to_owned(), public()));
         let names: Arc<Mutex<HashMap<String, Name>>> = Arc::new(Mutex::new(known_names.into()));
         let questions: Arc<Mutex<Vec<(String, RecordType)>>> = Arc::default();
@@ -95,7 +95,8 @@ fn answer(
 ) -> Option<Message> {
     let query = question.queries.first()?.clone();
     let name = query.name().to_ascii().trim_end_matches('.').to_ascii_lowercase();
-    // Tests that count queries ignore the fetcher's checks of the resolver.
+    // Do not record the queries by which the fetcher checks the resolver, because tests count the
+    // others.
     if !KNOWN_NAMES.contains(&name.as_str()) && !name.starts_with("everytab-") {
         questions.lock().expect("unpoisoned").push((name.clone(), query.query_type()));
     }
@@ -127,15 +128,15 @@ fn answer(
     Some(answer)
 }
 
-/// How a server handles one request.
+/// How a server responds to one request.
 pub(super) enum Reply {
     /// Sends these bytes and waits for the next request.
     Send(Vec<u8>),
     /// Sends these bytes and closes the connection.
     SendAndClose(Vec<u8>),
-    /// Sends these bytes and then nothing, with the connection open.
+    /// Sends these bytes and leaves the connection open without sending more.
     SendAndHang(Vec<u8>),
-    /// Sends these bytes after this time.
+    /// Waits for this time before sending these bytes.
     Later(Duration, Vec<u8>),
     /// Sends these bytes and resets the connection.
     SendAndReset(Vec<u8>),
@@ -150,7 +151,7 @@ pub(super) struct ReceivedRequest {
 
 type Script = dyn Fn(&ReceivedRequest) -> Reply + Send + Sync;
 
-/// The requests and connections of one server.
+/// The requests and connections that a server received.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) connections: AtomicUsize,
@@ -246,7 +247,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
             }
             Reply::SendAndReset(bytes) => {
                 let _ = stream.write_all(&bytes).await;
-                // Let the client read the bytes before the reset discards them.
+                // Wait so that the client can read the bytes, because a reset discards unread ones.
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 let _ = stream.set_zero_linger();
                 seen.end(&asked);
@@ -254,8 +255,8 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
             }
         };
         tokio::time::sleep(pause).await;
-        // Count the end before sending the response, so that the concurrency is never
-        // overestimated.
+        // Record the end before sending the response. Otherwise the client's next request could
+        // start before this one is counted as finished.
         seen.end(&asked);
         if stream.write_all(&bytes).await.is_err() {
             return;
@@ -263,7 +264,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
     }
 }
 
-/// An address that silently drops connection attempts: a listener with a full queue.
+/// An address that does not respond to connection attempts, because its listener's queue is full.
 pub(super) struct Silent {
     pub(super) address: SocketAddr,
     _listener: TcpListener,
@@ -287,7 +288,7 @@ impl Silent {
     }
 }
 
-/// Returns the value of a field in a raw head.
+/// Returns the value of the header `name` in a raw head.
 pub(super) fn header(head: &str, name: &str) -> Option<String> {
     head.lines().skip(1).find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -295,8 +296,7 @@ pub(super) fn header(head: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Returns a complete response with this status line, these fields and this body, and a correct
-/// length.
+/// Returns a complete response with these header lines, this body, and a correct `Content-Length`.
 pub(super) fn answer_with(status: &str, lines: &[&str], body: &[u8]) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
     for line in lines {
@@ -318,7 +318,7 @@ pub(super) fn redirect(location: &str) -> Reply {
     Reply::Send(answer_with("302 Found", &[&format!("location: {location}")], b"gone"))
 }
 
-/// Returns a grey PNG with sides of this many pixels. Each shade is a different image.
+/// Returns a grey PNG with a width and height of `side` pixels. Each shade gives a different image.
 pub(super) fn png(side: u32, shade: u8) -> Vec<u8> {
     let mut lines = Vec::new();
     for _ in 0..side {
@@ -344,7 +344,8 @@ pub(super) fn png(side: u32, shade: u8) -> Vec<u8> {
     bytes
 }
 
-/// Settings for loopback, where all peers respond. For silent peers, use [`impatient`].
+/// Returns settings for loopback. The timeouts are long, so that a busy CPU does not fail a test.
+/// For silent peers, use [`impatient`].
 pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
     FetchSettings {
         dns: Some(dns.address),
@@ -359,7 +360,7 @@ pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
     }
 }
 
-/// Returns the same settings with short timeouts, for tests that wait for a silent peer.
+/// Returns these settings with short timeouts, for tests that wait for a silent peer.
 pub(super) fn impatient(settings: FetchSettings) -> FetchSettings {
     FetchSettings {
         dns_timeout: SILENCE,
@@ -370,13 +371,13 @@ pub(super) fn impatient(settings: FetchSettings) -> FetchSettings {
     }
 }
 
-/// Fetches one URL without robots.txt. Panics at a local failure.
+/// Fetches one URL without robots.txt. Panics if there is a local failure.
 pub(super) async fn fetch_one(fetcher: &Fetcher, url: &str) -> FetchResult {
     fetcher.fetch_one(url, RobotsPolicy::Ignore).await.expect("no local failure")
 }
 
-/// Fetches from a hostile server with short deadlines. Asserts that the fetch finishes, and keeps
-/// no more than a body's limit. The fetcher is returned for further use.
+/// Fetches `url` from a hostile server with short timeouts. Asserts that the fetch finishes and
+/// keeps at most 512 KiB. Also returns the fetcher, so that the test can continue with it.
 pub(super) async fn attacked(
     dns: &TestDns,
     address: SocketAddr,
@@ -395,7 +396,7 @@ pub(super) async fn attacked(
     (fetcher, fetched)
 }
 
-/// A server, a resolver that has its address for `a.test` and `b.test`, and the settings of a
+/// A server, a resolver that returns its address for `a.test` and `b.test`, and settings for a
 /// fetcher.
 pub(super) struct Net {
     pub(super) dns: TestDns,
@@ -417,7 +418,7 @@ impl Net {
         Self { dns, server, settings, robots: RobotsPolicy::Ignore }
     }
 
-    /// Returns the options of a shard, with this net's robots policy.
+    /// Returns a shard's options with this robots policy.
     pub(super) fn options(&self) -> ShardOptions {
         ShardOptions { robots: self.robots, ..ShardOptions::default() }
     }

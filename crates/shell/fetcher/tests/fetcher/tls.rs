@@ -1,5 +1,5 @@
-//! Certificates are recorded, but an invalid one does not fail a fetch. A failed handshake is an
-//! outcome.
+//! Tests TLS. The fetcher records each certificate, and accepts invalid ones. A failed handshake is
+//! an outcome.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -30,7 +30,7 @@ pub(super) fn authority() -> Authority {
     Authority { issuer: rcgen::Issuer::new(parameters, key), pem }
 }
 
-/// Returns the server side of TLS with these protocols.
+/// Returns a TLS acceptor for `a.test` with these ALPN protocols and TLS versions.
 fn acceptor(
     authority: &Authority,
     protocols: &[&[u8]],
@@ -53,8 +53,8 @@ fn acceptor(
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Serves "icon", the protocol's version and the kind of handshake for any name, over TLS with
-/// these protocols.
+/// Starts a TLS server that responds to every request with "icon", the HTTP version, and the kind
+/// of TLS handshake.
 pub(super) async fn serve(
     authority: &Authority,
     protocols: &[&[u8]],
@@ -137,12 +137,12 @@ async fn a_second_connection_to_a_name_resumes_the_session_of_the_first() {
             handshakes.push(text.rsplit_once(' ').map(|(_, kind)| kind.to_owned()));
         }
         let kinds: Vec<_> = handshakes.iter().flatten().map(String::as_str).collect();
-        // Each name has a separate session, so that servers cannot link names with each other.
+        // Sessions are not shared between names, so that servers cannot link these names.
         assert_eq!(kinds, ["Some(Full)", "Some(Resumed)", "Some(Full)"], "{version:?}");
     }
 }
 
-/// Each outcome is as in Chromium, which ignores a missing closing message of TLS.
+/// The outcomes match Chromium, which ignores that TLS ends without its closing message.
 #[tokio::test]
 async fn a_body_without_a_length_ends_with_its_connection() {
     let authority = authority();
@@ -166,7 +166,7 @@ async fn a_body_without_a_length_ends_with_its_connection() {
                 let reply = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nicon");
                 let _ = stream.write_all(reply.as_bytes()).await;
                 let _ = stream.flush().await;
-                // Only TCP is closed.
+                // Close only the TCP connection, without the closing message of TLS.
                 let _ = stream.into_inner().0.shutdown().await;
             }
         });
@@ -185,9 +185,9 @@ async fn a_failed_handshake_has_its_outcome() {
     let dns = TestDns::start().await;
     for (reply, outcome) in [
         (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], Outcome::TlsHandshake),
-        // The server closes the connection.
+        // The server closes the connection without a byte.
         (b"", Outcome::ConnectReset),
-        // A fatal alert: protocol_version.
+        // The server sends a fatal alert, `protocol_version`.
         (b"\x15\x03\x01\x00\x02\x02\x46", Outcome::TlsUnsupported),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -103,7 +103,7 @@ fn a_long_delay_of_one_crawl_does_not_space_the_requests_of_another() {
 }
 
 #[test]
-fn a_restored_host_waits_after_another_workers_request() {
+fn a_restored_host_waits_until_the_given_time() {
     let now = Instant::now();
     let settings = DelaySettings::default();
     let mut host = HostDelay::default();
@@ -133,7 +133,7 @@ fn any_settings() -> impl Strategy<Value = DelaySettings> {
 
 proptest! {
     #[test]
-    fn a_delay_keeps_its_bounds_whatever_happens(
+    fn a_delay_stays_within_its_bounds(
         settings in any_settings(),
         crawl_delay_ms in 0_u64..300_000,
         answers in proptest::collection::vec(any_answer(), 0..40),
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_saved_is_taken_up_and_no_request_begins_earlier(
+    fn a_restored_delay_equals_the_saved_one_and_starts_no_request_earlier(
         settings in any_settings(),
         answers in proptest::collection::vec(any_answer(), 1..40),
     ) {
