@@ -1,23 +1,25 @@
 #!/usr/bin/env bash
-# Runs a command whose temporary files are kept in memory, where there is plenty. Hundreds of tests
-# have a database of their own, of 345 files: a disk's file system takes six times as long to make
-# them. nextest runs more tests at a time then.
+# Runs a command with its temporary files in memory, if there is enough. Hundreds of tests have
+# their own database with 345 files, and a disk's file system takes six times as long to create
+# them. With files in memory, nextest runs more tests at the same time.
 #
 #   scripts/in-memory.sh cargo nextest run --workspace
 #
-# The folder is this checkout's and this program's. It is removed when the last process that the
-# command left has ended, however it ended. A TMPDIR or a NEXTEST_TEST_THREADS that is set stays.
+# The directory belongs to this checkout and this program. It is removed when the last process that
+# the command started has ended, for whatever reason. If TMPDIR or NEXTEST_TEST_THREADS is set, its
+# value is kept.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# KiB that must be free: a whole run takes some 8 GB of files, and as much for its processes.
+# Free KiB that are required: a full run writes about 8 GB of files, and its processes need as much
+# memory.
 room=10000000
 memory=16000000
 
 folders="/dev/shm/everytab-tests-$(id -u)"
 folder="$folders-$(echo "$PWD $(basename "${1:-}")" | cksum | cut -d ' ' -f 1)"
 
-# Removes what runs left that were killed with all their processes.
+# Removes the directories of runs whose processes were all killed.
 sweep() {
     local lock
     for lock in "$folders"-*.lock; do
@@ -25,16 +27,17 @@ sweep() {
     done
 }
 
-# Makes the folder, which descriptor 9 holds: every process that the command starts inherits it.
+# Creates the directory and locks it through descriptor 9, which every process that the command
+# starts inherits.
 make_folder() {
     [ -z "${TMPDIR:-}" ] || return 1
     [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt "$memory" ] || return 1
     sweep
     [ "$(df -k --output=avail /dev/shm | tail -n 1)" -gt "$room" ] || return 1
     exec 9>"$folder.lock"
-    # Another run's folder may be being removed.
+    # Wait, because another process may be removing an earlier run's directory.
     flock -w 10 9 && rm -rf "$folder" && mkdir "$folder" || return 1
-    # Postgres, which does not run as root, makes files here as another user.
+    # Postgres does not run as root and writes files here as another user.
     chmod 1777 "$folder"
 }
 
@@ -42,7 +45,7 @@ cores="$(nproc)"
 if make_folder 2>/dev/null; then
     say "temporary files are in $folder"
     export TMPDIR="$folder"
-    # Waits until no process holds the folder.
+    # In the background, remove the directory when no process holds the lock any longer.
     (flock 8 && rm -rf "$folder") 8>"$folder.lock" 9>&- </dev/null >/dev/null 2>&1 &
     disown
     threads="$((4 * cores))"
@@ -51,6 +54,6 @@ else
     say "temporary files are in ${TMPDIR:-/tmp}: a TMPDIR is set, or memory is short, or in use"
     threads="$((2 * cores))"
 fi
-# Each test may hold a dozen of the server's connections.
+# Each test may use a dozen of the server's connections.
 export NEXTEST_TEST_THREADS="${NEXTEST_TEST_THREADS:-$((threads < 16 ? threads : 16))}"
 exec "$@"

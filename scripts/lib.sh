@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# Every script sources this first: strict mode, the repository's root as working folder, and the
-# names that several scripts use.
+# Every script sources this first: strict mode, the repository's root as the working directory, and
+# variables and functions that several scripts use.
 set -euo pipefail
 self="$(realpath "$0")"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# What messages begin with: bench-icons for scripts/bench/icons.sh, demo for scripts/demo/demo.sh.
+# Prefix of messages: bench-icons for scripts/bench/icons.sh, demo for scripts/demo/demo.sh.
 me="$(basename "$(dirname "$self")")-$(basename "$self" .sh)"
 [ "${me%%-*}" != "${me#*-}" ] || me="${me#*-}"
-# Where cargo builds, and scripts keep what they make.
+# The directory in which cargo builds and scripts store their files.
 target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
-# Recorded pages, icons and archives; they belong to their owners and are in no repository.
+# Recorded pages, icons and archives. They belong to their owners, so no repository contains them.
 corpus="${EVERYTAB_CORPUS:-../shared/corpus}"
 
-# Cargo features of everytab-worker: of a machine of the fleet, of an operator's, and of the demo's.
+# Cargo features of everytab-worker for the fleet's hosts, for operators and for the demo.
 fleet_features=cloudfront,crawl,ec2,https,otlp,s3,scan
 local_features="$fleet_features,local"
 demo_features=https,local
@@ -25,14 +25,15 @@ die() {
     exit 1
 }
 
-# Sets `built` to the folder of a bench's programs, which these options of cargo build optimised.
-# BUILT is a folder that has them already: make bench-smoke runs those of the tests.
+# Sets `built` to the directory with a benchmark's programs, and builds them in release mode with
+# these cargo options. If BUILT is set, it is a directory that already contains them: `make
+# bench-smoke` runs the programs that were built for the tests.
 build_bench() {
     built="${BUILT:-$target/release}"
     [ -n "${BUILT:-}" ] || cargo build --release --quiet --locked "$@"
 }
 
-# Ends the script well where a part of the corpus that it needs is missing.
+# Exits with status 0 if a part of the corpus is missing.
 need_corpus() {
     local part="$corpus${1:+/$1}"
     [ ! -d "$part" ] || return 0
@@ -40,22 +41,23 @@ need_corpus() {
     exit 0
 }
 
-# One line that says where and when a measurement was made.
+# Prints on how many cores, under which load and at which commit a measurement was made.
 circumstances() {
     echo "$(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)," \
         "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
 }
 
-# Goes on with a command in a namespace of its own: no network but loopback, processes that end with
-# it. Not as root, where the system lets users have such namespaces.
+# Replaces this process with a command in separate namespaces: it has no network except loopback,
+# and its processes end with it. This does not need root if the system lets users create such
+# namespaces.
 in_namespace() {
     local root=()
     [ "$(id -u)" = 0 ] || root=(--map-root-user)
     exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc "$@"
 }
 
-# Makes the network of a namespace: names are asked of 127.0.0.1, and many connections are possible.
-# The argument is a folder that outlives it.
+# Sets up the network in a namespace: names are resolved by 127.0.0.1, and many connections are
+# possible. The argument is a directory that outlives the namespace.
 make_network() {
     ip link set lo up
     echo 'nameserver 127.0.0.1' >"$1/resolv.conf"

@@ -20,14 +20,14 @@ import time
 from crawl import FOLDER, WORKER, Database, Internet, Workers, processor_seconds, say, setting
 
 SCRIPTS = pathlib.Path(__file__).parent
-# Requests of one key that may wait.
+# Maximum waiting requests per key.
 SEATS = 32
-# Limits that no mode reaches: what is measured is the service, not its bucket.
+# Limits that no mode reaches, because we measure the service and not its rate limiter.
 GENEROUS = ["--requests-per-second", "100000", "--burst", "1000000", "--min-delay", "0s"]
 
 
 def memory(pid):
-    """The memory that a process has now, in MiB."""
+    """Returns a process's current memory in MiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmRSS:"):
             return round(int(line.split()[1]) / 1024, 1)
@@ -35,7 +35,7 @@ def memory(pid):
 
 
 def percentiles(seconds):
-    """Median, 99th percentile and maximum, in seconds."""
+    """Returns the median, the 99th percentile and the maximum, in seconds."""
     seconds = sorted(seconds)
     return {
         "median_s": round(statistics.median(seconds), 2),
@@ -45,7 +45,7 @@ def percentiles(seconds):
 
 
 class Service:
-    """The service in a process of its own."""
+    """The service in a separate process."""
 
     PORT = 8088
 
@@ -55,7 +55,7 @@ class Service:
         url = url.replace("user=postgres", "user=everytab_api")
         command = [WORKER, "run", "--role", "api", "--listen", f"127.0.0.1:{self.PORT}"]
         command += ["--internet", "small"]
-        # A service is ready when its store is there.
+        # The service is ready only if its store exists.
         (FOLDER / "store").mkdir(exist_ok=True)
         environment = {**os.environ, "DATABASE_URL": url, "EVERYTAB_LOG": "warn"}
         with open(FOLDER / "api.log", "w", encoding="utf-8") as log:
@@ -81,24 +81,25 @@ class Service:
         self.process.wait()
 
     def keys(self, number):
-        """Makes keys."""
+        """Creates keys."""
         names = [f"bench {place}" for place in range(number)]
         return [self.database.run("keys", "add", name, *GENEROUS).strip() for name in names]
 
     def processor(self):
-        """Processor seconds so far."""
+        """Returns the CPU seconds so far."""
         return processor_seconds(self.process.pid)
 
 
 class Client:
-    """A client with a key, one connection a request: the service closes those that rest."""
+    """A client with a key. It opens a connection per request, because the service closes idle
+    ones."""
 
     def __init__(self, key):
         self.key = key
         self.connection = http.client.HTTPConnection("127.0.0.1", Service.PORT, timeout=90)
 
     def ask(self, method, path, document=None):
-        """Status and document of an answer."""
+        """Sends a request. Returns the response's status and document."""
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         headers["Connection"] = "close"
         body = None
@@ -112,7 +113,7 @@ class Client:
         return answer.status, json.loads(text) if is_json else text
 
     def must(self, method, path, document=None):
-        """The document of an answer that is no refusal."""
+        """Sends a request that must succeed. Returns the response's document."""
         status, found = self.ask(method, path, document)
         if not 200 <= status < 300:
             sys.exit(f"{method} {path}: {status} {found}")
@@ -129,17 +130,18 @@ def wrk(threads, connections, seconds, script, url, *arguments):
 
 
 def submit():
-    """Single URLs at an even rate, without workers."""
+    """Submits single URLs at an even rate, without workers."""
     for rate in map(int, os.environ.get("RATES", "1157 2300").split()):
         database, seconds = Database(f"submit_{rate}"), setting("SECONDS_A_RATE", 300)
         with Service(database) as service:
             keys = service.keys(setting("KEYS", 8))
             for key in keys:
-                # Opens the standing crawl.
+                # This opens the standing crawl.
                 Client(key).must("POST", "/v1/url", {"url": "first.test"})
             log = database.number("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
             server, own = database.processor(), service.processor()
-            # The requests of the last moment are answered before wrk ends.
+            # Run wrk for longer than requests are sent, so that the last ones are answered before
+            # it ends.
             seen = wrk(2, setting("CONNECTIONS", 128), seconds + 2, "api_submit.lua",
                        service.address, rate / 2, seconds, *keys)
             server, own = database.processor() - server, service.processor() - own
@@ -166,7 +168,7 @@ def submit():
 
 
 async def waiting(key, path, answered):
-    """One request that waits; notes when it is answered, what it got, and with which state."""
+    """Sends one request that waits. Records when it was answered, the response and the state."""
     got, state = "closed", None
     reader, writer = await asyncio.open_connection("127.0.0.1", Service.PORT)
     try:
@@ -187,7 +189,7 @@ async def waiting(key, path, answered):
 
 
 def fetch_of(url_id):
-    """Crawl, host hash and URL hash in the id of a URL, as rows of fetches have them."""
+    """Returns crawl, host hash and URL hash from a URL's id, as in rows of fetches."""
     said = base64.b32decode(url_id.upper() + "=")
     hashes = [int.from_bytes(said[at : at + 8], "big") - (1 << 63) for at in (5, 13)]
     return int.from_bytes(said[1:5], "big"), *hashes
@@ -208,7 +210,7 @@ def record(database, ids):
 
 
 async def answer_all(service, database, ids, refused):
-    """Opens the requests that wait; returns the memory with them and the times of the answers."""
+    """Opens waiting requests. Returns the memory that they take, and when each was answered."""
     answered = []
     tasks = [asyncio.create_task(waiting(key, f"/v1/url/{url_id}?wait=60", answered))
              for key, url_id in ids]
@@ -234,7 +236,7 @@ async def answer_all(service, database, ids, refused):
 
 
 def waiters():
-    """Many requests that wait, and how soon all are told."""
+    """Measures many waiting requests, and how soon all of them are answered."""
     database, number = Database("waiters"), setting("WAITERS", 1000)
     with Service(database) as service:
         keys = service.keys(setting("KEYS", -(-number // SEATS)))
@@ -255,14 +257,14 @@ def waiters():
 
 
 def graph():
-    """A graph of sites whose hosts answer in 100 ms."""
+    """Returns a graph of sites whose hosts respond after 100 ms."""
     return Internet("--plain", "--http-only", "--slow", "1000", "--slow-ms", "100-100",
                     "--spread", "equal", "--page-bytes", "8000",
                     hosts=setting("HOSTS", 400), pages=setting("PAGES", 1_000_000))
 
 
 def hosts_of(internet):
-    """The URLs of each host, of a part of a large graph."""
+    """Returns the URLs of each host in a part of a large graph."""
     few = Internet(*internet.options[5:], hosts=internet.hosts, pages=20 * internet.hosts)
     by_host = {}
     for url in few.expected():
@@ -271,13 +273,13 @@ def hosts_of(internet):
 
 
 def open_crawl(client, urls, scope="list", delay_ms=0):
-    """Starts a crawl of all that these URLs lead to."""
+    """Starts a crawl that follows all links from these URLs."""
     settings = {"scope": scope, "depth": 1000, "site_pages": 1_000_000, "delay_ms": delay_ms}
     return client.must("POST", "/v1/crawls", {"urls": urls, "settings": settings})["id"]
 
 
 def settled(client, url):
-    """Submits a URL; the seconds until it is recorded."""
+    """Submits a URL. Returns the seconds until it is recorded."""
     begun = time.monotonic()
     found = client.must("POST", "/v1/url", {"url": url})
     while found["state"] == "due":
@@ -290,11 +292,11 @@ def settled(client, url):
 
 
 def urgent():
-    """Single URLs of one key beside a crawl of another that saturates the workers."""
+    """Measures one key's single URLs while another key's crawl saturates the workers."""
     internet = graph()
     by_host = hosts_of(internet)
     hosts = sorted(by_host)
-    # A tenth of the sites is for the single URLs.
+    # Reserve a tenth of the sites for the single URLs.
     sites = sorted({".".join(host.split(".")[-2:]) for host in hosts})
     sites = set(sites[: len(sites) // 10])
     alone = [host for host in hosts if ".".join(host.split(".")[-2:]) in sites]
@@ -304,7 +306,7 @@ def urgent():
         with Service(database) as service, Workers(internet, database, hosts, 2) as workers:
             one, other = map(Client, service.keys(2))
             for host in alone:
-                # So that robots.txt is known.
+                # Fetch one URL per host first, so that its robots.txt is known.
                 one.must("POST", "/v1/url", {"url": by_host[host][0]})
             crawl = open_crawl(other, busy)
             time.sleep(setting("WARM_SECONDS", 40))
@@ -325,7 +327,7 @@ def urgent():
 
 
 def fair():
-    """Two keys: one with a large batch, one with ten URLs, then both with many."""
+    """Measures two keys: one with a large batch and one with ten URLs, then both with many."""
     internet = graph()
     by_host = hosts_of(internet)
     hosts, number = sorted(by_host), setting("URLS", 200_000)
@@ -339,7 +341,8 @@ def fair():
             def crawl_of(client, mark, amount):
                 crawl = client.must("POST", "/v1/crawls", empty)["id"]
                 for begin in range(0, amount, 10_000):
-                    # Not in the graph: answered with 404, after 100 ms as all others.
+                    # These URLs are not in the graph. Like all others they take 100 ms, and their
+                    # status is 404.
                     urls = [f"http://{hosts[place % len(hosts)]}/{mark}/{place}"
                             for place in range(begin, min(amount, begin + 10_000))]
                     client.must("POST", f"/v1/crawls/{crawl}/urls",
@@ -382,7 +385,7 @@ def fair():
 
 
 def load():
-    """Requests without a pause."""
+    """Sends requests without a pause."""
     database, seconds = Database("load"), setting("SECONDS_A_LOAD", 20)
     with Service(database) as service:
         asked = []

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The HTTP service under load, with a durable Postgres, in a network namespace of their own.
-# docs/benchmarks.md says what the modes measure and which variables they read.
+# Measures the HTTP service under load, with a durable Postgres, in a separate network namespace.
+# docs/benchmarks.md describes the modes and their variables.
 #
 #   RATES="1157 2300" SECONDS_A_RATE=300 scripts/bench/api.sh submit
 #   WAITERS=1000 scripts/bench/api.sh waiters
@@ -10,7 +10,8 @@
 #   HOSTS=400 PAGES=200000 scripts/bench/api.sh fair
 #   SECONDS_A_LOAD=20 scripts/bench/api.sh load
 #
-# submit, load and flood run wrk. Needs the right to make namespaces; touches no other network.
+# submit, load and flood run wrk. Needs permission to create namespaces, and does not use any other
+# network.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -17,7 +17,8 @@ from crawl import Database, say, setting
 
 
 class Callers:
-    """Valid callers at an even rate, each with a key and a connection, until they are stopped."""
+    """Valid clients that send requests at an even rate until they are stopped, each with its own
+    key and connection."""
 
     RATE = 25
 
@@ -38,7 +39,7 @@ class Callers:
             sys.exit(f"valid callers got {collections.Counter(self.wrong)}")
 
     def call(self, key):
-        """Reads the list of filters, each time at its own moment."""
+        """Reads the list of filters at an even rate, until the callers are stopped."""
         connection = http.client.HTTPConnection("127.0.0.1", Service.PORT, timeout=90)
         begun, turn = time.monotonic(), 0
         while not self.is_over.wait(max(0, begun + turn / self.RATE - time.monotonic())):
@@ -52,25 +53,26 @@ class Callers:
                 self.wrong.append(answer.status)
 
     def milliseconds(self, share):
-        """The latency below which this share of the requests stays."""
+        """Returns the latency in milliseconds that this share of the requests does not exceed."""
         took = sorted(self.took)
         return round(took[min(len(took) - 1, int(len(took) * share))] * 1000, 1)
 
 
 def wrong_key():
-    """A key that has the form of one."""
+    """Returns an unknown key in the valid form."""
     letters = base64.b32encode(os.urandom(40)).decode().lower()
     return f"et_{letters[:12]}_{letters[12:]}"
 
 
 def main():
-    """Refusals without a pause: how many, what they cost, and how valid callers fare beside."""
+    """Sends rejected requests without a pause. Measures their number and cost, and the latency
+    of valid clients."""
     database, seconds = Database("flood"), setting("SECONDS_A_FLOOD", 15)
     connections = setting("CONNECTIONS", 64)
     sessions = "select sessions from pg_stat_database where datname = current_database()"
 
     def opened():
-        # A session tells of itself within a second.
+        # Postgres reports a session within a second.
         time.sleep(2)
         return database.number(sessions)
 
@@ -98,7 +100,7 @@ def main():
             with Callers(keys[1:]) as callers:
                 seen = wrk(1, connections, seconds, "api_load.lua", service.address, *paths)
             server, own = database.processor() - server, service.processor() - own
-            # One is that of the question before.
+            # One of these sessions belongs to the previous query.
             new = opened() - before - 1
             rate = seen["answered"] / seen["seconds"]
             reads = reads or rate
@@ -113,7 +115,8 @@ def main():
                 valid_p99_ratio=round(callers.milliseconds(0.99) / quiet.milliseconds(0.99), 2),
                 valid_p50_ms_quiet=quiet.milliseconds(0.5), valid_p50_ms=callers.milliseconds(0.5),
                 api_cores=round(own / seconds, 2), postgres_cores=round(server / seconds, 2))
-            # The connections of its pool, which a moment of rest may have closed, are its own.
+            # Allow a few sessions, because the service may reopen connections that its pool closed
+            # while idle.
             if is_refused and new > 8 + seen["answered"] / 1000 and setting("STRICT", 1):
                 sys.exit(f"{what}: {new} new sessions of Postgres")
 

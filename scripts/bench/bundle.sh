@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Times turning the corpus' icons into bundles: ours by each choice of colours, a plain Go program,
-# and Pillow, each on the same list, on one core; then ours and Go on all cores.
+# Measures how long it takes to turn the corpus' icons into bundles: our program with each choice of
+# colours, a plain Go program, and Pillow, each with the same list, on one core; then our program
+# and Go on all cores.
 #
 #   RUNS=5 REPEAT=3 CORE=0 scripts/bench/bundle.sh
 #
-# Two lists: every icon that ours and the peer decode (the mix), and those of them of at most 64
-# pixels a side (small). REPEAT is how often an icon stands in them. Every program reads each
-# icon from its file, ours also from one file with all of them (one-file), a read a bundle. The
-# numbers are medians of RUNS runs; the runs of all programs take turns, so that a busy machine is
-# busy for all. CPU is user and system time: on a shared machine it says more than the clock. Then
-# the bytes: a tab's, as they are and compressed; an icon's by each effort, beside the image crate's
-# default PNG of the same pixels. A program that cannot be had is left out: EVERYTAB_PEERS holds
-# go/main.go, pip gets Pillow.
+# There are two lists: every icon that both our program and the peer decode (mix), and those with at
+# most 64 pixels in width and height (small). Each icon occurs REPEAT times in a list. Every program
+# reads each icon from its file. Ours also reads all icons from one file (one-file), with one read
+# per bundle. Prints medians of RUNS runs. The programs' runs alternate, so that a busy host affects
+# all of them. CPU is user and system time, which is more reliable than wall time on a shared host.
+# Then prints sizes: bytes per tab, uncompressed and compressed, and bytes per icon for each effort,
+# compared with the image crate's default PNG of the same pixels. Unavailable programs are skipped:
+# EVERYTAB_PEERS contains go/main.go, and pip installs Pillow.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -30,7 +31,8 @@ mkdir -p "$folder"
 go_peer
 python_with pillow==13.0.0
 
-# Some icons end the peer, and one has it unfold gigabytes: each is tried by itself, once.
+# The peer crashes on some icons, and one makes it allocate gigabytes, so we try each icon
+# separately, once.
 tried="$folder/tried.tsv"
 if [ -n "$go" ] && ! [ "$tried" -nt "$go" ]; then
     say "finding the icons that the peer decodes"
@@ -54,7 +56,7 @@ for list in all small; do
     "$ours" pack "$folder/$list-repeated.tsv" "$folder/$list.icons" >"$folder/$list-packed.tsv"
 done
 
-# Appends wall and CPU seconds; what the program says goes to a file of its name.
+# Appends wall and CPU seconds to a file. The program's messages go to another file with its name.
 TIMEFORMAT='%R %U %S'
 measured() {
     local name="$1" cores="$2"
@@ -112,7 +114,7 @@ for name in {all,small}-{{lossless,auto,palette}{,-one-file},go,pillow} cores-{a
     }'
 done
 
-# What a CDN would send: each bundle compressed by itself.
+# Measures what a CDN would send, with each bundle compressed separately.
 compressed() {
     node -e '
         const { readdirSync, readFileSync } = require("node:fs");
@@ -137,7 +139,8 @@ if command -v node >/dev/null; then
     printf '\n%-15s%10s%10s%10s%10s\n' 'bytes a tab' plain gzip 'brotli 5' 'brotli 11'
     for name in lossless auto palette go pillow; do
         out="$folder/out-all-$name"
-        # Pillow's are of one list already, the others' of a repeated one.
+        # Pillow's bundles are from the list itself, those of the other programs from the repeated
+        # list.
         [ "$name" = pillow ] || { rm -rf "$out"; mkdir "$out"; }
         case "$name" in
             go) [ -z "$go" ] ||

@@ -27,7 +27,7 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def setting(name, otherwise):
-    """The number in an environment variable."""
+    """Returns the number in an environment variable."""
     return int(os.environ.get(name, otherwise))
 
 
@@ -37,14 +37,14 @@ def say(**figures):
 
 
 def processor_seconds(pid, reaped=False):
-    """Processor time of a process, and of its children that it has waited for."""
+    """Returns a process's CPU seconds, with `reaped` including children that it has waited for."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     fields = fields.rpartition(")")[2].split()
     return sum(int(field) for field in fields[11 : 15 if reaped else 13]) * TICK
 
 
 def most_memory(pid):
-    """The most memory that a process has had, in MiB."""
+    """Returns a process's maximum memory so far, in MiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmHWM:"):
             return round(int(line.split()[1]) / 1024)
@@ -52,7 +52,7 @@ def most_memory(pid):
 
 
 class Internet:
-    """A graph of sites in a process of its own, with an access log."""
+    """A graph of sites in a separate process, with an access log."""
 
     def __init__(self, *options, hosts, pages):
         self.hosts, self.pages = hosts, pages
@@ -63,7 +63,7 @@ class Internet:
         self.begun = 0.0
 
     def expected(self, scope="any"):
-        """What a crawl must record: outcomes by URL."""
+        """Returns the outcomes that a crawl must record, by URL."""
         command = [TESTBED, *self.options, "--expect", scope]
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         return dict(line.split("\t")[:2] for line in lines.splitlines())
@@ -83,7 +83,8 @@ class Internet:
         self.process.wait()
 
     def requests(self):
-        """The requests so far, without those for robots.txt: microseconds, status, host, path."""
+        """Returns the requests so far, without those for robots.txt: microseconds, status, host,
+        path."""
         with open(self.log, encoding="utf-8", errors="replace") as file:
             for line in file:
                 fields = line.rstrip("\n").split("\t")
@@ -92,7 +93,7 @@ class Internet:
 
 
 class Database:
-    """A migrated database, and the processor time of its server."""
+    """A migrated database, and its server's CPU time."""
 
     def __init__(self, name):
         self.name = name
@@ -105,21 +106,21 @@ class Database:
 
     @staticmethod
     def psql(database, sql):
-        """The output of a statement."""
+        """Runs a statement and returns its output."""
         url = SERVER_URL.replace("/postgres?", f"/{database}?")
         command = ["psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def number(self, sql):
-        """The number that a query gives."""
+        """Returns the number that a query selects."""
         return float(self.psql(self.name, sql) or 0)
 
     def lines(self, sql):
-        """The lines that a query of one text gives."""
+        """Returns the lines that a query with one text column selects."""
         return self.psql(self.name, sql).splitlines()
 
     def run(self, *arguments):
-        """Runs a command of the program as the owner."""
+        """Runs a command of everytab-worker as the database's owner."""
         environment = {**os.environ, "DATABASE_URL": self.url}
         command = [WORKER, *map(str, arguments)]
         ended = subprocess.run(
@@ -130,17 +131,17 @@ class Database:
         return ended.stdout
 
     def start(self, seeds, *options):
-        """Starts a crawl of a file of seeds; returns its id."""
+        """Starts a crawl from a file with seeds. Returns its id."""
         store = FOLDER / "store"
         said = self.run("crawl", "start", "--seeds", seeds, "--to", store, *options)
         return said.split()[0]
 
     def state(self, crawl):
-        """What `crawl status` says."""
+        """Returns the output of `crawl status`."""
         return json.loads(self.run("crawl", "status", crawl, "--json"))
 
     def processor(self):
-        """Processor seconds of the server so far."""
+        """Returns the server's CPU seconds so far."""
         children = pathlib.Path(f"/proc/{self.postmaster}/task/{self.postmaster}/children")
         total = processor_seconds(self.postmaster, reaped=True)
         for child in children.read_text(encoding="utf-8").split():
@@ -152,7 +153,7 @@ class Database:
 
 
 class Workers:
-    """Worker processes that crawl."""
+    """Worker processes that run crawls."""
 
     def __init__(self, internet, database, own, count=1):
         address = internet.address
@@ -187,16 +188,16 @@ class Workers:
             process.wait()
 
     def processor(self):
-        """Processor seconds of all."""
+        """Returns all workers' CPU seconds."""
         return sum(processor_seconds(process.pid) for process in self.processes)
 
     def memory(self):
-        """The most MiB that one of them has had."""
+        """Returns the maximum memory of a worker in MiB."""
         return max(most_memory(process.pid) for process in self.processes)
 
 
 def seeds_of(urls):
-    """Writes the home pages among URLs into a file; returns it and the hosts."""
+    """Writes the home pages among URLs to a file. Returns the file and the hosts."""
     homes = [url for url in urls if url.count("/") == 3 and url.endswith("/")]
     path = FOLDER / "seeds.txt"
     path.write_text("\n".join(homes) + "\n", encoding="utf-8")
@@ -204,7 +205,7 @@ def seeds_of(urls):
 
 
 def by_key(rows, known):
-    """Lines of (URL, outcome), each URL as its normalized key; those of known are such keys."""
+    """Returns a line per (URL, outcome) with the URL's normalized key. URLs in `known` are keys."""
     others = [url for url, _ in rows if url not in known]
     keys = {}
     for start in range(0, len(others), 500):
@@ -216,7 +217,8 @@ def by_key(rows, known):
 
 
 def captured(internet):
-    """Distinct pages that were answered well, and the seconds from first to last."""
+    """Returns the number of distinct successful pages, and the seconds from the first to the
+    last."""
     pages, first, last = set(), None, 0
     for start, end, status, host, path in internet.requests():
         first = start if first is None else min(first, start)
@@ -227,7 +229,8 @@ def captured(internet):
 
 
 def whole_crawl(internet, expected, name, workers=1, scope="any"):
-    """A crawl to its end, without delay. Fails unless it records what the oracle says."""
+    """Runs a crawl to its end, without delay. Fails unless it records the outcomes that the
+    graph's oracle expects."""
     seeds, own = seeds_of(expected)
     with internet:
         database = Database(name)
@@ -265,7 +268,7 @@ def whole_crawl(internet, expected, name, workers=1, scope="any"):
 
 
 def peer(internet, command):
-    """Another program, for a while: pages a processor second."""
+    """Runs another program for a while, to measure pages per CPU second."""
     with internet:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=FOLDER / "peer")
@@ -275,14 +278,14 @@ def peer(internet, command):
             process.send_signal(signal.SIGKILL)
             process.wait()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        # The log is written when the servers end.
+        # The servers write the log when they end.
     pages, span = captured(internet)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return used, pages, span
 
 
 def throughput():
-    """Pages a processor second, with records and rows, beside other programs."""
+    """Measures pages per CPU second, with records and rows, and compares other programs."""
     internet = Internet(
         "--plain", "--http-only", "--page-bytes", "30000", "--links", "40",
         hosts=setting("HOSTS", 200), pages=setting("PAGES", 40_000),
@@ -320,7 +323,7 @@ def throughput():
 
 
 def fleet():
-    """A crawl of many hosts by 1, 2 and 4 workers, equal to the oracle."""
+    """Crawls many hosts with 1, 2 and 4 workers. The results must equal the oracle's."""
     internet = Internet(hosts=setting("HOSTS", 2_000), pages=setting("PAGES", 200_000))
     for scope in os.environ.get("SCOPES", "any").split():
         expected = internet.expected(scope)
@@ -330,13 +333,13 @@ def fleet():
 
 
 def known():
-    """The memory of a worker while a limited crawl learns of millions of URLs."""
+    """Measures a worker's memory while a limited crawl finds millions of URLs."""
     internet = Internet(
         "--plain", "--http-only", "--links", "400", "--page-bytes", "60000",
         hosts=setting("HOSTS", 1_000), pages=setting("PAGES", 10_000_000),
     )
     pages = setting("LIMIT", 40_000)
-    # The names of hosts are the same whatever the number of pages.
+    # The hosts' names do not depend on the number of pages.
     few = Internet(*internet.options[5:], hosts=internet.hosts, pages=4 * internet.hosts)
     seeds, names = seeds_of(few.expected())
     with internet:
@@ -362,7 +365,7 @@ def known():
 
 
 def urgent():
-    """Single URLs submitted beside a large crawl that saturates the workers."""
+    """Measures single URLs that are submitted while a large crawl saturates the workers."""
     internet = Internet("--plain", "--http-only", hosts=setting("HOSTS", 400),
                         pages=setting("PAGES", 300_000))
     expected = internet.expected()
@@ -375,7 +378,7 @@ def urgent():
     busy = [f"http://{host}/" for host in hosts if host not in alone]
     seeds.write_text("\n".join(busy) + "\n", encoding="utf-8")
     single = FOLDER / "single.txt"
-    # One host keeps the standing crawl open; of the others the robots.txt is known.
+    # One host keeps the standing crawl open. For the other hosts the robots.txt is fetched first.
     open_host = max(alone, key=lambda host: len(by_host[host]))
     alone = [host for host in alone if host != open_host and len(by_host[host]) > 2]
     first = [by_host[host][0] for host in alone] + by_host[open_host]
@@ -409,7 +412,7 @@ def urgent():
 
 
 def crawl_delay(host):
-    """The Crawl-delay in a host's robots.txt in seconds, or None if the host is dead."""
+    """Returns the Crawl-delay in a host's robots.txt in seconds, or None if the host is dead."""
     try:
         with urllib.request.urlopen(f"http://{host}/robots.txt", timeout=20) as answer:
             lines = answer.read().decode().splitlines()
@@ -422,7 +425,7 @@ def crawl_delay(host):
 
 
 def polite():
-    """The share of the requests that the hosts' delays allow, which workers make."""
+    """Measures which share of the requests that the hosts' delays allow is sent."""
     factor, least, most = 2, 1.0, 60.0
     internet = Internet(
         "--plain", "--http-only", "--spread", "equal", "--page-bytes", "30000", "--links", "40",

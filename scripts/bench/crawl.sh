@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Live crawls of a graph of sites on loopback, with a durable Postgres, in a network namespace of
-# their own. docs/benchmarks.md says what the modes measure and which variables they read.
+# Measures live crawls of a graph of sites on loopback, with a durable Postgres, in a separate
+# network namespace. docs/benchmarks.md describes the modes and their variables.
 #
 #   HOSTS=200 PAGES=40000 REPEATS=3 scripts/bench/crawl.sh throughput
 #   HOSTS=600 PAGES=120000 WORKERS="1 2 4" scripts/bench/crawl.sh polite
@@ -9,8 +9,8 @@
 #   MINUTES=60 HOSTS=400 PAGES=400000 WORKERS=2 scripts/bench/crawl.sh soak
 #   HOSTS=30 PAGES=3000 DELAY_MS=250 scripts/bench/crawl.sh peers
 #
-# throughput and peers run beside GNU wget, Scrapy, Crawlee and spider; pip, npm and cargo install
-# the latter three. Needs the right to make namespaces; touches no other network.
+# throughput and peers also run GNU wget, Scrapy, Crawlee and spider. pip, npm and cargo install the
+# latter three. Needs permission to create namespaces, and does not use any other network.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -27,7 +27,7 @@ if [ -z "${BENCH_PROGRAMS:-}" ]; then
         python_with Scrapy==2.19.0 warcio==1.8.1
         node_with crawlee@3.18.1
         [ -z "$node" ] || cp scripts/bench/crawl_{crawlee,polite_crawlee}.mjs "$node"
-        # Its default features but the queue on disk, which needs OpenSSL.
+        # The default features, except for the queue on disk, which needs OpenSSL.
         crate_with scripts/bench/crawl_spider.rs spider 2.53.9 \
             '"sync", "cookies", "encoding", "string_interner_buffer_backend", "balance", "time",
              "adaptive_concurrency", "priority_frontier", "dns_cache", "rate_limit", "ua_generator",
@@ -47,8 +47,8 @@ if [ "$mode" = soak ]; then
     script=(crawl_soak.py)
 elif [ "$mode" = peers ]; then
     [ -n "$BENCH_SCRAPY" ] || die "peers needs Scrapy and warcio"
-    # A connection to a host that drops packets fails after 7 s: Crawlee has no shorter limit for
-    # robots.txt, and the usual one is 127 s.
+    # Let connections to a host that drops packets fail after 7 s instead of 127 s, because Crawlee
+    # has no shorter limit for robots.txt.
     echo 2 >/proc/sys/net/ipv4/tcp_syn_retries
     script=(crawl_peers.py)
 fi

@@ -11,15 +11,16 @@ import zlib
 
 from crawl import by_key
 
-# The least share of the delay that must pass between the starts of two requests. The servers note
-# when they have read a request, a little after it was sent.
+# Minimum share of the delay that must pass between the starts of two requests. It is below 1
+# because the servers log the time when they have read a request, which is a little after it was
+# sent.
 SHARE_OF_DELAY = 0.9
-# Answers that a crawler may ask for again: none, and 503.
+# Statuses after which a crawler may repeat a request: no response, and 503.
 PASSING = (0, 503)
 
 
 def accesses(internet):
-    """All requests of the log, for robots.txt too: microseconds, status, host, path."""
+    """Returns all requests in the log, including robots.txt: microseconds, status, host, path."""
     with open(internet.log, encoding="utf-8", errors="replace") as file:
         for line in file:
             fields = line.rstrip("\n").split("\t")
@@ -28,13 +29,13 @@ def accesses(internet):
 
 
 def keys_of(urls, known):
-    """The normalized key of each URL."""
+    """Returns each URL's normalized key."""
     lines = by_key([(url, url) for url in sorted(set(urls))], known)
     return {url: key for key, url in (line.split("\t") for line in lines)}
 
 
 def site_of(host):
-    """The site of a host of a graph of sites."""
+    """Returns the site of a host in a graph of sites."""
     labels = host.split(".")
     ends = (at for at, label in enumerate(labels) if label.endswith("-everytab-testbed"))
     first = next(ends, 0)
@@ -42,32 +43,32 @@ def site_of(host):
 
 
 class World:
-    """What a crawl of some sites of a graph must and must not ask for."""
+    """The URLs that a crawl of some sites in a graph must and must not fetch."""
 
     def __init__(self, expected):
         self.expected = expected
         homes = [url for url in expected if url.count("/") == 3 and url.endswith("/")]
         sites = list(dict.fromkeys(site_of(url.split("/")[2]) for url in homes))
-        # Every fourth site is linked to, and not in scope.
+        # Every fourth site is linked, but not in scope.
         self.sites = [site for number, site in enumerate(sites) if number % 4 != 3]
         self.seeds = [url for url in homes if self.has(url)]
         self.hosts = [url.split("/")[2] for url in self.seeds]
         self.must = self.that_end("ok", "redirected", "http_404_410")
         self.pages = self.that_end("ok")
-        # The Crawl-delay of the hosts that have one, in seconds.
+        # The Crawl-delay of each host that has one, in seconds.
         self.longer = {}
 
     def has(self, url):
-        """Whether a URL is in scope."""
+        """Returns true if a URL is in scope."""
         return site_of(url.split("/")[2]) in self.sites
 
     def that_end(self, *outcomes):
-        """The URLs in scope that must end with one of these outcomes."""
+        """Returns the URLs in scope that must end with one of these outcomes."""
         ends = self.expected.items()
         return {url for url, outcome in ends if outcome in outcomes and self.has(url)}
 
     def found(self, lines):
-        """What was asked for, by the lines of the log."""
+        """Returns which URLs were requested, from the log's lines."""
         requests = [(f"http://{host}{path}", status) for _, _, status, host, path in lines
                     if path != "/robots.txt"]
         keys = keys_of((url for url, _ in requests), self.expected)
@@ -79,8 +80,8 @@ class World:
         asked = {keys[url]: status for url, status in requests}
         inside = {key for key in asked if self.has(key)}
         forbidden = {key for key in asked if key.split("/")[3] == "private"}
-        # Pages to which only links lead that crawlers are asked not to follow. Images in pages are
-        # no pages.
+        # Pages that can be reached only through links that crawlers must not follow. Images do not
+        # count as pages.
         hidden = {key for key in inside - forbidden if key not in self.expected
                   and asked[key] == 200 and key.split("/")[3] != "media"}
         return {
@@ -91,7 +92,7 @@ class World:
         }
 
     def kept(self, urls):
-        """How much of the pages is in what a crawler kept, and how much of that twice."""
+        """Returns how many of the pages a crawler stored, and how many of them twice."""
         keys = keys_of(urls, self.expected)
         twice = [url for url, times in collections.Counter(urls).items() if times > 1]
         kept = self.pages & set(keys.values())
@@ -127,7 +128,8 @@ def haste(lines, delays):
 
 
 def is_whole(file):
-    """Whether a WARC file ends where a record ends. `warcio check` accepts one that is cut off."""
+    """Returns true if a WARC file ends at a record's end. `warcio check` accepts truncated
+    files."""
     opened, end = gzip.open if file.suffix == ".gz" else open, b""
     try:
         with opened(file, "rb") as stream:
@@ -139,7 +141,7 @@ def is_whole(file):
 
 
 def archived(warcio, files):
-    """The URLs of successful responses in WARC files, and how many of the files are broken."""
+    """Returns the URLs of successful responses in WARC files, and how many files are broken."""
     urls, broken = [], 0
     for file in files:
         command = [warcio, "index", "-f", "warc-type,warc-target-uri,http:status", file]
@@ -148,7 +150,7 @@ def archived(warcio, files):
         command = [warcio, "check", file]
         checked = subprocess.run(command, check=False, capture_output=True)
         if not is_whole(file):
-            # The last record is cut off.
+            # The last record is truncated.
             del records[-1:]
             broken += 1
         elif index.returncode or checked.returncode:
@@ -159,7 +161,7 @@ def archived(warcio, files):
 
 
 def listed(texts):
-    """The URLs of successful responses in texts of JSON, and how many texts are broken."""
+    """Returns the URLs of successful responses in JSON strings, and how many strings are broken."""
     urls, broken = [], 0
     for text in texts:
         try:

@@ -25,13 +25,14 @@ KEPT = FOLDER / "peer"
 USER_AGENT = "everytab-bench/1.0 (+https://bot.test)"
 WARCIO = pathlib.Path(os.environ["BENCH_SCRAPY"]).with_name("warcio")
 DELAY_MS = setting("DELAY_MS", 250)
-# A crawler that got no answer for so long is stopped. Ours asks for a dead host's robots.txt for a
-# day, others for each URL of it. Ours asks for a page that was 503 again after 60 s.
+# A crawler is stopped after this many seconds without a response, because our crawler retries a
+# dead host's robots.txt for a day, and others retry each URL on the host. Our crawler retries a
+# page with status 503 after 60 s, so the limit is longer.
 QUIET_SECONDS = setting("QUIET_SECONDS", 70)
 
 
 class Peer:
-    """A program that crawls in a process group of its own."""
+    """A program that crawls in its own process group."""
 
     def __init__(self, name, command, kept, **environment):
         self.name, self.command, self.kept = name, command, kept
@@ -39,7 +40,7 @@ class Peer:
         self.process = None
 
     def start(self, turn):
-        """Starts it, or starts it again where turn is 2."""
+        """Starts the program, or starts it again if turn is 2."""
         log_name, mode = FOLDER / f"peer-{self.name}.log", "a" if turn == 2 else "w"
         with open(log_name, mode, encoding="utf-8") as log:
             self.process = subprocess.Popen(
@@ -48,11 +49,11 @@ class Peer:
             )
 
     def has_ended(self):
-        """Whether it has ended by itself."""
+        """Returns true if the program has ended by itself."""
         return self.process.poll() is not None
 
     def end(self, number):
-        """Sends a signal to all its processes, and waits until it has ended."""
+        """Sends a signal to all processes of the program, and waits until it has ended."""
         try:
             os.killpg(self.process.pid, number)
             self.process.wait(30)
@@ -72,7 +73,7 @@ class Ours:
         self.database = self.crawl = self.workers = None
 
     def start(self, turn):
-        """Starts the crawl and a worker, or a worker again where turn is 2."""
+        """Starts the crawl and a worker, or only a worker if turn is 2."""
         if turn == 1:
             self.database = Database(f"peers_{self.number}")
             self.crawl = self.database.start(
@@ -82,7 +83,7 @@ class Ours:
         self.workers = Workers(INTERNET, self.database, self.world.hosts)
 
     def has_ended(self):
-        """Whether the crawl has ended."""
+        """Returns true if the crawl has ended."""
         return self.database.state(self.crawl)["state"] == "ended"
 
     def end(self, number):
@@ -92,14 +93,14 @@ class Ours:
             process.wait()
 
     def kept(self):
-        """The pages in the archives that have a row, and how many archives are broken."""
+        """Returns the archived pages that have a row, and how many archives are broken."""
         rows = set(self.database.lines("select url from everytab.fetches where outcome = 'ok'"))
         urls, broken = archived(WARCIO, sorted((FOLDER / "store").rglob("*.warc.gz")))
         return [url for url in urls if url in rows], broken
 
 
 def peers(world):
-    """The peers that are installed: the shortest program of the documentation of each."""
+    """Returns the installed peers, each as the shortest program in its documentation."""
     seeds, sites, hosts = (FOLDER / f"{name}.txt" for name in ("seeds", "sites", "hosts"))
     seeds.write_text("\n".join(world.seeds) + "\n", encoding="utf-8")
     sites.write_text("\n".join(world.sites) + "\n", encoding="utf-8")
@@ -107,8 +108,9 @@ def peers(world):
     delay = DELAY_MS / 1e3
 
     def wget(turn):
-        # One process a host, as one process waits between any two requests, whatever their hosts.
-        # It has no way to go on that also writes WARC, so it begins anew, beside the old archives.
+        # Start one process per host, because a process waits between any two requests, even to
+        # different hosts. wget cannot resume and also write WARC files, so it starts again and
+        # keeps the old archives.
         return ["xargs", "--arg-file", hosts, "--max-procs", len(world.hosts), "-I{}",
                 "wget", "--no-verbose", "--recursive", "--level=inf", f"--wait={delay}",
                 "--tries=2", "--timeout=10", "--retry-on-http-error=503",
@@ -126,7 +128,7 @@ def peers(world):
                  CRAWLEE_STORAGE_DIR=str(KEPT / "storage"), CRAWLEE_PURGE_ON_START="false")
         )
     if os.environ.get("BENCH_SPIDER"):
-        # One Website a host, as it has one delay a Website. It has no way to go on.
+        # Use one Website per host, because a Website has one delay. spider cannot resume.
         spider = [os.environ["BENCH_SPIDER"], seeds, setting("LIMIT_SECONDS", 1800),
                   len(world.hosts), DELAY_MS]
         found.append(Peer("spider", lambda turn: [*spider, f"archive-{turn}-"],
@@ -135,19 +137,19 @@ def peers(world):
 
 
 def pages_of_scrapy():
-    """The lines of the feed."""
+    """Returns the feed's lines."""
     feed = KEPT / "pages.jsonl"
     return feed.read_text(encoding="utf-8").splitlines() if feed.exists() else []
 
 
 def pages_of_crawlee():
-    """The files of the data set."""
+    """Returns the files in the data set."""
     for file in sorted((KEPT / "storage" / "datasets" / "default").glob("*.json")):
         yield file.read_text(encoding="utf-8", errors="replace")
 
 
 def loopback_bytes():
-    """Bytes that the loopback interface has carried."""
+    """Returns the bytes that the loopback interface has transmitted."""
     for line in pathlib.Path("/proc/net/dev").read_text(encoding="utf-8").splitlines():
         if line.strip().startswith("lo:"):
             return int(line.partition(":")[2].split()[0])
@@ -155,21 +157,21 @@ def loopback_bytes():
 
 
 def segments_with_data():
-    """TCP segments that carried data. No dead host is sent one."""
+    """Returns the TCP segments that contained data. Dead hosts are sent none."""
     lines = pathlib.Path("/proc/net/netstat").read_text(encoding="utf-8").splitlines()
     names, values = (line.split() for line in lines if line.startswith("TcpExt:"))
     return int(values[names.index("TCPOrigDataSent")])
 
 
 class Progress:
-    """The pages that were answered, and since when none was."""
+    """Counts the successful pages, and notes when data were last sent."""
 
     def __init__(self):
         self.read, self.pages = 0, set()
         self.segments, self.since = 0, time.monotonic()
 
     def look(self):
-        """Reads the lines that the access log has anew; it is some behind."""
+        """Reads the access log's new lines. The log is slightly late."""
         if (segments := segments_with_data()) > self.segments:
             self.segments, self.since = segments, time.monotonic()
         with open(INTERNET.log, "rb") as file:
@@ -182,7 +184,7 @@ class Progress:
 
 
 def wait(program, pages=None):
-    """Waits until a crawl has ended, or has so many pages; says what it was."""
+    """Waits until a crawl has ended, has this many pages, or makes no progress. Returns which."""
     progress, limit = Progress(), time.monotonic() + setting("LIMIT_SECONDS", 1800)
     while time.monotonic() < limit:
         progress.look()
@@ -197,7 +199,7 @@ def wait(program, pages=None):
 
 
 def crawl(world, program, is_killed):
-    """One crawl, and what it did."""
+    """Runs one crawl. Returns its results."""
     for folder in (KEPT, FOLDER / "store"):
         shutil.rmtree(folder, ignore_errors=True)
     KEPT.mkdir()
@@ -228,7 +230,7 @@ def crawl(world, program, is_killed):
 
 
 def median(rows):
-    """The median of each figure; of what is no figure the first."""
+    """Returns the median of each number, and the first of other values."""
     def middle(values):
         is_figure = all(isinstance(value, (int, float)) for value in values)
         return statistics.median(values) if is_figure else values[0]
@@ -248,7 +250,7 @@ def table(title, columns, rows):
 
 
 def tables(whole, killed):
-    """Prints what docs/benchmarks.md has."""
+    """Prints the tables for docs/benchmarks.md."""
     def column(name):
         return lambda row: row[name]
 
@@ -278,7 +280,7 @@ def tables(whole, killed):
 
 
 def main():
-    """Crawls by each program in turn, to the end and with a kill, REPEATS times."""
+    """Crawls with each program alternately, to the end and with a kill, REPEATS times."""
     world = World(INTERNET.expected("list"))
     with INTERNET, concurrent.futures.ThreadPoolExecutor(64) as pool:
         delays = dict(zip(world.hosts, pool.map(crawl_delay, world.hosts)))
@@ -302,7 +304,7 @@ def main():
              for kind in ("whole", "killed")))
 
 
-# With this seed one of the hosts in scope has no name, and one drops packets.
+# With this seed, one host in scope has no DNS name, and another one drops packets.
 INTERNET = Internet(
     "--seed", "5", "--http-only", "--spread", "equal", "--links", "20", "--page-bytes", "10000",
     "--dead", "100", "--crawl-delay", "300", "--crawl-delay-ms", "500-600",

@@ -18,7 +18,7 @@ TOLD_NOT_TO_FOLLOW = 'meta[name="robots"][content*="nofollow"]'
 
 
 class EveryPage(CrawlSpider):
-    """Follows all links that may be followed."""
+    """Follows all links that robots.txt and nofollow allow."""
 
     name = "every-page"
     rules = (
@@ -27,20 +27,20 @@ class EveryPage(CrawlSpider):
     )
 
     def parse_start_url(self, response, **_):
-        """Keeps a seed's page."""
+        """Stores a seed's page."""
         return self.keep(response)
 
     def keep(self, response):
-        """Keeps a page."""
+        """Stores a page."""
         body = base64.b64encode(response.body).decode()
         yield {"url": response.url, "status": response.status, "body": body}
 
     def without_nofollow(self, links):
-        """The links without rel=nofollow."""
+        """Returns the links without rel=nofollow."""
         return [link for link in links if not link.nofollow]
 
     def unless_told_not_to(self, request, response):
-        """The request, unless the page's meta element forbids to follow its links."""
+        """Returns the request, unless the page's meta element forbids following its links."""
         return None if response.css(TOLD_NOT_TO_FOLLOW) else request
 
 

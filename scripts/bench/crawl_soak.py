@@ -14,28 +14,30 @@ import time
 
 from crawl import FOLDER, Database, Internet, Workers, say, seeds_of, setting
 
-# The delay of all crawls here, in milliseconds.
+# The delay in all these crawls, in milliseconds.
 DELAY_MS = 500
-# The time after a fault in which servers may still see what was asked meanwhile, in seconds: TCP
-# sends again with longer and longer pauses.
+# After a fault, servers may still receive earlier requests for this many seconds, because TCP
+# retransmits packets after longer and longer pauses.
 THAW_S = 8
-# The share by which the last third of the time may hold more than the second one.
+# Maximum ratio between the values in the last and in the second third of the run.
 GROWTH = 1.15
-# The minutes from which on that is judged: sockets that are open by chance are more than that.
+# Growth is checked only in runs of at least this many minutes, because in shorter ones the number
+# of open sockets varies too much.
 LONG_ENOUGH = 30
-# The time between two looks at what is held, in seconds.
+# Interval between two measurements, in seconds.
 LOOK_S = setting("LOOK_SECONDS", 60)
 
 
 class Weather:
-    """What happens to the internet, a thing at a time."""
+    """Changes and breaks the internet, in one way at a time."""
 
     def __init__(self, internet):
         self.internet = internet
         self.kinds = [self.change, self.freeze, self.drop, self.refuse]
         self.happened = {kind.__name__: 0 for kind in self.kinds}
-        # Servers see requests late that were made, and given up, while they could not be reached,
-        # and end some that their client has left: spans in microseconds.
+        # Time spans in microseconds in which servers were unreachable. Servers receive requests
+        # from these spans late, although the client gave them up, and log their end after the
+        # client has left.
         self.unreachable = []
         self.nft("add table inet soak")
         self.nft("add chain inet soak output { type filter hook output priority 0 ; }")
@@ -46,7 +48,7 @@ class Weather:
         subprocess.run(["nft", command], check=True)
 
     def next(self, seconds):
-        """The next thing happens, for as long as this."""
+        """Starts the next fault or change, for this long."""
         kind = self.kinds[sum(self.happened.values()) % len(self.kinds)]
         self.happened[kind.__name__] += 1
         began = time.monotonic()
@@ -56,32 +58,32 @@ class Weather:
             self.unreachable.append([(at - self.internet.begun) * 1e6 for at in span])
 
     def change(self, _):
-        """The next day begins: some pages change."""
+        """Starts the next day, which changes some pages."""
         self.internet.process.send_signal(signal.SIGUSR1)
 
     def freeze(self, seconds):
-        """No server answers, and connections stay open."""
+        """Freezes all servers. Connections stay open."""
         self.internet.process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         self.internet.process.send_signal(signal.SIGCONT)
 
     def drop(self, seconds):
-        """No packet reaches a web server."""
+        """Drops all packets to web servers."""
         self.against_servers("drop", seconds)
 
     def refuse(self, seconds):
-        """No web server listens."""
+        """Rejects all connections to web servers."""
         self.against_servers("reject with tcp reset", seconds)
 
     def against_servers(self, verdict, seconds):
-        """Every packet to a web server ends so."""
+        """Applies this verdict to every packet to a web server."""
         self.nft(f"add rule inet soak output tcp dport {{ 80, 443 }} {verdict}")
         time.sleep(seconds)
         self.nft("flush chain inet soak output")
 
 
 def held(process, temporary):
-    """What a worker holds: MiB, open files, threads, and MiB of temporary files."""
+    """Returns a worker's MiB of memory, open files, threads, and MiB of temporary files."""
     folder = pathlib.Path(f"/proc/{process.pid}")
     status = dict(
         line.split(":", 1) for line in (folder / "status").read_text("utf-8").splitlines()
@@ -96,7 +98,7 @@ def held(process, temporary):
 
 
 def look(database, fleet):
-    """What all workers and Postgres hold; of workers the one that holds most."""
+    """Returns each value's maximum over all workers, and Postgres' connections and table sizes."""
     workers = []
     for number, process in enumerate(fleet.processes):
         if process.poll() is not None:
@@ -112,7 +114,7 @@ def look(database, fleet):
 
 
 def growth(looks):
-    """What the second third of the time held at the median, and what the last."""
+    """Returns each value's medians in the second and in the last third of the run."""
     third = len(looks) // 3
     of = {}
     for name in looks[0]:
@@ -123,8 +125,9 @@ def growth(looks):
 
 
 def early(log, unreachable):
-    """Pairs of requests to one host of which the second began within the delay after the first
-    had ended, but for those while servers could not be reached, and the requests."""
+    """Returns two numbers: how many requests started less than the delay after the end of the
+    previous one to the same host, except while servers were unreachable, and how many requests
+    there were."""
     ended, pairs, requests = {}, 0, 0
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -136,7 +139,8 @@ def early(log, unreachable):
             if any(start < until and end > since for since, until in unreachable):
                 ended.pop(host, None)
                 continue
-            # The server sees a request end a little before the client does, and begin after it.
+            # The server logs a request's end a little before the client sees it, and its start a
+            # little after.
             if host in ended and start - ended[host] < (DELAY_MS - 1) * 1000:
                 pairs += 1
             ended[host] = max(end, ended.get(host, 0))
@@ -159,7 +163,7 @@ def check(database):
 
 
 def soak():
-    """MINUTES of crawls on an internet that changes and dies."""
+    """Runs crawls for MINUTES on an internet that changes and fails."""
     minutes, change, down = setting("MINUTES", 60), setting("CHANGE", 40), setting("DOWN", 12)
     if minutes * 60 < 6 * LOOK_S:
         sys.exit(f"MINUTES={minutes}: at least 6 looks, so that each third has two samples")
@@ -206,7 +210,8 @@ def soak():
     if minutes < LONG_ENOUGH:
         print(f"growth is judged from {LONG_ENOUGH} minutes on", file=sys.stderr)
         more = []
-    # A crawl of hosts that were away waits some minutes before it gives them up.
+    # A crawl waits some minutes before it gives up unreachable hosts, so short runs may complete
+    # few crawls.
     few = minutes >= LONG_ENOUGH and runs < 2
     if more or pairs or twice or uneven or few:
         sys.exit(f"grew: {more}; early: {pairs}; twice: {twice}; uneven: {uneven}; runs: {runs}")

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# For what fetches icons from the program icon-track: builds both, and begins the calling script
-# again in a network namespace of its own, where names are asked of 127.0.0.1. Sets `programs` and
-# `folder`, which is target/NAME and stays. Needs the right to make namespaces; touches no other
-# network.
+# For scripts that fetch icons from the program icon-track: builds both programs, and starts the
+# calling script again in a separate network namespace, where 127.0.0.1 resolves names. Sets
+# `programs`, and `folder` to target/NAME, which is kept. Needs permission to create namespaces, and
+# does not use any other network.
 if [ -z "${ICON_TRACK_INSIDE:-}" ]; then
     build_bench --package everytab-worker --example fetch_icons \
         --package everytab-testbed --bin icon-track
@@ -14,5 +14,5 @@ fi
 folder="$ICON_TRACK_INSIDE"
 programs="$ICON_TRACK_PROGRAMS"
 make_network "$folder"
-# As many connections at once as a test of this size needs, on either side.
+# Allow as many concurrent connections as a test of this size needs, for clients and servers.
 echo 65536 >/proc/sys/net/ipv4/tcp_max_syn_backlog

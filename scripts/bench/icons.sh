@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Fetches the same list of icon URLs with our fetcher and with a plain Go program, in turn, from
-# servers on loopback in a network namespace of their own, and says what each cost.
+# Fetches the same list of icon URLs with our fetcher and with a plain Go program, alternately, from
+# servers on loopback in a separate network namespace, and prints the cost of each.
 #
 #   SCENARIO=plain|tls|mix|slow URLS=200000 HOSTS=80000 IN_FLIGHT=1000 REPEATS=3 SIGNED=
 #
-# plain: everything answers at once over HTTP. tls: over HTTPS, no session is ever resumed. mix:
-# 70 % fine after 0.4 s, 10 % quick failures, 12 % that do not connect, 5 % that never finish, 3 %
-# without TLS. slow: half a megabyte in eight seconds, ours only: for memory. Names are looked up
-# by both. LATER_PASS=false leaves out what the other program has not: a second try at each
-# shard's end. SIGNED=yes has ours also sign its requests, in the turn after. CPU is user and
-# system time of the fetching process: on a shared machine it says more than the clock. Needs the
-# right to make namespaces; touches no other network.
+# plain: all URLs are answered immediately over HTTP. tls: over HTTPS, without resuming sessions.
+# mix: 70 % succeed after 0.4 s, 10 % fail quickly, 12 % do not connect, 5 % never finish, 3 % do
+# not support TLS. slow: half a megabyte in eight seconds, only with our fetcher, to measure memory.
+# Both programs resolve names. LATER_PASS=false disables the retries at the end of each shard, which
+# the other program does not have. With SIGNED=yes our fetcher also runs once more with signed
+# requests. CPU is user and system time of the fetching process, which is more reliable than wall
+# time on a shared host. Needs permission to create namespaces, and does not use any other network.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -80,7 +80,8 @@ for name in ours signed go; do
         printf "%-6s %10.0f %16.3f %14.0f %22s\n", name, urls / wall, cpu / urls * 1000, \
             urls / cpu, all }'
 done
-# What the deadlines leave: slot time that has to go to those that do not answer, and to answers.
+# Print the rate that the deadlines allow, from the minimum slot time for unresponsive hosts and for
+# responses.
 field() { grep -o "\"$1\":[0-9.]*" <<<"$2" | cut -d : -f 2; }
 if [ "$scenario" = mix ]; then
     awk -v urls="$urls" -v slots="$in_flight" -v latency="$(field latency_seconds "$expected")" \

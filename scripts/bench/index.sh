@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Times reading a columnar index file: ours on one thread, as index jobs do from a folder and
-# through an S3 endpoint on loopback, and DuckDB with the query that EveryTab replaces, on the same
-# file.
+# Measures reading a columnar index file: our reader on one thread, as index jobs use it, from a
+# directory and from an S3 endpoint on loopback, and DuckDB with the query that EveryTab replaces,
+# on the same file.
 #
 #   ROWS=11000000 RUNS=5 scripts/bench/index.sh
 #
-# The file is made once, with the real schema, sorted; its hosts are those of the corpus where it is
-# there, else made up. The numbers are medians of RUNS runs that take turns; CPU is user and system
-# time of the reading process. The captures of all must be the same. DuckDB reads no S3 here: its
-# extension for that is not in its package.
+# The file is generated once, with the real schema, and sorted. Its hosts are from the corpus if
+# this exists, otherwise generated. Prints medians of RUNS alternating runs. CPU is user and system
+# time of the reading process. All programs must find the same captures. DuckDB does not read from
+# S3 here, because its package does not contain this extension.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -37,14 +37,14 @@ python_with duckdb==2.0.0
 export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_REGION=us-east-1
 export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
 printf '%s\t0\t1\n' "$file" >"$folder/list.tsv"
-# The server ends with its standard input, which is a pipe that this script holds.
+# The server exits when its standard input is closed. This is a pipe from this script.
 coproc S3 { exec "$built/examples/read_shard" serve "$folder/list.tsv" "$folder"; }
 server=$S3_PID
 trap 'kill "$server" 2>/dev/null || true; rm -f "$folder"/*.times' EXIT
 read -r AWS_ENDPOINT_URL <&"${S3[0]}"
 export AWS_ENDPOINT_URL
 
-# Notes what a program prints, its CPU seconds and its peak memory in MB.
+# Records a program's output, its CPU seconds and its peak memory in MB.
 measured() {
     local name="$1"
     shift
@@ -73,7 +73,7 @@ for _ in $(seq "$runs"); do
         measured duckdbs "$python" scripts/bench/read_index.py "$cores" "${copies[@]}"
 done
 
-# The file has whole groups of rows, which may be a few more.
+# The file contains whole row groups, so it may have a few more rows.
 read -r _ _ written captures _ <"$folder/one.times"
 [ "$written" -ge "$rows" ] || die "one: $written rows, and not the $rows of the file"
 rows="$written"

@@ -17,16 +17,16 @@ import threading
 import time
 import typing
 
-# Hosts have addresses of this range, from ADDRESS on.
+# Range of the hosts' addresses, which start at ADDRESS.
 RANGE = "127.32.0.0/11"
 ADDRESS = 0x7F200001
-# Time to live of all names in seconds. Ours keeps a name for a minute at least.
+# Time to live of all names in seconds. Our resolver caches a name for at least a minute.
 TTL_S = 60
 RECORD_A, SERVFAIL, NXDOMAIN = 1, 2, 3
-# How many bytes a request's head may have.
+# Maximum bytes in a request's head.
 MAX_HEAD_BYTES = 16_384
 NOTES = {200: "OK", 404: "Not Found"}
-# What becomes of a connection.
+# What happens to the connection after the response.
 KEEP, CLOSE, HANG, RESET = "keep", "close", "hang", "reset"
 ETH_P_IP, SO_ATTACH_FILTER, SO_TIMESTAMPNS, PACKET_OUTGOING = 0x0800, 26, 35, 4
 # A classic BPF program that accepts TCP segments with SYN and without ACK.
@@ -53,7 +53,7 @@ NO_DIGITS = str.maketrans("0123456789", "ghijklmnop")
 
 def html(title, links):
     """Builds a page with links, and with words that no other page has."""
-    # Letters alone: what differs by numbers is no news.
+    # Remove digits, because pages that differ only in numbers count as equal.
     digests = (hashlib.sha256(f"{title}-{number}".encode()) for number in range(60))
     words = " ".join(digest.hexdigest()[:12].translate(NO_DIGITS) for digest in digests)
     items = "".join(f'<li><a href="{link}">{link}</a>' for link in links)
@@ -61,9 +61,9 @@ def html(title, links):
 
 
 class Answer(typing.NamedTuple):
-    """What is sent in answer to a request, and what becomes of the connection."""
+    """A response, and what happens to its connection afterwards."""
 
-    # 0 if nothing is sent.
+    # 0 if no response is sent.
     status: int
     sent: bytes
     then: str = KEEP
@@ -86,7 +86,7 @@ async def until_closed(reader):
 
 
 class Host:
-    """A host whose robots.txt allows everything. Subclasses have its pages and its faults."""
+    """A host whose robots.txt allows everything. Subclasses define its pages and faults."""
 
     def __init__(self, name):
         self.name = name
@@ -99,14 +99,14 @@ class Host:
         await self.listen(80, self.serve)
 
     async def listen(self, port, serve, context=None):
-        """Listens on a port, instead of what listens there."""
+        """Listens on a port, and replaces the listener that it has."""
         self.close(port)
         self.listeners[port] = await asyncio.start_server(
             serve, self.address, port, ssl=context, limit=MAX_HEAD_BYTES
         )
 
     def close(self, port):
-        """Closes the listener of a port. Connections stay open."""
+        """Closes a port's listener. Connections stay open."""
         if listener := self.listeners.pop(port, None):
             listener.close()
 
@@ -116,7 +116,8 @@ class Host:
             reset(writer)
 
     def lookup(self):
-        """Returns the code of a DNS answer, 0 being the address. `None` if there is no answer."""
+        """Returns the code of a DNS response, where 0 means the address. `None` if there is no
+        response."""
         return 0
 
     async def serve(self, reader, writer):
@@ -143,34 +144,35 @@ class Host:
             writer.close()
 
     def note(self, start, status, path):
-        """Logs a request whose answer is sent now. One without an answer ends as it starts."""
+        """Logs a request whose response is sent now. If there is no response, it ends when it
+        starts."""
         end = microseconds() if status else start
         self.web.log.append((start, end, status, self.name, path))
 
     def answer(self, path, _is_https):
-        """Returns the answer to a request."""
+        """Returns the response to a request."""
         status, body = self.page(path)
         return Answer(status, http_answer(status, body))
 
     def page(self, path):
-        """Returns the status and the body of a path."""
+        """Returns a path's status and body."""
         if path == "/robots.txt":
             return 200, b"User-agent: *\nDisallow: /private/\n"
         return 404, b"no such page"
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers each question as its host says."""
+    """Answers each query as its host specifies."""
 
     def __init__(self, web):
         self.web, self.transport = web, None
 
     def connection_made(self, transport):
-        """Keeps the socket."""
+        """Stores the socket."""
         self.transport = transport
 
     def datagram_received(self, data, addr):
-        """Answers a question."""
+        """Answers a query."""
         labels, at = [], 12
         while length := data[at]:
             labels.append(data[at + 1 : at + 1 + length].decode().lower())
@@ -196,20 +198,20 @@ class Web:
     def __init__(self, hosts, folder):
         self.hosts = list(hosts)
         self.by_name = {host.name: host for host in self.hosts}
-        # Requests (start, end, status, host, path), DNS questions for an address (time, host) and
-        # connection attempts (time, host, port), in microseconds.
+        # Requests (start, end, status, host, path), DNS queries for an address (time, host) and
+        # connection attempts (time, host, port), with times in microseconds.
         self.log, self.lookups, self.attempts = [], [], []
         self.folder, self.context = folder, None
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         certificate = self.make_certificate()
-        # What `crawl.Workers` needs to know of an internet.
+        # The settings with which `crawl.Workers` reaches this internet.
         self.address = {"dns": "127.0.0.1:53", "ca_file": certificate, "allow_ranges": [RANGE]}
         for number, host in enumerate(self.hosts):
             host.web, host.address = self, socket.inet_ntoa(struct.pack(">I", ADDRESS + number))
 
     def make_certificate(self):
-        """Makes a certificate of all hosts, which signs itself. Returns its file."""
+        """Creates a self-signed certificate for all hosts. Returns its file."""
         files = [self.folder / "certificate.pem", self.folder / "key.pem"]
         names = ",".join(f"DNS:{host.name}" for host in self.hosts)
         subprocess.run(
@@ -241,7 +243,7 @@ class Web:
             await host.open()
 
     def watch_attempts(self):
-        """Logs each attempt to connect to a host, also where nothing listens."""
+        """Logs each attempt to connect to a host, even if nothing listens."""
         sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
         program = b"".join(struct.pack("HBBI", *step) for step in SYN_FILTER)
         kept = ctypes.create_string_buffer(program)
@@ -253,7 +255,8 @@ class Web:
 
         def read():
             packet, stamps, _, source = sniffer.recvmsg(64, 64)
-            # Loopback shows each packet twice, as it leaves and as it arrives.
+            # On loopback each packet is captured twice, when it leaves and when it arrives. Skip
+            # the first one.
             if source[2] != PACKET_OUTGOING and (name := by_address.get(packet[16:20])):
                 seconds, nanoseconds = struct.unpack("ll", stamps[0][2])
                 age = time.time_ns() - seconds * 10**9 - nanoseconds
@@ -264,6 +267,6 @@ class Web:
 
 
 def by_host(entries, place):
-    """Groups entries of a log by the host at this place of each, each group sorted."""
+    """Groups a log's entries by the host in this field of each entry. Each group is sorted."""
     ordered = sorted(entries, key=lambda entry: (entry[place], entry))
     return {name: list(group) for name, group in itertools.groupby(ordered, lambda e: e[place])}

@@ -21,15 +21,16 @@ from loopback_web import (
 
 HOSTS, PAGES = setting("HOSTS", 100), setting("PAGES", 40)
 SINGLES, DELAY_MS = setting("SINGLES", 100), setting("DELAY_MS", 1_000)
-# The time that the delays allow for a host's pages: its robots.txt and home page come first.
+# The minimum time for a host's pages at its delay. The robots.txt and the home page are fetched
+# first.
 ALLOWED_S = (PAGES + 2) * DELAY_MS / 1e3
 LIMIT_S = setting("LIMIT_SECONDS", int(3 * ALLOWED_S + 60))
 # A single URL counts as lost after this time.
 SINGLE_LIMIT_S = 60
-# A key has at most 32 requests that wait.
+# A key may have at most 32 waiting requests.
 WAITING = 30
-# Targets: the least share of the requests that delays allow; seconds until a single URL is
-# recorded.
+# Targets: the minimum share of the requests that the delays allow, and the maximum seconds until a
+# single URL is recorded, as median and 99th percentile.
 SHARE, MEDIAN_S, P99_S = 0.95, 3, 6
 
 
@@ -38,7 +39,7 @@ class Control(Host):
 
     kind = "control"
     bad_links = ()
-    # Ports of which a connection attempt is a request that fails.
+    # On these ports, a connection attempt counts as a failed request.
     bad_ports = ()
 
     def page(self, path):
@@ -53,7 +54,7 @@ class Control(Host):
         return super().page(path)
 
     def between_bad_links(self, numbers):
-        """Links to these pages, each behind the bad links of its number."""
+        """Returns links to these pages, each after the bad links with its number."""
         for number in numbers:
             yield from (link.format(host=self.name, number=number) for link in self.bad_links)
             yield f"/page/{number}"
@@ -112,7 +113,7 @@ class TlsResets(BadTls):
 
 
 class Robots503(Control):
-    """A host whose robots.txt is 503 over https, where its pages would be good."""
+    """A host whose robots.txt returns 503 over https. Its pages there would be good."""
 
     kind = "robots-503"
     bad_links = BadTls.bad_links
@@ -144,7 +145,7 @@ def submit_singles(key, hosts):
     took = []
     with concurrent.futures.ThreadPoolExecutor(WAITING) as pool:
         for number in range(SINGLES):
-            # Neighbours are of different kinds: the hosts are ordered by turns.
+            # The hosts' kinds alternate, so successive requests go to hosts of different kinds.
             host = hosts[number % len(hosts)]
             took.append((host, pool.submit(settle, key, f"http://{host.name}/single/{number}")))
             time.sleep(ALLOWED_S / SINGLES)
@@ -152,13 +153,13 @@ def submit_singles(key, hosts):
 
 
 def captured(database):
-    """The URLs of good pages that are recorded."""
+    """Returns the URLs of good pages that are recorded."""
     sql = "select distinct url from everytab.fetches where outcome = 'ok' and url like '%/page/%'"
     return [url for url in database.lines(sql) if url.startswith("http://")]
 
 
 def timelines(web):
-    """What each host saw: its requests, and the attempts to connect to bad ports."""
+    """Returns each host's requests, and the attempts to connect to bad ports."""
     failed = [(at, at, 0, name, f":{port}") for at, name, port in web.attempts
               if port in web.by_name[name].bad_ports]
     return by_host(web.log + failed, 3)
@@ -182,14 +183,14 @@ def measure(host, requests, until):
 
     return {
         "span": until - requests[0][0], "allowed": allowed(len(requests)),
-        # Those for good pages, and for the robots.txt of their origin.
+        # Useful requests are those for good pages, and for the robots.txt of their origin.
         "useful": allowed(useful), "others": len(requests) - useful,
         "within": haste(requests, {host.name: DELAY_MS * 1e3})["within"],
     }
 
 
 def summary(hosts, pages, measured, singles):
-    """The figures of some hosts."""
+    """Returns the measured values for some hosts."""
     sums = {name: sum(measured[host.name][name] for host in hosts)
             for name in ("span", "allowed", "useful", "others", "within")}
     names = {host.name for host in hosts}
@@ -206,16 +207,16 @@ def summary(hosts, pages, measured, singles):
 
 
 def crawl(web, database, service):
-    """One key crawls all hosts, another submits single URLs. Returns what came of both."""
+    """One key crawls all hosts, another submits single URLs. Returns the results of both."""
     one, other = service.keys(2)
     begun = time.monotonic()
     open_crawl(Client(one), [f"http://{host.name}/" for host in web.hosts], "host", DELAY_MS)
-    # Single URLs come before a crawl's: these stand before those of the other key.
+    # Single URLs are fetched before a crawl's URLs, so these precede those of the other key.
     for host in web.hosts:
         for link in host.bad_links:
             url = link.format(host=host.name, number="single")
             Client(one).must("POST", "/v1/url", {"url": url})
-    # So that the crawl knows the hosts' links to faults.
+    # Wait until the crawl knows the hosts' links to bad URLs.
     time.sleep(2 * DELAY_MS / 1e3)
     singles = submit_singles(other, web.hosts)
     wanted = len(web.hosts) * PAGES
@@ -225,7 +226,7 @@ def crawl(web, database, service):
 
 
 def main():
-    """Crawls, prints what was found and checks it."""
+    """Crawls, prints the results and checks them."""
     web = Web([KINDS[number % len(KINDS)](f"{KINDS[number % len(KINDS)].kind}-{number}.test")
                for number in range(HOSTS)], FOLDER)
     database = Database("origins")

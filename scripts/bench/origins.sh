@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# A live crawl of hosts that have good pages on one origin and faults on others, and single URLs of
-# another key on the same hosts, in a network namespace of their own. docs/benchmarks.md says what
-# is measured.
+# Measures a live crawl of hosts that have good pages on one origin and faults on others, and
+# another key's single URLs on the same hosts, in a separate network namespace. docs/benchmarks.md
+# describes the measurements.
 #
 #   HOSTS=100 PAGES=40 SINGLES=100 DELAY_MS=1000 scripts/bench/origins.sh
 #   HOSTS=10 PAGES=10 SINGLES=10 TARGETS=0 scripts/bench/origins.sh
 #   SINGLES=60 scripts/bench/origins.sh worst_page
 #
-# The second is the smallest form, of a minute or two: it checks what is captured, not how soon. The
-# third measures single URLs beside pages whose links and patterns cost the most.
-# Needs the right to make namespaces; touches no other network. BENCH_PROGRAMS names a folder of
-# programs that need not be built.
+# The second line is the smallest form and takes a minute or two. It checks which pages are
+# captured, but not how soon. The third line measures single URLs during a crawl whose links and
+# patterns are the most expensive ones. Needs permission to create namespaces, and does not use any
+# other network. BENCH_PROGRAMS is a directory with programs that need not be built.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -26,28 +26,28 @@ PAGES = setting("PAGES", 60)
 LENGTHS = [int(word) for word in os.environ.get("LENGTHS", "8 120 1200").split()]
 DELAYS = [int(word) for word in os.environ.get("DELAYS", "250 1000").split()]
 CLIENTS = os.environ.get("CLIENTS", "everytab scrapy").split()
-# A host is good for so long after the first request for a page, in seconds.
+# A host works for this many seconds after the first request for a page.
 GOOD_S = 4
-# Pause between the starts of two crawls, so that the load of one does not slow the other's first
-# seconds.
+# Pause between the starts of two crawls, so that one crawl's load does not slow down the other's
+# first seconds.
 STAGGER_S = setting("STAGGER_SECONDS", 20)
-# The time for all crawls from the last start on. Pauses double, so that the last one is at most as
-# long as the outage.
+# Time limit for all crawls after the last start. Retry pauses double, so the last pause is at most
+# as long as the outage.
 LIMIT_S = setting("LIMIT_SECONDS", 2 * max(LENGTHS) + 300)
 RETRY_AFTER_S = 10
 
 
 def status_of(status, *headers):
-    """An answer with a status."""
+    """Returns a response with a status."""
     return Answer(status, http_answer(status, b"the server has failed", *headers))
 
 
 def cut(head):
-    """An answer that ends in the middle of its body."""
+    """Returns a response that ends in the middle of its body."""
     return Answer(200, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + head, CLOSE)
 
 
-# The answers during an outage. `None` if the fault is not in the answer.
+# The responses during an outage. `None` if the fault is not in the response.
 FAULTS = {
     "refused": None, "reset": Answer(0, b"", RESET), "hang": Answer(0, b"", HANG),
     "dns-servfail": None, "dns-timeout": None, "tls-timeout": None, "408": status_of(408),
@@ -71,7 +71,7 @@ class Outage(Host):
 
     @property
     def seed(self):
-        """The URL of the home page."""
+        """Returns the home page's URL."""
         return f"http{'s' if self.kind == 'tls-timeout' else ''}://{self.name}/"
 
     async def open(self):
@@ -81,7 +81,7 @@ class Outage(Host):
             await self.listen(80, self.serve)
 
     def begin_after(self, seconds):
-        """Begins the outage after a time, unless it has a beginning."""
+        """Starts the outage after this time, unless its start is already set."""
         if not self.is_awaited:
             self.is_awaited = True
             self.web.loop.call_later(seconds, self.begin)
@@ -104,7 +104,7 @@ class Outage(Host):
             asyncio.ensure_future(self.open())
 
     def lookup(self):
-        """Fails from the first question on, because clients keep a name longer than GOOD_S."""
+        """Fails from the first query on, because clients cache a name longer than GOOD_S."""
         if self.kind.startswith("dns-"):
             if not self.is_awaited:
                 self.is_awaited = True
@@ -135,12 +135,13 @@ class Outage(Host):
         return super().page(path)
 
     def measure(self, requests, attempts, lookups):
-        """What the host saw. A DNS outage is met by questions for the name."""
+        """Returns the host's requests and failures. During a DNS outage, these are the queries
+        for its name."""
         def is_in(at):
             return self.began is not None and self.began <= at < (self.ended or at + 1)
 
         if self.kind in ("refused", "tls-timeout"):
-            # No server is asked for anything; each attempt to connect is a request that failed.
+            # No server receives a request, so each connection attempt counts as a failed one.
             failed = [(at, at, 0, self.name, "connect") for at, *_ in attempts if is_in(at)]
             requests = sorted(requests + failed)
         during = lookups if self.kind.startswith("dns-") else requests
@@ -155,26 +156,26 @@ class Outage(Host):
 
 
 class Ours:
-    """A crawl by the one worker of the bench."""
+    """A crawl by the benchmark's only worker."""
 
     def __init__(self, database, seeds, delay_ms):
         self.database = database
         self.crawl = database.start(seeds, "--scope", "host", "--delay", f"{delay_ms}ms")
 
     def has_ended(self):
-        """Whether the crawl has ended."""
+        """Returns true if the crawl has ended."""
         return self.database.state(self.crawl)["state"] == "ended"
 
     def stop(self):
-        """The worker stops with the bench."""
+        """Does nothing, because the worker stops with the benchmark."""
 
     def pages(self):
-        """The URLs of all pages that are recorded as good, those of the other crawls too."""
+        """Returns the URLs of all recorded good pages, including those of other crawls."""
         return self.database.lines("select url from everytab.fetches where outcome = 'ok'")
 
 
 class Scrapy:
-    """A process of Scrapy."""
+    """A Scrapy process."""
 
     def __init__(self, seeds, delay_ms):
         script = pathlib.Path(__file__).with_name("outages_scrapy.py")
@@ -185,11 +186,11 @@ class Scrapy:
             self.process = subprocess.Popen(map(str, command), stdout=listed, stderr=log)
 
     def has_ended(self):
-        """Whether it has ended by itself."""
+        """Returns true if Scrapy has ended by itself."""
         return self.process.poll() is not None
 
     def stop(self):
-        """Ends it."""
+        """Stops Scrapy."""
         self.process.terminate()
         try:
             self.process.wait(30)
@@ -198,7 +199,7 @@ class Scrapy:
             self.process.wait()
 
     def pages(self):
-        """The URLs of all pages that it got whole, with status 200."""
+        """Returns the URLs of all pages that were received completely with status 200."""
         return set(self.listed.read_text(encoding="utf-8").split())
 
 
@@ -248,7 +249,7 @@ def table(title, rows, cell):
 
 
 def main():
-    """Crawls, prints what was found and checks it."""
+    """Crawls, prints the results and checks them."""
     cases = list(itertools.product(CLIENTS, KINDS, DELAYS, LENGTHS))
     web = Web([Outage(*case) for case in cases], FOLDER)
     database = Database("outages")

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Live crawls of hosts that fail for a while, beside Scrapy with its default retries, in a network
-# namespace of their own. docs/benchmarks.md says what is measured. It takes about twice as long as
-# the longest outage: 20 minutes by default.
+# Measures live crawls of hosts that fail for a while, and Scrapy with its default retries on hosts
+# of its own, in a separate network namespace. docs/benchmarks.md describes the measurements. Takes
+# about twice as long as the longest outage, which is 20 minutes by default.
 #
 #   LENGTHS="8 120 1200" DELAYS="250 1000" KINDS="refused 502" scripts/bench/outages.sh
 #   LENGTHS=8 DELAYS=250 KINDS="refused 502 cut-length" CLIENTS=everytab scripts/bench/outages.sh
 #
-# The second is the smallest form, of a minute or two. Needs the right to make namespaces; touches
-# no other network. BENCH_PROGRAMS names a folder of programs that need not be built.
+# The second line is the smallest form and takes a minute or two. Needs permission to create
+# namespaces, and does not use any other network. BENCH_PROGRAMS is a directory with programs that
+# need not be built.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

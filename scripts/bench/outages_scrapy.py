@@ -27,13 +27,13 @@ def main():
     seeds, delay, limit = sys.argv[1:]
     process = CrawlerProcess(
         {
-            # One request at a time to a host. All requests are in the queues of their hosts, so
-            # that a host that hangs delays no other.
+            # Send one request at a time to a host. All requests are in their hosts' queues, so that
+            # a host that hangs does not delay others.
             "CONCURRENT_REQUESTS": 100_000,
             "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
             "DOWNLOAD_DELAY": float(delay),
             "RANDOMIZE_DOWNLOAD_DELAY": False,
-            # So that names that are not resolved delay no other.
+            # Names that cannot be resolved must not delay others.
             "REACTOR_THREADPOOL_MAXSIZE": 100,
             "ROBOTSTXT_OBEY": True,
             "AUTOTHROTTLE_ENABLED": False,

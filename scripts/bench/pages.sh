@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Times reading the corpus' home pages on one core, and on all: ours, a plain Go program, FastWARC
-# with Resiliparse, and only inflating the same records, each on the same list.
+# Measures reading the corpus' home pages on one core and on all cores: our program, a plain Go
+# program, FastWARC with Resiliparse, and only decompressing the same records, each with the same
+# list.
 #
 #   RUNS=5 REPEAT=10 CORE=0 CORES=2 scripts/bench/pages.sh
 #
-# On all cores, the Go program runs once with a worker a core, and the others once a core: each of
-# theirs, and of our jobs, shares nothing with its neighbour but the machine.
-# The numbers are medians of RUNS runs; the runs of all programs take turns, so that a busy machine
-# is busy for all. CPU is user and system time: on a shared machine it says more than the clock.
-# A program that cannot be had is left out: EVERYTAB_PEERS holds go/main.go, pip gets the others.
+# On all cores, the Go program runs once with one worker per core, and the others run once per core,
+# because their processes, like our jobs, share nothing. Prints medians of RUNS runs. The programs'
+# runs alternate, so that a busy host affects all of them. CPU is user and system time, which is
+# more reliable than wall time on a shared host. Unavailable programs are skipped: EVERYTAB_PEERS
+# contains go/main.go, and pip installs the others.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -27,7 +28,7 @@ mkdir -p "$folder"
 go_peer
 python_with fastwarc==2.0.1 resiliparse==2.0.1
 
-# Notes wall seconds, CPU seconds. What the program says goes to a file of its name.
+# Records wall and CPU seconds. The program's messages go to a file with its name.
 TIMEFORMAT='%R %U %S'
 noted() {
     awk '{ print $1, $2 + $3 }' >>"$folder/$1.times"
@@ -38,7 +39,7 @@ on_one() {
     { time taskset --cpu-list "${CORE:-0}" "$@" >/dev/null 2>"$folder/$name.said"; } 2>&1 |
         noted "$name"
 }
-# So many processes of a program at once.
+# Runs this many processes of a program at the same time.
 on_all() {
     local name="$1.all" processes="$2"
     shift 2

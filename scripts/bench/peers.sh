@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# For the benches that run other programs beside ours. Who sources it has set `folder`, which stays:
-# what is built or installed there is found again. Each program that cannot be had is told of, and
-# its variable is empty. PEERS=none leaves all of them out.
+# For benchmarks that also run other programs. The sourcing script must have set `folder`, which is
+# kept: programs that were built or installed there are reused. If a program is unavailable, a
+# message is printed and its variable is empty. PEERS=none skips all of them.
 
-# Sets `go` to the plain Go program, built anew where its source is newer.
+# Sets `go` to the plain Go program, and builds it again if its source is newer.
 go_peer() {
     local source="${EVERYTAB_PEERS:-../shared/peers}/go/main.go"
     go="$folder/go-peer"
@@ -18,7 +18,7 @@ go_peer() {
     fi
 }
 
-# Sets `python` to an interpreter that has just these packages (name==version) of PyPI.
+# Sets `python` to an interpreter with exactly these packages (name==version) from PyPI.
 python_with() {
     python=
     [ "${PEERS:-}" != none ] || return 0
@@ -34,7 +34,7 @@ python_with() {
     fi
 }
 
-# Sets `node` to a folder in which Node.js finds this package (name@version) of npm.
+# Sets `node` to a directory in which Node.js finds this package (name@version) from npm.
 node_with() {
     node=
     [ "${PEERS:-}" != none ] || return 0
@@ -51,8 +51,8 @@ node_with() {
     fi
 }
 
-# Sets `crate` to a program of this source file, built with one package (name, version and features)
-# of crates.io.
+# Sets `crate` to a program that is built from this source file and one package (name, version and
+# features) from crates.io.
 crate_with() {
     local source="$1" name="$2" version="$3" features="$4"
     crate=

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Runs one of the queue's benches, optimised: drain, rows, fleet, whole-scan, locks, frontier or
-# crawl-fleet.
-# docs/benchmarks.md says what they measure and which variables they read. Only npm uses the
-# network: it installs the peer, if EVERYTAB_PEERS (../shared/peers) holds one.
+# Runs one of the queue's benchmarks in release mode: drain, rows, fleet, whole-scan, locks,
+# frontier or crawl-fleet. docs/benchmarks.md describes them and their variables. Only npm uses the
+# network: it installs the peer if EVERYTAB_PEERS (../shared/peers) contains one.
 #
 #   JOBS=200000 ROUNDS=3 scripts/bench/queue.sh drain
 #
-# Where BUILT is set, the program of the tests runs.
+# If BUILT is set, the program that was built for the tests runs.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

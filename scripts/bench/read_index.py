@@ -28,7 +28,7 @@ def main() -> None:
     threads, files = int(sys.argv[1]), sys.argv[2:]
     connection = duckdb.connect()
     connection.execute(f"SET threads = {threads}")
-    # Nobody wants the rows in their order, and keeping it costs DuckDB memory.
+    # The rows' order does not matter, and preserving it would cost DuckDB memory.
     connection.execute("SET preserve_insertion_order = false")
     start = time.monotonic()
     key = "filename," if len(files) > 1 else ""

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Times a whole scan of a generated internet by the optimised program, in a folder that goes
-# afterwards. Nothing leaves the machine.
+# Measures a whole scan of a generated internet in release mode, in a directory that is deleted at
+# the end. Does not use the network outside this host.
 #
 #   HOSTS=20000 WORKERS=2 MIX=issue scripts/bench/scan.sh [worker's options]
 # shellcheck source=scripts/lib.sh

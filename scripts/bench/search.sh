@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds the search files of NAMES (30,000,000) generated names by the code of the real jobs, and
-# looks up PREFIXES (10,000) random prefixes as the page does, beside a plain scan of all names. TOP
-# is a JSON list of hosts ([{"rootDomain": ...}]) that are among the names, with the best ranks.
-# Needs about 170 bytes of disk a name below TMPDIR; takes about fifteen minutes for 30 million.
+# Builds the search files for NAMES (30,000,000) generated names with the real jobs' code, looks up
+# PREFIXES (10,000) random prefixes as the page does, and compares the results with a plain scan
+# over all names. TOP is a JSON list of hosts ([{"rootDomain": ...}]) that are added to the names
+# with the best ranks. Needs about 170 bytes of disk per name in TMPDIR, and takes about fifteen
+# minutes for 30 million names.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

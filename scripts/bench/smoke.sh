@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs the smallest form of every bench, with the programs of the tests: nothing is compiled that
-# `make test` has not compiled. Says of each how long it took, and at the end which ones failed: a
-# bench fails if its results are wrong. What a bench printed is in target/bench-smoke.
+# Runs the smallest form of every benchmark with the programs that were built for the tests, so that
+# nothing is compiled after `make test`. Prints how long each benchmark took, and at the end which
+# ones failed, because a benchmark fails if its results are wrong. Their output is in
+# target/bench-smoke.
 #
 #   [LANE=scans|crawls] scripts/bench/smoke.sh [NAME...]
 #
-# LANE runs only the benches of scans, or only those of live crawls. Both lanes may run at the same
-# time.
-# Other people's programs do not run beside ours. The figures mean nothing: the programs are not
-# optimised. Needs the right to make namespaces.
+# LANE selects the benchmarks of scans, or those of live crawls. Both lanes may run at the same
+# time. Other projects' programs are not run. The measured values mean nothing, because the programs
+# are not optimised. Needs permission to create namespaces.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -24,7 +24,7 @@ bench() {
     shift
     [ "${LANE:-$lane}" = "$lane" ] || return 0
     [ ${#wanted[@]} -eq 0 ] || [[ " ${wanted[*]} " == *" $name "* ]] || return 0
-    # None of these takes a tenth of that.
+    # None of these benchmarks takes a tenth of this time.
     timeout 600 env "$@" >"$logs/$name.log" 2>&1 || ended=$?
     if [ "$ended" = 0 ]; then
         say "$name: $((SECONDS - begun)) s$(grep -m 1 -o 'skipped: .*' "$logs/$name.log" |

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The longest transactions of a whole scan of a generated internet, from what Postgres logs of
-# every statement: each transaction lasts from its first statement's start to its last one's end.
-# Nothing leaves the machine.
+# Prints the longest transactions in a whole scan of a generated internet, from Postgres' log of all
+# statements. A transaction lasts from its first statement's start to its last statement's end. Does
+# not use the network outside this host.
 #
 #   HOSTS=20000 WORKERS=2 MIX=issue scripts/bench/transactions.sh [worker's options]
 # shellcheck source=scripts/lib.sh
@@ -10,7 +10,7 @@
 # shellcheck source=scripts/bench/folder.sh
 . scripts/bench/folder.sh
 mkdir -p "$folder/data"
-# %v is the transaction; what is set so stays in the cluster's own file.
+# %v is the transaction's id. These settings are stored in the cluster's own file.
 "$built/with-postgres" --dir "$folder/data/postgres" -- bash -c '
     for setting in "log_min_duration_statement = 0" "log_parameter_max_length = 0" \
         "log_line_prefix = '"'%n %v '"'"; do
@@ -24,7 +24,7 @@ mkdir -p "$folder/data"
 }
 
 expect_tabs "$folder/data" "${HOSTS:-20000}"
-# A statement without a transaction of its own (%v is empty or 0) is not one.
+# Skip statements outside transactions, for which %v is empty or 0.
 awk '$3 == "LOG:" && $4 == "duration:" {
     if ($2 !~ /^[0-9]+\/[0-9]+$/ || $2 ~ /\/0$/) next
     end = $1; begin = end - $5 / 1000

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Times a warc job's way from a store to rows: the corpus' home pages, each read by its range, from
-# a folder, and from an S3 endpoint of another process on loopback, plain and behind TLS.
+# Measures a warc job's path from a store to rows: the corpus' home pages, each read by its byte
+# range, from a directory and from an S3 endpoint in another process on loopback, with and without
+# TLS.
 #
 #   RUNS=5 REPEAT=20 scripts/bench/warc.sh
 #
-# The numbers are medians of RUNS runs that take turns. CPU is that of the reading process alone;
-# the server's is told beside it, to show that it is not what the reader waits for. "understood" are
-# the same pages from memory on one thread, without a job around them.
+# Prints medians of RUNS alternating runs. CPU is the reading process alone. The server's CPU is
+# printed next to it, to show that the reader does not wait for the server. "understood" is the same
+# pages from memory on one thread, without a job.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -23,7 +24,7 @@ folder="$(mktemp -d "$target/bench-warc-XXXXXX")"
 list="$folder/list.tsv"
 "$read_pages" list "$corpus" >"$list"
 
-# A server ends with its standard input, which is a pipe that this script holds.
+# A server exits when its standard input is closed. This is a pipe from this script.
 coproc HTTP { exec "$read_shard" serve "$list" "$corpus"; }
 http_pid=$HTTP_PID
 read -r http <&"${HTTP[0]}"
@@ -40,11 +41,11 @@ export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
 export SSL_CERT_FILE="$list.pem"
 
 TIMEFORMAT='%R %U %S'
-# Prints the hundredths of a second of processor time that a process has used.
+# Prints a process's CPU time in hundredths of a second.
 ticks() {
     [ "$1" = none ] || awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"
 }
-# Notes wall seconds, CPU seconds and pages, and the server's CPU seconds.
+# Records wall seconds, CPU seconds and pages, and the server's CPU seconds.
 noted() {
     local name="$1" server="$2" before
     shift 2

@@ -19,18 +19,19 @@ from loopback_web import Host, Web, html
 HOSTS, DELAY_MS = setting("HOSTS", 4), setting("DELAY_MS", 1_000)
 SINGLES, SINGLE_HOSTS = setting("SINGLES", 60), setting("SINGLE_HOSTS", 10)
 LINKS, MAX_URL_BYTES = 5_000, 2_048
-# Of examples/patterns_bench.rs in crates/core/frontier: those that take longest for each byte.
+# The patterns from examples/patterns_bench.rs in crates/core/frontier that take longest per byte.
 WORST = [f"re:{window}.{{8}}c%"
          for window in ("[a-m0-4]", "[a-t]", "[ab]", "[acegikmoqsuwy02468]")]
-# The most that a single URL may wait longer than alone.
+# A single URL may wait at most this many seconds longer than without these pages.
 MORE_S = 1
 
 
 class WorstPages(Host):
-    """A host whose pages have as many links as a page may have, each as long as a URL may be."""
+    """A host whose pages have the maximum number of links, each with the maximum length."""
 
     def page(self, path):
-        """Each page leads to the next one, and to thousands that no include lets pass."""
+        """Each page links to the next one, and to thousands of URLs that no include pattern
+        matches."""
         if path == "/robots.txt":
             return super().page(path)
         number = int(path.rpartition("/")[2] or 0)
@@ -47,7 +48,7 @@ class Small(Host):
     """A host with small pages."""
 
     def page(self, path):
-        """Any path but that of robots.txt is a page."""
+        """Every path except robots.txt is a page."""
         return super().page(path) if path == "/robots.txt" else (200, html(self.name + path, []))
 
 
@@ -58,13 +59,14 @@ def singles(client, hosts, name):
         begun = time.monotonic()
         settled(client, f"http://{hosts[number % len(hosts)].name}/{name}/{number}")
         took.append(time.monotonic() - begun)
-        # So that a host's delay is over before its next turn, and turns fall anywhere in a second.
+        # Wait so that a host's delay is over before its next URL. The random part spreads requests
+        # over the seconds.
         time.sleep(2 * DELAY_MS / 1e3 / len(hosts) + random.random())
     return took
 
 
 def main():
-    """Submits URLs without and with the crawl beside them, and compares."""
+    """Submits URLs without and with a concurrent crawl, and compares the times."""
     worst = [WorstPages(f"worst-{number}.test") for number in range(HOSTS)]
     small = [Small(f"small-{number}.test") for number in range(SINGLE_HOSTS)]
     web = Web([*worst, *small], FOLDER)

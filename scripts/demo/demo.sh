@@ -23,13 +23,14 @@ case " $* " in *" --help "* | *" -h "*)
 esac
 
 BUCKET_HOST=data.commoncrawl.org
-# Crawls are never taken down, so an old one tells as well as the newest whether the way is open.
+# Crawls are never deleted, so an old crawl shows as well as the newest whether the bucket is
+# reachable.
 PROBE="https://$BUCKET_HOST/crawl-data/CC-MAIN-2024-10/cc-index-table.paths.gz"
-# About how many processor seconds a build from nothing takes.
+# Approximate CPU seconds for a build from scratch.
 BUILD_CPU_SECONDS=300
-# Seconds between two lines about the build where there is no terminal.
+# Interval in seconds between two lines about the build if there is no terminal.
 BUILD_LINE_SECONDS=15
-# Without the fleet's S3, CloudFront and OTLP, whose crates take long to compile.
+# Build without S3, CloudFront and OTLP, because their crates take long to compile.
 PROGRAM=(--package everytab-worker --no-default-features --features "$demo_features")
 BUILD=(--locked --profile demo --bin everytab-worker)
 
@@ -41,14 +42,15 @@ bucket_answers() {
     fi
 }
 
-# Whether something listens at HOST:PORT already: that is told before a build of minutes.
+# Returns true if something already listens on HOST:PORT. We check this before the build, which
+# takes minutes.
 is_taken() { (exec 3<>"/dev/tcp/${1%:*}/${1##*:}") 2>/dev/null; }
 
-# Seconds as 2:05.
+# Formats seconds as 2:05.
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 step() { say "[$(clock "$SECONDS")] $*"; }
 
-# Counts the packages in cargo's messages (JSON, a line each) and says how far it is.
+# Counts the packages in cargo's messages (JSON, one per line) and prints the progress.
 tell_progress() {
     local all="$1" line package next=$((SECONDS + BUILD_LINE_SECONDS))
     declare -A built=()
@@ -63,7 +65,7 @@ tell_progress() {
     done
 }
 
-# How long a build from nothing takes on this machine, in words.
+# Prints how long a build from scratch takes on this machine, in words.
 build_time() {
     local minutes=$(((BUILD_CPU_SECONDS / $(nproc) + 59) / 60))
     [ "$minutes" -gt 1 ] && echo "about $minutes minutes" || echo "about a minute"
@@ -140,7 +142,8 @@ else
     step "4 of 4: scanning ($takes), then the page on http://$address/ until Ctrl-C"
 fi
 dir="everytab-data/demo-$choice"
-# The small internet is on loopback, and on some kernels root alone may filter its packets.
+# Keep root for the generated internet on loopback, because on some kernels only root may filter its
+# packets.
 as=()
 [ "$choice" != live ] && [ -z "${SITES:-}" ] || as=(scripts/demo/unprivileged.sh "$dir")
 exec "${as[@]}" "$target/demo/everytab-worker" local "${source[@]}" --dir "$dir" \

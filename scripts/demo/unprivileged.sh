@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Runs a program that works in a folder, without root's rights: what fetches and decodes bytes of
-# strangers needs none of them.
+# Runs a program that uses a directory, without root's rights, because fetching and decoding
+# untrusted bytes does not need them.
 #
 #   scripts/demo/unprivileged.sh DIR PROGRAM [ARGUMENTS]
 #
-# As root it runs as who called sudo, else as `nobody`. DIR is given to that user, and the caller
-# can still read it. As another user it just runs. Where that user cannot reach the program or DIR
-# (a checkout below /root), it says so and runs as root.
+# As root, the program runs as the user who called sudo, otherwise as `nobody`. DIR is given to that
+# user, and the caller can still read it. For other callers the program runs unchanged. If that user
+# cannot reach the program or DIR (a checkout below /root), this prints a message and runs the
+# program as root.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -21,12 +22,13 @@ if [ "$user" = 0 ] || [ "$group" = 0 ]; then
     group="$(id -g nobody 2>/dev/null || echo 0)"
 fi
 
-# Whether the user can run the program, and work in the folder.
+# Returns true if the user can run the program and write to the directory.
 can_drop() {
     [ "$user" != 0 ] && have setpriv || return 1
     mkdir -p "$dir" && dir="$(realpath "$dir")" || return 1
     "${as_user[@]}" test -x "$1" && "${as_user[@]}" test -x "$(dirname "$dir")" || return 1
-    # A cluster of an earlier run as root lies elsewhere, and belongs to Postgres' own user.
+    # If an earlier run as root created a cluster, it is in another directory and belongs to
+    # Postgres' user.
     [ ! -e "$dir/postgres/LOCATION" ] || return 1
     chown -R "$user:$group" "$dir" && "${as_user[@]}" test -w "$dir"
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the container of packaging/Containerfile with the program of target/dist, from a Debian
-# made here, and runs the program in it: no registry is asked.      (make container; root)
+# Builds the container in packaging/Containerfile with the program in target/dist, on a Debian that
+# is made here without a registry, and runs the program in it.      (make container; root)
 #
-# buildah makes it with chroot, so that this works inside containers too. The image goes with this
-# script; KEEP=FILE.tar writes it as an archive that `podman load` reads.
+# buildah builds with chroot, so that this also works inside containers. The image is deleted at the
+# end; KEEP=FILE.tar writes it as an archive that `podman load` reads.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -20,7 +20,7 @@ clean() {
 }
 trap clean EXIT
 
-# The small Debian as a base image, in a store of this script's own.
+# Make the small Debian the base image, in this script's own store.
 empty="$(image from scratch)"
 image add --quiet "$empty" "$base" / >/dev/null
 image commit --quiet --rm "$empty" localhost/debian >/dev/null
@@ -40,7 +40,8 @@ version="$(inside /usr/bin/everytab-worker --version)"
 say "$version, as everytab"
 doctor="$(inside /usr/bin/everytab-worker doctor 2>/dev/null || true)"
 sed 's/^/container: /' <<<"$doctor" >&2
-# Certificates are there, and icons come out as everywhere; the rest is the machine's to say.
+# Certificates must be present, and icons must be encoded as everywhere else. The other checks
+# depend on the host.
 for check in encoder fetcher 'temporary files'; do
     grep -qE "^ok +$check" <<<"$doctor" || die "doctor finds no good $check"
 done

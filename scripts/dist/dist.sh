@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Makes what is installed elsewhere, into target/dist: two Debian packages and their programs, with
-# each a list of what is in it (an SBOM in CycloneDX), and the SHA-256 of all of them.
+# Builds the files that are installed on other machines, in target/dist: two Debian packages and
+# their programs, a list of each program's components (an SBOM in CycloneDX), and the SHA-256 of all
+# of them.
 #
 #   ARCH=amd64|arm64 PROFILE=release|dev scripts/dist/dist.sh [worker] [local]      (make dist)
 #
-# everytab-worker is for machines of the fleet: the program without `local`, and its units.
-# everytab-local is for operators: the program with all commands. Both by default.
+# everytab-worker is for the fleet's hosts: the program without `local`, and its units.
+# everytab-local is for operators: the program with all commands. By default both are built.
 #
-# A program needs glibc 2.17 or later and nothing else: it is linked by zig against that version's
-# symbols, which also makes arm64 on amd64 (given Rust's library for it: rustup target add
-# aarch64-unknown-linux-gnu). For trying things out: PROFILE=dev, or PROGRAM=FILE, one that is built
-# already, for one package. Running it again makes the same bytes.
+# A program needs only glibc 2.17 or later, because zig links it against that version's symbols. zig
+# also builds arm64 on amd64 (given Rust's library for it: rustup target add
+# aarch64-unknown-linux-gnu). For experiments use PROFILE=dev, or PROGRAM=FILE with a program that
+# is already built, for one package. Running this again yields the same bytes.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -35,7 +36,7 @@ mkdir -p "$out"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# Builds the program of a package into a file.
+# Builds a package's program into a file.
 build() {
     local kind="$1" file="$2" folder="$profile"
     if [ -n "${PROGRAM:-}" ]; then
@@ -52,10 +53,10 @@ build() {
     cp "$target/$triple/$folder/everytab-worker" "$file"
 }
 
-# Puts a file into the package being made: place MODE FILE PATH.
+# Copies a file into the current package: place MODE FILE PATH.
 place() { install -D -m "$1" "$2" "$root/$3"; }
 
-# What a machine of the fleet needs beside the program.
+# Adds the files that a host of the fleet needs in addition to the program.
 place_units() {
     local file
     for file in packaging/lib/*; do
@@ -64,7 +65,7 @@ place_units() {
     find packaging/systemd -type f | while read -r file; do
         place 644 "$file" "usr/lib/systemd/system/${file#packaging/systemd/}"
     done
-    # What a shell loads or calls by its name.
+    # A script loads fence.nft, and operators call everytab-owner by its name.
     chmod 644 "$root/usr/lib/everytab/fence.nft"
     install -d "$root/usr/sbin"
     ln -s ../lib/everytab/everytab-owner "$root/usr/sbin/everytab-owner"
@@ -75,7 +76,7 @@ place_units() {
     done
 }
 
-# The package's control files.
+# Adds the package's control files.
 place_control() {
     local kind="$1" file
     install -d "$root/DEBIAN"
@@ -96,13 +97,15 @@ package() {
     mkdir -m 755 "$root"
     build "$kind" "$work/program"
     place 755 "$work/program" usr/bin/everytab-worker
-    # Lines of source are five sixths of it; names of functions stay, for a panic to tell.
+    # Source lines are five sixths of the debug information. Function names are kept for panic
+    # messages.
     "$strip" --strip-debug "$root/usr/bin/everytab-worker"
     [ "$kind" != worker ] || place_units
     for text in LICENSE-MIT LICENSE-APACHE CHANGELOG.md; do
         place 644 "$text" "usr/share/doc/everytab-$kind/$text"
     done
-    # One version a content, so that a package of other bytes is another version.
+    # The version contains a digest of the content, so that a package with other bytes has another
+    # version.
     version="$(sed -nE '/^\[workspace.package\]/,/^\[/s/^version = "(.*)"/\1/p' Cargo.toml)"
     version+="+$(cd "$root" && find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum |
         cut -c1-12)"
@@ -120,7 +123,7 @@ moment="$(git log -1 --format=%ct 2>/dev/null || echo 0)"
 strip="${triple/-unknown/}-strip"
 have "$strip" ||
     { say "$strip is missing (binutils of $arch): the programs are large"; strip=true; }
-# The package of the time when there was one.
+# Remove the package from the time when there was only one.
 rm -f "$out"/everytab_*_"$arch".deb
 for kind in "${kinds[@]}"; do
     package "$kind"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Prints the name of an archive of a small Debian, made by debootstrap the first time (root), for
-# machines and containers made here: target/infra/base-SUITE.tar. SUITE is trixie (Debian 13) or
-# bookworm (Debian 12).
+# Prints the path of an archive with a small Debian, target/infra/base-SUITE.tar, for the machines
+# and containers that are made here. The first run makes it with debootstrap (as root). SUITE is
+# trixie (Debian 13) or bookworm (Debian 12).
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,7 +13,7 @@ if [ ! -f "$base" ]; then
     mkdir -p "$folder"
     work="$(mktemp -d /var/tmp/everytab-debian.XXXXXX)"
     trap 'rm -rf --one-file-system "$work"' EXIT
-    # An older debootstrap does not know the newest suite, which is made as any other.
+    # An older debootstrap has no script for the newest suite, but sid's script works for it.
     script="/usr/share/debootstrap/scripts/$suite"
     [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
     debootstrap --variant=minbase \

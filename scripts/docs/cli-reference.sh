@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Writes docs/cli.md from what the program says of itself. With --check it only says whether the
-# file is up to date.
+# Writes docs/cli.md from the program's help. With --check it only reports whether the file is up to
+# date.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 file=docs/cli.md
-# As tests build it: with --package, cargo would compile the dependencies with other features.
+# Build as for the tests, because with --package cargo would compile the dependencies with other
+# features.
 cargo build --quiet --locked --workspace --all-targets
 
 case "${1:-}" in

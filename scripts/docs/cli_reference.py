@@ -12,25 +12,25 @@ import sys
 import textwrap
 
 WIDTH = 100
-# The help shows what the environment sets; a reference shows nobody's.
+# The help shows values from environment variables, which must not be in a reference.
 ENVIRONMENT = {name: value for name, value in os.environ.items()
                if not name.startswith("EVERYTAB_") and name != "DATABASE_URL"}
 ENVIRONMENT |= {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
 OPTION = re.compile(r" {2,6}(?:-\w, )?--(?P<name>[a-z0-9-]+)(?P<value> ?\[?=?<.*?>(?:\.\.\.)?\]?)?"
                     r"(?:\.\.\.)?(?:  +(?P<text>.*))?$")
-# Of every command, or of the program alone.
+# Options of every command, or only of the program itself.
 OMITTED = ("help", "version")
 
 
 def help_of(program, command):
-    """The help of a command, line by line."""
+    """Returns a command's help by line."""
     shown = subprocess.run([program, *command, "--help"], env=ENVIRONMENT, check=True, text=True,
                            capture_output=True).stdout
     return [line.rstrip() for line in shown.splitlines()]
 
 
 def parts_of(lines):
-    """The parts of a help: their heading and lines. The first has the description and usage."""
+    """Returns a help's parts: heading and lines. The first part contains description and usage."""
     parts = [(None, [])]
     for line in lines:
         if re.match(r"[A-Z].*:$", line):
@@ -43,7 +43,7 @@ def parts_of(lines):
 
 
 def options_of(lines):
-    """The options in the lines of a part: name, value and description."""
+    """Returns the options in a part's lines: name, value and description."""
     found = []
     for line in lines:
         option = OPTION.match(line)
@@ -61,7 +61,7 @@ def wrapped(text, indent):
 
 
 def section(command, parts, names):
-    """The section of a command."""
+    """Returns a command's section."""
     text = "\n".join("\n".join(([heading] if heading else []) + lines).strip("\n") + "\n"
                      for heading, lines in parts).rstrip("\n")
     if names:
@@ -70,7 +70,7 @@ def section(command, parts, names):
 
 
 def write(program, command, options):
-    """Prints a command and those below it, and adds its options."""
+    """Prints a command and its subcommands, and collects its options."""
     kept, names, commands = [], [], []
     for heading, lines in parts_of(help_of(program, command)):
         found = options_of(lines) if heading not in (None, "Commands:", "Arguments:") else []
@@ -97,7 +97,7 @@ def main(program):
     print("```text")
     for (name, value, text), commands in sorted(options.items()):
         shown = f"--{name} {value}".rstrip()
-        # Without a command the program does what `run` does.
+        # Without a command the program runs `run`.
         takers = f"({', '.join(command for command in commands if command)})"
         if len(shown) + len(takers) < WIDTH:
             print(shown, takers)

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Has programs of other people read docs/openapi.json: Redocly and Spectral lint it,
-# openapi-generator validates it, and what openapi-typescript makes of it is compiled. A linter's
-# warning is a failure, and so is a program that is missing. Exceptions, with their reasons, are in
+# Checks docs/openapi.json with other projects' programs: Redocly and Spectral lint it,
+# openapi-generator validates it, and the output of openapi-typescript is compiled. A linter's
+# warning and a missing program are failures. Exceptions, with their reasons, are in
 # scripts/docs/openapi/.
 #
-#   scripts/docs/openapi.sh               prints what each program says
-#   scripts/docs/openapi.sh --self-test   shows that each finds an id that two operations have
+#   scripts/docs/openapi.sh               prints each program's output
+#   scripts/docs/openapi.sh --self-test   tests that each finds an id that two operations have
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 node="${EVERYTAB_NODE:-$target/node}/node_modules"
 generator="$target/python/bin/openapi-generator-cli"
 rules=scripts/docs/openapi
-# None asks the network for anything.
+# No program may use the network.
 export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true NO_COLOR=1
 for program in "$node"/.bin/{redocly,spectral,openapi-typescript,tsc} "$generator"; do
     [ -x "$program" ] || die "no $program: scripts/install/test.sh installs it"
@@ -36,8 +36,8 @@ openapi_typescript() {
 }
 programs=(redocly spectral openapi_generator openapi_typescript)
 
-# read_by_all FILE: has all programs read it at once. What a program says is then in a file of its
-# name, and a file NAME.failed is there if it found something.
+# read_by_all FILE: runs all programs on this file at the same time. A program's output goes to a
+# file with its name. If the program finds a fault, the file NAME.failed exists.
 read_by_all() {
     local program
     for program in "${programs[@]}"; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes coordinator-sql/schema.sql: the schema without its functions as one text, for people, made
-# by migrating an empty database and dumping it. The test that checks the file also writes it.
+# Writes coordinator-sql/schema.sql, the schema without its functions in one file, for people:
+# migrates an empty database and dumps it. The test that checks the file also writes it.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Has git check the messages of commits in this checkout. `make` calls it whatever it is asked for,
-# so it is quick, and does nothing where there is no checkout or where another hook is installed.
+# Makes git check commit messages in this checkout. Every `make` target calls this, so it is fast,
+# and does nothing outside a checkout or if another hook is installed.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 0
 
 [ -e .git ] && hooks="$(git rev-parse --git-path hooks 2>/dev/null)" || exit 0
 hook="$hooks/commit-msg"
-# The hook follows the script of what is checked out; an older checkout has none.
+# The hook calls the script in the current checkout. An older checkout has no such script.
 text='#!/bin/sh
 # Installed by scripts/git/install.sh.
 check="$(git rev-parse --show-toplevel)/scripts/git/commit-msg"

@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
-# Makes the fleet's image as packer would, boots consoles and workers of it, and has them do two
-# months and a crawl service by docs/scan.md and docs/crawl.md.
+# Builds the fleet's image as packer would, boots consoles and workers from it, and performs two
+# months of scans and a crawl service according to docs/scan.md and docs/crawl.md.
 #
 #   [PACKAGE=FILE.deb] [LOCAL=PROGRAM] [OTHER=PROGRAM] [HOSTS=900] \
 #       scripts/infra/boot.sh [--image-only]                          (make infra-boot; root)
 #
-# OTHER is the program that the image is changed to in the middle of the second month; without it
-# the same one with another remark in its schema, which makes it another program.
+# In the middle of the second month, the image changes to the program OTHER. Without OTHER it is the
+# same program with another remark in its schema, which makes it count as a different program.
 #
-# The image: a small Debian 13 by debootstrap (kept in target/infra; SUITE=bookworm: 12), the
-# four roles by ansible, twice: the second run must change nothing. The machines:
-# systemd-nspawn with networks of their own, in namespaces that end with this script. What surrounds
-# them is in ansible/tests/boot.py.
+# The image is a small Debian 13 from debootstrap (cached in target/infra; SUITE=bookworm: Debian
+# 12). ansible applies the four roles twice, and the second run must change nothing. The hosts are
+# systemd-nspawn containers with their own networks, in namespaces that end with this script.
+# ansible/tests/boot.py simulates their environment.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 tools="$target/infra"
 arch="$(dpkg --print-architecture)"
 package="$(realpath "${PACKAGE:-$(ls "$target"/dist/everytab-worker_*_"$arch".deb)}")"
-# What the fleet publishes is compared with what one machine does, by the operators' program.
+# The operators' program scans the same hosts on one machine, and the fleet's result must equal its
+# result.
 reference="$(realpath "${LOCAL:-$target/dist/everytab-local-$arch}")"
 export PATH="$tools/bin:$PATH" PYTHONDONTWRITEBYTECODE=1
 
@@ -45,11 +46,10 @@ base="$(scripts/dist/small-debian.sh)"
 mkdir "$root"
 tar -C "$root" -xf "$base"
 
-# The image is made with this machine's way to Debian's archive, and starts nothing that is
-# installed.
+# Use this host's settings for Debian's archive, and do not start the installed services.
 cp -rL /etc/apt/apt.conf.d /etc/apt/sources.list* "$root/etc/apt/"
 rm -f "$root/etc/apt/apt.conf.d/"docker-*
-# The image may be of another suite than this machine.
+# The image's suite may differ from this host's.
 ours="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)"
 find "$root/etc/apt" \( -name '*.sources' -o -name '*.list' \) \
     -exec sed -i "s/ $ours/ ${SUITE:-trixie}/g" {} +
@@ -58,7 +58,7 @@ printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod +x "$root/usr/sbin/policy-rc.d"
 mount -t proc proc "$root/proc"
 
-# Debian 12 has no later one.
+# Debian 12 has no later version.
 postgres=17
 [ "${SUITE:-}" != bookworm ] || postgres=15
 play() {
@@ -80,7 +80,7 @@ rm "$root/usr/sbin/policy-rc.d"
 umount "$root/proc"
 [ "${1:-}" != --image-only ] || exit 0
 
-# Networks, processes and mounts of their own, which end with the script that runs in them.
+# Use separate networks, processes and mounts, which end with the script that runs in them.
 unshare --net --mount --pid --fork --kill-child --mount-proc \
     python ansible/tests/boot.py --root "$root" --work "$work" --target "$target" \
     --hosts "${HOSTS:-900}" --reference "$reference" ${OTHER:+--other "$(realpath "$OTHER")"}

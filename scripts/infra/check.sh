@@ -19,7 +19,7 @@
 
 STEPS=(format validate test phases service lint policy page packer ansible units starting leaving
     stopping counting fence proxy lockout runbook)
-# The sandbox of every service, from the one drop-in for all of them.
+# The sandbox of every service, which one drop-in defines for all of them.
 SANDBOX=(CapabilityBoundingSet= LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes
     PrivateDevices=yes PrivateTmp=yes ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes
     ProtectHostname=yes ProtectKernelLogs=yes ProtectKernelModules=yes ProtectKernelTunables=yes
@@ -46,10 +46,10 @@ trap 'rm -rf "$work"' EXIT
 python() { "$TOOLS/bin/python" "$@"; }
 terraform="$(command -v terraform || echo "$TOOLS/bin/terraform")"
 
-# terraform writes beside what it reads: it gets a copy, and the provider of this repository.
+# terraform writes next to its input, so it gets a copy, and this repository's provider.
 in_copy() {
     if [ ! -d "$work/terraform" ]; then
-        # Alarms are made of the rules there.
+        # The alarms are generated from the rules in telemetry/.
         cp -r "$folder/terraform" "$folder/telemetry" "$work/"
         (cd "$work/terraform" && with_provider "$terraform" init -backend=false -input=false \
             -no-color >"$work/init.log" 2>&1) || { cat "$work/init.log"; return 1; }
@@ -65,7 +65,7 @@ check_phases() {
     in_copy "$TOOLS/bin/python" offline/phases.py "$terraform" "$folder/packaging" months
 }
 check_service() {
-    # Nothing is made yet: the step before has left what it made.
+    # Remove the state from the previous step, because this step starts without resources.
     rm -f "$work"/terraform/terraform.tfstate*
     in_copy "$TOOLS/bin/python" offline/phases.py "$terraform" "$folder/packaging" service
 }
@@ -87,7 +87,8 @@ check_ansible() {
     (cd "$folder/ansible" && ANSIBLE_HOME="$work/ansible" ansible-lint --offline --nocolor -q)
 }
 
-# systemd says what is wrong on stderr, and ends well all the same. The programs need not be here.
+# systemd reports errors on stderr, but its exit status is 0. The programs need not be installed
+# here.
 check_units() {
     local units=("$folder"/packaging/systemd/*.{service,target,timer}) said unit line
     local sandbox="$folder/packaging/systemd/everytab-.service.d/10-sandbox.conf"
@@ -98,11 +99,11 @@ check_units() {
         grep -qxF "$line" "$sandbox" || { echo "$sandbox: no $line"; return 1; }
     done
     for unit in "$folder"/packaging/systemd/*.service; do
-        # Below 2 is what systemd calls OK; twenty in its tenths.
+        # systemd rates values below 2 as OK. The threshold is in tenths.
         systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" \
             >"$work/security" ||
             { tail -n 1 "$work/security"; return 1; }
-        # It may add calls, and nothing else of these.
+        # A unit may allow further system calls, but must not change any other sandbox setting.
         for line in "${SANDBOX[@]}"; do
             ! grep -E "^${line%%=*}=" "$unit" | grep -vE '^SystemCallFilter=[^~]' ||
                 { echo "$unit: ${line%%=*} is the sandbox's"; return 1; }
@@ -123,14 +124,15 @@ check_units() {
             "$folder/packaging/systemd/everytab-${line%:*}.service" ||
             { echo "everytab-${line%:*} starts without ${line#*:}"; return 1; }
     done
-    # Each process has a user of its own, and none of them is let through to the metadata service.
+    # Each service has its own user, and the fence must not let any of these users reach the
+    # metadata service.
     for line in worker:everytab crawl:everytab-crawl api:everytab-api; do
         grep -qxF "User=${line#*:}" "$folder/packaging/systemd/everytab-${line%:*}.service" ||
             { echo "everytab-${line%:*} is not user ${line#*:}"; return 1; }
         ! grep -E "skuid.*[ {,]${line#*:}[ },]" "$folder/packaging/lib/fence.nft" ||
             { echo "${line#*:} may ask the metadata service"; return 1; }
     done
-    # What is stopped ends well, and what cannot work is not tried again.
+    # A stopped service counts as successful, and invalid settings are not retried.
     for line in SuccessExitStatus=4 RestartPreventExitStatus=2 Restart=on-failure \
         KillSignal=SIGTERM; do
         for unit in crawl api; do
@@ -142,8 +144,8 @@ check_units() {
         { echo "a crawler takes its machine out of the group"; return 1; }
 }
 
-# The real script, with programs beside it that say what they were asked: a database with a schema
-# or none, and so many open scans.
+# Runs the real script with fake programs that log their arguments. The database may have a schema,
+# and this many open scans.
 start() {
     (cd "$work" && rm -f asked &&
         env -i PATH="$work/database:$PATH" DATABASE_URL=x HAS_SCHEMA="$1" OPEN="$2" \
@@ -172,7 +174,7 @@ PSQL
         { echo "it changes the schema under a running scan"; return 1; }
 }
 
-# The same.
+# Runs the real leave-group script with fake programs.
 leave() {
     (cd "$work" && rm -f asked told &&
         env -i PATH="$work/fake:$PATH" EXIT_CODE="$1" EXIT_STATUS="$2" EVERYTAB_FLEET="${3-fleet}" \
@@ -185,10 +187,10 @@ check_leaving() {
     printf '#!/bin/sh\necho i-0123456789abcdef0\n' >"$work/fake/curl"
     printf '#!/bin/sh\necho "$@" >>asked\nexit "$AWS_ENDS"\n' >"$work/fake/aws"
     printf '#!/bin/sh\n' >"$work/fake/sleep"
-    # Its own file: a machine that leaves also sends its journal.
+    # Log systemctl in a separate file, because a host that leaves also sends its journal.
     printf '#!/bin/sh\necho "$@" >>told\n' >"$work/fake/systemctl"
     chmod +x "$work/fake"/*
-    # A drain is not a failure. Invalid settings are not retried, all else is.
+    # A drain is not a failure. Everything except invalid settings is retried.
     for line in SuccessExitStatus='3 4' RestartPreventExitStatus=2 Restart=on-failure \
         ExecStopPost=-+/usr/lib/everytab/leave-group; do
         grep -qxF "$line" "$worker" || { echo "$worker: no $line"; return 1; }
@@ -215,7 +217,8 @@ check_leaving() {
     rm "$work/settings/scan.env"
 }
 
-# The same: the console, with a scan in a state that ended so many seconds ago, and its settings.
+# Runs the console's real stop script with fake programs, for a scan that reached this state some
+# seconds ago, and with these settings.
 stop() {
     (cd "$work" && rm -f asked &&
         env -i PATH="$work/console:$PATH" STATE="$1" \
@@ -244,7 +247,8 @@ WORKER
 #!/bin/sh
 echo "$@" >>asked
 case "$*" in
-    # One that was interrupted, and a complete one. AWS prints nothing for an empty list.
+    # The first backup was interrupted, the second one is complete. AWS prints nothing for an empty
+    # list.
     "s3api "*" --prefix backups/ --delimiter / "*) [ -z "$BACKUP" ] ||
         echo '{"CommonPrefixes": [{"Prefix": "backups/w/"}, {"Prefix": "backups/x/"}]}' ;;
     "s3api "*" --prefix backups/w/backup.json "*) ;;
@@ -264,7 +268,8 @@ case "$BUSY" in "") ;; fails) exit 1 ;; *) echo run-u1.service ;; esac
 SYSTEMCTL
     printf '#!/bin/sh\necho i-0123456789abcdef0\n' >"$work/console/curl"
     chmod +x "$work/console"/*
-    # It stays: too early, not done, not published, no backup or one of before, a command runs.
+    # The console must keep running: too early, not finished, not published, no new backup, or a
+    # command is running.
     for case in "finished 3000 published" "running 4000 published" "cancelled 4000 published" \
         "finished 4000 published 0" "finished 4000 never" "finished 4000 backed-up" \
         "finished 4000 backed-up 1 2026-01-01T00:00:00+00:00" "finished 4000 published 1 - busy"; do
@@ -280,13 +285,14 @@ SYSTEMCTL
     done
     ! said="$(stop finished 4000 published 1 - fails)" && [ -z "$said" ] ||
         { echo "it does not know what runs, and stops: $said $(cat "$work/stopped")"; return 1; }
-    # AWS refuses once: the next run goes on without another mail, unless a command runs then.
+    # AWS refuses once. The next run continues without another mail, unless a command is running by
+    # then.
     ! said="$(stop finished 4000 published 1 '' '' Busy)" && grep -q money "$work/stopped" &&
         [ "$said" = "sns publish,rds stop-db-instance," ] ||
         { echo "it does not tell: $said $(cat "$work/stopped")"; return 1; }
     said="$(stop broken 0 published 1 '' busy)" && [ -z "$said" ] ||
         { echo "a command runs, and it goes on: $said $(cat "$work/stopped")"; return 1; }
-    # Postgres cannot be stopped in this state. A state of nothing: AWS does not tell it.
+    # Postgres cannot be stopped in these states. An empty state means that AWS does not report one.
     for case in modifying backing-up upgrading starting ''; do
         ! said="$(stop broken 0 published 1 '' '' InvalidDBInstanceState "$case")" &&
             [ "$said" = "rds stop-db-instance,rds describe-db-instances," ] ||

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Whom the user of the HTTP service can reach behind packaging/lib/fence-api, tried in a network of
-# its own with listeners that answer: fence.sh REPOSITORY. Needs root, for a network and for being
-# another user.
+# Tests which addresses the HTTP service's user can reach behind packaging/lib/fence-api, in a
+# separate network with listeners that answer: fence.sh REPOSITORY. Needs root, to create a network
+# and to become another user.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 repository="$(realpath "${1:?}")"
 
-# without REASON: where it cannot be tried.
+# without REASON: skips the test if it cannot run here, or fails in CI.
 without() {
     [ "${CI:-}" != true ] || die "$*"
     echo "skipped: the fence of the HTTP service: $*"
@@ -19,7 +19,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 
-# The real fence, of users that this machine has: nobody stands for everytab-api.
+# Use the real fence, with the user `nobody` instead of everytab-api.
 sed 's/skuid != everytab-api/skuid != nobody/' "$repository/packaging/lib/fence-api" >"$work/fence"
 grep -q 'skuid != nobody' "$work/fence" || die "the fence names no user"
 cat >"$work/try" <<'TRY'
@@ -73,7 +73,7 @@ if ranges:
     wanted |= {("52.216.0.1", 443)}
 else:
     wanted |= {("127.0.0.1", 5432), ("127.0.0.2", 5432)}
-# Others are not fenced.
+# Other users are not fenced.
 assert all(reaches(address, port) for address in ADDRESSES for port in PORTS)
 
 
@@ -86,7 +86,7 @@ def answer():
     os._exit(0)
 
 
-# Two of the tries above wait in its queue.
+# Two connections from the attempts above are still in its queue.
 service.setblocking(False)
 try:
     while True:
@@ -121,7 +121,7 @@ for ranges in "$fleet" ''; do
         die "the fence of ${ranges:-no settings} is another"
     rm -r "$work/one"
 done
-# What is no network is refused, and the service does not start.
+# If a setting is not a network, the script fails and the service does not start.
 mkdir "$work/settings"
 echo 'EVERYTAB_STORE_RANGES="1.2.3.4}accept;#"' >"$work/settings/api-fence.env"
 if SETTINGS="$work/settings" unshare --net sh "$work/fence" 2>/dev/null; then

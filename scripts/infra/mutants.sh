@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Shows that `make infra-check` finds mistakes: each line of the list is one, made in a copy, and the
-# step that must find it. A mistake that is not found, or that changes nothing, is a failure.
+# Tests that `make infra-check` finds mistakes. Each line in the list is a mistake, which is made in
+# a copy, and the step that must find it. If a mistake is not found, or changes nothing, this fails.
 #
-#   scripts/infra/mutants.sh [WORD]       only the mistakes whose line holds WORD
+#   scripts/infra/mutants.sh [WORD]       only mistakes whose line contains WORD
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# What infra-check reads.
+# The directories and files that infra-check reads.
 CHECKED=(terraform packer ansible packaging telemetry docs coordinator-sql Makefile)
 
 # step | file | sed expression
@@ -346,7 +346,7 @@ try() {
         return 1
     fi
     if said="$(scripts/infra/check.sh --folder "$folder" --only "$step" 2>&1)"; then
-        # What cannot be tried here, such as the fence without root.
+        # The step cannot run here, such as the fence without root.
         if grep '^skipped:' <<<"$said"; then
             rm -rf "$folder"
             return 0
@@ -358,7 +358,7 @@ try() {
     rm -rf "$folder"
 }
 
-# Without a mistake all is well: else every step would seem to find everything.
+# Without a mistake all steps must pass, otherwise every step would seem to find each mistake.
 mkdir "$work/0"
 cp -r "${CHECKED[@]}" "$work/0"
 scripts/infra/check.sh --folder "$work/0" || { echo "without a mistake it fails already"; exit 1; }

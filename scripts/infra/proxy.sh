@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Caddy with the site of ansible/roles/proxy before a service that says what it was asked:
-# proxy.sh REPOSITORY. Debian's own program serves on loopback, with a certificate that it makes.
+# Tests Caddy with the site from ansible/roles/proxy in front of a service that returns the requests
+# that it received: proxy.sh REPOSITORY. Debian's own program serves on loopback, with a certificate
+# that it creates.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 repository="$(realpath "${1:?}")"

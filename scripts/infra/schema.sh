@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Writes terraform/offline/schema.json.gz again: for a resource type that is new in terraform/.
+# Writes terraform/offline/schema.json.gz again. This is needed for each new resource type in
+# terraform/.
 #
-# The bindings are the last that were published of the provider (6.25.0); npm checks them against
-# the digest below.
+# The bindings are the last ones that were published for the provider (6.25.0). npm checks them
+# against the digest below.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing for the benches: a C compiler; Go with three of its libraries and Python,
-# for the programs that run beside ours; iproute2 and wrk, for the fetcher's; wget and openssl, for
-# the crawler's.
+# Installs missing programs for the benchmarks: a C compiler; Go with three libraries, and Python,
+# for the programs that we compare with; iproute2 and wrk, for the fetcher's benchmarks; wget and
+# openssl, for the crawler's.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing to boot the fleet's image (make infra-boot): what a demo and infra-check
-# take, debootstrap, systemd's containers, iproute2, and what ansible/tests/requirements.txt names.
+# Installs missing programs to boot the fleet's image (make infra-boot): those for a demo and
+# infra-check, debootstrap, systemd's containers, iproute2, and the packages in
+# ansible/tests/requirements.txt.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

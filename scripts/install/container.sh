@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing to build the container: debootstrap and buildah.
+# Installs missing programs to build the container: debootstrap and buildah.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

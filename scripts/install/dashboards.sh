@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing to check the dashboards: what a demo takes, and Prometheus.
+# Installs missing programs to check the dashboards: those for a demo, and Prometheus.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing to build EveryTab and to scan on this machine: a C compiler, CA
+# Installs missing programs to build EveryTab and to scan on this machine: a C compiler, CA
 # certificates, a Postgres server.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing to make packages for other machines (make dist): a C compiler, Python,
-# and in target/dist-tools a C compiler that links with old systems. ARCH=amd64|arm64 adds that
-# one's strip.
+# Installs missing programs to build packages for other machines (make dist): a C compiler, Python,
+# and in target/dist-tools a C compiler that links for old systems. ARCH=amd64|arm64 adds strip for
+# this architecture.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing to compare icons with a browser's: a C compiler, Chromium, Node.js. With
-# arguments also the icon sets and raster suites of these names, or all of them:
+# Installs missing programs to compare icons with a browser's: a C compiler, Chromium, Node.js. With
+# arguments, also installs the icon sets and raster suites with these names, or all of them:
 #
 #   scripts/install/icons-oracle.sh [all|svg|raster|NAME]...
 #
-# Sets are packages of scripts/oracle/icons-sets.lock, each of one version and of one SHA-256. Their
-# image files come into target/icons-oracle/sets/NAME-VERSION. No script of a package runs, but
-# that pip reads the metadata of a source package, for which it may build it.
+# Sets are packages in scripts/oracle/icons-sets.lock, each with one version and one SHA-256. Their
+# image files are stored in target/icons-oracle/sets/NAME-VERSION. No package's scripts are run,
+# except that pip may build a source package to read its metadata.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh
@@ -24,7 +24,7 @@ sets="$target/icons-oracle/sets"
 python="$target/icons-oracle/python"
 images='png apng jpg jpeg gif bmp dib webp avif ico cur svg'
 
-# Each downloads PACKAGE VERSION into a folder, and says where the archive is.
+# Each function downloads PACKAGE VERSION into a directory, and prints the archive's path.
 npm_archive() {
     (cd "$3" && npm pack --silent "$1@$2" >/dev/null) && ls "$3"/*.tgz
 }
@@ -62,7 +62,7 @@ install_set() {
     case "$3" in
         @iconify-json/*) patterns=('*/icons.json') ;;
     esac
-    # tar fails where a pattern is of no file.
+    # tar fails if a pattern matches no file.
     tar --extract --gzip --file "$archive" --directory "$new/files" --no-same-owner --wildcards \
         "${patterns[@]}" 2>"$new/log" || [ -n "$(ls "$new/files")" ] ||
         die "$3 $4 has no image: $(tail -n 1 "$new/log")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing to check terraform/, packer/, ansible/ and the units: packer, Python,
-# systemd, nftables and Postgres, in target/infra what terraform/offline/requirements.txt names, in
-# target/caddy Caddy, and in target/node Postgres 16 and 17.
+# Installs missing programs to check terraform/, packer/, ansible/ and the units: packer, Python,
+# systemd, nftables and Postgres; the packages in terraform/offline/requirements.txt in
+# target/infra; Caddy in target/caddy; Postgres 16 and 17 in target/node.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing to compare JPEGs with libjpeg-turbo: a C compiler, cjpeg, Node.js.
+# Installs missing programs to compare JPEGs with libjpeg-turbo: a C compiler, cjpeg, Node.js.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

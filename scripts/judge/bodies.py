@@ -15,16 +15,16 @@ from warcio.archiveiterator import ArchiveIterator
 from crawl import FOLDER, Database, Internet, Workers, seeds_of
 from two_days import finished
 
-# Pages of which a client can have the first part, and those that cannot be decoded
+# Kinds of pages of which a client can decode the first part, and kinds that cannot be decoded
 # (crates/lab/testbed/src/graph/broken_bodies.rs).
 STARTS = ("half-gzip", "half-deflate", "half-unended")
 CODED = ("not-gzip", "dictionary", "head-of-gzip")
-# What is kept of these ends before their end.
+# Kinds of pages whose captures must be marked as truncated.
 MARKED = (*STARTS, "length-too-long", "unended", "gzip-too-short", "head-of-gzip")
 
 
 def crawled():
-    """Crawls the pages; returns the crawl's name."""
+    """Crawls the pages. Returns the crawl's name."""
     options = ("--plain", "--http-only", "--traps", "broken_bodies", "--trap-hosts", "1000")
     internet = Internet(*options, hosts=1, pages=2)
     seeds, own = seeds_of(internet.expected())
@@ -36,7 +36,7 @@ def crawled():
 
 
 def of_pages(crawl):
-    """The kind, the size and the row of each page, and its body as it is stored."""
+    """Yields each page's kind, size and row, and its body as stored."""
     folder = FOLDER / "store" / "crawl-data" / crawl / "cc-index"
     table = f"{folder}/table/cc-main/warc/crawl={crawl}/subset=warc/*.parquet"
     columns = ("url_path", "fetch_status", "content_digest", "content_truncated",
@@ -62,13 +62,13 @@ def of_pages(crawl):
 
 
 def same(what, row, left, right):
-    """Ends the program where two values differ."""
+    """Exits with an error if two values differ."""
     if left != right:
         sys.exit(f"bodies: {what} of {row}: {left!r} and {right!r}")
 
 
 def main():
-    """The crawl, and what is kept of each page."""
+    """Crawls the pages, and checks the stored body of each."""
     crawl = crawled()
     judges = pathlib.Path(__file__).parent / "judges.py"
     subprocess.run([sys.executable, judges, FOLDER / "store", crawl, "1000"], check=True)
@@ -79,7 +79,7 @@ def main():
     if not kinds.issuperset(MARKED + CODED):
         sys.exit(f"bodies: only {sorted(kinds)}")
     for (kind, size), (row, body) in pages.items():
-        # The pages of one size differ in the name of their kind alone: in title and link.
+        # Pages with the same size differ only in the name of their kind, in title and link.
         whole = pages["gzip", size][1].replace(b"gzip", kind.encode(), 2)
         if kind in STARTS:
             same("start", row, whole[: len(body)], body)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Crawls a graph of sites as a program says, and has the crawls judged, in a network namespace of
-# its own (scripts/judge/judges.sh calls it).
+# Crawls a graph of sites as a Python program specifies, and judges the crawls, in a separate
+# network namespace (scripts/judge/judges.sh calls this).
 #
 #   scripts/judge/graph.sh two_days.py
 # shellcheck source=scripts/lib.sh

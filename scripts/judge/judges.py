@@ -46,7 +46,7 @@ def paths(name):
 
 
 def record_at(place):
-    """The headers and the body, as it is stored, of the record at an offset of an archive."""
+    """Returns the headers and the stored body of the record at an offset in an archive."""
     path, offset = place
     with open(bucket / path, "rb") as stream:
         stream.seek(int(offset))
@@ -55,7 +55,7 @@ def record_at(place):
 
 
 def coding_at(place):
-    """The coding of the body at an offset of an archive, which could not be undone, or None."""
+    """Returns the coding that the body at an offset in an archive still has, or None."""
     path, offset = place
     with open(bucket / path, "rb") as stream:
         stream.seek(int(offset))
@@ -63,7 +63,7 @@ def coding_at(place):
         return record.http_headers.get_header("Content-Encoding")
 
 
-# The lists name what is there, and warcio finds every record whole.
+# The lists must name exactly the existing archives, and warcio must find every record complete.
 archives = {subset: paths(name) for subset, name in SUBSETS.items()}
 listed = sorted(path for found in archives.values() for path in found)
 there = sorted(str(path.relative_to(bucket)) for path in (folder / "segments").rglob("*.warc.gz"))
@@ -78,18 +78,18 @@ for path in listed:
     if done.returncode or "failed" in done.stdout:
         sys.exit(f"judges: warcio check {path}: {done.stdout}{done.stderr}")
 
-# cdxj-indexer says the same of each record. Lines of revisits point to the record that has the
-# body: that of another URL of the crawl, or of an earlier crawl.
+# cdxj-indexer must return the same data for each record. A revisit's line points to the record with
+# the body, which may belong to another URL or to an earlier crawl.
 
 
 def split(line):
-    """The key and time of a line, and its fields."""
+    """Returns a line's key and time, and its fields."""
     place, _, fields = line.partition(" {")
     return place, json.loads("{" + fields)
 
 
 def record_of(fields):
-    """The place of the record that a line points to."""
+    """Returns the position of the record that a line points to."""
     return fields["filename"], fields["offset"]
 
 
@@ -130,7 +130,7 @@ for place, fields in stored:
     for name in ("status", "length", "offset", "digest"):
         same(f"{name} of {key}", fields[name], other[name])
 
-# Each revisit has its line, which points to the record that the revisit names.
+# Each revisit has a line, which points to the record that the revisit names.
 same("the number of revisits", len(revisits), counts["revisits"])
 same(
     "the lines of revisits",
@@ -153,7 +153,7 @@ for place, fields in unchanged:
     ):
         same(f"{name} of the revisit of {fields['url']}", revisit[name], value)
 
-# DuckDB counts what the document says.
+# DuckDB must count the rows that the document declares.
 table = folder / "cc-index/table/cc-main/warc" / f"crawl={crawl}"
 listed_tables = paths("cc-index-table")
 found_tables = sorted(str(path.relative_to(bucket)) for path in table.rglob("*.parquet"))
@@ -168,7 +168,7 @@ same("the counts of rows", rows, {k: v for k, v in counts["by_subset"].items() i
 pages_of_table = f"read_parquet('{table}/subset=warc/*.parquet', hive_partitioning=false)"
 columns = duckdb.sql(f"describe select * from {pages_of_table}").fetchall()
 same("the number of columns", len(columns), 31)
-# Each line has its row; the other rows are those of home pages that redirect.
+# Each line has a row. All other rows belong to home pages that redirect.
 table_rows = duckdb.sql(
     "select url, warc_filename, warc_record_offset from"
     f" read_parquet('{table}/*/*.parquet', hive_partitioning=true)"
@@ -185,8 +185,8 @@ host_of = {record_of(fields): fields["url"].split("/")[2] for _, fields in own}
 for url, *place in rows_of_redirects:
     same(f"the host of the page of {url}", host_of.get(tuple(place)), url.split("/")[2])
 
-# pywb finds pages by cluster.idx and replays the bytes that were archived.
-# Hosts with and without www share their key: what was captured in one second is one to pywb.
+# pywb must find pages through cluster.idx and replay the archived bytes. Hosts with and without www
+# share a key, so pywb cannot distinguish their captures from the same second.
 places = collections.Counter(place for place, _ in own)
 archives_of_pages = {*archives["warc"], *(fields["filename"] for _, fields in unchanged)}
 pages = sorted(
@@ -237,7 +237,7 @@ with tempfile.TemporaryDirectory() as work:
         status, replayed = get(f"/crawl/{timestamp}id_/{url}")
         same(f"pywb's status of {url}", status.split()[0], "200")
         if replayed == b"" and coding_at(key):
-            # It tries to undo the coding, too, and shows nothing.
+            # pywb also tries to decode this coding, and shows nothing.
             continue
         digests = [hashlib.sha256(bytes_of_page).hexdigest() for bytes_of_page in (replayed, body)]
         same(f"the replayed body of {url}", *digests)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Crawls the hosts of a small internet, makes the page of their tabs, and has other people's
-# programs judge what the crawl left: warcio checks each archive, cdxj-indexer indexes them again,
-# DuckDB counts the rows of the columnar index, pywb replays pages, Chromium shows the tabs. The
-# same programs judge a crawl of a graph of sites, that of the next day, which repeats it, and one
-# of pages whose bodies end early or are coded otherwise than their heads say.
+# Crawls the hosts of a small internet, makes the page of their tabs, and has other projects'
+# programs judge the crawl's files: warcio checks each archive, cdxj-indexer indexes the archives
+# again, DuckDB counts the columnar index's rows, pywb replays pages, and Chromium shows the tabs.
+# The same programs judge a crawl of a graph of sites, its repetition on the next day, and a crawl
+# of pages whose bodies end early or have another coding than their heads declare.
 #
 #   HOSTS=250 GRAPH_HOSTS=24 GRAPH_PAGES=600 REPLAYED=200 scripts/judge/judges.sh    (make judges)
 #
-# The last two parts need root, for a network namespace in which a user of Postgres can be.
+# The last two parts need root, for a network namespace in which Postgres' user can run.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/programs.sh

@@ -12,12 +12,12 @@ import time
 
 from crawl import FOLDER, Database, Internet, Workers, seeds_of, setting
 
-# How long a crawl and its indexes may take, in seconds.
+# Time limit for a crawl and its indexes, in seconds.
 LIMIT_S = 300
 
 
 def finished(database, crawl):
-    """Waits until a crawl has ended and its indexes are written; returns its document."""
+    """Waits until a crawl has ended and its indexes are written. Returns its document."""
     until = time.monotonic() + LIMIT_S
     while database.state(crawl)["indexes"] != "written":
         if time.monotonic() > until:
@@ -29,9 +29,9 @@ def finished(database, crawl):
 
 
 def main():
-    """Two crawls, and what judges say of them."""
+    """Runs two crawls, and has both judged."""
     numbers = {"hosts": setting("GRAPH_HOSTS", 24), "pages": setting("GRAPH_PAGES", 600)}
-    # Half of the leaf pages are files, and the PDF files of a site one and the same.
+    # Half of the leaf pages are files, and all PDF files on a site are identical.
     internet = Internet("--media", "500", "--copies", "1000", **numbers)
     seeds, own = seeds_of(internet.expected())
     with internet:

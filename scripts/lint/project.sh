@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The project's rules that no linter knows. CONTRIBUTING.md says why each is there.
+# Checks the project's rules that no linter supports. CONTRIBUTING.md gives the reason for each.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -10,7 +10,8 @@ complain() {
 }
 tracked() { git ls-files --cached --others --exclude-standard -- "$@"; }
 
-# forbid WHAT NAMES OPTION...: complains of each package of these names (a pattern) in a tree.
+# forbid WHAT NAMES OPTION...: reports each package in a dependency tree whose name matches the
+# pattern NAMES.
 forbid() {
     local what="$1" names="$2" tree package
     shift 2
@@ -23,7 +24,7 @@ forbid() {
     done < <(grep -oE "^($names) v[^ ]+" <<<"$tree" | sort -u)
 }
 
-# The core takes bytes and gives values: it cannot wait, because nothing that it names waits.
+# The core converts bytes to values. It cannot wait, because none of its dependencies can.
 cores=(everytab-commoncrawl everytab-webpage everytab-markdown everytab-frontier everytab-filters
     everytab-icon everytab-crawl-settings everytab-bundler)
 for core in "${cores[@]}"; do

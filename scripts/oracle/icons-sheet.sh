@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Draws every icon of a folder beside its original, to look at, and compares what was decoded with
-# Pillow and ImageMagick.
+# Draws every icon in a directory next to its original, for inspection, and compares the decoded
+# pictures with those from Pillow and ImageMagick.
 #
 #   scripts/oracle/icons-sheet.sh [FOLDER]
 #
-# FOLDER holds icons in folders by format; the corpus' icons unless it says otherwise. Writes
-# target/icons-sheet: a page a format and merged.html (what a palette merges, the greatest
-# difference first), each with a picture of its beginning by Chromium where there is one, and
-# compared.txt, which it prints: a table by format, the worst differences, the refusals.
+# FOLDER contains icons in directories by format. The default is the corpus' icons. Writes
+# target/icons-sheet: one page per format, merged.html (icons whose colours a palette merges, the
+# largest difference first), and, if Chromium is installed, a picture of the start of each page.
+# Also writes and prints compared.txt: a table by format, the worst differences, the rejected files.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -32,7 +32,7 @@ done
 # shellcheck source=scripts/bench/peers.sh
 . scripts/bench/peers.sh
 python_with pillow==13.0.0 numpy==2.4.6
-# Then nothing is compared.
+# Without Python nothing is compared.
 [ -n "$python" ] || exit 0
 "$ours" "$icons" "$folder/decoded" decoded
 "$python" scripts/oracle/compare_icons.py "$icons" "$folder/decoded" | tee "$folder/compared.txt"

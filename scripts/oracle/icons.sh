@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Compares icon files with what Chromium shows of them at 32x32 device pixels: shown or not, blank
-# or not, and the pixels. Nothing leaves the machine, but that sets are downloaded once.
+# Compares icon files with Chromium's rendering at 32x32 device pixels: shown or not, blank or not,
+# and the pixels. Uses the network outside this host only to download sets, once.
 #
 #   scripts/oracle/icons.sh [--sets NAMES] [--sample N] [--seed S] [--jobs N] [--cache FOLDER]
 #                           [FOLDER...]
 #
-# The files are those below each FOLDER and of the sets NAMES, which are names of
-# scripts/oracle/icons-sets.lock with commas between them, or svg, raster or all; the corpus' icons
-# where neither is given. Of each kind of a folder or set N files are compared, chosen by S, or all.
-# Chromium shows a file once for each version of it: what it showed is kept in --cache
-# (target/icons-oracle/cache), by which an interrupted run also goes on. --jobs is how many browsers
-# work at once (1).
+# Compares the files below each FOLDER and in the sets NAMES: names in
+# scripts/oracle/icons-sets.lock separated by commas, or svg, raster or all. Without FOLDER and
+# NAMES, compares the corpus' icons. From each kind in a directory or set, N files are compared,
+# chosen by S, or all. Chromium shows a file once per browser version: results are cached in --cache
+# (target/icons-oracle/cache), which also lets an interrupted run resume. --jobs is the number of
+# concurrent browsers (1).
 #
-# Writes target/icons-oracle: compared.txt, which it prints, and differing.tsv, a line for each file
-# that differs. Fails if a difference has no name in icons-reasons.mjs: a file that one side alone
-# shows, or pixels more than 10 levels of 255 apart; or if less than 99 % of the rasters without a
-# name are decoded within 3 levels.
+# Writes target/icons-oracle: compared.txt, which is also printed, and differing.tsv with a line for
+# each file that differs. Fails if a difference has no name in icons-reasons.mjs: a file that only
+# one side shows, or pixels that are more than 10 of 255 levels apart. Also fails if less than 99 %
+# of the rasters without a name are decoded within 3 levels.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -69,7 +69,7 @@ mkdir -p "$folder"
 node scripts/oracle/icons-files.mjs "$folder/files.tsv" "$sample" "$seed" "${folders[@]}"
 key="$(node scripts/oracle/icons.mjs "$folder/files.tsv" "$cache" "$jobs")"
 
-# A decoder that panics says so on stderr, and its file is a line like any other.
+# If a decoder panics, it prints this on stderr, and the file has a result line like any other.
 cut -f 5 "$folder/files.tsv" >"$folder/paths"
 "$ours" "$folder/paths" "$folder/ours.jsonl" 2>/dev/null
 cut -f 4 "$folder/files.tsv" | sort -u | while read -r sha256; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compares what EveryTab makes of JPEGs with libjpeg-turbo, sample by sample: of each order of
-# scans, sampling, restart interval and size, whole and damaged. Fails if one differs, but for
-# differences that are meant (scripts/oracle/jpeg.mjs). Writes target/jpeg-oracle.
+# Compares EveryTab's decoded JPEGs with libjpeg-turbo's, sample by sample, for each scan order,
+# sampling, restart interval and size, intact and damaged. Fails if a sample differs, except for
+# intended differences (scripts/oracle/jpeg.mjs). Writes target/jpeg-oracle.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -15,7 +15,7 @@ rm -rf "$folder"
 mkdir -p "$folder"
 node scripts/oracle/jpeg.mjs write "$folder/files"
 find "$folder/files" -type f | sort >"$folder/paths"
-# A decoder that panics says so on stderr, and its file is a line like any other.
+# If a decoder panics, it prints this on stderr, and the file has a result line like any other.
 "$target/release/examples/decoded_icons" "$folder/paths" "$folder/ours.jsonl" 2>/dev/null
 node scripts/oracle/jpeg.mjs compare "$folder/files" "$folder/ours.jsonl" |
     tee "$folder/compared.txt"

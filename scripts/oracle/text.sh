@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Asks a browser for the text of the corpus' pages, and compares it with what
-# `everytab-worker inspect text` says. Nothing leaves the machine: every host is loopback.
+# Gets the corpus' pages' text from a browser, and compares it with the output of `everytab-worker
+# inspect text`. Does not use the network outside this host: every name resolves to loopback.
 #
 #   scripts/oracle/text.sh [FILTER...]     only pages whose name contains one of the words
 #
-# Writes target/oracle-text.tsv, one line a page that differs, and fails below 98 % agreement.
+# Writes target/oracle-text.tsv, one line per page that differs, and fails below 98 % agreement.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

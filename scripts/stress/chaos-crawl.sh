@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# Chaos tests of live crawls: two crawls on the same sites whose workers are killed every five
+# Runs chaos tests of live crawls: two crawls on the same sites whose workers are killed every five
 # seconds, a feed that is read while workers and service are killed, and a large crawl with faults
 # of every kind.
 #
 #   FAULTS=200 HOSTS=2000 PAGES=200000 CHAOS_SEED=1 POLITE_SECONDS=180 FEED_ROUNDS=60 \
 #       scripts/stress/chaos-crawl.sh
 #
-# Optimised, for a large crawl takes long otherwise; where BUILT is set, those of make test run.
-# Each test ends by itself, when nothing has changed for four minutes at the latest.
+# The tests are built in release mode, because a large crawl takes long otherwise. If BUILT is set,
+# the programs from `make test` run instead. Each test ends at the latest when nothing has changed
+# for four minutes.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export FAULTS="${FAULTS:-200}" HOSTS="${HOSTS:-2000}" PAGES="${PAGES:-200000}"
 export CHAOS_SEED="${CHAOS_SEED:-$((RANDOM * 32768 + RANDOM))}"
 tests=(--release --package everytab-worker)
-# Those that make test has built.
+# Use the programs that `make test` has built.
 [ -z "${BUILT:-}" ] || tests=(--workspace)
 for name in \
     chaos::crawls::two_crawls_whose_workers_are_killed_every_five_seconds_ask_no_host_early \

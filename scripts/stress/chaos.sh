@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Repeats the tests that kill, freeze, cut off or lose something: a race shows in one run of many.
-# Then chaos tests of whole scans: the recorded sample, a large generated one, and many orders.
+# Repeats the tests that kill, freeze, disconnect or lose something, because a race may show only in
+# one of many runs. Then runs chaos tests of whole scans: the recorded sample, a large generated
+# one, and many orders.
 #
 #   ROUNDS=10 FAULTS=200 HOSTS=20000 CHAOS_SEED=1 scripts/stress/chaos.sh [test runner's options]
 #
-# ROUNDS=0 leaves the repetition out, FAULTS=0 the chaos tests. The small tests are selected by
-# words in their names. Every test ends by itself, also where nothing happens any more. Stops
-# at the first round or test that fails.
+# ROUNDS=0 skips the repetition, FAULTS=0 skips the chaos tests. The small tests are selected by
+# words in their names. Every test ends by itself, even if nothing happens any more. Stops at the
+# first round or test that fails.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -29,7 +30,7 @@ for round in $(seq "$rounds"); do
 done
 
 [ "$FAULTS" != 0 ] || exit 0
-# cargo's own runner: it shows what the test did, and does not limit its time.
+# Use cargo's own test runner, because it shows the test's output and has no time limit.
 chaos_test() {
     say "$1, CHAOS_SEED=$CHAOS_SEED"
     CHAOS_LONG=1 cargo test --quiet --locked --workspace --test scan -- \

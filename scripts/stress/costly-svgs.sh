@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Searches for SVGs within the limits that take more than 50 ms, for FUZZ_SECONDS (60). What takes
-# longest goes to target/costly-svgs. Needs no nightly compiler.
+# Searches for FUZZ_SECONDS (60) for SVGs within the limits that take more than 50 ms. The slowest
+# ones are written to target/costly-svgs. Needs no nightly compiler.
 #
 #   FUZZ_SECONDS=600 SEED=1 scripts/stress/costly-svgs.sh
 # shellcheck source=scripts/lib.sh

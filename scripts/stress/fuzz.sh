@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs each fuzz target (or those named) for FUZZ_SECONDS, 60 by default. Needs a nightly compiler
-# and cargo-fuzz: cargo install --locked cargo-fuzz.
+# Runs each fuzz target, or the named ones, for FUZZ_SECONDS (60). Needs a nightly compiler and
+# cargo-fuzz: cargo install --locked cargo-fuzz.
 #
 #   FUZZ_SECONDS=600 scripts/stress/fuzz.sh [TARGET...]
 #
-# Recorded files in ../shared/corpus are the seeds where they are there, unpacked where a target
-# wants what is in them; else libFuzzer begins with nothing. What it learns stays in fuzz/corpus,
-# what breaks in fuzz/artifacts (both ignored).
+# If recorded files exist in ../shared/corpus, they are the seeds, unpacked if a target needs their
+# content. Otherwise libFuzzer starts with nothing. Its corpus is stored in fuzz/corpus, failing
+# inputs in fuzz/artifacts (git ignores both).
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -14,7 +14,7 @@ if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
     die "rustup toolchain install nightly; cargo install --locked cargo-fuzz"
 fi
 
-# A page that is gzipped as a file, without headers: the line before it stands for them.
+# Recorded pages are gzip files without headers, so each gets a line that replaces the headers.
 pages() {
     local file
     while IFS= read -r file; do
@@ -31,7 +31,7 @@ copies() {
     done < <(find "$@" -type f 2>/dev/null | head -n 500)
 }
 
-# The files of the public suite, each after a line that stands for the path.
+# The files of the public robots.txt suite, each after a line that replaces the path.
 robots() {
     command -v node >/dev/null || return 0
     node -e '
@@ -43,7 +43,7 @@ robots() {
     ' "$1"
 }
 
-# One of each form.
+# Writes one sitemap in each format.
 sitemaps() {
     local url='https://a.example/1'
     printf '<urlset><url><loc>%s</loc><x:link rel="alternate" href="%s"/></url></urlset>' \
@@ -55,7 +55,7 @@ sitemaps() {
     gzip -c "$1/urlset" >"$1/gzip"
 }
 
-# What pages name that begins so, a file each.
+# Writes the quoted strings in pages that start with this prefix, one per file.
 urls() {
     find "$corpus/html" -name '*.html.gz' -print0 2>/dev/null | head -z -n 300 |
         xargs -0 -r gzip -dc | grep --text --only-matching "[\"']$2[^\"' ]\{0,4000\}[\"']" |
@@ -92,14 +92,15 @@ for one in "${targets[@]}"; do
     seeds="$(mktemp -d)"
     seed "$one" "$seeds"
     say "$one, ${FUZZ_SECONDS:-60} s, $(find "$seeds" -type f | wc -l) seeds"
-    # The heap of glibc is fragmented by what the decoder of AV1 loses (docs/decisions/0137).
+    # The AV1 decoder leaks memory, which fragments glibc's heap (docs/decisions/0137).
     case "$one" in
         icon | icon_avif | icon_cost) heap=(env MALLOC_MMAP_THRESHOLD_=16384) ;;
         *) heap=() ;;
     esac
-    # One input may take 10 s at most: a slow one is a finding, a page or icon has a time limit.
-    # --release: which assertions are on is said in fuzz/Cargo.toml, crate by crate.
-    # No sanitizer: our core has no unsafe code, and panics, hangs and floods show without, faster.
+    # An input may take at most 10 s, because pages and icons have time limits and a slow input is a
+    # bug. --release: fuzz/Cargo.toml specifies for each crate which assertions are enabled. We use
+    # no sanitizer, because our core has no unsafe code, and panics, hangs and excessive memory are
+    # found faster without one.
     ${heap[@]+"${heap[@]}"} cargo +nightly fuzz run --release --sanitizer none \
         "$one" "fuzz/corpus/$one" "$seeds" -- \
         -max_total_time="${FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=4096 -max_len=262144 \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sends a live service requests that Schemathesis makes of its description, with a valid key, a
-# revoked one and one to which nothing belongs, and prints the summary of each.
+# Sends requests to a live service that Schemathesis generates from the service's description, with
+# a valid key, a revoked one and one that owns nothing, and prints a summary for each key.
 #
 #   SECONDS_A_KEY=120 scripts/stress/schemathesis.sh    (make schemathesis)
 # shellcheck source=scripts/lib.sh

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Fetches icons for a long time from a small internet that changes under way, and shows that neither
-# memory, open files nor tasks grow: in a network namespace of its own, at full concurrency.
+# Fetches icons for a long time from a small internet that changes, and tests that memory, open
+# files and tasks do not grow, in a separate network namespace at full concurrency.
 #
 #   MINUTES=30 IN_FLIGHT=5000 URLS=40000 HOSTS=16000 scripts/stress/soak-icons.sh
 #
-# The servers are killed and come back as another internet every CHANGE seconds (45): names that
-# answered at once then do not connect, never finish, or speak no TLS, and back. One line a minute;
-# the last say what the last third held at most beside the second, and it fails where that grew by
-# more than a fifth.
+# Every CHANGE seconds (45) the servers are killed and return as another internet: names that
+# answered immediately now do not connect, never finish or do not speak TLS, and the reverse. Prints
+# one line per minute. The last lines compare the maximum values in the last and the second third of
+# the run. Fails if a value grew by more than a fifth.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,6 +1,6 @@
 // Owns the chart that compares fetched pages per second with the rate that politeness allows, from
-// successive responses. Invariants: this keeps ten minutes; if a count falls, the chart starts
-// again.
+// successive responses. Invariants: the chart covers the last ten minutes; if the page count
+// decreases, the chart starts again.
 
 import { byId, fill, makeRow, setText } from "./document.js";
 import { clock, duration, rate } from "./words.js";
@@ -8,10 +8,13 @@ import { clock, duration, rate } from "./words.js";
 const KEPT_MS = 600_000;
 /** Workers record in bursts, up to half a minute apart. */
 const WINDOW_MS = 60_000;
-/** A shorter time tells nothing. */
+/** Over a shorter time span, the rate would be too inaccurate. */
 const LEAST_MS = 5_000;
 const [WIDTH, HEIGHT] = [600, 150];
-/** A line so many times higher would press the other to the floor. */
+/**
+ * If the allowed rate is more than this many times the fetched one, the chart is scaled to the
+ * fetched rate, because otherwise the line for fetched pages would be flat at the bottom.
+ */
 const FAR = 5;
 const TABLE_ROWS = 20;
 
@@ -25,7 +28,10 @@ function line(className, d) {
 export class Chart {
   #samples = [];
 
-  /** Pages fetched in all at a time in milliseconds, and how many a second are allowed, or null. */
+  /**
+   * Adds a sample: the time in milliseconds, how many pages have been fetched in total, and how
+   * many per second are allowed, or null.
+   */
   add(at, fetched, allowed) {
     if (fetched < this.#samples.at(-1)?.fetched) this.#samples = [];
     this.#samples = this.#samples.filter((sample) => at - sample.at <= KEPT_MS);
@@ -35,7 +41,7 @@ export class Chart {
     this.#samples.push({ at, fetched, allowed, pages });
   }
 
-  /** Pages a second, or null while there is too little to tell. */
+  /** Pages per second, or null if the samples cover too little time. */
   get pages() {
     return this.#samples.at(-1)?.pages ?? null;
   }

@@ -13,7 +13,7 @@ const ENDS = {
   time: "its time is over", store: "it keeps all the bytes it may",
 };
 
-/** A crawl's data in addition to its document. */
+/** Data that the page fetches for a crawl in addition to the crawl's document. */
 export class Seen {
   chart = new Chart();
   hosts = null;
@@ -24,7 +24,7 @@ export class Seen {
   }
 }
 
-/** Returns why nothing is fetched, if this is the case. */
+/** Returns the reason if no pages are being fetched, else "". */
 function noteOf({ state, ended_by: end, pending, seeding, unread }, { pace }, workers) {
   if (state === "ended") return `It has ended: ${ENDS[end] ?? end}.`;
   if (state === "paused") return "It is paused: nothing is asked, and everything is kept.";
@@ -81,7 +81,7 @@ function showHosts({ state }, { hosts, pace }) {
     state === "paused" ? "the crawl is paused" : whyItWaits(host, Date.now())]), makeRow);
 }
 
-/** Shows a crawl whose document has just arrived. */
+/** Shows a crawl from its newest document. */
 export function showCrawl(crawl, seen, workers) {
   const sums = { ...crawl, refused: sumOf(crawl.refused), left: sumOf(crawl.left) };
   const { pace } = seen;

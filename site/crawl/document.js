@@ -1,9 +1,9 @@
-// Owns how values enter the document: as text, never as markup. Invariant: unchanged values are not
-// written, so that nothing is painted or announced again.
+// Owns how values are inserted into the document: as text, never as markup. Invariant: unchanged
+// values are not written again, so that nothing is repainted or announced again.
 
 export const byId = (id) => document.getElementById(id);
 
-/** An element with a class and content: texts and elements. */
+/** Creates an element with a class name and content, which consists of strings and elements. */
 export function make(name, className = "", ...content) {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -21,7 +21,7 @@ export function show(id, isShown) {
   byId(id).hidden = !isShown;
 }
 
-/** Replaces an element's content by the nodes made from the values, if they differ. */
+/** If the values have changed, replaces an element's content by the nodes made from them. */
 export function fill(id, values, makeOne) {
   const element = byId(id);
   const state = JSON.stringify(values);

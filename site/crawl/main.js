@@ -1,5 +1,5 @@
-// Owns the page: the key, the shown crawl, polling intervals, the forms. Invariant: the key is in
-// this tab's sessionStorage and never in an address.
+// Owns the page: the key, the shown crawl, polling intervals, the forms. Invariant: the key is
+// stored in this tab's sessionStorage, and is never part of a URL.
 
 import { Seen, showCrawl } from "./crawl.js";
 import { byId, fill, make, setText, show } from "./document.js";
@@ -12,7 +12,7 @@ const STORED = "everytab-key";
 const KEY = /^et_[a-z2-7]{12}_[a-z2-7]{52}$/;
 const POLL_MS = 3_000;
 const HOSTS_MS = 6_000;
-/** As many as a person looks through. */
+/** Maximum crawls and hosts in the lists, because a person does not look through more. */
 const [CRAWLS, HOSTS] = [50, 100];
 
 let service = null;
@@ -43,7 +43,7 @@ function showParts(isKeyed) {
   if (!isKeyed) byId("key").focus();
 }
 
-/** Forgets the key and everything it showed. */
+/** Removes the key, and everything that was shown with it. */
 function leave(text, isBad) {
   sessionStorage.removeItem(STORED);
   service?.stop();
@@ -56,7 +56,7 @@ function leave(text, isBad) {
   notice(text, isBad);
 }
 
-/** Shows everything that a key may see, if the service knows this key. */
+/** Shows everything that a key gives access to, if the service accepts the key. */
 async function enter(key) {
   notice("Asking the service…");
   try {
@@ -91,7 +91,7 @@ async function overview() {
   showOverview(answer);
 }
 
-/** Shows the crawl that the address names, or else the newest one. */
+/** Shows the crawl in the location's hash, or the newest one if there is none. */
 function select() {
   const crawl = crawlOf(location.hash.slice(1)) ?? crawls[0];
   const { hash } = document.activeElement;
@@ -104,7 +104,7 @@ function select() {
     if (isShown) link.ariaCurrent = "true";
     return make("li", "", link);
   });
-  // Elements that are rebuilt keep the focus.
+  // The links were replaced, so focus the new one.
   if (hash) document.querySelector(`#crawls [href="${CSS.escape(hash)}"]`)?.focus();
   show("no-crawls", !crawl);
   if (!crawl) return;
@@ -129,7 +129,9 @@ function follow(id) {
   });
 }
 
-/** Runs a button's action and disables the button meanwhile. Errors are passed to `say`. */
+/**
+ * Runs a button's action. The button is disabled until the action ends. Errors are passed to `say`.
+ */
 async function act(button, say, action) {
   button.disabled = true;
   try {
@@ -145,7 +147,7 @@ function move(button, verb) {
   return act(button, notice, async () => {
     await service.ask(`/v1/crawls/${id}/${verb}`, { method: "POST" });
     await list();
-    // The button is gone.
+    // The pressed button is now hidden, so focus the one that replaces it.
     byId("resume").focus();
     byId("pause").focus();
   });
@@ -176,11 +178,11 @@ onSubmit("one-form", "one-said", async (say) => {
     one.state !== "captured");
 });
 
-// The same request, sent again after a failure, starts no second crawl.
+// If a request fails and is sent again with this key, the service does not start a second crawl.
 let idempotency = "";
 byId("start-form").addEventListener("input", () => { idempotency = ""; });
 onSubmit("start-form", "start-said", async (say) => {
-  // crypto.randomUUID is for https alone.
+  // crypto.randomUUID exists only on https pages.
   idempotency ||= crypto.getRandomValues(new Uint32Array(4)).join("-");
   const number = (id) => Number(byId(id).value);
   const { id, accepted, refused } = await service.ask("/v1/crawls", {

@@ -2,7 +2,7 @@
 // repeated while the service wants a pause (Retry-After) or is unreachable, or while this page is
 // hidden. Does not depend on what responses mean.
 
-/** Where the service does not say how long it is away. */
+/** If an unreachable service sends no Retry-After, we wait for this many seconds. */
 const AWAY_S = 5;
 
 export const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
@@ -37,7 +37,7 @@ export class Service {
     this.#stop.abort();
   }
 
-  /** The answer to one request. Throws a Problem. */
+  /** Sends one request and resolves to the response's JSON. Throws a Problem. */
   async ask(path, { body, method = body ? "POST" : "GET", headers, signal = this.signal } = {}) {
     let response = { status: 0 };
     let answer = {};
@@ -62,7 +62,10 @@ export class Service {
     throw new Problem(response.status, answer, asked);
   }
 
-  /** Performs a task every so many milliseconds, until it returns false or the signal. */
+  /**
+   * Performs a task, waits `everyMs` milliseconds, and repeats this until the task returns false or
+   * the signal is aborted.
+   */
   async repeat(everyMs, signal, task) {
     while (!signal.aborted) {
       if (document.hidden || !this.isLive || Date.now() < this.#quietUntil) {

@@ -1,23 +1,23 @@
 // Owns how numbers, times, outcomes and problems are phrased, and values computed from one
 // response. Does not depend on the document or the network.
 
-/** A pause that is too short to mention. */
+/** Shorter pauses are not mentioned. */
 const SHORT_S = 1.5;
 
 export const count = (number) => Math.round(number).toLocaleString("en");
 
-/** Pages a second: "0.03", "2.4", "1,234". */
+/** Formats pages per second: "0.03", "2.4", "1,234". */
 export const rate = (number) => number >= 100 ? count(number)
   : number.toLocaleString("en", { maximumSignificantDigits: 2 });
 
-/** "3.4 MB" */
+/** Formats a size: "3.4 MB". */
 export function bytes(number) {
   const power = Math.min(Math.floor(Math.log10(Math.max(number, 1)) / 3), 4);
   const amount = (number / 1_000 ** power).toLocaleString("en", { maximumSignificantDigits: 3 });
   return `${amount} ${["bytes", "KB", "MB", "GB", "TB"][power]}`;
 }
 
-/** "12 s", "4 min", "3 h 20 min", "3 days" */
+/** Formats a duration: "12 s", "4 min", "3 h 20 min", "3 days". */
 export function duration(seconds) {
   if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
   const minutes = Math.round(seconds / 60);
@@ -26,12 +26,12 @@ export function duration(seconds) {
     : `${Math.round(minutes / 1_440)} days`;
 }
 
-/** The time by the visitor's clock. */
+/** Returns the time in the visitor's time zone. */
 export const clock = (at) => new Date(at).toLocaleTimeString("en-GB");
 export const day = (at) => new Date(at).toLocaleString("en-GB",
   { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
-/** A stable name as words: "robots_disallowed" is "robots disallowed". */
+/** Converts a stable name to words: "robots_disallowed" becomes "robots disallowed". */
 export const spoken = (name = "") => name.replace("http_", "HTTP ").replaceAll("_", " ");
 
 /** Returns the sum over counts by name. */
@@ -42,7 +42,7 @@ function pauseOf({ origin, outcome, since, until }, now) {
   return `${origin}: ${spoken(outcome)} for ${time(since)}; next in ${time(until)}`;
 }
 
-/** Why a host waits, at a time in milliseconds. */
+/** Returns why a host waits at the time `now`, in milliseconds. */
 export function whyItWaits(host, now) {
   const waits = (Math.max(Date.parse(host.free_at), Date.parse(host.next_due)) - now) / 1_000;
   const again = waits > SHORT_S ? `; asked again in ${duration(waits)}` : "";
@@ -57,8 +57,8 @@ export function whyItWaits(host, now) {
 }
 
 /**
- * Returns the seconds until all pending URLs are fetched, or null if this cannot be estimated. The
- * slowest host's delays may take longer than all other hosts.
+ * Returns the estimated seconds until all pending URLs are fetched, or null if this cannot be
+ * estimated. One slow host's delays may take longer than all other hosts together.
  */
 export function secondsLeft({ state, pending, budget_left: most = pending }, pages, pace) {
   if (state !== "running") return null;

@@ -26,7 +26,7 @@ export function readAddress(hash) {
   };
 }
 
-/** The inverse of `readAddress`. A site is found by its name alone. */
+/** Inverse of `readAddress`. With a site, the tab is omitted. */
 export function writeAddress({ seed, tab, site, open, skin }) {
   const place = site ? `&site=${site}${open ? "&open" : ""}` : tab > 0 ? `&tab=${tab}` : "";
   return `#seed=${seed}${place}${skin ? `&skin=${skin}` : ""}`;
@@ -37,15 +37,15 @@ export function seedOfNumber(number) {
   return (Math.floor(number / 4294967296) ^ (number % 4294967296)) >>> 0;
 }
 
-/** This page's address: its parts, and how to go to another one. */
+/** This page's address. */
 export class Address {
   #onChange;
 
-  /** `onChange` is called when another address has been gone to. */
+  /** `onChange` is called when the address has changed. */
   constructor(onChange) {
     this.#onChange = onChange;
     this.seed = seedOfNumber(Date.now());
-    /** The skin that the visitor chose, or ""; steps back do not change it. */
+    /** The skin that the visitor chose, or "". Going back keeps it. */
     this.skin = readAddress(location.hash).skin;
     /** Called before the visitor leaves a history entry. */
     this.beforeStep = () => {};
@@ -60,7 +60,7 @@ export class Address {
     return history.state?.scan ? history.state : null;
   }
 
-  /** Goes to a new wall, as a step; if `bundle` is given, the wall begins with it, for `site`. */
+  /** Goes to a new wall, which starts with `bundle` if it is given, for `site`. */
   goTo(site = "", bundle = -1) {
     this.beforeStep();
     const seed = seedOfNumber(Date.now());
@@ -69,17 +69,17 @@ export class Address {
     this.#onChange();
   }
 
-  /** Adds a step with this address to the history. */
+  /** Adds a history entry with this address. */
   push(state) {
     history.pushState(state, "", this.#hash());
   }
 
-  /** Writes this address and `state` into the current step. */
+  /** Writes this address and `state` into the current entry. */
   replace(state) {
     try {
       history.replaceState(state, "", this.#hash());
     } catch {
-      // A browser refuses too many writes in a short time.
+      // Browsers limit how often this is allowed.
     }
   }
 

@@ -1,9 +1,9 @@
 // Owns when frequent changes are announced to screen readers: the newest text, at most once in ten
-// seconds. Does not depend on what the text is about.
+// seconds. Does not depend on the text.
 
 const LEAST_MS = 10_000;
 
-/** Tells a screen reader words, in a status element. */
+/** Announces text to screen readers through a status element. */
 export class Announcer {
   #element;
   #timer = 0;
@@ -14,7 +14,10 @@ export class Announcer {
     this.#element = element;
   }
 
-  /** Announces `text` as soon as this is allowed. It replaces a waiting text. */
+  /**
+   * Announces `text` once ten seconds have passed since the last announcement. Replaces a text that
+   * is still waiting.
+   */
   say(text) {
     this.cancel();
     this.#timer = setTimeout(() => {

@@ -112,8 +112,8 @@ export function readIcon(icon) {
 
 /**
  * Fetches JSON, or the result that `read` makes from the response. Resolves to {value}, or to
- * {trouble}: "missing" (the server refuses), "broken" (invalid JSON) or "network" (no response, or
- * a busy server). `fresh` bypasses the browser's cache.
+ * {trouble}: "missing" (4xx status), "broken" (invalid JSON) or "network" (no response, or a busy
+ * server). `fresh` bypasses the browser's cache.
  */
 export async function fetchFile(
   url, { fresh, fetcher = fetch, read = (response) => response.json() } = {},
@@ -128,7 +128,7 @@ export async function fetchFile(
   }
 }
 
-/** Returns the hostname in a text, which may be in any script, in ASCII, or "". */
+/** Returns a hostname in any script in ASCII, or "" if it is invalid. */
 export function hostnameOf(text) {
   if (text === "" || text.length > 253 || /[/?#@:\\\s]/.test(text)) return "";
   try {

@@ -16,7 +16,10 @@ export function numberAt(value, ...path) {
   return Number.isFinite(found) && found >= 0 ? found : 0;
 }
 
-/** Returns an object's [name, number] pairs, largest first; all beyond `most` become "others". */
+/**
+ * Returns an object's [name, number] pairs, largest first. All pairs after the first `most` are
+ * summed up as "others".
+ */
 export function largest(object, most) {
   const pairs = Object.entries(typeof object === "object" && object !== null ? object : {})
     .map(([name]) => [name.replaceAll("_", " ").slice(0, 40), numberAt(object, name)])

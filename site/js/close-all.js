@@ -1,14 +1,14 @@
-// Owns closing all tabs: the question, the empty wall, and the way back. Loaded on demand.
-// Invariants: nothing is lost, because the wall is only hidden, and a reload shows it again. Does
-// not depend on how a single tab is closed.
+// Owns closing all tabs: the question, the empty wall, and reopening. Loaded on demand. Invariants:
+// nothing is lost, because the wall is only hidden, and a reload shows it again. Does not depend on
+// how a single tab is closed.
 
 import { button, textElement } from "./elements.js";
 import { CLOSING } from "./strings.js";
 
-/** How long all tabs take to leave. */
+/** Duration of the animation that moves all rows out of view. */
 const LEAVE_MS = 700;
 
-/** Closes all tabs, if the visitor agrees, and opens them again. */
+/** Closes all tabs if the visitor agrees, and reopens them. */
 export class CloseAll {
   #wall;
   #closeSite;
@@ -38,7 +38,7 @@ export class CloseAll {
     this.#empty.ariaLabel = CLOSING.noTabsLabel;
     document.body.append(this.#dialog);
     wall.container.parentElement.append(this.#empty);
-    // Going to tabs shows them again.
+    // Using the header, going back or forward, or pressing Escape or space shows the tabs again.
     for (const type of ["click", "focusin"]) {
       document.getElementById("header").addEventListener(type, () => this.#reopen());
     }
@@ -59,7 +59,8 @@ export class CloseAll {
   async #close() {
     this.#dialog.close();
     const { container } = this.#wall;
-    // The step back that closes a site would open all tabs again.
+    // Wait until the site is closed, because this goes back in the history, which would reopen all
+    // tabs.
     await Promise.all([this.#closeSite(), this.#leave()]);
     container.inert = true;
     container.classList.add("all-closed");
@@ -93,7 +94,8 @@ export class CloseAll {
         { duration: LEAVE_MS / 2, delay, easing: "ease-in", fill: "forwards" });
     });
     await Promise.allSettled(motions.map(({ finished }) => finished));
-    // Keep the rows where they are until they are hidden; otherwise they would flash back.
+    // Keep the rows out of view until the wall is hidden, otherwise they would appear again
+    // briefly.
     requestAnimationFrame(() => motions.forEach((motion) => motion.cancel()));
   }
 }

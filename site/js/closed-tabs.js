@@ -1,10 +1,10 @@
-// Owns which tabs the visitor has closed: for each wall, in closing order, for this visit.
-// Invariants: a wall is recognized after a reload and after Back; the stored data has a limit;
-// without storage it lasts until the visitor leaves this page. Does not depend on the DOM or on how
-// a tab is closed.
+// Owns which tabs the visitor has closed: for each wall, in closing order, in this browser tab.
+// Invariants: a wall's closed tabs are known after a reload and after Back; the stored data has a
+// limit; without storage the data last until the visitor leaves this page. Does not depend on the
+// DOM or on how a tab is closed.
 
 const KEY = "closed";
-/** Maximum walls, and tabs per wall, that are stored: about 2 MB. */
+/** Maximum walls that are stored, and maximum tabs per wall, about 2 MB in total. */
 const MAX_WALLS = 20;
 const MAX_TABS = 10_000;
 
@@ -40,7 +40,7 @@ export class ClosedTabs {
     return [...this.#walls.values()].reduce((sum, tabs) => sum + tabs.length, 0);
   }
 
-  /** Adds a tab. Returns one that must be shown again because too many are closed, or null. */
+  /** Adds a tab. Returns a tab that must be shown again because too many are closed, or null. */
   add(index) {
     this.#shown.push(index);
     const reopened = this.#shown.length > MAX_TABS ? this.#shown.shift() : null;
@@ -49,7 +49,6 @@ export class ClosedTabs {
     return reopened;
   }
 
-  /** Removes the tab. */
   remove(index) {
     const at = this.#shown.lastIndexOf(index);
     if (at >= 0) this.#shown.splice(at, 1);
@@ -57,7 +56,7 @@ export class ClosedTabs {
     this.#write();
   }
 
-  /** Stores the shown wall as the last one. A wall without closed tabs is not stored. */
+  /** Makes the shown wall the most recently used one. A wall without closed tabs is not stored. */
   #keepWall() {
     this.#walls.delete(this.#name);
     if (this.#shown.length > 0) this.#walls.set(this.#name, this.#shown);

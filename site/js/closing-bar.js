@@ -1,16 +1,15 @@
-// Owns the bar that counts closed tabs, with its buttons: it appears when a tab is closed, and goes
-// some seconds later. Loaded at the first closing. A screen reader is told the count at most once
-// in ten seconds.
-// Must not know: how a tab is closed.
+// Owns the bar that counts closed tabs, and its buttons. The bar appears when a tab is closed, and
+// disappears some seconds later. It is loaded when the first tab is closed. Screen readers announce
+// the count at most once in ten seconds. Does not depend on how a tab is closed.
 
 import { Announcer } from "./announcer.js";
 import { button } from "./elements.js";
 import { CLOSING } from "./strings.js";
 
-/** The bar stays this long after the last change, or while it is hovered or focused. */
+/** The bar disappears this long after the last change, unless it is hovered or focused. */
 const STAY_MS = 10_000;
 
-/** The bar at the window's bottom. */
+/** The bar at the bottom of the window. */
 export class ClosingBar {
   #page;
   #element = document.createElement("section");
@@ -41,7 +40,7 @@ export class ClosingBar {
     page.wall.container.closest("main").append(this.#element, this.#status);
   }
 
-  /** Says how many tabs are closed; `closed` are the ClosedTabs. */
+  /** Shows how many tabs are closed. `closed` is the ClosedTabs. */
   update(closed) {
     const { count, ofWall } = closed;
     this.#count = count;

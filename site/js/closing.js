@@ -1,26 +1,26 @@
 // Owns closing: a tab's cross and the keys that close it, how to reopen it, and how the other tabs
-// in the row move. Invariants: a closed tab keeps its number, so that an address leads to the same
-// tabs; while the mouse is on a row its tabs keep their width, so that the next cross moves below
+// in the row move. Invariants: a closed tab keeps its number, so that a link leads to the same
+// tabs; while the mouse is on a row, its tabs keep their width, so that the next cross moves below
 // the pointer; the open tab's cross closes the site. Does not depend on how a tab is drawn, or on
 // the bar's text.
 
 import { ClosedTabs } from "./closed-tabs.js";
 import { visitStorage } from "./visit-storage.js";
 
-/** Width of the cross, measured from the tab's edge. */
+/** Width of the area in which a click hits the cross, measured from the tab's edge. */
 const CROSS_PX = 28;
 const SLIDE_MS = 160;
 const TEXT_FIELDS = "input, select, textarea, [contenteditable]";
 const CLOSING_KEYS = ["Delete", "Backspace", "w"];
 
-/** Closes tabs and opens them again. */
+/** Closes and reopens tabs. */
 export class TabClosing {
   #page;
   #marquee;
   #navigation;
   #closeSite;
   #closed = new ClosedTabs(visitStorage);
-  /** The ClosingBar, once it is loaded. The first closing starts this. */
+  /** The ClosingBar, or null until it is loaded. Closing the first tab loads it. */
   #bar = null;
   #shown = null;
   /** The link whose cross is under the mouse, or null. */
@@ -41,7 +41,7 @@ export class TabClosing {
     document.addEventListener("keydown", (event) => this.#pressUndo(event));
   }
 
-  /** To be called after each painting: another wall has other closed tabs. */
+  /** Must be called after each painting, because each wall has its own closed tabs. */
   painted() {
     const { shown, wall } = this.#page;
     if (shown === this.#shown) return;
@@ -50,7 +50,7 @@ export class TabClosing {
     if (wall.closed.size === 0 && this.#closed.ofWall.length === 0) return;
     wall.setClosed(new Set(this.#closed.ofWall));
     this.#page.paint();
-    // They can be brought back after a reload as well.
+    // Show the bar after a reload, too, so that closed tabs can be reopened.
     if (this.#closed.ofWall.length > 0) void this.#showBar();
   }
 
@@ -72,7 +72,7 @@ export class TabClosing {
     this.reopen(index);
     this.#marquee.show(index);
     this.#page.wall.setCursor(index);
-    // The pressed button keeps the focus.
+    // If a button was pressed, it keeps the focus.
     if (!document.activeElement.closest("button")) this.#page.wall.focus(index);
   }
 
@@ -94,21 +94,21 @@ export class TabClosing {
     void this.#showBar();
   }
 
-  /** Shows how many tabs are closed once the bar is loaded. Closing works without it. */
+  /** Loads the bar and shows how many tabs are closed. Closing works without it. */
   async #showBar() {
     try {
       const { ClosingBar } = await import("./closing-bar.js");
       this.#bar ??= new ClosingBar(this.#page, () => this.undo(), this.#closeSite);
       this.#bar.update(this.#closed);
     } catch {
-      // The next closing tries again.
+      // Loading is retried when the next tab is closed.
     }
   }
 
   #click(event) {
     const { wall } = this.#page;
     const index = wall.indexOf(event.target);
-    // A click from the keyboard or from a program has no position.
+    // A click by the keyboard or a script has no position.
     if (index < 0 || event.detail === 0 || event.button !== 0) return;
     if (!this.#isOnCross(event)) return;
     event.preventDefault();
@@ -131,7 +131,7 @@ export class TabClosing {
     const { ctrlKey, metaKey, shiftKey, altKey, target } = event;
     const key = event.key.toLowerCase();
     const isUndo = (ctrlKey || metaKey) && !shiftKey && key === "z";
-    // Firefox gives Ctrl+Shift+T to the page, Chromium keeps it for its own tabs.
+    // Firefox passes Ctrl+Shift+T to the page. Chromium uses it to reopen its own tabs.
     const isReopen = shiftKey && key === "t";
     if (altKey || !(isUndo || isReopen) || target.closest(TEXT_FIELDS)) return;
     if (this.#closed.ofWall.length === 0) return;
@@ -139,7 +139,9 @@ export class TabClosing {
     this.undo();
   }
 
-  /** Marks the cross that the mouse is on, and lets tabs grow when the mouse has left their row. */
+  /**
+   * Marks the cross under the mouse. If the mouse has left the locked row, its tabs may grow again.
+   */
   #point(event) {
     if (event.pointerType !== "mouse") return;
     const { lockedNode } = this.#page.wall;
@@ -148,7 +150,7 @@ export class TabClosing {
     if (lockedNode && lockedNode !== event.target.closest(".row")) this.#unlock();
   }
 
-  /** Marks the link's cross as the one under the mouse; null marks nothing. */
+  /** Marks the link's cross as the one under the mouse. With null, no cross is marked. */
   #mark(link) {
     if (link === this.#marked) return;
     this.#marked?.classList.remove("on-cross");
@@ -170,7 +172,7 @@ export class TabClosing {
     return skin === "safari" && !phone ? clientX < left + CROSS_PX : clientX > right - CROSS_PX;
   }
 
-  /** Closes or shows a tab by `change`, and moves the row's other tabs. */
+  /** Calls `change`, which closes or shows the tab, and moves the row's other tabs. */
   #change(index, change) {
     const { wall } = this.#page;
     const row = wall.rowOf(index);
@@ -179,8 +181,8 @@ export class TabClosing {
   }
 
   /**
-   * Paints the row after `change`, and moves its tabs from where they were seen. The tab `index`,
-   * or its successor, keeps its position.
+   * Calls `change`, paints the row, and animates its tabs from their former positions. The tab
+   * `index`, or its successor, keeps its position.
    */
   slide(row, index, change) {
     const { wall, paint, layout } = this.#page;
@@ -207,7 +209,7 @@ export class TabClosing {
         cell.link.animate({ opacity: [0, 1], transform: ["scaleX(.3)", "none"] }, timing);
         continue;
       }
-      // A tab that wrapped around the row enters at its edge.
+      // A tab that moved to the row's other end enters at the edge there.
       const byPx = Math.abs(from - at) > 3 * row.tabPx ? row.tabPx : from - at;
       if (Math.abs(byPx) < 0.5) continue;
       cell.link.animate({ transform: [`translateX(${byPx}px)`, "none"] }, timing);
@@ -215,7 +217,10 @@ export class TabClosing {
   }
 }
 
-/** Where the row's tabs are seen, in pixels from the row's left edge, by their number. */
+/**
+ * Returns the visual position of each tab in the row by its number, in pixels from the row's left
+ * edge.
+ */
 function placesOf({ cells, lefts, shiftPx }) {
   return new Map(cells.flatMap(({ index }, column) =>
     (index < 0 ? [] : [[index, lefts[column] + shiftPx]])));

@@ -1,8 +1,8 @@
-// Owns tabs' accessible descriptions: a title such as "Home" does not identify its site, so the
+// Owns tabs' accessible descriptions. A title such as "Home" does not identify its site, so the
 // description contains the hostname, and whether the site opens in a new tab. Invariants: nothing
 // is written while the page scrolls, except hosts that a card would show in Punycode; a tab is
-// described before it gets the focus, so that a screen reader can read it. Does not depend on why
-// tabs are painted.
+// described before it gets the focus, so that a screen reader can read the description. Does not
+// depend on why tabs are painted.
 
 import { shownHost } from "./host-name.js";
 import { withoutWww } from "./search-keys.js";
@@ -10,12 +10,12 @@ import { withoutWww } from "./search-keys.js";
 /** Descriptions are written when nothing was painted for this long. */
 const REST_MS = 200;
 
-/** Keeps a wall's painted tabs described. */
+/** Describes a wall's painted tabs. */
 export class TabDescriptions {
   #wall;
   #wordsOf;
   #timer = 0;
-  /** The tab and the further words that each link was described by. */
+  /** For each link, the tab and the additional text in its current description. */
   #described = new WeakMap();
 
   /** `wall` is the TabWall; `wordsOf(index)` returns additional text for a tab. */
@@ -28,7 +28,7 @@ export class TabDescriptions {
     });
   }
 
-  /** To be called after each painting. */
+  /** Must be called after each painting. */
   painted() {
     const { rows, layout } = this.#wall;
     for (const { cells } of layout.phone ? rows : []) {
@@ -43,7 +43,8 @@ export class TabDescriptions {
   #describe({ link, tab, index }) {
     const words = tab ? this.#wordsOf(index) : "";
     const before = this.#described.get(link);
-    // Cards on a phone show the host too; elsewhere the attribute would only cost time.
+    // A card on a phone also shows the host, from this attribute. Elsewhere the attribute would
+    // only take time.
     const showsHost = Boolean(tab) && this.#wall.layout.phone;
     const isDescribed = before && before.tab === tab && before.words === words;
     if (isDescribed && (!showsHost || link.dataset.host)) return;

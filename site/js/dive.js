@@ -1,12 +1,14 @@
-// Owns diving: a button and the space key open a random site further down the wall, again and
-// again. Invariants: the tabs up to there are loaded first; where no more can be loaded, a dive
-// begins again from the top. Must not know: how a site is opened or shown.
+// Owns diving: a button and the space key open a random site further down the wall, as often as the
+// visitor likes. Invariants: the tabs above the site are loaded first; if no further tabs can be
+// loaded, a dive starts again from the top. Does not depend on how a site is opened or shown.
 
 import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
 
-/** A dive leads past at most this many tabs: about a bundle, so that one or two are loaded. */
+/**
+ * Maximum tabs that a dive skips. This is about a bundle, so that a dive loads one or two bundles.
+ */
 const MAX_TABS_PAST = 120;
-/** Elements that react to the space key themselves. */
+/** Elements that handle the space key themselves. */
 const CONTROLS = "button, input, select, textarea, summary, iframe, dialog, [contenteditable]";
 
 /** Opens a random site that can be framed. */
@@ -32,7 +34,7 @@ export class Dive {
     });
   }
 
-  /** To be called after each painting: more tabs may be loaded. */
+  /** Must be called after each painting, because more tabs may have been loaded. */
   painted() {
     if (this.#wished < 0) return;
     const { stream } = this.#page;
@@ -53,8 +55,8 @@ export class Dive {
   }
 
   /**
-   * Returns the first tab from the wanted one on that can be framed, null to wait, or -1 if there
-   * is no such tab.
+   * Returns the first tab at or after the wished one that can be framed, null to wait for more
+   * tabs, or -1 if there is no such tab.
    */
   #find() {
     const { stream, layout, wall } = this.#page;
@@ -71,7 +73,7 @@ export class Dive {
     }
     if (stream.ended) return -1;
     this.#wished = Math.max(this.#wished, end);
-    // A row is painted when all its tabs are known.
+    // A row is painted only when all its tabs are known.
     void stream.fillTo(firstTabOfRow(layout, rowOfTab(layout, this.#wished) + 2));
     return null;
   }

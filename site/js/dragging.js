@@ -1,9 +1,9 @@
 // Owns how a visitor moves a row: by dragging, throwing or swiping it, or by the wheel. Invariants:
 // a drag is not a click; on a touch screen a vertical movement scrolls the page; the marquee holds
-// a row while it is dragged or thrown, and it is released wherever the pointer goes up. Does not
-// depend on what a tab shows or does.
+// a row while it is dragged or thrown; a drag also ends if the pointer is released outside the row.
+// Does not depend on what a tab shows or does.
 
-/** A pointer that moves less than this clicks. */
+/** A pointer that moves less than this has clicked, not dragged. */
 const MIN_DRAG_PX = 6;
 /** A throw's speed is measured over this time before the release. */
 const SPEED_WINDOW_MS = 80;
@@ -34,16 +34,18 @@ export class RowDragging {
     on("pointerdown", (event) => this.#begin(event));
     on("pointermove", (event) => this.#drag(event));
     on("dragstart", (event) => event.preventDefault());
-    // If this listener were not passive, every scroll would wait for it.
+    // This listener must be passive, because otherwise the browser would wait for it at every
+    // scroll.
     on("wheel", (event) => this.#wheel(event), { passive: true });
-    // A press may end outside the wall: the pointer is captured only once it drags.
+    // Listen on the window, because the pointer is captured only once it drags and may be released
+    // outside the wall.
     window.addEventListener("pointerup", (event) => this.#end(event, true));
     window.addEventListener("pointercancel", (event) => this.#end(event, false));
-    // A drag may end without a click, so the next press's click is a different one.
+    // A drag may end without a click, so a new press must not suppress its own click.
     const forget = () => (this.#mustSwallowClick = false);
     window.addEventListener("pointerdown", forget, true);
     window.addEventListener("click", (event) => {
-      // A click from the keyboard or from a program has no detail.
+      // A click by the keyboard or a script has detail 0.
       if (!this.#mustSwallowClick || event.detail === 0) return;
       this.#mustSwallowClick = false;
       event.preventDefault();
@@ -55,7 +57,7 @@ export class RowDragging {
     const node = event.target.closest(".row");
     if (!node || event.button !== 0 || !event.isPrimary) return;
     if (this.#press) this.#end({ pointerId: this.#press.id, timeStamp: 0 }, false);
-    // A press on a thrown row stops it, and its click opens nothing.
+    // A press on a thrown row only stops the row, so its click must not open a tab.
     this.#mustSwallowClick = this.#thrown.delete(node);
     this.#marquee.hold(node);
     const { pointerId: id, clientX: x } = event;
@@ -66,7 +68,7 @@ export class RowDragging {
     const { pointerId, clientX, timeStamp } = event;
     const press = this.#press;
     if (press?.id !== pointerId) return;
-    // The button was released outside the window, where no event is sent.
+    // The button was released outside the window, where the page receives no event.
     if (event.buttons === 0) {
       this.#end(event, false);
       return;
@@ -90,7 +92,7 @@ export class RowDragging {
     // No click follows if the browser cancels the pointer.
     if (press.isDrag || !isRelease) this.#mustSwallowClick = isRelease;
     if (press.isDrag || !isRelease || !press.node.contains(target)) {
-      // Otherwise the row would not move while the pressed link has the focus.
+      // Remove the focus from the pressed link, because a row with a focused link does not move.
       const focused = document.activeElement;
       if (press.node.contains(focused) && !focused.matches(":focus-visible")) focused.blur();
     }
@@ -105,7 +107,7 @@ export class RowDragging {
     requestAnimationFrame((now) => this.#moveThrown(now));
   }
 
-  /** Moves the thrown rows on, each frame until all have stopped. */
+  /** Moves the thrown rows in each frame until all of them have stopped. */
   #moveThrown(now) {
     const ms = Math.max(0, now - this.#thrownAt);
     this.#thrownAt = now;
@@ -122,7 +124,7 @@ export class RowDragging {
 
   #wheel({ target, deltaX, deltaY, deltaMode, shiftKey }) {
     const node = target.closest(".row");
-    // Some browsers turn a wheel with the shift key sideways themselves.
+    // Some browsers already convert a wheel with the shift key to a horizontal one.
     const delta = shiftKey && deltaX === 0 ? deltaY : deltaX;
     if (!node || (Math.abs(deltaY) > Math.abs(delta))) return;
     this.#marquee.pointAt(node);
@@ -130,7 +132,7 @@ export class RowDragging {
   }
 }
 
-/** Returns the speed at the time `end`, in pixels a millisecond. */
+/** Returns the speed at the time `end`, in pixels per millisecond. */
 function speedOf(samples, end) {
   const last = samples.filter(({ at }) => end - at < SPEED_WINDOW_MS);
   const [first] = last;

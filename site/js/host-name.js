@@ -5,7 +5,9 @@
 
 import { decodeLabel } from "./search-keys.js";
 
-/** Scripts in use for names (UAX 31, table 5). A label has one of these, or a combination. */
+/**
+ * Scripts in use for names (UAX 31, table 5). A label consists of one of them, or of a combination.
+ */
 const SCRIPTS = ("Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek " +
   "Gujarati Gurmukhi Han Hangul Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam " +
   "Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan").split(" ");
@@ -31,9 +33,12 @@ const LOOKS_LATIN = [
  * because several look like a to z.
  */
 const RESTRICTED = /[\u01bf-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\uab6f]/u;
-/** The dotless i belongs to these top-level domains' languages. */
+/** Top-level domains whose languages use the dotless i. */
 const DOTLESS_DOMAINS = ["tr", "az"];
-/** East Asian signs that look like a slash, a hyphen, a bar or a box where they stand alone. */
+/**
+ * East Asian signs that look like a slash, a hyphen, a bar or a box if no other such letter is next
+ * to them.
+ */
 const LONE_SIGN = /(?:^|[a-z0-9-])[ノソゾンー一丨丶〇ニロ](?=$|[a-z0-9-])/u;
 
 /** Returns a hostname as it is shown: `www.bücher.de`, but `xn--80ak6aa92e.com`. */

@@ -8,11 +8,11 @@ import { cardPosition } from "./navigation.js";
 const DELAY_MS = 350;
 /** The width of .card in css/everytab.css. */
 const WIDTH_PX = 288;
-/** An icon is shown this many times larger, or as many times as keep it below the size. */
+/** An icon is magnified this many times, or less if it would be larger than the maximum size. */
 const MAGNIFICATION = 4;
 const MAX_ICON_PX = 128;
 
-/** The card that names a tab. */
+/** The card that describes a tab. */
 export class HoverCard {
   #element;
   #picture = document.createElement("div");
@@ -58,7 +58,7 @@ export class HoverCard {
     this.#element.hidden = false;
   }
 
-  /** Integer multiples of the icon's size keep its pixels square. */
+  /** Magnifies the icon by an integer, so that its pixels stay square. */
   #magnify() {
     const { naturalWidth, naturalHeight } = this.#icon;
     const most = Math.floor(MAX_ICON_PX / Math.max(naturalWidth, naturalHeight));

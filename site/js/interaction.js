@@ -1,7 +1,7 @@
 // Owns everything that a visitor can do with the wall in addition to following links: connects
 // pointer, keyboard, motion, opening and search. Loaded once the first tabs are on screen.
 // Invariant: until this is loaded, links work normally. Does not depend on formats, on how a tab is
-// drawn, or on how the parts work.
+// drawn, or on how the connected modules work.
 
 import { TabClosing } from "./closing.js";
 import { TabDescriptions } from "./descriptions.js";
@@ -24,14 +24,17 @@ import { visitStorage } from "./visit-storage.js";
 
 /** How long a found tab is highlighted. */
 const FOUND_MS = 12_000;
-/** Where css/modes.css applies: where it does not, no element's style is computed anew for it. */
+/**
+ * The media in which css/modes.css applies. In all others, the browser need not recompute any style
+ * for this file.
+ */
 const MODES = "print, (forced-colors: active), (prefers-contrast: more)";
-/** The search box is fetched this long after the first tabs, or when it is used. */
+/** The search box is loaded this long after the first tabs, or when the visitor uses it. */
 const PREFETCH_MS = 1_500;
 
 const byId = (id) => document.getElementById(id);
 
-/** Everything that reacts to the visitor. main.js reports changes to the wall. */
+/** Everything that reacts to the visitor. main.js calls this after changes to the wall. */
 export class Interaction {
   #page;
   #wall;
@@ -54,7 +57,7 @@ export class Interaction {
 
   /**
    * `page` is main.js's object: {wall, stream, layout, view, manifest, headerPx, paint, address,
-   * lastKey}; `lastKey` was last pressed in the search box.
+   * lastKey}; `lastKey` is the last key that was pressed in the search box.
    */
   constructor(page) {
     this.#page = page;
@@ -90,7 +93,7 @@ export class Interaction {
     linkLate("manifest", "site.webmanifest");
   }
 
-  /** To be called after each painting. */
+  /** Must be called after each painting. */
   painted() {
     this.#anchor.painted();
     this.#marquee.painted();
@@ -130,7 +133,7 @@ export class Interaction {
   /** Goes to the tab in the address, once it is loaded. */
   #seek({ host, index }) {
     const { stream, address } = this.#page;
-    // A new wall begins with the bundle that holds the host.
+    // A wall for a searched host starts with the host's bundle.
     const at = index >= 0 ? index : stream.indexOf(host);
     if (at >= 0 && at < stream.total && stream.at(at) === undefined) return;
     const isSearched = host === this.#searched;
@@ -200,15 +203,15 @@ export class Interaction {
   }
 
   /**
-   * Loads everything that is needed without a network, and the search box in advance. If this
-   * fails, it is retried when needed.
+   * Loads everything that is needed when there is no network, and the search box in advance. If
+   * this fails, it is retried when needed.
    */
   async #prefetch() {
     try {
       await import("./messages.js");
       await import("./search.js");
     } catch {
-      // The visitor is told if something is typed.
+      // The visitor gets a message when typing.
     }
   }
 
@@ -252,7 +255,7 @@ export class Interaction {
   }
 }
 
-/** Keeps the wall's style for the other pages in this browser tab. */
+/** Stores the wall's style for the other pages in this browser tab. */
 function keepSkin(address) {
   const keep = () => {
     visitStorage.setItem("skin", byId("skin").value);
@@ -262,7 +265,10 @@ function keepSkin(address) {
   window.addEventListener("pagehide", keep);
 }
 
-/** Links a file that the first painting does not need; from the start it would delay the tabs. */
+/**
+ * Links a file that the first painting does not need. If index.html linked it, it would delay the
+ * tabs.
+ */
 function linkLate(rel, href, media = "") {
   document.head.append(Object.assign(document.createElement("link"), { rel, href, media }));
 }

@@ -1,5 +1,5 @@
-// Owns navigation by keys: arrow keys, Home and End move the focus from tab to tab, also beyond the
-// view. Must not know: how a tab is drawn or opened.
+// Owns keyboard navigation: arrow keys, Home and End move the focus from tab to tab, also beyond
+// the view. Does not depend on how a tab is drawn or opened.
 
 import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
 import { neighbour, scrollToShow } from "./navigation.js";
@@ -16,7 +16,9 @@ export class KeyboardNavigation {
     page.wall.container.addEventListener("keydown", (event) => this.#press(event));
   }
 
-  /** Scrolls to the tab `index`, shows it whole and focuses it. */
+  /**
+   * Scrolls to the tab `index`, moves its row until the whole tab is visible, and focuses the tab.
+   */
   goTo(index) {
     this.scrollTo(index);
     this.#page.paint();
@@ -44,7 +46,8 @@ export class KeyboardNavigation {
     let next = from < 0 && event.key.startsWith("Arrow")
       ? Math.min(firstTabOfRow(layout, firstRowInView), shown - 1)
       : neighbour(layout, from, event.key, shown);
-    // Up and down lead to a row. The nearest open tab in it is chosen below.
+    // Skip closed tabs. For up and down only the row matters, because its nearest tab is chosen
+    // below.
     const onward = /Left|Up/.test(event.key) ? "ArrowLeft" : "ArrowRight";
     while (next !== null && wall.closed.has(next)) next = neighbour(layout, next, onward, shown);
     if (next === null || next < 0) return;
@@ -54,7 +57,7 @@ export class KeyboardNavigation {
       const nearest = this.#marquee.nearest(rowOfTab(layout, next), from);
       if (nearest >= 0) next = nearest;
     }
-    // Rows have moved, so their ends are where they are seen.
+    // Rows have moved, so choose the tab at the visible end of the row.
     if (/Home|End/.test(event.key)) {
       const edge = this.#marquee.edge(from, event.key === "End");
       if (edge >= 0) next = edge;

@@ -3,15 +3,15 @@
 // are pure and take constant time; tab -> (row, column), row -> pixels and their inverses agree.
 // Does not depend on the DOM, the network, or what a tab shows.
 
-/** The rows painted beyond the view, at most. */
+/** Rows painted beyond the view, per edge on average. */
 export const OVERSCAN_ROWS = 6;
-/** The rows painted beyond the view, at least: a fast scroll shows no empty row. */
+/** Minimum rows painted beyond the view, so that a fast scroll shows no empty row. */
 const MARGIN_ROWS = 3;
 /** Tabs are loaded ahead for this many view heights. */
 const VIEWS_AHEAD = 3;
 /** Minimum and maximum time in which a row's tabs complete one cycle. */
 const CYCLE_MS = [90_000, 150_000];
-/** By how many tabs rows differ from the average, in turn; the sum is zero. */
+/** Each row's tabs minus the average, in a cycle. The sum is zero. */
 const PATTERN = [0, 1, -1, 0, 2, -1, 0, -2, 1, 0, -1, 2, 0, -1, 1, -1];
 /** Tabs beyond a row's edges, so that it moves without a gap. */
 export const HIDDEN_TABS = 2;

@@ -70,7 +70,7 @@ async function reset() {
   const isSame = before?.scan === scan && (site === "" || before.bundle >= 0);
   const kept = isSame ? before : null;
   const { host, bundle, restore, trouble } = await findWall(kept);
-  // Another address may have been gone to.
+  // The address may have changed.
   if (seed !== address.seed || site !== address.site) return;
   address.bundle = -1;
   notify(trouble ?? "");
@@ -103,7 +103,7 @@ async function reset() {
     if (!host) address.opened = null;
     const isSought = host && (opened || !kept);
     page.pendingSite = isSought ? { index: -1, ...opened, host } : null;
-    // All tabs up to there are loaded.
+    // All tabs above it are loaded first.
     const canReach = !isSought && tab > 0 && tab < stream.maxHeldTabs;
     page.pendingAnchor = kept?.anchor ?? (canReach ? { tab, offsetPx: 0 } : null);
     page.layout = null;
@@ -129,7 +129,7 @@ async function findWall(kept) {
   }
 }
 
-/** Goes to where the address leads: another wall, or on this one a site opens or closes. */
+/** Shows the address's wall, and opens or closes its site. */
 function followAddress() {
   const { seed, kept, opened } = address;
   const { shown } = page;
@@ -159,7 +159,7 @@ function measure() {
   page.headerPx = byId("header").offsetHeight;
   const shaping = ["widthPx", "skin", "phone", "rowHeightPx"];
   const isSame = shaping.every((name) => layout?.[name] === next[name]);
-  // A phone's view changes its height while it is scrolled: an open site keeps its own then.
+  // Scrolling changes a phone's view height, but must not resize an open site.
   if (isSame && (next.phone || !wall.positions.gap)) return;
   const { dataset } = document.documentElement;
   dataset.skin = next.skin;
@@ -201,7 +201,7 @@ function paint() {
   const view = positions.rowsIn(scrolledPx, heightPx, rows);
   const room = poolSize(heightPx, layout.rowHeightPx);
   const { first, end } = rowsToPaint(view, wall.painted, room, rows);
-  // Tabs away from the anchor would be loaded for nothing.
+  // Do not load tabs away from the anchor.
   if (!pendingAnchor || interaction) wall.paint(first, end, stream.total);
   sayState();
   const soughtPx = pendingAnchor ? positions.topOf(rowOfTab(layout, pendingAnchor.tab)) : 0;
@@ -212,7 +212,7 @@ function paint() {
   else void loadInteraction();
 }
 
-/** Until this succeeds tabs are plain links; it is tried again 2 s after a failure. */
+/** Until this succeeds, tabs are plain links. Retries after 2 s. */
 async function loadInteraction() {
   if (isLoadingInteraction) return;
   isLoadingInteraction = true;

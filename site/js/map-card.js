@@ -29,7 +29,10 @@ export class TabCard {
     return !this.#card.hidden;
   }
 
-  /** Shows a tab; with `returnTo`, the focus goes to the card, and there when it is closed. */
+  /**
+   * Shows a tab. With `returnTo`, the card gets the focus, and `returnTo` gets it when the card is
+   * closed.
+   */
   show({ url, host, title, icon }, returnTo = null) {
     const image = this.#part("icon");
     image.hidden = icon === "";

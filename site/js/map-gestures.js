@@ -1,16 +1,16 @@
 // Owns how pointers, wheel and keys move the map: drag, throw, pinch, double tap, zoom, arrows.
-// Invariants: a tap is a press that did not move; gestures that move the page elsewhere are left
-// alone. Does not depend on the drawing, or on what a tap does.
+// Invariants: a tap is a press that did not move; keys with Ctrl, Meta or Alt are left to the
+// browser. Does not depend on the drawing, or on what a tap does.
 
 import { wholeView } from "./map-geometry.js";
 
 const TAP_PX = 6;
 const DOUBLE_TAP_MS = 320;
 const DOUBLE_TAP_PX = 28;
-/** A finger that stood still for this long before it was lifted throws nothing. */
+/** If a finger does not move for this long before it is lifted, the map is not thrown. */
 const THROW_MS = 80;
 const WHEEL_PART_A_PX = 0.003;
-/** A pinch on a touchpad is sent as a wheel with small steps and the Ctrl key. */
+/** Browsers report a pinch on a touchpad as a wheel with small steps and the Ctrl key. */
 const PINCH_PART_A_PX = 0.012;
 const MAX_WHEEL_PART = 0.8;
 const LINE_PX = 32;
@@ -180,7 +180,7 @@ export class MapGestures {
     this.#onChange();
   }
 
-  /** Zooms by a factor, at the middle. */
+  /** Zooms by a factor around the canvas's middle. */
   zoom(factor) {
     const { width, height } = this.#motion.size;
     this.#motion.zoomBy(factor, { x: width / 2, y: height / 2 }, performance.now());

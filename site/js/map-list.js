@@ -5,7 +5,9 @@
 
 import { shownHost } from "./host-name.js";
 
-/** The list, the words and the hint above it, and the buttons to the bundles around. */
+/**
+ * The list, the text and the hint above it, and the buttons that lead to the neighbouring bundles.
+ */
 export class MapList {
   #list;
   #words;
@@ -16,8 +18,8 @@ export class MapList {
   #shown = null;
 
   /**
-   * `onChoose(slot, button)` is called for a tab, `onStep(columns, rows)` for a way to another
-   * bundle.
+   * `onChoose(slot, button)` is called when a tab's button is pressed, `onStep(columns, rows)` when
+   * a button to another bundle is pressed.
    */
   constructor({ list, words, steps, hint }, { onChoose, onStep }) {
     this.#list = list;
@@ -36,8 +38,8 @@ export class MapList {
   }
 
   /**
-   * Shows the view's description: `words`, and a bundle's `tabs` by slot, or null while they are
-   * not in memory; -1 means no bundle.
+   * Shows the view's description in `words`, and the `tabs` of a bundle by slot. `tabs` is null
+   * while they are not in memory. If `bundle` is -1, no bundle is described.
    */
   show(words, { bundle, tabs }) {
     const isNear = bundle >= 0;
@@ -53,7 +55,7 @@ export class MapList {
     this.#list.hidden = !tabs;
   }
 
-  /** Marks a slot's tab as the chosen one; -1 for none. */
+  /** Marks a slot's tab as the chosen one. With -1, no tab is marked. */
   choose(slot) {
     for (const button of this.#list.querySelectorAll("button")) {
       if (Number(button.value) === slot) {

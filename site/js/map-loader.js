@@ -5,7 +5,7 @@
 
 const MAX_CONCURRENT = 6;
 
-/** Loads and keeps values by key. */
+/** Loads values and caches them by key. */
 export class MapLoader {
   #load;
   #onChange;
@@ -61,7 +61,7 @@ export class MapLoader {
     for (const key of keys) {
       const one = this.#held.get(key);
       if (!one) continue;
-      // Moves it to the end: the first is the one least recently wanted.
+      // Move the item to the end, so that the least recently wanted item is first.
       this.#held.delete(key);
       this.#held.set(key, one);
     }
@@ -88,7 +88,7 @@ export class MapLoader {
     const controller = new AbortController();
     this.#running.set(key, controller);
     const loaded = await this.#load(key, controller.signal);
-    // Another request for the key may have begun since this one was aborted.
+    // This request was aborted, and another one for the same key may have started since then.
     if (this.#running.get(key) !== controller) {
       loaded.value?.close?.();
       return;

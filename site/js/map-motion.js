@@ -6,14 +6,17 @@ import {
   clampView, fitScale, flightPath, toScreen, toWorld, wholeView, zoomedAt,
 } from "./map-geometry.js";
 
-/** After this time, 63 % of a zoom or of a thrown map's speed are done. */
+/**
+ * Time constants: after this time, 63 % of a zoom are done, or 63 % of a thrown map's speed are
+ * lost.
+ */
 const ZOOM_MS = 70;
 const THROW_MS = 280;
-/** A thrown map stands still below this speed, in pixels a millisecond. */
+/** A thrown map stops below this speed, in pixels per millisecond. */
 const MIN_SPEED = 0.02;
 const FLIGHT_MS_A_LENGTH = 480;
 const FLIGHT_MS = { min: 350, max: 3_200 };
-/** A zoom ends when its scale is this near to the wanted one. */
+/** A zoom ends when the scale differs from the wanted one by less than this factor. */
 const CLOSE = 1.002;
 
 /** A world's view and its motion; times are animation frame times, in ms. */
@@ -55,7 +58,7 @@ export class MapMotion {
     return this.#moving !== null;
   }
 
-  /** Advances the view to an animation frame's time. Returns true while motion continues. */
+  /** Advances the view to the time of an animation frame. Returns true while motion continues. */
   step(now) {
     const elapsed = Math.min(100, Math.max(0, now - this.#last));
     this.#last = now;
@@ -63,7 +66,10 @@ export class MapMotion {
     return this.#moving !== null;
   }
 
-  /** Shows the world in a canvas with another size, with the same middle. */
+  /**
+   * Sets the canvas's size and keeps the view's middle. If the whole world was visible, it stays
+   * visible.
+   */
   resize(size) {
     const wasWhole = this.isWhole;
     this.size = size;
@@ -71,7 +77,6 @@ export class MapMotion {
     this.#set(wasWhole ? wholeView(this.#world, size) : this.view);
   }
 
-  /** Ends all motion. */
   stop() {
     this.#moving = null;
   }
@@ -88,7 +93,9 @@ export class MapMotion {
     this.jumpTo({ x: x - dx / scale, y: y - dy / scale, scale });
   }
 
-  /** Lets the world go on at a speed in CSS pixels a millisecond. */
+  /**
+   * Throws the world: it continues at this speed, in CSS pixels per millisecond, and slows down.
+   */
   throw(vx, vy, now) {
     if (this.#isStill() || Math.hypot(vx, vy) < MIN_SPEED) return;
     const speed = { x: vx, y: vy };
@@ -137,7 +144,7 @@ export class MapMotion {
     this.jumpTo({ x, y: fixed.y - (point.y - height / 2) / to, scale: to });
   }
 
-  /** Flies to a view; jumps there without motion. */
+  /** Flies to a view. If motion is off, jumps there. */
   flyTo(view, now) {
     const end = clampView(this.#world, this.size, view);
     const path = flightPath(this.view, end, this.size);
@@ -158,12 +165,12 @@ export class MapMotion {
     };
   }
 
-  /** Where a world point is on the canvas now. */
+  /** Returns the current canvas position of a world point. */
   pointOf(worldPoint) {
     return toScreen(this.view, this.size, worldPoint);
   }
 
-  /** Returns the world point that is now at a canvas position. */
+  /** Returns the world point that is currently at a canvas position. */
   worldAt(point) {
     return toWorld(this.view, this.size, point);
   }

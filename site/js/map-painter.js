@@ -5,9 +5,12 @@
 import { toScreen, tileSpan } from "./map-geometry.js";
 import { bundleKey, coarser, tileKey } from "./map-plan.js";
 
-/** More than this times as large as it is, a picture is drawn with visible pixels. */
+/** If a picture is enlarged at least this many times, it is drawn with visible pixels. */
 const PIXELATED_FROM = 1.5;
-/** Below this enlargement pixels are averaged, which takes several times longer. */
+/**
+ * If a picture is reduced below this factor, it is drawn with better smoothing, which takes several
+ * times longer.
+ */
 const AVERAGED_BELOW = 0.5;
 const MIN_MARK_PX = 20;
 
@@ -29,7 +32,7 @@ export class MapPainter {
     this.#background = background;
   }
 
-  /** Fits the canvas to `size` in CSS pixels, and reads the colours anew. */
+  /** Sets the canvas to `size` in CSS pixels, and reads the colours from the style again. */
   resize(size, ratio) {
     this.#ratio = ratio;
     this.#canvas.width = Math.round(size.width * ratio);
@@ -102,7 +105,7 @@ export class MapPainter {
     return [left, top, right - left, bottom - top];
   }
 
-  /** Draws a frame round a cell; a cell too small to be seen gets a larger one. */
+  /** Draws a frame around a cell. If the cell is too small, the frame is larger than the cell. */
   #mark(view, size, cell, weight) {
     const middle = toScreen(view, size, { x: cell.x + 0.5, y: cell.y + 0.5 });
     const side = Math.max(MIN_MARK_PX, view.scale) * this.#ratio;

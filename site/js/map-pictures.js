@@ -11,7 +11,7 @@ import { withoutWww } from "./search-keys.js";
 export const SHEET_CELL_PX = 36;
 const ICON_PX = 32;
 const MAX_SHEET_PX = 2_048;
-/** Approximate memory for a tab's text in addition to its icon. */
+/** Approximate memory for a tab in addition to its icon. */
 const BYTES_A_TAB = 2_000;
 
 /**
@@ -38,13 +38,13 @@ async function loadTile(path, signal) {
   }
 }
 
-/** A `fetch` that also ends when `signal` is aborted. */
+/** Returns a `fetch` that is also aborted by `signal`. */
 function untilAborted(signal) {
   return (url, options) =>
     fetch(url, { ...options, signal: AbortSignal.any([signal, options.signal]) });
 }
 
-/** A sheet is {canvas, tabs}: `tabs` maps slots to tabs. */
+/** Loads a bundle and draws its sheet, which is {canvas, tabs}. `tabs` maps slots to tabs. */
 async function loadSheet(path, map, signal) {
   const { value, trouble } = await fetchFile(path, { fetcher: untilAborted(signal) });
   if (trouble) return { trouble };
@@ -80,7 +80,7 @@ async function drawSheet(tabs, { grid, background }) {
     const x = (slot % grid) * cell + (cell - icon) / 2;
     const y = Math.floor(slot / grid) * cell + (cell - icon) / 2;
     if (image) {
-      // Integer scaling keeps small icons sharp.
+      // Without smoothing, an enlarged small icon stays sharp.
       context.imageSmoothingEnabled = image.width > icon;
       context.drawImage(image, x, y, icon, icon);
     } else {
@@ -90,7 +90,7 @@ async function drawSheet(tabs, { grid, background }) {
   return canvas;
 }
 
-/** Draws the first letter of its name for a tab without an icon. */
+/** Draws the first letter of the hostname for a tab without an icon. */
 function drawLetter(context, host, x, y, side, background) {
   const isDark = parseInt(background.slice(3, 5), 16) < 0x80;
   context.fillStyle = isDark ? "#ffffff1f" : "#00000017";
@@ -104,7 +104,10 @@ function drawLetter(context, host, x, y, side, background) {
   context.fillText(withoutWww(host)[0].toUpperCase(), x + side / 2, y + side / 1.9);
 }
 
-/** Not createImageBitmap: storing a blob for each icon took longer than all else together. */
+/**
+ * Decodes an icon. We do not use createImageBitmap, because storing a blob for each icon took
+ * longer than everything else together.
+ */
 async function decode(dataUrl) {
   if (dataUrl === "") return null;
   const image = new Image();

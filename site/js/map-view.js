@@ -1,6 +1,7 @@
-// Owns the map on the screen: connects motion, loader, painter and list; keeps the address.
-// Invariants: all painting happens in animation frames; the address and the list are written at
-// rest only. Must not know: formats, how a picture is drawn, how a site is found.
+// Owns the map on the screen: connects motion, loader, painter and list; keeps the address up to
+// date. Invariants: all painting happens in animation frames; the address and the list are written
+// only when the view does not move. Does not depend on formats, on how a picture is drawn, or on
+// how a site is found.
 
 import { readMapAddress, writeMapAddress } from "./map-address.js";
 import { cellOf, tabAt, tabsInView, wholeView, worldOf } from "./map-geometry.js";
@@ -14,11 +15,12 @@ import { bundleKey, keysFor, keysForFlight, planOf } from "./map-plan.js";
 /** A decoded tile has 1.1 MB, a bundle's sheet 0.9 MB. */
 const MAX_BYTES_HELD = 96e6;
 /**
- * While the view moves, requests start at this interval, so that passing places are not requested.
+ * While the view moves, requests start at this interval, so that tiles that are visible only
+ * briefly are not requested.
  */
 const WANT_MS = 120;
 const REST_MS = 300;
-/** More device pixels than this a CSS pixel cost more than they show. */
+/** Maximum device pixels per CSS pixel, because more of them cost time and are hardly visible. */
 const MAX_RATIO = 2;
 
 /** One scan's map. */
@@ -44,8 +46,9 @@ export class MapView {
   site = "";
 
   /**
-   * `onTap(entry, isKey)` gets {bundle, slot}, or null for no tab; `onFrame()` is called after each
-   * painting, `onMove()` when the visitor moves the map, `onRest()` when it stands still.
+   * `onTap(entry, isKey)` gets {bundle, slot}, or null if there is no tab; `onFrame()` is called
+   * after each painting, `onMove()` when the visitor moves the map, `onRest()` when the view has
+   * stopped.
    */
   constructor(canvas, manifest, map, { onTap, onFrame, onRest, onMove }) {
     this.#canvas = canvas;
@@ -95,7 +98,7 @@ export class MapView {
     return this.#loader.bytes === 0;
   }
 
-  /** About how many tabs are in view. */
+  /** The approximate number of tabs in view. */
   get tabsInView() {
     return tabsInView(this.#world, this.motion.view, this.motion.size, this.#manifest.hosts);
   }
@@ -114,7 +117,7 @@ export class MapView {
     return this.#loader.get(bundleKey(bundle))?.tabs;
   }
 
-  /** Why a bundle could not be loaded; else undefined. */
+  /** Why a bundle could not be loaded; undefined if it did not fail. */
   troubleOf(bundle) {
     return this.#loader.troubleOf(bundleKey(bundle));
   }
@@ -137,7 +140,7 @@ export class MapView {
     this.requestFrame();
   }
 
-  /** Flies to a cell, or jumps there without motion. */
+  /** Flies to a cell. If motion is off, jumps there. */
   flyTo({ bundle, slot }, scale) {
     const { x, y } = cellOf(this.#world, bundle, slot);
     this.motion.flyTo({ x: x + 0.5, y: y + 0.5, scale }, performance.now());
@@ -152,7 +155,7 @@ export class MapView {
     this.requestFrame();
   }
 
-  /** Shows the place in the address. Returns its hostname, or "". */
+  /** Shows the position in the address. Returns the address's hostname, or "". */
   followAddress() {
     const { site, view } = readMapAddress(location.hash);
     this.site = site ?? "";
@@ -168,7 +171,7 @@ export class MapView {
     return { x, y, side: this.motion.view.scale };
   }
 
-  /** Moves the map up if the lit cell lies in so many CSS pixels at the bottom. */
+  /** Moves the map up if the bottom `coveredPx` CSS pixels cover the highlighted cell. */
   uncover(coveredPx) {
     const { x, y, side } = this.litBox;
     const free = this.motion.size.height - coveredPx;
@@ -221,7 +224,10 @@ export class MapView {
     else this.#restTimer = setTimeout(() => this.#rest(), REST_MS);
   }
 
-  /** The cell that Enter chooses, if the visitor uses keys and cells can be told apart. */
+  /**
+   * The cell that Enter chooses. Null if the visitor does not use the keyboard, or if icons are too
+   * small.
+   */
   #cursor() {
     if (!this.isNear || !this.#canvas.matches(":focus-visible")) return null;
     const { x, y } = this.motion.view;
@@ -254,7 +260,7 @@ export class MapView {
         history.replaceState(null, "", hash || location.pathname + location.search);
       }
     } catch {
-      // A browser refuses too many writes in a short time.
+      // Browsers limit how often the address may be written.
     }
     this.onRest();
   }

@@ -11,7 +11,10 @@ export function manifestWords(trouble, manifest, isOnline) {
   return manifest.bundles === 0 ? MAP.noTabs : MAP.without;
 }
 
-/** Returns what failed in the view, {words, action}: `action` is a button's label or "". */
+/**
+ * Returns the message for a failure in the view: {words, action}. `action` is a button's label, or
+ * "".
+ */
 export function troubleWords(trouble, isOnline) {
   if (trouble === "network") return { words: MAP.partMissing(isOnline), action: COMMON.retry };
   if (trouble === "missing") return { words: MAP.moved, action: COMMON.refresh };
@@ -19,7 +22,10 @@ export function troubleWords(trouble, isOnline) {
   return { words: "", action: "" };
 }
 
-/** Returns how many of all tabs are visible. A part is an estimate, so three digits are enough. */
+/**
+ * Returns how many of all tabs are visible. If this is only a part of them, the number is an
+ * estimate with three digits.
+ */
 export function seenWords(seen, all) {
   if (all === 0) return MAP.unknownCount;
   return seen >= all ? MAP.all(all) : MAP.some(Number(seen.toPrecision(3)), all);

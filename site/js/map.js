@@ -45,7 +45,7 @@ let manifest = null;
 let chosen = null;
 /** The message about the visitor's last action, or "". */
 let notice = "";
-/** Counts searches and their ends: an older search's result is discarded. */
+/** Counts searches and the actions that end them, so that an older search's result is discarded. */
 let search = 0;
 /** Counts the requests for the manifest. */
 let openings = 0;
@@ -58,7 +58,7 @@ async function begin(fresh) {
   openings += 1;
   const mine = openings;
   const { value, trouble } = await fetchFile("manifest.json", { fresh });
-  // The network is back, and the manifest was already requested again.
+  // Meanwhile the manifest was requested again, because the network returned.
   if (mine !== openings) return;
   manifest = trouble ? null : readManifest(value);
   const format = manifest && readMap(value, manifest);
@@ -74,7 +74,7 @@ async function begin(fresh) {
   follow();
 }
 
-/** Shows the place in the address. */
+/** Shows the position or the site in the address. */
 function follow() {
   searchBox.hide();
   const site = map.followAddress();
@@ -164,7 +164,7 @@ function showChosen() {
   map.requestFrame();
 }
 
-/** Moves the chosen cell out from below its card. */
+/** Moves the map so that the card does not cover the chosen cell. */
 function uncover() {
   if (map?.lit && card.isOpen) map.uncover(card.coveredPx);
   map?.requestFrame();
@@ -264,7 +264,7 @@ byId("toggle").addEventListener("click", ({ currentTarget }) => {
   const isOpen = currentTarget.getAttribute("aria-expanded") !== "true";
   currentTarget.setAttribute("aria-expanded", String(isOpen));
   byId("side").classList.toggle("open", isOpen);
-  // Once the canvas has its new size.
+  // Wait until the canvas has its new size.
   requestAnimationFrame(() => requestAnimationFrame(uncover));
 });
 canvas.addEventListener("pointermove", ({ offsetX, offsetY, pointerType, buttons }) => {

@@ -1,8 +1,9 @@
 // Owns the rows' motion: which rows move, and each row's animation. The compositor animates one
-// transform per row; a timer moves tabs that left at one edge to the other. Invariants: a row has
-// no animation if it is out of view, hovered, held or focused, or if it holds an open or found tab;
-// no row has one while the page scrolls or is hidden, or while motion is stopped; a stopped row
-// stays where it was seen. Does not depend on what a tab shows, or on why the page scrolls.
+// transform per row, and a timer moves tabs that left at one edge to the other. Invariants: a row
+// has no animation if it is out of view, hovered, held or focused, or if it contains an open or
+// found tab; no row has one while the page scrolls or is hidden, or while motion is stopped; a
+// stopped row keeps its visible position. Does not depend on what a tab shows, or on why the page
+// scrolls.
 
 import { shiftToShow } from "./navigation.js";
 import { orderRows } from "./reading-order.js";
@@ -11,7 +12,7 @@ import { orderRows } from "./reading-order.js";
 const START_DELAY_MS = 150;
 /** Interval between two checks for rows in view and tabs that left at an edge. */
 const UPDATE_INTERVAL_MS = 2_000;
-/** One animation runs for this many cycles; then another one replaces it. */
+/** An animation runs for this many cycles, and is then replaced by another one. */
 const CYCLES = 50;
 
 /** Moves the rows in view, like a marquee. */
@@ -21,7 +22,7 @@ export class Marquee {
   /** Each moving row's animation. */
   #animations = new WeakMap();
   #pointedRow = null;
-  /** Row nodes that something else moves. */
+  /** Row nodes that are moved by another module, for example while they are dragged. */
   #held = new Set();
   #timer = 0;
   #scrolledPx;
@@ -53,7 +54,7 @@ export class Marquee {
     this.#schedule(0);
   }
 
-  /** To be called after each painting: stops all rows while the page scrolls. */
+  /** Must be called after each painting. Stops all rows while the page scrolls. */
   painted() {
     const { scrolledPx } = this.#page.view;
     // Each animated row is a separate layer, which slows down every scroll frame.
@@ -62,7 +63,10 @@ export class Marquee {
     this.#schedule(START_DELAY_MS);
   }
 
-  /** Stops the row node under the pointer, or none for null, and lets the previous one move. */
+  /**
+   * Stops the row node under the pointer, and lets the previous one move. Null means that the
+   * pointer is on no row.
+   */
   pointAt(rowNode) {
     if (this.#pointedRow === rowNode) return;
     this.#pointedRow = rowNode;
@@ -91,7 +95,7 @@ export class Marquee {
     return true;
   }
 
-  /** Stops the tab's row and moves its track so that the whole tab is seen. */
+  /** Stops the tab's row and moves its track so that the whole tab is visible. */
   show(index) {
     const row = this.#wall.rowOf(index);
     if (!row || !this.#wall.holds(row, index)) return;
@@ -102,8 +106,8 @@ export class Marquee {
   }
 
   /**
-   * Returns the first fully visible tab in the row that holds `index`, or the last; -1 if there is
-   * none.
+   * Returns the leftmost fully visible tab in the row of the tab `index`, or with `isLast` the
+   * rightmost one. Returns -1 if there is none.
    */
   edge(index, isLast) {
     const row = this.#wall.rowOf(index);
@@ -137,7 +141,10 @@ export class Marquee {
     return row.cells[best]?.index ?? -1;
   }
 
-  /** Updates the motion after `ms` and, while rows may move and are seen, every few seconds. */
+  /**
+   * Updates the motion after `ms` milliseconds. While rows may move and the page is visible,
+   * repeats this every few seconds.
+   */
   #schedule(ms) {
     clearTimeout(this.#timer);
     if (document.hidden) return;
@@ -151,7 +158,7 @@ export class Marquee {
     }, ms);
   }
 
-  /** Moves those rows in [first, end) that may move, and stops all others. */
+  /** Moves the rows in [first, end), except those that must stop, and stops all others. */
   #moveOnly(first, end) {
     const wall = this.#wall;
     const focusedRow = document.activeElement?.closest(".row");
@@ -165,7 +172,7 @@ export class Marquee {
     }
   }
 
-  /** Starts the row's animation, or keeps it going. */
+  /** Starts the row's animation, or continues it. */
   #move(row) {
     const animation = this.#animations.get(row);
     const { sign, cycleMs } = row.marquee;
@@ -188,7 +195,7 @@ export class Marquee {
     this.#wall.moveTrack(row, shiftPx);
   }
 
-  /** How far the row's track is from its start, in pixels, as seen now. */
+  /** Returns the track's current visible distance from its start, in pixels. */
   #shiftNow(row) {
     const animation = this.#animations.get(row);
     if (!animation) return row.shiftPx;

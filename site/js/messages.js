@@ -1,6 +1,6 @@
 // Owns the text about the wall's state: what failed, how to fix it, where the tabs end. Each
-// function returns [text, label for the retry button; "" for no button]. Does not depend on the
-// DOM, or on how tabs are loaded.
+// function returns [text, label], where `label` is the retry button's, or "" for no button. Does
+// not depend on the DOM, or on how tabs are loaded.
 
 import { COMMON, WALL } from "./strings.js";
 

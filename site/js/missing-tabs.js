@@ -4,7 +4,7 @@
 
 import { WALL } from "./strings.js";
 
-/** Reports missing tabs while some are painted. */
+/** Shows a message while missing tabs are painted. */
 export class MissingTabs {
   #page;
   #isTold = false;
@@ -14,7 +14,7 @@ export class MissingTabs {
     this.#page = page;
   }
 
-  /** To be called after each painting. */
+  /** Must be called after each painting. */
   painted() {
     const { wall, notify } = this.#page;
     const isMissing = wall.rows.some(({ cells }) =>

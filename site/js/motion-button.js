@@ -1,6 +1,6 @@
-// Owns the button that stops and starts the rows. Its name and picture show what a press does.
-// Invariant: if the visitor's system prefers reduced motion, rows do not move until a press. Does
-// not depend on how rows move.
+// Owns the button that stops and starts the rows. Its name and picture show what pressing it does.
+// Invariant: if the visitor's system prefers reduced motion, rows do not move until the button is
+// pressed. Does not depend on how rows move.
 
 import { MOTION } from "./strings.js";
 

@@ -1,6 +1,6 @@
-// Owns the "+" for a new tab, at the end of each row and of the header's strip: it leads to the
+// Owns the "+" for a new tab at the end of each row and of the header's strip, which leads to the
 // search field. Only the header's "+" is an element, for keyboards and screen readers;
-// css/everytab.css draws those in the rows. Does not depend on what is searched, or on when rows
+// css/everytab.css draws the "+" in the rows. Does not depend on what is searched, or on when rows
 // move.
 
 import { SEARCH } from "./strings.js";
@@ -18,7 +18,8 @@ export class NewTab {
     this.#find = find;
     wall.container.addEventListener("click", (event) => {
       if (!this.#isOnPlus(event)) return;
-      // If a click reaches the document, it closes an open site, which would take the focus away.
+      // Stop the event, because a click on the document closes an open site, which would take the
+      // focus away.
       event.stopPropagation();
       this.#open();
     });
@@ -47,7 +48,7 @@ export class NewTab {
     }
   }
 
-  /** Returns true if a click next to the tabs is on its row's "+". */
+  /** Returns true if a click on the track hit the row's "+". */
   #isOnPlus({ target, clientX }) {
     const row = this.#wall.rows.find(({ track }) => track === target);
     const fromPx = row ? clientX - row.lefts[row.count] - row.shiftPx : -1;

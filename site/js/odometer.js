@@ -1,8 +1,8 @@
-// Owns the odometer in the header: counts visible tabs, shows their number and, occasionally, how
-// far down the view is. Invariants: nothing is animated; screen readers hear at most one sentence
-// in ten seconds; with reduced motion no number changes while the page scrolls; the visitor can
-// switch the count off, and it is stored only in this browser tab. Does not depend on the wording,
-// or on how a tab is drawn.
+// Owns the odometer in the header: counts the tabs that the visitor has seen, shows their number
+// and, occasionally, how far down the view is. Invariants: nothing is animated; screen readers hear
+// at most one sentence in ten seconds; with reduced motion no number changes while the page
+// scrolls; the visitor can switch the count off; the count is stored only in this browser tab. Does
+// not depend on the wording, or on how a tab is drawn.
 
 import { firstTabOfRow } from "./layout.js";
 import { heightsWithin, heightText, paceText, SeenTabs, seenText } from "./seen-tabs.js";
@@ -15,10 +15,10 @@ const STORED = "everytab-seen";
 const COUNT_MS = 200;
 /** With reduced motion the number changes when nothing was painted for this long. */
 const REST_MS = 700;
-/** A sentence about the height stands for this long. */
+/** A sentence about the height is shown for this long. */
 const SENTENCE_MS = 10_000;
 
-/** The seen tabs' count. */
+/** Counts the seen tabs. */
 export class Odometer {
   #page;
   #bar;
@@ -42,7 +42,7 @@ export class Odometer {
     document.addEventListener("visibilitychange", () => document.hidden && this.#save());
   }
 
-  /** To be called after each painting. */
+  /** Must be called after each painting. */
   painted() {
     if (!this.#seen) return;
     if (this.#page.view.scrolledPx <= 0) this.#bar.classList.remove("below-top");
@@ -63,7 +63,7 @@ export class Odometer {
     const end = Math.round(wall.positions.rowAt(view.scrolledPx + view.heightPx));
     const rows = wall.rows.filter(({ number }) => number >= first && number < end);
     for (const row of rows) this.#addRow(row, stream);
-    // After a reload the tabs in view have been counted, and the count is not shown yet.
+    // After a reload, the visible tabs are already counted, but the count is not shown yet.
     if (this.#seen.count === count && this.#bar.classList.contains("counting")) return;
     this.#tellHeight(end);
     if (!this.#reducedMotion.matches) this.#show();

@@ -1,11 +1,11 @@
-// Owns opening a tab's site between two rows: the click, and returning the focus. Does not depend
-// on what the viewer shows, or on how rows are drawn and moved.
+// Owns opening a tab's site between two rows, and where the focus goes when it is opened and
+// closed. Does not depend on what the viewer shows, or on how rows are drawn and moved.
 
 import { rowOfTab } from "./layout.js";
 import { RowGap } from "./row-gap.js";
 import { SiteViewer } from "./viewer.js";
 
-/** Opens a tab's site where the visitor clicks, and closes it. */
+/** Opens a tab's site when the visitor clicks on the tab, and closes it. */
 export class SiteOpening {
   #page;
   #marquee;
@@ -16,12 +16,12 @@ export class SiteOpening {
   /** The RowGap, in which the site is shown. */
   gap;
   #isFollowing = false;
-  /** Resolves when the address names no closed site any more. */
+  /** Resolves when the address no longer contains a closed site. */
   #isLeft = Promise.resolve();
 
   /**
-   * `page` is main.js's object; `element` is the viewer's element; the last argument contains the
-   * page's other parts.
+   * `page` is main.js's object; `element` is the viewer's element; the last argument contains other
+   * modules' objects.
    */
   constructor(page, element, { marquee, navigation, card, steps }) {
     const { container } = page.wall;
@@ -47,16 +47,19 @@ export class SiteOpening {
     return true;
   }
 
-  /** Closes the open site, as its button does. Resolves when the address does not name it. */
+  /**
+   * Closes the open site, as its button does. Resolves when the address no longer contains the
+   * site.
+   */
   async leave() {
     if (this.#viewer.isOpen) this.#viewer.close();
     await this.#isLeft;
   }
 
   /**
-   * Opens the site in tab `index`. Returns false if it cannot be framed. A dive is a separate
-   * history entry, and leaves the focus on `diveButton`, or moves it to where the space key dives
-   * again.
+   * Opens the site in tab `index`. Returns false if it cannot be framed. A dive adds a separate
+   * history entry. After a dive the focus stays on `diveButton`, or moves to the viewer, where the
+   * space key dives again.
    */
   open(index, diveButton = null) {
     const { wall, stream, layout } = this.#page;
@@ -94,7 +97,7 @@ export class SiteOpening {
   #closed() {
     const { wall } = this.#page;
     const index = wall.opened;
-    // If the view starts in the gap, the rows below it keep their positions.
+    // If the view starts in the gap, keep the rows below the gap in their positions.
     const { row } = wall.positions.anchorAt(window.scrollY);
     wall.markOpened(-1);
     this.gap.change(row);

@@ -1,6 +1,6 @@
-// Owns the rows' order in the document, in which screen readers read them and a search in the page
-// finds them: the order on screen, while nothing scrolls. Does not depend on what a row holds, or
-// on when rows move.
+// Owns the rows' order in the document, which screen readers and the browser's search use. It is
+// the order on screen, and is updated only while nothing scrolls. Does not depend on what a row
+// contains, or on when rows move.
 
 /**
  * Puts the wall's painted rows in the document in their order on the screen. The browser lays out

@@ -8,8 +8,8 @@ import { firstTabOfRow, rowOfTab, RowPositions } from "./layout.js";
 /** An open site's share of the window's height. */
 const SITE_SHARE = 0.75;
 /**
- * Minimum height for an open site: its buttons and a part of it; in a lower window the visitor
- * scrolls.
+ * Minimum height for an open site, which shows its buttons and a part of it. In a lower window the
+ * visitor has to scroll.
  */
 const MIN_SITE_PX = 240;
 /** How long rows take to move to their new positions. */
@@ -28,7 +28,7 @@ export class RowGap {
     this.#element = element;
   }
 
-  /** Makes the gap for the current layout and window, or removes it if no tab is open. */
+  /** Updates the gap for the current layout and window, or removes it if no tab is open. */
   update() {
     const { wall, layout, headerPx } = this.#page;
     const { rowHeightPx } = layout;
@@ -45,7 +45,7 @@ export class RowGap {
 
   /**
    * Opens the gap below the row with the wall's open tab, or closes it. The row `anchorRow` keeps
-   * its screen position until `scroll` is called to scroll further; visible changes are animated.
+   * its screen position; then `scroll` may scroll further. Visible changes are animated.
    */
   change(anchorRow, scroll = () => {}) {
     const { wall, layout, paint } = this.#page;
@@ -55,14 +55,14 @@ export class RowGap {
     const offsetPx = beforePx - before.topOf(anchorRow);
     this.#page.pendingAnchor = { tab: firstTabOfRow(layout, anchorRow), offsetPx };
     paint();
-    // The next scroll position is from `scroll`.
+    // Clear the anchor, because `scroll` determines the next scroll position.
     this.#page.pendingAnchor = null;
     scroll();
     paint();
     void this.#moveFrom(before, beforePx);
   }
 
-  /** Moves the painted rows to where they are from where they were on the screen. */
+  /** Animates the painted rows from their former screen positions to the current ones. */
   async #moveFrom(before, beforePx) {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     const { rows, positions, container } = this.#page.wall;

@@ -4,19 +4,20 @@
 /** At most this many bundles are saved: about half a million tabs. */
 const MAX_PARTS = 4_000;
 
-/** Returns the argument for `restoreStream`, a value that the history can store. */
+/** Returns the data for `restoreStream`. The browser's history can store them. */
 export function saveStream({ parts, total }) {
   return { parts: parts.slice(0, MAX_PARTS), total: parts[MAX_PARTS]?.start ?? total };
 }
 
 /**
- * Numbers the saved bundles' tabs in a new stream with the same order, without loading them: `at`
- * loads visible ones.
+ * Gives the saved bundles' tabs their numbers in a new stream with the same order, without loading
+ * them: `at` loads a bundle when its tabs are visible.
  */
 export function restoreStream(stream, saved) {
   Object.assign(stream, saved);
   const known = new Set(stream.parts.map(({ number }) => number));
-  // Bundles that were drawn by lot but not appended are requested again.
+  // The order has already returned these bundles, but they were not appended, so request them
+  // again.
   while (known.size > 0) {
     const number = stream.order.next();
     if (number === null) return;

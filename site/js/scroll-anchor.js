@@ -5,7 +5,7 @@
 import { firstTabOfRow, MAX_WALL_PX, rowOfTab, RowPositions } from "./layout.js";
 import { WALL } from "./strings.js";
 
-/** Keeps the visible part in its position. */
+/** Keeps the visible rows in their positions. */
 export class ScrollAnchor {
   #page;
   #onMoved;
@@ -27,7 +27,7 @@ export class ScrollAnchor {
     const { first, end } = positions.rowsIn(window.scrollY, view.heightPx);
     const tab = [opened, wall.indexOf(document.activeElement)].find((one) => {
       const row = one < 0 ? -1 : rowOfTab(layout, one);
-      // If the row is right above the view, its open site is visible.
+      // If the open tab's row is right above the view, its site is visible.
       return row >= 0 && row >= first - 1 && row < end;
     }) ?? firstTabOfRow(layout, first);
     return { tab, offsetPx: window.scrollY - positions.topOf(rowOfTab(layout, tab)) };
@@ -39,13 +39,13 @@ export class ScrollAnchor {
     const { tab, offsetPx } = pendingAnchor;
     const row = rowOfTab(layout, tab);
     const canWait = !stream.ended && stream.trouble === "" && window.scrollY === 0;
-    // The view below that row must be full, so that the page can be scrolled to it.
+    // Wait until there are enough rows below that row, so that the page can be scrolled to it.
     if (canWait && row + window.innerHeight / layout.rowHeightPx >= rows) return;
     this.#page.pendingAnchor = null;
     if (row < rows) this.#scrollTo(row, offsetPx);
   }
 
-  /** Says why the view is at the top, though the address leads further down. */
+  /** Shows why the view is at the top although the address specifies a tab further down. */
   #sayWhy() {
     const { notify, stream, manifest, address, pendingAnchor, view } = this.#page;
     const { tab } = address;
@@ -65,7 +65,8 @@ export class ScrollAnchor {
     this.#sayWhy();
     const { view, wall } = this.#page;
     const { positions } = wall;
-    // Styles have been written since: to read the scroll position now would compute them.
+    // Use the known scroll position, because reading it after styles were written would compute
+    // them.
     const { row, offsetPx } = positions.anchorAt(view.scrolledPx);
     if (originFor(row, positions) === positions.origin) return;
     this.#scrollTo(row, offsetPx);

@@ -8,9 +8,10 @@ import { compareKeys, withoutWww } from "./search-keys.js";
 const MAX_LEADING = 2;
 
 /**
- * Returns the best `most` from `entries`, as `linesFrom` returns them, whose keys start with
- * `start`: first the typed text as a whole name or with a suffix (at most two), then by rank; names
- * without a rank by length, then alphabetically. If names differ only by "www.", one is returned.
+ * Returns the best `most` of `entries` (from `linesFrom`), whose keys start with `start`. Names
+ * that are the typed text, as a whole or with a suffix, are first (at most two). All others are
+ * sorted by rank; names without a rank by length, then alphabetically. If names differ only by
+ * "www.", one of them is returned.
  */
 export function bestAnswers(entries, start, most) {
   const byKey = new Map();
@@ -31,7 +32,7 @@ export function bestAnswers(entries, start, most) {
   return [...leading, ...sorted.filter((entry) => !leading.includes(entry))].slice(0, most);
 }
 
-/** Compares entries by rank; infinite ones are equal. */
+/** Compares entries by rank. Entries without a rank are equal. */
 export function compareRanks(a, b) {
   return a.rank === b.rank ? 0 : a.rank - b.rank;
 }
@@ -50,14 +51,14 @@ export function bestFileName(start) {
 }
 
 /**
- * Returns a text in the form in which words are compared: in lower case and compatibility form,
- * which international names also use.
+ * Returns a string in the form in which words are compared: in lower case and compatibility form,
+ * as in international names.
  */
 export function foldedText(text) {
   return text.normalize("NFKC").toLowerCase().normalize("NFKC");
 }
 
-/** Returns the typed words; bundler/src/search/words.rs returns those in titles. */
+/** Returns the typed words. bundler/src/search/words.rs splits titles in the same way. */
 export function typedWords(typed) {
   return foldedText(typed.slice(0, 260)).split(/[^\p{L}\p{N}\p{M}]+/u).filter(Boolean);
 }

@@ -1,7 +1,6 @@
-// Owns the search files: fetches them, keeps them, and finds hostnames in them.
-// Invariants: each file is fetched once while it is kept; a failed fetch is a value; an answer
-// fetches at most as many files as its caller allows.
-// Must not know: the DOM, how answers are shown.
+// Owns the search files: fetches them, caches them, and finds hostnames in them. Invariants: a
+// cached file is not fetched again; a failed fetch is a value; a search fetches at most as many
+// files as its caller allows. Does not depend on the DOM, or on how results are shown.
 
 import { fetchFile } from "./bundles.js";
 import {
@@ -13,14 +12,15 @@ import {
 } from "./search-keys.js";
 import { COMMON, SEARCH } from "./strings.js";
 
-/** The files kept in memory; the one fetched first is dropped first. */
+/** Maximum cached files. The file that was fetched first is dropped first. */
 const MAX_FILES_HELD = 60;
-/** More names than this have no key in common. */
+/** Maximum names with the same key. */
 const MAX_NAMES_OF_KEY = 50;
 /** Maximum names that start with the typed text. */
 const MAX_NAMES = 8;
 /**
- * Maximum additional names that contain it, or whose titles do. These also fill up to MAX_NAMES.
+ * Maximum additional names that contain the typed text, or whose titles contain it. If fewer than
+ * MAX_NAMES start with it, more are added up to MAX_NAMES.
  */
 const MAX_OTHERS = 4;
 /** Shorter names have too many neighbours. */
@@ -36,7 +36,7 @@ const MAX_FILES_READ = 2;
 /** Words and middle parts of names are truncated to this many characters. */
 const MAX_WORD = 24;
 
-/** An answer needs more files than its caller allows. */
+/** A search needs more files than its caller allows. */
 class FilesExhausted extends Error {}
 
 /** The current scan's search files. */
@@ -71,7 +71,7 @@ export class SearchFiles {
 
   /**
    * Resolves to {host, bundle} for a hostname's tab, with or without "www."; to {} if there is no
-   * tab; to null if the files cannot be fetched. `prefix` is the manifest's.
+   * tab; to null if the files cannot be fetched. `prefix` is the manifest's field.
    */
   async find(hostname, prefix) {
     const key = searchKey(hostname);
@@ -94,7 +94,7 @@ export class SearchFiles {
     return other;
   }
 
-  /** The names that begin with `start`. */
+  /** Resolves to the names that start with `start`. */
   async #beginning(start, manifest, fetches) {
     const folder = `${manifest.prefix}search/${rangeOf(start)}/`;
     const firsts = await this.#firstKeys(folder, fetches);
@@ -103,7 +103,8 @@ export class SearchFiles {
     const best = manifest.search?.best && end - first > MAX_FILES_READ ? bestFileName(start) : null;
     const text = best ? await this.#read(folder + best, fetches, true) : "";
     if (text !== "") return lines(text).slice(0, MAX_NAMES);
-    // Where the best have no file, those with a suffix are looked up, and the first by alphabet.
+    // If there is no file with the best names, read those that consist of `start` and a suffix, and
+    // the alphabetically first ones.
     const suffixed = filesFor(firsts, `${start}.`);
     const numbers = new Set();
     for (let i = first; i < Math.min(end, first + MAX_FILES_READ); i += 1) numbers.add(i);
@@ -118,13 +119,14 @@ export class SearchFiles {
   }
 
   /**
-   * Returns the names that contain `start`, and those whose title contains all typed words, by
-   * rank.
+   * Resolves to the names that contain `start` or have it in their title. If several words were
+   * typed, each must be in the name or the title. Sorted by rank.
    */
   async #holding(typed, start, manifest, fetches) {
     const words = typedWords(typed);
     const [longest = ""] = words.toSorted((a, b) => b.length - a.length);
-    // The middle of a name may contain hyphens and dots; a word contains none.
+    // With several words, search for the longest one. A single input may be a part of a name, with
+    // hyphens and dots.
     const wanted = words.length > 1 ? longest : start;
     const key = [...wanted].slice(0, MAX_WORD).join("");
     if (key.length < MIN_INSIDE) return [];
@@ -163,8 +165,8 @@ export class SearchFiles {
   }
 
   /**
-   * Resolves to a search file's text. Rejects if it cannot be fetched, or must not be. If a file
-   * may be missing, its text is then empty.
+   * Resolves to a search file's content. Rejects if the file cannot be fetched, or if no more files
+   * may be fetched. If the file may be missing and is, its content is "".
    */
   async #read(path, fetches, mayBeMissing = false) {
     const held = this.#held.get(path);
@@ -179,7 +181,7 @@ export class SearchFiles {
   }
 }
 
-/** Returns the entries in a word file whose word starts with `start`. */
+/** Returns the entries in a word file whose words start with `start`. */
 export function wordLinesFrom(text, start) {
   const found = [];
   for (const line of text.split("\n")) {
@@ -191,7 +193,10 @@ export function wordLinesFrom(text, start) {
   return found;
 }
 
-/** Resolves to {host, bundle} for a hostname's tab, or to {bundle: -1, trouble} with a message. */
+/**
+ * Resolves to {host, bundle} for a hostname's tab, or to {bundle: -1, trouble}, where `trouble` is
+ * a message.
+ */
 export async function findBundleOf(hostname, prefix) {
   const found = await new SearchFiles().find(hostname, prefix);
   if (found?.host) return found;

@@ -1,8 +1,10 @@
 // Owns search keys: the key by which a hostname is sorted and found, the files that may contain a
-// key, the lines in a file that start with the typed text. Invariant: keys and order are those in
-// bundler/src/search/key.rs. Does not depend on the DOM or the network.
+// key, the lines in a file that start with the typed text. Invariant: keys and their order are the
+// same as in bundler/src/search/key.rs. Does not depend on the DOM or the network.
 
-/** Digits, the letters a to z, and all other first characters. */
+/**
+ * Directories for names that start with a digit, for each letter from a to z, and for all others.
+ */
 const RANGES = 28;
 const MAX_TYPED_CHARACTERS = 260;
 /** A scheme, also a misspelt or a partly copied one. */
@@ -10,7 +12,7 @@ const SCHEME = /^(?:[a-z][a-z0-9+.-]*:[/\\]+|(?:https?|mailto):|https?[/\\;]+|:?
 /** Quotes, brackets and punctuation around a name. */
 const AROUND = /^["'“”„‘’«»<>()[\]{}*]+|["'“”„‘’«»<>()[\]{}*,;!?]+$/g;
 
-/** Returns a hostname's key: without "www.", each xn-- label decoded. */
+/** Returns a hostname's key: the hostname without "www.", with each xn-- label decoded. */
 export function searchKey(hostname) {
   const name = withoutWww(hostname);
   if (!name.includes("xn--")) return name;
@@ -25,7 +27,7 @@ export function typedKey(typed) {
   const name = typedHost(typed).replace(/^www\./, "");
   if (/^[\x21-\x7e]*$/.test(name) && !name.includes("xn--")) return name;
   try {
-    // The browser maps and encodes international names as IDNA says.
+    // The browser converts international names according to IDNA.
     return searchKey(new URL(`https://${name}`).hostname);
   } catch {
     return name;
@@ -53,13 +55,13 @@ export function withoutWww(hostname) {
   return rest.includes(".") ? rest : hostname;
 }
 
-/** Returns the directory that holds the key, 0 to 27. */
+/** Returns the number of the directory that contains the key, 0 to 27. */
 export function rangeOf(key) {
   if (/^[0-9]/.test(key)) return 0;
   return /^[a-z]/.test(key) ? key.charCodeAt(0) - 96 : RANGES - 1;
 }
 
-/** Compares keys by code points, which is the UTF-8 order but not the UTF-16 order, for `sort`. */
+/** Compares keys for `sort` by code points. This is the order of UTF-8, but not of UTF-16. */
 export function compareKeys(a, b) {
   for (let i = 0; i < a.length && i < b.length; i += 1) {
     const [x, y] = [a.codePointAt(i), b.codePointAt(i)];
@@ -70,8 +72,9 @@ export function compareKeys(a, b) {
 }
 
 /**
- * Returns the files {first, end} that may contain keys starting with `start`; `firsts` are all
- * files' first keys: from the last file that starts before `start` to the last that starts with it.
+ * Returns the files {first, end} that may contain keys starting with `start`. `firsts` are the
+ * first keys of all files. The first of these files is the last one whose first key is before
+ * `start`, the last one is the last whose first key starts with it.
  */
 export function filesFor(firsts, start) {
   const count = (passes) => {

@@ -1,7 +1,7 @@
-// Owns the search box: shows the hostnames that match the typed text, and goes to the chosen one's
-// tab. Invariants: at most two files are fetched after a pause in typing; an older result never
-// replaces a newer one; names and titles enter by textContent only; Enter takes the marked result.
-// Does not depend on how the files are sorted, or on rows and bundles.
+// Owns the search box: shows the hostnames that match the typed text, and goes to the tab of the
+// chosen one. Invariants: at most two files are fetched after a pause in typing; an older result
+// never replaces a newer one; names and titles are inserted by textContent only; Enter chooses the
+// marked result. Does not depend on how the files are sorted, or on rows and bundles.
 
 import { Announcer } from "./announcer.js";
 import { shownHost } from "./host-name.js";
@@ -12,7 +12,7 @@ import { SEARCH } from "./strings.js";
 /** A pause in typing this long starts a search. */
 const PAUSE_MS = 150;
 const MAX_FILES_PER_PAUSE = 2;
-/** The `keyCode` for keys that an input method takes. */
+/** The `keyCode` of keys that an input method handles. */
 const INPUT_METHOD = 229;
 
 /** The input, its suggestion list, and the search files. */
@@ -34,11 +34,14 @@ export class SearchBox {
     this.entries = [];
     this.chosen = -1;
     this.timer = 0;
-    /** The newest query's number: older queries' results are discarded. */
+    /** The newest query's number. Results of older queries are discarded. */
     this.query = 0;
-    /** True while the answer is incomplete. */
+    /** True while the result is incomplete. */
     this.pending = false;
-    /** True if the visitor pressed Enter meanwhile: then the first name is gone to. */
+    /**
+     * True if the visitor pressed Enter while the result was incomplete. The first name is then
+     * chosen.
+     */
     this.goToFirst = false;
     this.announcer = new Announcer(this.status);
     input.addEventListener("input", () => this.#schedule(PAUSE_MS));
@@ -49,7 +52,7 @@ export class SearchBox {
       this.#schedule(0);
     });
     list.addEventListener("pointerdown", (event) => {
-      // Keeps the focus in the box, so that the list is still there at the click.
+      // Keep the focus in the box, because the list would be hidden before the click.
       event.preventDefault();
     });
     list.addEventListener("click", (event) => {
@@ -100,7 +103,7 @@ export class SearchBox {
     }
     if (isWhole || entries.length > 0) this.#show(entries, isNear, trouble);
     this.pending = !isWhole;
-    // Goes on after another pause, unless something else is typed meanwhile.
+    // Continue after another pause, unless the visitor types something else.
     if (!isWhole) this.timer = setTimeout(() => void this.#answer(query), PAUSE_MS);
   }
 
@@ -156,7 +159,8 @@ export class SearchBox {
   }
 
   #press(event) {
-    // These keys belong to an input method; Safari has ended the composition by then.
+    // Ignore keys that an input method handles. In Safari `isComposing` is already false, so we
+    // also check the `keyCode`.
     if (event.isComposing || event.keyCode === INPUT_METHOD) return;
     const { length } = this.entries;
     const isShown = length > 0 || this.status.textContent !== "";

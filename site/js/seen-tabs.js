@@ -6,11 +6,11 @@ import { count as formatted, SEEN } from "./strings.js";
 
 /** At most this many bundles are saved, the last ones: their tabs are not counted again. */
 const MAX_BUNDLES_SAVED = 5_000;
-/** Maximum slots per bundle whose seen state is stored, as bits. */
+/** The bits for a bundle's seen slots in stored data, up to 10,000 slots. */
 const SLOTS = /^0x[0-9a-f]{1,2500}$/;
-/** A longer time without a new tab does not count for the pace. */
+/** If no new tab is seen for longer than this, the time does not count for the pace. */
 const MAX_PAUSE_MS = 10_000;
-/** The pace is told after this time, when it means something. */
+/** The pace is shown only after this time, because it is inaccurate before. */
 const MIN_PACE_MS = 20_000;
 /** CSS defines a pixel as 1/96 inch. */
 const METRES_PER_PX = 0.0254 / 96;
@@ -25,7 +25,7 @@ const UNITS = [
 export class SeenTabs {
   #bundles = new Map();
   #lastMs = 0;
-  /** Tab count, and the milliseconds in which they were seen. */
+  /** How many tabs were seen, and in how many milliseconds. */
   count = 0;
   ms = 0;
   /** How many heights in HEIGHTS were reached. */
@@ -49,7 +49,7 @@ export class SeenTabs {
     const bit = 1n << BigInt(slot);
     if ((bits & bit) !== 0n) return;
     this.count += 1;
-    // The most recently seen bundle is the map's last.
+    // Move the bundle to the end of the map, because `save` keeps only the last ones.
     this.#bundles.delete(bundle);
     this.#bundles.set(bundle, bits | bit);
     if (nowMs - this.#lastMs < MAX_PAUSE_MS) this.ms += nowMs - this.#lastMs;
@@ -74,7 +74,9 @@ export function seenText({ count }, hosts) {
   return SEEN.share(seen, rounded(percent, digits));
 }
 
-/** Returns how long all `hosts` tabs take, in words; "" while there is no pace yet. */
+/**
+ * Returns how long the rest of all `hosts` tabs will take, in words; "" while there is no pace yet.
+ */
 export function paceText({ count, ms }, hosts) {
   if (ms < MIN_PACE_MS || count === 0 || count >= hosts) return "";
   const leftMs = ms * (hosts - count) / count;
@@ -83,14 +85,14 @@ export function paceText({ count, ms }, hosts) {
   return SEEN.pace(number, unit);
 }
 
-/** Returns how many known heights a wall reaches in `px` pixels. */
+/** Returns how many of the HEIGHTS are at most `px` pixels. */
 export function heightsWithin(px) {
   return HEIGHTS.filter(([metres]) => metres <= px * METRES_PER_PX).length;
 }
 
 /**
- * Returns the text for reaching the first `heights` known heights in a wall that is `wallPx` long;
- * 0 if its length is unknown.
+ * Returns the text for reaching the last of the first `heights` HEIGHTS. The whole wall is `wallPx`
+ * long, or 0 if its length is unknown.
  */
 export function heightText(heights, wallPx) {
   const [metres, thing] = HEIGHTS[heights - 1];

@@ -7,12 +7,18 @@ import { firstTabOfRow } from "./layout.js";
 import { saveStream } from "./saved-stream.js";
 import { readVisit, writeVisit } from "./visit-storage.js";
 
-/** The address is written when nothing was painted for this long: browsers limit how often. */
+/**
+ * The address is written when nothing was painted for this long, because browsers limit how often
+ * it may be written.
+ */
 const REST_MS = 400;
-/** The place at "pagehide": Chromium reloads a page with the state that its step had before. */
+/**
+ * Storage key for the position at "pagehide", because Chromium reloads a page with an older state
+ * of its history entry.
+ */
 const LEFT = "left";
 
-/** The steps that the visitor makes on this page. */
+/** The history entries of this page. */
 export class Steps {
   #page;
   #address;
@@ -31,7 +37,7 @@ export class Steps {
     this.#goToLeft();
   }
 
-  /** To be called after each painting: writes the address when no other painting follows. */
+  /** Must be called after each painting. Writes the address if no other painting follows. */
   painted() {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#write(), REST_MS);
@@ -45,7 +51,7 @@ export class Steps {
     const address = this.#address;
     const isFirst = address.opened === null;
     const isStep = isFirst || isOwnStep;
-    // The entry below stores the position at which the site was opened.
+    // The current entry stores the position at which the site was opened.
     if (isStep) this.#write();
     const before = isFirst ? null : history.state?.under;
     address.opened = { host, index };
@@ -61,14 +67,14 @@ export class Steps {
   }
 
   /**
-   * To be called when the visitor has closed the site: leads back to the step below all sites.
-   * Resolves when the browser has gone there.
+   * Must be called when the visitor has closed the site. Goes back to the entry before all sites,
+   * and resolves when the browser has gone there.
    */
   async closeSite() {
     if (!this.#address.opened) return;
     this.#address.opened = null;
     const { under } = history.state ?? {};
-    // The pages that the frame went to are steps too, and are passed over.
+    // Pages that the visitor opened in the frame have entries, too, and we skip them.
     if (under?.key && navigation.entries().some(({ key }) => key === under.key)) {
       const stepped = nextStep();
       await navigation.traverseTo(under.key).finished.then(() => stepped, () => this.#write());
@@ -81,16 +87,16 @@ export class Steps {
     }
   }
 
-  /** Keeps the wall and the place in view in the current step. */
+  /** Stores the wall and the visible position in the current entry. */
   #write() {
     clearTimeout(this.#timer);
     const { stream, layout, pendingAnchor, wall, shown } = this.#page;
     const address = this.#address;
     if (!stream || !layout || pendingAnchor || stream.total === 0) return;
-    // This address's wall is still loading.
+    // The wall for this address is still loading.
     if (address.seed !== shown.seed || address.site !== shown.site) return;
     const { row, offsetPx } = wall.positions.anchorAt(window.scrollY);
-    // The link's tab is too far down: keep the link until the visitor scrolls.
+    // If the tab in the link is too far down, keep the link until the visitor scrolls.
     const isTooFar = address.tab >= stream.total && window.scrollY === 0;
     const tab = row > 0 ? firstTabOfRow(layout, row) : 0;
     if (!isTooFar) address.tab = tab;
@@ -115,7 +121,7 @@ export class Steps {
   }
 }
 
-/** Resolves when the browser has gone to another step. */
+/** Resolves when the browser has gone to another entry. */
 function nextStep() {
   return new Promise((resolve) => window.addEventListener("popstate", resolve, { once: true }));
 }

@@ -5,17 +5,17 @@
 // or the bundle format.
 
 const MAX_CONCURRENT_FETCHES = 4;
-/** About 10 MB, at 1.5 KB a tab. */
+/** About 10 MB, with 1.5 KB per tab. */
 const MAX_HELD_TABS = 6_000;
-/** After these the scan itself must be gone. */
+/** If this many fail, the scan is gone. */
 const MAX_BAD_IN_A_ROW = 6;
 
-/** Loads bundles as tabs are wanted, and gives each tab a number from 0 on. */
+/** Loads bundles on demand, and numbers their tabs from 0. */
 export class TabStream {
   /**
    * `order` is a `shuffledOrder`; `fetchTabs(number, again)` resolves to {tabs} or {trouble},
-   * `again` is true where a cached copy may be bad; `onChange` is called when there is more to
-   * show. `tabsABundle` is an estimate, corrected with each bundle.
+   * `again` is true if a cached copy may be bad; `onChange` is called after each change.
+   * `tabsABundle` is an estimate, corrected with each bundle.
    */
   constructor({ order, fetchTabs, onChange, tabsABundle = 100, maxHeldTabs = MAX_HELD_TABS }) {
     this.order = order;
@@ -44,7 +44,7 @@ export class TabStream {
     return this.order.remaining === 0 && this.retries.length === 0 && !this.filling;
   }
 
-  /** Loads until `wanted` tabs are known, no bundle is left, or there is trouble. */
+  /** Loads until `wanted` tabs are known, unless bundles or the network end. */
   async fillTo(wanted) {
     this.wanted = Math.max(this.wanted, wanted);
     if (this.filling || this.closed || this.trouble !== "" || this.ended) return;
@@ -71,7 +71,9 @@ export class TabStream {
     if (!this.closed) this.onChange();
   }
 
-  /** Returns the tab with this number; undefined while it is loaded or unknown, null if gone. */
+  /**
+   * Returns the tab with this number; undefined while it is loading or unknown, null if it is gone.
+   */
   at(index) {
     if (index < 0 || index >= this.total) return undefined;
     const part = this.parts[partOfTab(this.parts, index)];
@@ -80,7 +82,7 @@ export class TabStream {
       this.#refetch(part.number);
       return undefined;
     }
-    // The map's first bundle is the one least recently used.
+    // The least recently used bundle is first.
     this.held.delete(part.number);
     this.held.set(part.number, tabs);
     return tabs[index - part.start] ?? null;
@@ -95,7 +97,7 @@ export class TabStream {
     return -1;
   }
 
-  /** Goes on after trouble, and requests the skipped bundles again. */
+  /** Continues after trouble, and retries the skipped bundles. */
   resume() {
     this.trouble = "";
     this.badInARow = 0;
@@ -104,14 +106,14 @@ export class TabStream {
     return this.fillTo(this.total + 1);
   }
 
-  /** Ends the stream: `onChange` is called no more. */
+  /** Ends the stream and its calls to `onChange`. */
   close() {
     this.closed = true;
   }
 
   #startRequests(requests) {
     let expected = this.total + requests.length * this.estimate;
-    // The first bundle gets the whole bandwidth: the first tabs wait for it.
+    // Load the first bundle alone, so that the first tabs appear early.
     const most = this.total === 0 ? 1 : MAX_CONCURRENT_FETCHES;
     while (requests.length < most && expected < this.wanted) {
       const retry = this.retries.shift();
@@ -172,7 +174,7 @@ export function generator(seed) {
 }
 
 /**
- * Returns {next(), remaining}: `next` gives each number in 0..length-1 once, in shuffled order
+ * Returns {next(), remaining}: `next` returns each number in 0..length-1 once, in shuffled order
  * after `first`, then null. A Fisher-Yates shuffle on demand: memory grows with the numbers drawn.
  */
 export function shuffledOrder(seed, length, first = -1) {

@@ -1,8 +1,8 @@
-// Owns loading css/interaction.css, the style for elements that js/interaction.js adds. It is
-// fetched in parallel with this module, and elements are shown only after it. Does not depend on
-// who needs the style.
+// Owns loading css/interaction.css, the style for elements that js/interaction.js adds. Importing
+// this module waits until the style has loaded or failed, but not forever. Does not depend on who
+// needs the style.
 
-/** We wait at most this long, because the wall must react. */
+/** Maximum waiting time, because the wall must react even without the style. */
 const PATIENCE_MS = 2_000;
 
 const link = Object.assign(document.createElement("link"), {

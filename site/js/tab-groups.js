@@ -1,16 +1,18 @@
 // Owns tab groups: neighbours in a row that share a top-level domain, with a coloured line and a
 // chip in the first one. The chip, or the key g on a tab in the group, collapses the group to its
-// first tab, and expands it again. Invariants: a group depends only on its row; it is drawn while
-// nothing scrolls; tabs keep their numbers; showing a tab in a collapsed group leaves its other
-// tabs hidden; expanding never shows a tab that the visitor closed. Does not depend on how a row is
-// laid out or moves.
+// first tab, and expands it again. Invariants: a group depends only on its row's tabs; it is drawn
+// while nothing scrolls; tabs keep their numbers; showing one tab in a collapsed group does not
+// show the others; expanding never shows a tab that the visitor closed. Does not depend on how a
+// row is laid out or moves.
 
 import { shownHost } from "./host-name.js";
 import { bitsOfRow, firstTabOfRow, tabsInRow } from "./layout.js";
 
 /** Groups are drawn when nothing was painted for this long. */
 const REST_MS = 150;
-/** The share of rows that may have a group: in a third, neighbours also share a domain. */
+/**
+ * Share of the rows that may have a group. They have one only if neighbours also share a domain.
+ */
 const PART_OF_ROWS = 0.5;
 const MOST_TABS = 4;
 const COLOURS = 8;
@@ -18,8 +20,8 @@ const KEY = "g";
 
 /**
  * Returns the group {at, count} in a row whose tabs have these top-level `domains`, from the row's
- * 32 random `bits`; null in most rows. A rarer domain takes precedence over .com, then the longer
- * run.
+ * 32 random `bits`; null in most rows. Other domains take precedence over .com, then longer runs
+ * over shorter ones.
  */
 export function groupOfRow(domains, bits) {
   if (bits / 2 ** 32 >= PART_OF_ROWS) return null;
@@ -28,7 +30,7 @@ export function groupOfRow(domains, bits) {
     if (runs.at(-1)?.domain === domain) runs.at(-1).count += 1;
     else runs.push({ domain, at, count: 1 });
   });
-  // A group with all tabs would be meaningless.
+  // Ignore a run that fills the row, because such a group would be meaningless.
   const rank = ({ domain, count }) => Math.min(count, MOST_TABS) + (domain === "com" ? 0 : 8);
   const [best] = runs.filter(({ domain, count }) => domain && count > 1 && runs.length > 1)
     .sort((one, other) => rank(other) - rank(one));
@@ -60,7 +62,7 @@ export class TabGroups {
     const { container } = page.wall;
     container.addEventListener("click", (event) => this.#click(event), true);
     container.addEventListener("keydown", (event) => this.#press(event));
-    // Pressing a chip must not focus its link, because the row would stop.
+    // Pressing a chip must not focus its link, because a row with a focused link stops.
     container.addEventListener("mousedown", (event) => {
       if (event.target.closest(".chip")) event.preventDefault();
     });
@@ -69,7 +71,10 @@ export class TabGroups {
     container.after(this.#status);
   }
 
-  /** To be called after each painting: a row that shows other tabs has another group. */
+  /**
+   * Must be called after each painting. Hides a group if its row node shows another row, and draws
+   * the groups when nothing was painted for a while.
+   */
   painted() {
     const { shown, layout, wall } = this.#page;
     if (this.#drawn.size > 0) {
@@ -122,7 +127,8 @@ export class TabGroups {
     for (const row of wall.rows) {
       const { number } = row;
       const hidden = this.#hiddenIn(row);
-      // A tab that was shown again and then closed by its cross is not expanded.
+      // Forget tabs that were shown again, so that expanding the group ignores them if the visitor
+      // closes them.
       if (this.#hidden.has(number)) this.#hidden.set(number, hidden);
       const group = this.#groupOf(row);
       const first = row.cells.find(({ index }) => group?.members.includes(index));
@@ -134,8 +140,8 @@ export class TabGroups {
   }
 
   /**
-   * Returns the row's group: {number, members, domain, colour}; null if there is none or while it
-   * loads.
+   * Returns the row's group: {number, members, domain, colour}. Returns null if the row has none,
+   * or is still loading.
    */
   #groupOf({ number }) {
     const { layout, wall } = this.#page;
@@ -213,7 +219,10 @@ export class TabGroups {
   }
 }
 
-/** The chip is for mouse and touch: a link may hold no button, and the key does the same. */
+/**
+ * Creates a chip. It is not a button and only for mouse and touch, because a link must not contain
+ * a button. The key does the same.
+ */
 function newChip() {
   const chip = document.createElement("span");
   chip.className = "chip";

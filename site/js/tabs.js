@@ -66,7 +66,7 @@ export class TabWall {
     }
   }
 
-  /** Sets where rows are, from the next painting on. */
+  /** Sets the rows' positions, from the next painting on. */
   setPositions(positions) {
     this.positions = positions;
   }
@@ -86,7 +86,7 @@ export class TabWall {
     this.beforeReset = listener;
   }
 
-  /** Takes over a new layout (see `rowLayout`), from the next painting on. */
+  /** Sets the layout (see `rowLayout`), from the next painting on. */
   setLayout(layout) {
     this.layout = layout;
     this.positions = new RowPositions(layout.rowHeightPx);
@@ -148,7 +148,7 @@ export class TabWall {
     for (const row of this.rows) this.#markActive(row);
   }
 
-  /** Highlights the tab as soon as it is painted; -1 ends that. */
+  /** Highlights the tab as soon as it is painted; -1 for none. */
   markFound(index) {
     this.found = index;
     for (const row of this.rows) this.#markActive(row);
@@ -164,7 +164,7 @@ export class TabWall {
     return row.cells.findIndex((cell) => cell.index === index);
   }
 
-  /** Returns the painted row that holds the tab, also a closed one, or undefined. */
+  /** Returns the painted row of a tab, even a closed one, or undefined. */
   rowOf(index) {
     const number = index < 0 ? -1 : rowOfTab(this.layout, index);
     return this.rows.find((row) => row.number === number);
@@ -241,7 +241,7 @@ export class TabWall {
     row.track.append(cell.link);
   }
 
-  /** Lays out the row's tabs again, where they are visible if the row `stays`. */
+  /** Lays out the row's tabs again. If the row `stays`, its track does, too. */
   #resetTrack(row, stays, tabPx, count, cyclePx) {
     const random = bitsOfRow(row.number);
     this.beforeReset(row);
@@ -266,7 +266,7 @@ export class TabWall {
   wrapTrack(row, shiftPx) {
     const { tabPx, cyclePx, count, marquee } = row;
     const { widthPx } = this.layout;
-    // The "+" stands behind the last tab.
+    // The "+" is after the last tab.
     for (let column = 0; column <= count; column += 1) {
       const left = leftOnTrack(column, tabPx, cyclePx, widthPx, shiftPx, marquee.sign);
       if (row.lefts[column] === left) continue;

@@ -16,7 +16,7 @@ import { COMMON, VIEWER } from "./strings.js";
 const SANDBOX = "allow-scripts allow-forms allow-same-origin allow-popups " +
   "allow-popups-to-escape-sandbox";
 
-/** A page that has not loaded by then may never load: the viewer suggests a new tab instead. */
+/** If a page has not loaded by then, the viewer suggests opening it in a new tab. */
 const LATE_MS = 8_000;
 const COPIED_MS = 2_000;
 /** A site that takes the focus more often than this by a script becomes inert. */
@@ -54,7 +54,7 @@ export class SiteViewer {
     this.#part("close").addEventListener("click", () => this.close());
     this.#part("copy").addEventListener("click", () => void this.#copy());
     document.addEventListener("keydown", ({ key }) => {
-      // Escape first closes anything in front of the site.
+      // If something is in front of the site, Escape closes that first.
       const isBehind = document.querySelector("dialog[open]") !== null;
       if (key === "Escape" && this.isOpen && !isBehind) this.close();
     });
@@ -116,7 +116,8 @@ export class SiteViewer {
   }
 
   /**
-   * Moves the focus to the viewer's button, or if `isWhole` to the viewer, which is not a control.
+   * Focuses the viewer's button, or with `isWhole` the viewer itself, where keys such as space have
+   * no other effect.
    */
   focus(isWhole) {
     (isWhole ? this.#element : this.#part("close")).focus({ preventScroll: true });

@@ -1,6 +1,6 @@
 // Owns the session's storage, which lasts as long as this browser tab. Invariant: if the browser
-// refuses storage, nothing is stored, and nothing is thrown. js/page-skin.js, which is not a
-// module, reads two values by itself. Does not depend on what is stored.
+// refuses storage, nothing is stored, and no error is thrown. js/page-skin.js, which is not a
+// module, reads two values directly. Does not depend on what is stored.
 
 /** Implements the Storage methods that we use. */
 export const visitStorage = {
@@ -13,7 +13,7 @@ export const visitStorage = {
     }
   },
 
-  /** Keeps a text. */
+  /** Stores a string. */
   setItem(key, text) {
     try {
       sessionStorage.setItem(key, text);
@@ -32,7 +32,7 @@ export function readVisit(key) {
   }
 }
 
-/** Keeps a value as JSON. */
+/** Stores a value as JSON. */
 export function writeVisit(key, value) {
   visitStorage.setItem(key, JSON.stringify(value));
 }

@@ -67,7 +67,7 @@ const STATES = [
 const LATER_ROWS = ".row:nth-child(n + 5)" +
   ":not(.has-group, :has(.has-group, .found, .opened, :focus))";
 
-/** Returns the faults that axe finds, in short, except in the excluded elements. */
+/** Returns short descriptions of the faults that axe finds outside the excluded elements. */
 async function faultsIn(page, leftOut = []) {
   const run = `axe.run({ exclude: ${JSON.stringify(leftOut)} },
     { iframes: false, runOnly: ${JSON.stringify(TAGS)} })

@@ -33,7 +33,7 @@ const WATCH = `
     } else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);`;
-// Scrolls at a steady pace for a number of frames and returns their durations.
+// Scrolls steadily for a number of frames and returns their durations.
 const SCROLL = (frames) => `new Promise((done) => {
   const lengths = [];
   let last = performance.now();
@@ -74,7 +74,7 @@ function serve(name, tls) {
   });
 }
 
-/** Through Fast 4G until the first tabs are painted, and some seconds more. */
+/** Measures loading through Fast 4G until the first tabs are painted, and some seconds more. */
 async function measureLoad(page, url) {
   await page.call("Performance.enable", { timeDomain: "threadTicks" });
   await page.call("Page.addScriptToEvaluateOnNewDocument", { source: WATCH });
@@ -104,7 +104,7 @@ async function measureScroll(page) {
   const frames = Math.ceil((50 * 12 * 46) / STEP_PX);
   const before = await metrics(page);
   const lengths = [];
-  // In pieces, so that no call exceeds its time limit in a slow browser.
+  // Use several calls, so that none exceeds its time limit in a slow browser.
   while (lengths.length < frames) {
     lengths.push(...JSON.parse(await page.evaluate(SCROLL(Math.min(46, frames - lengths.length)))));
   }

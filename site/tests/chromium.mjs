@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PATIENCE_MS, until } from "./patience.mjs";
 
-/** Debian's headless shell is Chromium without its windows, and takes half the processor time. */
+/** Debian's headless shell is Chromium without windows, and takes half the CPU time. */
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 /** The part of a page's state that failure messages show. */
 const SEEN = `JSON.stringify({
@@ -22,7 +22,7 @@ const SEEN = `JSON.stringify({
     document.getElementById(id)?.textContent),
 })`;
 
-/** The browser's program: EVERYTAB_CHROMIUM, else the first found on the path, else null. */
+/** Returns the browser's program: EVERYTAB_CHROMIUM, else the first one on the path, else null. */
 export function findChromium() {
   const named = process.env.EVERYTAB_CHROMIUM;
   for (const name of named ? [named] : NAMES) {
@@ -32,7 +32,7 @@ export function findChromium() {
 }
 
 export class Chromium {
-  /** `options` are last on the command line, where they override others. */
+  /** `options` are the last ones on the command line, so that they override others. */
   constructor(program, options = []) {
     this.profile = mkdtempSync(join(tmpdir(), "everytab-chromium-"));
     this.child = spawn(program, [
@@ -67,7 +67,7 @@ export class Chromium {
     this.child.stdio[3].on("error", () => {});
   }
 
-  /** Sends one command; resolves to its result. */
+  /** Sends one command, and resolves to its result. */
   call(method, params = {}, sessionId = undefined) {
     const id = this.nextId;
     this.nextId += 1;
@@ -84,7 +84,7 @@ export class Chromium {
 
   /** Opens an empty page with the given size; `media` emulates CSS features, `phone` a phone. */
   async page({ width = 1280, height = 800, media = {}, phone = false, scale = 1 } = {}) {
-    // Only one tab per window is visible, and the others draw no frames.
+    // Only one tab per window is visible, and other tabs draw no frames.
     const { targetId } = await this.call("Target.createTarget", {
       url: "about:blank", newWindow: true,
     });
@@ -164,8 +164,8 @@ export class Page {
   }
 
   /**
-   * Reloads the page by `start`, and resolves once the new document has replaced the old one.
-   * Without this wait an expression may be evaluated in the old document, which then goes away.
+   * Reloads the page by `start`, and resolves when the new document has replaced the old one.
+   * Otherwise an expression may be evaluated in the old document, just before this disappears.
    */
   async reload(start = () => this.call("Page.reload")) {
     let isReplaced = false;

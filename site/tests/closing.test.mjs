@@ -12,7 +12,7 @@ const program = findChromium();
 const skip = program ? false : "no chromium is installed";
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const ROW = 4;
-/** One row's visible tabs, from the left: their address and left edge. */
+/** Returns one row's visible tabs from left to right: their address and left edge. */
 const TABS = `[...document.querySelectorAll('.row')[${ROW}].querySelectorAll('.tab[href]')]
   .filter((tab) => !tab.hidden)
   .map((tab) => ({ href: tab.href, left: Math.round(tab.getBoundingClientRect().left) }))
@@ -48,8 +48,8 @@ describe("closing tabs", { skip, concurrency: false }, () => {
     visits.visit(sampleSite({ bundles: 40 }), { view, until: FILLED, ...more });
   const tabs = (page) => page.evaluate(TABS);
   /**
-   * Hovers the cross of a tab near the middle of the row, which then stops. If possible this is a
-   * tab with three more tabs before the "+", which moves with the tabs.
+   * Hovers the cross of a tab near the middle of the row, which stops the row. If possible, three
+   * more tabs are between this tab and the "+", because the "+" moves with the tabs.
    */
   const pointAtCross = async (page, side = "right") => {
     const y = await page.evaluate(
@@ -96,7 +96,7 @@ describe("closing tabs", { skip, concurrency: false }, () => {
       document.getAnimations().every((one) => one.effect.target.className === 'track')`);
     const wide = await tabs(page);
     const width = Math.min(...wide.slice(1).map(({ left }, i) => left - wide[i].left));
-    // But for the "+".
+    // One gap may be wider, because it contains the "+".
     const isEven = ({ left }, i) => left - wide[i].left - width <= 35;
     assert.ok(wide.length > 5 && wide.slice(1).every(isEven), JSON.stringify(wide));
     assert.ok(wide[0].left <= 34 && wide.at(-1).left + width >= 1_226, JSON.stringify(wide));
@@ -311,7 +311,7 @@ describe("closing tabs", { skip, concurrency: false }, () => {
       await page.until("the empty wall", `${isEmpty} && document.querySelector('.no-tabs')
         .textContent.startsWith('All 4,799 tabs are closed.') &&
         getComputedStyle(document.querySelector('.row')).opacity === '0'`);
-      // Nothing is below that a key could lead to.
+      // Elements below the wall are hidden, so that no key can reach them.
       assert.deepEqual(await page.evaluate(`[...document.querySelectorAll('.foot')].map((foot) =>
         getComputedStyle(foot).visibility)`), ["hidden", "hidden"]);
       assert.equal(await page.evaluate("getComputedStyle(document.documentElement).overflowY"),

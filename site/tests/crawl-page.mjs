@@ -33,7 +33,7 @@ let lastAsked = Promise.resolve();
 
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
-/** Requests an action from the test that runs this; one at a time. */
+/** Requests an action from the test that runs this program. Only one request may be pending. */
 function please(what) {
   lastAsked = lastAsked.then(() => {
     console.log(`please ${what}`);
@@ -42,7 +42,7 @@ function please(what) {
   return lastAsked;
 }
 
-/** A proxy in front of the service. `asked` are the paths that it saw. */
+/** A proxy in front of the service. `asked` contains the paths of its requests. */
 class Proxy {
   asked = [];
   #isCut = false;
@@ -98,13 +98,13 @@ const type = (id, value) => `(() => {
 })()`;
 const press = (id) => `document.getElementById('${id}').click()`;
 
-/** Types a key and sends the form by the key Enter. */
+/** Types a key and submits the form with Enter. */
 async function show(page, aKey) {
   await page.evaluate(type("key", aKey));
   await page.enter();
 }
 
-/** The kinds of keys: no key, a malformed one, one without crawls. */
+/** Tests kinds of keys: no key, a malformed one, and one without crawls. */
 async function keys(page, look, { newKey }, { origin, asked }) {
   await page.open(`${origin}/`);
   await page.until("the form for a key", isShown("asking"));
@@ -128,7 +128,7 @@ async function keys(page, look, { newKey }, { origin, asked }) {
   assert.equal(await page.evaluate("sessionStorage.length"), 0);
 }
 
-/** A crawl from the form to its end, moved by buttons. */
+/** Tests a crawl from the form to its end, with all buttons. */
 async function ownCrawl(page, look, { key }) {
   await show(page, key);
   await page.until("the key's crawls", "document.querySelectorAll('#crawls a').length > 1");
@@ -156,7 +156,7 @@ async function ownCrawl(page, look, { key }) {
   await look("ended");
 }
 
-/** One page, fetched by the form. */
+/** Tests fetching one page through the form. */
 async function onePage(page) {
   await page.evaluate(type("one-url", seed));
   await page.enter();
@@ -216,8 +216,8 @@ async function away(page, { strange, strangeName }, proxy) {
   await page.until("that it is away", `${text("notice")}.startsWith('The service is away')`);
   const [during, since] = [proxy.asked.length, performance.now()];
   await sleep(1_500);
-  // The requests in flight, and as many after each pause of a few seconds, however long this
-  // program had to wait.
+  // Allow the requests in flight, and the same number again after each pause of a few seconds,
+  // because this program may have had to wait.
   const most = 4 * (1 + Math.floor((performance.now() - since) / 2_500));
   const asked = proxy.asked.slice(during);
   assert.ok(asked.length <= most, `it is asked again and again: ${asked}`);
@@ -235,7 +235,7 @@ async function away(page, { strange, strangeName }, proxy) {
   await page.evaluate(press("forget"));
 }
 
-/** Tests a key with a low rate: the page keeps the pause that the service requests. */
+/** Tests a key with a low rate: the page waits as long as the service requests. */
 async function throttled(page, look, { slowKey }) {
   await page.evaluate(`(() => {
     window.sent = [];
@@ -291,7 +291,7 @@ async function longCrawl(page, look, { long }) {
   await page.until("why", `/robots.txt asks|429|delay/.test(${text("hosts")})`);
   await page.until("reasons", "document.getElementById('reasons').rows.length > 0");
   await look("crawl");
-  // The parts make the whole.
+  // The parts must add up to the whole.
   const parts = ["captured", "failed", "refused", "left", "pending"].map(sum).join(" + ");
   assert.ok(await page.evaluate(`${parts} === ${sum("known")}`));
 }

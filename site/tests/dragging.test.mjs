@@ -14,7 +14,10 @@ const READY = `${FILLED} &&
   [...document.styleSheets].some((one) => one.href?.endsWith('/interaction.css'))`;
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const ROW = 5;
-/** True if this is another wall. Compares the whole seed, because a new wall's seed is the time. */
+/**
+ * Returns true if this is another wall. Compares the whole seed, because a new wall's seed is the
+ * current time.
+ */
 const ELSEWHERE = "!/^#seed=7(?:&|$)/.test(location.hash)";
 /** A tap that had no effect after this time was not recognized. */
 const LOST_TAP_MS = 10_000;
@@ -27,7 +30,7 @@ const TRACK = `(() => {
   return {
     shift: new DOMMatrix(getComputedStyle(row.querySelector('.track')).transform).e,
     width,
-    // One "+" stands between two tabs, or at an edge.
+    // One "+" is between two tabs, or at an edge.
     full: lefts[0] <= 34.5 && lefts.at(-1) + width >= innerWidth - 54 &&
       lefts.slice(1).filter((left, i) => Math.abs(left - lefts[i] - width) > 0.6)
         .every((_, i, gaps) => gaps.length === 1) &&
@@ -46,7 +49,7 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     const box = document.querySelectorAll('.row')[${ROW}].getBoundingClientRect();
     return { x: 600, y: box.top + box.height / 2 };
   })()`);
-  /** How far the row has moved, the shorter way round. */
+  /** Returns how far the row has moved, in the direction with the shorter distance. */
   const moved = (from, to) => {
     const cycle = from.count * from.width + from.plus;
     const by = (((to.shift - from.shift) % cycle) + cycle) % cycle;
@@ -57,8 +60,8 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
   });
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   /**
-   * Presses, moves by `byPx` in ten steps, and releases. The events' timestamps show a rest before
-   * the release, or none if `isThrow`, whenever they arrive.
+   * Presses, moves by `byPx` in ten steps, and releases. The events' timestamps contain a rest
+   * before the release, unless `isThrow`, and do not depend on when the events arrive.
    */
   const drag = async (page, { x, y }, byPx, isThrow = false) => {
     await page.pointAt(x, y);
@@ -213,7 +216,7 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
   // A finger that moved sends no click, so the next click belongs to another tap.
   test("after a swipe a tap on a control works", async () => {
     const { page } = await visit(PHONE);
-    // On a busy machine a tap may last too long to be one: each attempt begins with a swipe.
+    // On a busy host a tap may last too long to be recognized, so each attempt starts with a swipe.
     await until("another wall", async () => {
       await swipe(page, { ...(await middleOfRow(page)), x: 300 }, -200, 0);
       const at = await page.evaluate(`(() => {

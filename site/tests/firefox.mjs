@@ -10,10 +10,10 @@ import { until } from "./patience.mjs";
 import { openWebSocket } from "./websocket.mjs";
 
 const NAMES = ["firefox-esr", "firefox"];
-/** If a history step has not happened by then, it was dropped, even on a busy host. */
+/** A history step that takes longer than this was dropped, even on a busy host. */
 const DROPPED_MS = 10_000;
 
-/** The browser's program: EVERYTAB_FIREFOX, else the first found on the path, else null. */
+/** Returns the browser's program: EVERYTAB_FIREFOX, else the first one on the path, else null. */
 export function findFirefox() {
   const named = process.env.EVERYTAB_FIREFOX;
   for (const name of named ? [named] : NAMES) {
@@ -72,7 +72,7 @@ class Firefox {
     await this.call("session.subscribe", { events: ["log.entryAdded"] });
   }
 
-  /** Sends one command; resolves to its result. */
+  /** Sends one command, and resolves to its result. */
   call(method, params) {
     const id = this.nextId;
     this.nextId += 1;
@@ -152,7 +152,7 @@ class Firefox {
   }
 
   async close() {
-    // The program ends when its session does, or else is stopped.
+    // The program exits when its session ends. If it does not, we stop it.
     const quit = this.socket ? this.call("browser.close", {}) : null;
     quit?.catch(() => {});
     if (!quit) this.child.kill();

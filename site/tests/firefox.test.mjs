@@ -234,7 +234,7 @@ describe("the page in Firefox", { skip: program ? false : "no firefox is install
         document.querySelector('${host}').textContent === '${new URL(url).hostname}'`);
       await firefox.until("the list", "document.querySelectorAll('#tabs button').length > 50");
       await firefox.until("the address", "location.hash.startsWith('#site=')");
-      // In the whole map this part has far more colours than with a few large icons.
+      // The whole map has far more colours in this part than a few large icons.
       await firefox.until("large icons", `${colours} > 5 && ${colours} < 200`);
       await firefox.evaluate("document.querySelector('#all').click()");
       await firefox.until("all", "document.querySelector('#seen').textContent.startsWith('All')");

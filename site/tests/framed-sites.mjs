@@ -67,7 +67,7 @@ export async function serveFramedSites() {
   };
 }
 
-/** The first installed font. Any font is fine. */
+/** Returns the first installed font. Any font is fine. */
 function anyFont() {
   const file = readdirSync(FONTS, { recursive: true }).find((name) => /\.(?:ttf|otf)$/.test(name));
   if (!file) throw new Error(`no font in ${FONTS}; install fonts-dejavu-core`);

@@ -87,7 +87,7 @@ describe("tab groups", { skip, concurrency: false }, () => {
       const hidden = Number(collapsed.chip.split("+")[1]);
       assert.equal(collapsed.columns.length, 1);
       assert.equal(await page.evaluate(SHOWS_SITE), false);
-      // No bar counts them: they are not closed.
+      // The bar does not count these tabs, because they are not closed.
       assert.equal(await page.evaluate("document.querySelector('.closing-bar')"), null);
       await page.evaluate(`window.aimed.dispatchEvent(new MouseEvent('click', { bubbles: true }))`);
       await page.until("an expanded group", "!window.aimed.textContent.includes('+')");
@@ -124,7 +124,7 @@ describe("tab groups", { skip, concurrency: false }, () => {
     await page.evaluate(key("g"));
     assert.match(await page.evaluate(status), /^Group \.\S+ expanded$/);
     assert.deepEqual((await page.evaluate(AIMED)).hrefs, before.hrefs);
-    // Elsewhere the key does nothing.
+    // On a tab outside a group the key does nothing.
     await page.evaluate("document.querySelector('.row:not(.has-group) .tab[href]').focus()");
     await page.evaluate(key("g"));
     assert.match(await page.evaluate(status), /expanded$/);

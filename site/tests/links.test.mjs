@@ -15,7 +15,10 @@ const FAST_4G = {
   offline: false, latency: 165, downloadThroughput: 1_012_500, uploadThroughput: 168_750,
 };
 const LATE_MS = 300;
-/** Everything that a link may need: all files that are loaded at the start or at rest. */
+/**
+ * All files that a link may need: those that are loaded at the start or later without an action by
+ * the visitor.
+ */
 const FILES = [...closure("main.js"), ...closure("interaction.js"), ...closure("search-files.js"),
   ...closure("saved-stream.js"), "style.js"].map((module) => `js/${module}`);
 FILES.push("css/interaction.css");
@@ -52,7 +55,7 @@ const hash = (page) => page.evaluate("location.hash");
 const notice = (page) => page.evaluate("document.querySelector('#notice').textContent");
 const slow = (page) => page.call("Network.emulateNetworkConditions", FAST_4G);
 
-// These mostly wait for the network.
+// These tests mostly wait for the network, so they run concurrently.
 describe("a cold link while a file is late", { skip, concurrency: 4 }, () => {
   let visits;
   before(() => {

@@ -57,7 +57,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
       const inView = rows.map((row) => row.getBoundingClientRect())
         .map((box) => box.bottom > 100 && box.top < innerHeight - 40);
       const movedInView = () => inView.filter((one, i) => one && before[i][0] !== lefts()[i][0]);
-      // They move in frames, and a busy host draws few.
+      // Rows move in frames, and a busy host draws few frames.
       while (movedInView().length <= 10) await new Promise((done) => setTimeout(done, 100));
       const animations = document.getAnimations();
       return {
@@ -137,7 +137,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     const [name, pictures] = await page.evaluate(MOTION);
     assert.match(name, /^Start motion .*your device/);
     assert.deepEqual(pictures, ["starts"]);
-    // Who presses it nevertheless sees the rows move.
+    // If the visitor presses the button nevertheless, rows move.
     await page.evaluate("document.querySelector('#motion').click()");
     await page.until("motion", "document.getAnimations().length > 10");
   });
@@ -180,7 +180,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     assert.ok(shown.every((name) => name.startsWith(typed)), `${shown}`);
     await page.evaluate("document.querySelector('#find').select()");
     await page.call("Input.insertText", { text: `https://${host}/` });
-    // Enter before the answer: the box waits for it and does not go to a former suggestion.
+    // Enter before the result: the box waits for it and does not use a former suggestion.
     await page.key("Enter");
     await page.until("the tab, lit up", `(() => {
       const tab = document.querySelector('.row .tab.found');

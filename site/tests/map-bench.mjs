@@ -22,14 +22,14 @@ const VIEW = { width: 1440, height: 900 };
 /** Approximately the map tiles' quality. */
 const JPEG_QUALITY = 0.5;
 /**
- * Bytes in tiles with real icons, from the finest level on, at 26, 8.8 and 2.2 per icon, and by how
- * many bytes a compressed bundle with real icons exceeds one from the sample
- * (docs/decisions/0023-what-is-loaded-first.md). Made-up ones are padded to these sizes.
+ * Bytes per tile with real icons, by level from the finest one (26, 8.8 and 2.2 bytes per icon),
+ * and by how many bytes a compressed bundle with real icons exceeds a generated one
+ * (docs/decisions/0023-what-is-loaded-first.md). Generated files are padded to these sizes.
  */
 const TILE_BYTES = [112_000, 152_000, 154_000];
 const MORE_BYTES_A_BUNDLE = 48_000;
 const PADDING = randomBytes(MORE_BYTES_A_BUNDLE).toString("base64");
-/** Names as long and as many as in a search file. */
+/** Names per search file, as in a real scan. */
 const NAMES_A_FILE = 1_000;
 const FRAMES = 240;
 const STEP_PX = 9;
@@ -136,7 +136,7 @@ async function measureFrames(page) {
   const before = await metrics(page);
   const lengths = [];
   for (const step of [-STEP_PX, STEP_PX]) {
-    // In pieces, so that no call exceeds its time limit in a slow browser.
+    // Use several calls, so that none exceeds its time limit in a slow browser.
     for (let done = 0; done < FRAMES; done += 60) {
       lengths.push(...JSON.parse(await page.evaluate(ZOOM(60, step))).slice(1));
     }

@@ -1,5 +1,6 @@
-// A map visitor's actions that overtake each other, in a real browser: addresses, searches, a
-// network that returns, the list. Skipped with a message if Chromium is not installed.
+// A visitor's actions on the map that follow each other before the first one is finished, in a real
+// browser: addresses, searches, a network that returns, the list. Skipped with a message if
+// Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -19,7 +19,7 @@ import { mapFormat, sampleSite } from "./sample.mjs";
 const ROUNDS = 2_000;
 const near = (a, b, by) => assert.ok(Math.abs(a - b) <= by, `${a} is not near ${b}`);
 
-/** As many tiles as 67 MB hold, at most a hundred. */
+/** Returns how many tiles 67 MB can hold, at most a hundred. */
 const mostTiles = ({ grid }) => Math.min(100, 60 * 528 ** 2 / (48 * grid) ** 2);
 
 /** Calls `check` with generated worlds, views and canvas sizes. */
@@ -191,7 +191,7 @@ test("a tile below bundles that are all in memory is not wanted", () => {
   assert.deepEqual(held.filter((key) => key.startsWith("tile")), ["tile 2/0-0"]);
 });
 
-/** Returns a loader whose results are given by hand: `answer(key, value)`. */
+/** Returns a loader whose results the test supplies by `answer(key, value)`. */
 function loaderByHand(maxBytes = 100) {
   const asked = [];
   const waiting = new Map();

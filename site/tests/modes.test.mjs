@@ -1,5 +1,5 @@
-// The page with forced colours, with more contrast and on paper, in a real browser: every state
-// and edge is still seen. Skipped with a message if no Chromium is installed.
+// The page with forced colours, with more contrast and in print, in a real browser: every state and
+// edge must be visible. Skipped with a message if no Chromium is installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -39,9 +39,9 @@ const IS_IN_FIELD = "document.activeElement.id === 'find'";
 describe("the + for a new tab", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
 
-  /** Moves a row until its "+" is seen, and clicks on that. */
+  /** Moves a row until its "+" is visible, and clicks on it. */
   const clickOnPlus = async (page) => {
-    // Without motion the last tab is beyond the right edge: the row is dragged until it is seen.
+    // Without motion, the last tab is beyond the right edge, so the row must be dragged.
     const at = await page.evaluate(`(() => {
       const row = document.querySelectorAll('.row')[${ROW}];
       return { x: 1_000, y: row.getBoundingClientRect().top + 20 };
@@ -86,7 +86,7 @@ describe("the + for a new tab", { skip, concurrency: false }, () => {
     assert.deepEqual(page.troubles, []);
   });
 
-  // The timers for the rows' "+" and for still rows once ran forever.
+  // A former version never stopped the timers for the rows' "+" and for still rows.
   for (const [name, view, most] of [
     ["with motion one timer runs", {}, 1],
     ["without motion no timer runs", CALM, 0],

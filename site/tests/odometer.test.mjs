@@ -125,7 +125,7 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     })()`);
     const words = "Half a metre down. The whole wall is 13 metres tall.";
     assert.deepEqual(said, [words, true, words, "status", false]);
-    // However fast the next height is reached, it is told ten seconds later.
+    // Even if the next height is reached quickly, it is announced only ten seconds later.
     await page.evaluate(`(() => {
       window.told = [];
       new MutationObserver(() => window.told.push(performance.now()))

@@ -1,8 +1,9 @@
-// Owns how the page's tests wait: for an event, with one limit that only a hang reaches.
+// Owns how the page's tests wait: for an event, with one time limit that is reached only if a test
+// hangs.
 
 /** Maximum duration for any wait: far longer than anything here takes on a busy host. */
 export const PATIENCE_MS = 240_000;
-/** Pause between two looks. */
+/** Pause between two checks. */
 const LOOK_MS = 30;
 
 /**

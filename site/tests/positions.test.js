@@ -84,7 +84,7 @@ test("rows are painted several at a time, ahead of the one who scrolls, and cove
       const scrolled = step > 0 ? gone : way - gone;
       const seen = new RowPositions(43).rowsIn(scrolled, 900, total);
       const next = rowsToPaint(seen, held, room, total);
-      // A flick over two rows, before anything is painted again, shows no gap.
+      // A flick over two rows shows no gap even if nothing was painted in between.
       assert.ok(next.first <= Math.max(0, seen.first - 2), `${scrolled}`);
       assert.ok(next.end >= Math.min(total, seen.end + 2), `${scrolled}`);
       assert.ok(next.first >= 0 && next.end <= total && next.end - next.first <= room);
@@ -130,7 +130,7 @@ test("wherever a track is, its tabs fill the row until one more has left, and no
         const shift = sign * step * tabPx * 0.317;
         const places = Array.from({ length: count }, (_, column) =>
           leftOnTrack(column, tabPx, count * tabPx, widthPx, shift, sign));
-        // Now, and just before one more tab has left.
+        // Check this position, and one just before another tab has left.
         for (const later of [0, sign * (tabPx - 0.01)]) {
           const lefts = places.map((at) => at + shift + later).sort((a, b) => a - b);
           lefts.slice(1).forEach((left, i) => assert.ok(Math.abs(left - lefts[i] - tabPx) < 1e-6));

@@ -25,7 +25,7 @@ const TITLES = [
   (a, b) => `${b}`,
 ];
 
-/** Titles that must be shown as they are and do nothing. */
+/** Titles that must be shown as text and have no other effect. */
 export const HOSTILE_TITLES = [
   "<script>document.documentElement.dataset.owned = 1</script>",
   "<img src=x onerror=\"document.documentElement.dataset.owned = 1\">",
@@ -102,7 +102,7 @@ export function sampleSite({
   };
 }
 
-/** Returns a scan's numbers. */
+/** Returns a scan's statistics. */
 function sampleStats(hosts, bundles) {
   const part = (share) => Math.floor(hosts * share);
   const stage = (seconds) => ({ duration_seconds: seconds, outcomes: {}, counts: {} });
@@ -138,7 +138,7 @@ function sampleStats(hosts, bundles) {
   };
 }
 
-/** The search files as the `search` jobs write them, but smaller: a hundred lines each. */
+/** Returns search files like those from the `search` jobs, but with only a hundred lines each. */
 function searchFiles(hosts, tabsABundle, seed, domains) {
   const ranges = Array.from({ length: 28 }, () => []);
   for (let index = 0; index < hosts; index += 1) {
@@ -161,7 +161,7 @@ function searchFiles(hosts, tabsABundle, seed, domains) {
   return files;
 }
 
-/** How many different icons the sample has: few, because drawing them is slow. */
+/** How many different icons the sample has. The number is small because drawing icons is slow. */
 const ICONS = 240;
 
 /** Returns a tab's hostname, and the generator for its other values. */

@@ -30,7 +30,7 @@ function* list() {
   for (;;) {
     const length = readSync(file, piece);
     if (length === 0) return;
-    // The names are ASCII, so that no character is cut.
+    // The names are ASCII, so a piece never ends within a character.
     const lines = (rest + piece.latin1Slice(0, length)).split("\n");
     rest = lines.pop();
     yield lines;
@@ -138,7 +138,7 @@ function groupBy(values, of) {
   return groups;
 }
 
-/** The best names that could still be answers when others are added. */
+/** Returns the names that can still be among the results after other names are added. */
 function best(entries, start) {
   return bestAnswers(entries, start, 2 * SHOWN);
 }

@@ -44,7 +44,7 @@ test("the pace counts time with new tabs only, and is told when it means somethi
   const seen = new SeenTabs("scans/a/");
   let now = 5_000;
   for (let bundle = 0; bundle < 60; bundle += 1) {
-    // A pause for an hour, once.
+    // One pause for an hour.
     now += bundle === 30 ? 3_600_000 : 1_000;
     addAll(seen, bundle, 0, 120, now);
     if (bundle === 5) assert.equal(paceText(seen, 30_000_000), "");

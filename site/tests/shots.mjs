@@ -77,7 +77,7 @@ function* pictures() {
       yield shot("find", { act: FIND });
       yield shot("closed", { act: CLOSE });
       yield shot("groups", { act: COLLAPSE });
-      // The bar is loaded at the first closing.
+      // The bar is loaded when the first tab is closed.
       yield shot("question", { act: `${CLOSE}; new Promise((done) => setTimeout(done, 900))
         .then(() => [...document.querySelectorAll('.closing-bar button')].at(-1).click())` });
       yield shot("dive", { act: "document.querySelector('#dive').click()" });
@@ -132,7 +132,7 @@ async function take(browser, server, picture) {
   const { name, view, scheme, media = {}, path = "#seed=7", ready = WALL } = picture;
   const { act, pointAt, without = "" } = picture;
   const page = await browser.page({ ...view, media: { "prefers-color-scheme": scheme, ...media } });
-  // A made-up site's page: strangers' names are not resolved here.
+  // Answer with a generated page, because external names are not resolved here.
   page.on("Fetch.requestPaused", ({ requestId }) => {
     const body = "<!doctype html><title>x</title><h1>A page in a frame</h1><p>It has come.</p>";
     void page.call("Fetch.fulfillRequest", {

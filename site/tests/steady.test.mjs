@@ -49,7 +49,7 @@ describe("what stays where it is", { skip, concurrency: false }, () => {
     return page;
   }
 
-  /** Asserts that rows seen before and after are at the same place. */
+  /** Asserts that rows that are visible before and after have the same position. */
   function assertSame(before, after, least) {
     const both = Object.keys(before).filter((href) => href in after);
     assert.ok(both.length >= least, `${both.length} rows are seen before and after`);

@@ -11,7 +11,7 @@ function streamOf(sizes, { answer = () => null, ...options } = {}) {
     order: shuffledOrder(5, sizes.length),
     fetchTabs: async (number, again) => {
       (again ? askedAgain : asked).push(number);
-      // Later bundles are answered first, as may happen in a network.
+      // Later bundles are answered first, which may happen on a network.
       await new Promise((resolve) => setTimeout(resolve, number % 3));
       const tabs = Array.from({ length: sizes[number] }, (_, slot) => `${number}/${slot}`);
       return answer(number) ?? { tabs };

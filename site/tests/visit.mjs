@@ -49,7 +49,7 @@ export const MISPLACED = `(() => {
 const FRAME_PAGE = "<!doctype html><title>framed</title><p id=here>framed</p>" +
   "<script>document.title = window.origin</script>";
 
-/** Holds back the answers to requests for search files until `window.release` is called. */
+/** Delays the responses to requests for search files until `window.release` is called. */
 export const HOLD_SEARCH = `(() => {
   const { fetch } = window;
   const released = new Promise((resolve) => (window.release = resolve));
@@ -64,7 +64,7 @@ export const HOLD_SEARCH = `(() => {
   };
 })()`;
 
-/** The page gives a file up after a time that a busy machine reaches. */
+/** Replaces the page's timeout for files by a longer one, because a busy host may reach it. */
 const PATIENT = `AbortSignal.timeout = ((timeout) => () => timeout.call(AbortSignal,
   ${PATIENCE_MS}))(AbortSignal.timeout)`;
 
@@ -132,7 +132,9 @@ export function visitsOfSuite(program) {
   return visits;
 }
 
-/** Sends one small page for every https request from the page; `page.framed` lists them. */
+/**
+ * Answers every https request from the page with one small page. `page.framed` lists the requests.
+ */
 async function simulateFrames(page) {
   page.framed = [];
   page.on("Fetch.requestPaused", ({ requestId, request }) => {
@@ -149,7 +151,7 @@ async function simulateFrames(page) {
 
 /** Longer than any pause that the page waits for before it writes, counts or draws something. */
 const REST_MS = 800;
-/** The address and the place in view. */
+/** The address and the visible position. */
 const PLACE = "[location.hash, history.state, scrollY]";
 
 /**

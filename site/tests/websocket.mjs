@@ -65,7 +65,9 @@ function frame(code, payload) {
   return Buffer.concat([head, mask, payload.map((byte, at) => byte ^ mask[at % 4])]);
 }
 
-/** Takes a server's bytes as they arrive, and calls `onMessage(code, payload)`. */
+/**
+ * Accepts a server's bytes as they arrive, and calls `onMessage(code, payload)` for each message.
+ */
 class FrameReader {
   #rest = Buffer.alloc(0);
   #parts = [];
