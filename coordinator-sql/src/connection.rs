@@ -41,11 +41,18 @@ const COMPOSITE: &str = "
 pub(crate) struct ServerConnection {
     pub(crate) client: Client,
     driver: Driver,
-    /// The statements that were used, by their text. A statement is prepared at its second use,
-    /// because preparing takes a round trip. `None` if others may use the session.
-    statements: Option<Mutex<HashMap<&'static str, Option<Statement>>>>,
+    /// The statements that were used, by their text. `None` if others may use the session.
+    statements: Option<Mutex<HashMap<&'static str, Usage>>>,
     /// The array types of the composite types that were used, by name.
     composites: Mutex<HashMap<&'static str, Type>>,
+}
+
+/// A statement that this session has run. It is prepared at its second use, because preparing takes
+/// a round trip.
+#[derive(Clone, Debug)]
+enum Usage {
+    Once,
+    Prepared(Statement),
 }
 
 /// A value with its type in this database.
@@ -87,7 +94,7 @@ impl ServerConnection {
             SqlType::BuiltIn(_) => true,
             SqlType::Row(name) | SqlType::Rows(name) => self.composites.lock().contains_key(name),
         };
-        !matches!(self.statement(sql), Some(None)) && values.iter().all(is_known)
+        !matches!(self.usage(sql), Some(Usage::Once)) && values.iter().all(is_known)
     }
 
     /// Runs one statement: in one message, unless its types must be looked up, or it is prepared.
@@ -97,12 +104,12 @@ impl ServerConnection {
         values: &[Bound<'_>],
     ) -> Result<Vec<Row>, Error> {
         let typed = self.typed(values).await?;
-        let statement = match self.statement(sql) {
-            Some(None) => self.name(sql, &typed).await?,
-            Some(known) => known,
+        let statement = match self.usage(sql) {
+            Some(Usage::Once) => Some(self.name(sql, &typed).await?),
+            Some(Usage::Prepared(statement)) => Some(statement),
             None => {
                 if let Some(statements) = &self.statements {
-                    statements.lock().insert(sql, None);
+                    statements.lock().insert(sql, Usage::Once);
                 }
                 None
             }
@@ -125,27 +132,22 @@ impl ServerConnection {
         values: &[Bound<'_>],
     ) -> Result<(), Error> {
         let typed = self.typed(values).await?;
-        if matches!(self.statement(sql), Some(None)) {
+        if matches!(self.usage(sql), Some(Usage::Once)) {
             self.name(sql, &typed).await?;
         }
         Ok(())
     }
 
-    /// Returns a statement that was used before, or that was prepared.
-    fn statement(&self, sql: &'static str) -> Option<Option<Statement>> {
+    fn usage(&self, sql: &'static str) -> Option<Usage> {
         self.statements.as_ref()?.lock().get(sql).cloned()
     }
 
     /// Prepares a statement and keeps it.
-    async fn name(
-        &self,
-        sql: &'static str,
-        typed: &[Typed<'_>],
-    ) -> Result<Option<Statement>, Error> {
+    async fn name(&self, sql: &'static str, typed: &[Typed<'_>]) -> Result<Statement, Error> {
         let types: Vec<Type> = typed.iter().map(|(_, kind)| kind.clone()).collect();
-        let statement = Some(self.client.prepare_typed(sql, &types).await?);
+        let statement = self.client.prepare_typed(sql, &types).await?;
         if let Some(statements) = &self.statements {
-            statements.lock().insert(sql, statement.clone());
+            statements.lock().insert(sql, Usage::Prepared(statement.clone()));
         }
         Ok(statement)
     }
