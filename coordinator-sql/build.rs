@@ -1,4 +1,4 @@
-//! Embeds the SQL files: `MIGRATIONS`, `FUNCTIONS` and `GRANTS`.
+//! Embeds the SQL files as the constants `MIGRATIONS`, `FUNCTIONS` and `GRANTS`.
 
 use std::{env, fmt::Write as _, fs, path::Path};
 
@@ -18,14 +18,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=grants.sql");
     writeln!(code, "pub(crate) const GRANTS: &str = include_str!(r\"{root}/grants.sql\");")?;
     let file = Path::new(&env::var("OUT_DIR")?).join("sql.rs");
-    // Replaced, not rewritten in place: a copy of the target folder may share the file by a hard
-    // link, and would get the paths of this checkout.
+    // We replace the file instead of overwriting it. A copy of the target directory may share this
+    // file by a hard link, and would then contain this checkout's paths.
     let _ = fs::remove_file(&file);
     fs::write(file, code)?;
     Ok(())
 }
 
-/// Returns a folder and the folders in it, in the order of their names.
+/// Returns a directory and its subdirectories, sorted by name.
 fn with_subfolders(root: &str, folder: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut folders = vec![folder.to_owned()];
     for entry in fs::read_dir(Path::new(root).join(folder))? {

@@ -1,14 +1,17 @@
--- The workers' roles execute the functions that a worker needs and touch no table. Everything else
--- belongs to the owner: starting, cancelling and changing scans, and the blocklist. Each of the
--- roles by kind of job executes what its kinds read and write; everytab_worker is a member of all.
+-- The workers' roles can only execute the functions that a worker needs, and cannot access
+-- tables. All other functions are only for the owner, who starts, cancels and changes scans and
+-- edits the blocklist. Each of the roles for some job kinds can execute the functions that its
+-- kinds need. everytab_worker is a member of all these roles.
 revoke all on schema everytab from public;
 revoke all on all tables in schema everytab from public;
--- Replaced functions keep their grants, and an older version may have granted more to our roles.
+-- Replaced functions keep their grants, and an older version may have granted more to our
+-- roles.
 revoke all on all functions in schema coordinator, api
     from public, everytab_worker, everytab_worker_crawl, everytab_worker_icons,
          everytab_worker_site, everytab_api;
--- A temporary table fills the disk of the server. Only the owner of the database can revoke this.
--- So do large objects, whose functions only a superuser can revoke.
+-- Otherwise a worker could fill the server's disk with a temporary table. Only the database's
+-- owner can revoke this. Large objects could also fill the disk, but only a superuser can
+-- revoke their functions.
 do $$ begin
     execute format('revoke temporary on database %I from public', current_database());
     if (select rolsuper from pg_roles where rolname = current_user) then
@@ -50,7 +53,7 @@ grant execute on function
     coordinator.crawl_archives, coordinator.earlier_crawl, coordinator.earlier_fetches,
     coordinator.lease_webhooks, coordinator.record_webhook, coordinator.webhook_backlog
     to everytab_worker;
--- The HTTP service works for every client with a key, and each function checks the key.
+-- The HTTP service calls these for every client with a key, and each function checks the key.
 grant usage on schema api, coordinator to everytab_api;
 grant execute on function
     coordinator.schema_digest, api.admit, api.admit_captures, api.admit_named, api.own_key,

@@ -74,8 +74,8 @@ exception
     when duplicate_object or unique_violation then null;
 end $$;
 
--- Creates the role of the HTTP service. If everytab_roles.change exists, it creates the role,
--- for the reason given above.
+-- Creates the HTTP service's role. If everytab_roles.change exists, it creates the role, for
+-- the reason given above.
 do $$ declare
     -- A few processes with a few connections each.
     max_connections constant integer := 100;

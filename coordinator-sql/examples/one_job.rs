@@ -1,6 +1,6 @@
-//! One job of one scan, from its lease to its completion, over a private Postgres.
+//! Performs one job of a scan, from its lease to its completion, on a private Postgres.
 //!
-//! `cargo run -p everytab-coordinator --example one_job`; `make test` runs it too.
+//! `cargo run -p everytab-coordinator --example one_job` runs this, and so does `make test`.
 
 use std::{error::Error, time::Instant};
 
@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let server = PrivatePostgres::start(PostgresSettings::new(folder.path().join("postgres")))?;
 
-    // The owner of the schema migrates it and starts a scan of one index file.
+    // The schema's owner migrates the database and starts a scan with one index file.
     let settings = ConnectSettings::default();
     let owner = Coordinator::connect(&server.admin_url(), &settings).await?;
     owner.migrate().await?;
@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let number = owner.start_scan(&scan).await?;
 
-    // A worker may execute the functions of the schema `coordinator` and touches no table.
+    // A worker may execute functions in the schema `coordinator`, but cannot access tables.
     let url = server.url("postgres", "everytab_worker");
     let worker = Coordinator::connect(&url, &settings).await?;
     worker.check_schema().await?;

@@ -1,5 +1,6 @@
--- The coordinator's tables: the job queue, scans, live crawls and the HTTP service. Data tables
--- are append-only. The comment on any other table says when its rows are updated or deleted.
+-- The coordinator's tables: the job queue, scans, live crawls and the HTTP service. Rows in
+-- data tables are never updated, and are deleted when their scan or crawl is removed, or after
+-- a takedown. For other tables, a comment specifies when their rows are updated or deleted.
 
 create type everytab.run_kind as enum ('scan', 'crawl');
 create type everytab.run_state as enum
@@ -9,14 +10,14 @@ create type everytab.job_kind as enum
      'crawl-close');
 create type everytab.job_state as enum ('pending', 'leased', 'completed', 'discarded');
 
--- A run is one pass of the job queue: a scan, or the closing of a live crawl. Stages, jobs,
--- their results and their events belong to a run. Every lease call reads this table and few
--- calls update it, so that a lease call does not step over old row versions. digests identifies
--- programs that the run's output depends on in addition to its input, such as the icon encoder.
--- A worker with a different digest takes no jobs of the kinds that need this program.
--- deadline_ms limits the total duration of one lease (null: by kind, see coordinator.deadline).
--- archive_rate limits the requests per second that all workers together send to the run's
--- source (null: unlimited).
+-- A run is a scan, or the closing of a live crawl, in the job queue. It has stages, jobs,
+-- results and events. Every lease call reads this table and few calls update it, so that a
+-- lease call does not step over old row versions. digests identifies programs on which the
+-- run's output depends in addition to its input, such as the icon encoder. If a worker has a
+-- different digest, it leases no jobs of the kinds that need this program. deadline_ms limits
+-- the total duration of one lease (null: by kind, see coordinator.deadline). archive_rate
+-- limits the requests per second that all workers together send to the run's source (null:
+-- unlimited).
 create table everytab.runs (
     run integer generated always as identity primary key,
     kind everytab.run_kind not null,
@@ -31,7 +32,7 @@ create table everytab.runs (
     archive_rate integer check (archive_rate > 0)
 );
 
--- Counters for each stage of a run. Every completion updates them.
+-- Counters for each stage in a run. Every completion updates them.
 create table everytab.stages (
     run integer not null,
     kind everytab.job_kind not null,
@@ -43,11 +44,11 @@ create table everytab.stages (
     primary key (run, kind)
 ) with (fillfactor = 10);
 
--- A scan has about 75,000 rows of at most 150 bytes each, and updates them often. Renewals are
--- HOT updates, because they change no indexed column. A job has not_before = 'infinity' while
--- another job, whose output this job reads, runs again. current_item is the item that a job
--- under isolation is processing. If the lease expires, a sweep copies current_item into the
--- crash event.
+-- A scan has about 75,000 rows with at most 150 bytes each, and updates them often. Renewals
+-- are HOT updates, because they change no indexed column. A job has not_before = 'infinity'
+-- while it waits for another job that runs again and whose output it reads. current_item is the
+-- item that a job under isolation is processing. If the lease expires, a sweep copies
+-- current_item into the crash event.
 create table everytab.jobs (
     job_id bigint generated always as identity primary key,
     leased_at timestamptz,
@@ -110,9 +111,10 @@ create table everytab.job_events (
 create index job_events_job on everytab.job_events (job_id);
 create index job_events_run on everytab.job_events (run, at);
 
--- A scan has the number of its run. hosts, pages and icons are partitioned by scan, so that an
--- old scan can be dropped as partitions instead of deleted row by row. Lengths are limited so
--- that a stolen worker token can neither fill the disk nor make the scan read the wrong files.
+-- A scan has the same number as its run. hosts, pages and icons are partitioned by scan, so
+-- that an old scan is dropped by dropping its partitions instead of deleting rows. Lengths are
+-- limited so that a stolen worker token can neither fill the disk nor make the scan read the
+-- wrong files.
 create table everytab.scans (
     scan integer primary key references everytab.runs (run),
     scan_id uuid not null unique,
@@ -137,8 +139,8 @@ create table everytab.warc_files (
     path text not null unique check (length(path) <= 1000)
 );
 
--- Captures of home pages. Readers use only rows with the lease number of a completed index job.
--- Loading a shard selects one capture for each hostname. hash is the first 8 bytes of the
+-- Captures of home pages. Readers use only rows whose lease number belongs to a completed index
+-- job. Loading a shard selects one capture for each hostname. hash is the first 8 bytes of the
 -- hostname's SHA-256 with the sign bit flipped, so that signed integers sort like the unsigned
 -- originals.
 create table everytab.hosts (
@@ -157,8 +159,8 @@ create table everytab.hosts (
 ) partition by list (scan);
 create index hosts_hash on everytab.hosts (hash);
 
--- A title has at most 300 characters. A page has at most 51 candidate URLs and 64 KiB of data:
--- URLs.
+-- A title has at most 300 characters. A page has at most 51 candidate URLs, and its data: URLs
+-- have at most 64 KiB in total.
 create table everytab.pages (
     scan integer not null,
     shard integer not null,
@@ -216,9 +218,9 @@ create table everytab.bundles (
 );
 
 -- Hosts, titles and icons that scans exclude. An icon is identified by the SHA-256 of its
--- bytes. list names the imported list of a pattern (a public list of malware or phishing hosts,
--- with up to a million names) and is null if an operator added the pattern. Updated by the
--- operator.
+-- bytes. list is the imported list to which a pattern belongs, and null if an operator added
+-- the pattern. Such a list is a public list of malware or phishing hosts, and the largest ones
+-- have about a million names. Updated by the operator.
 create table everytab.blocklist (
     kind text not null check (kind in ('hostname', 'suffix', 'title', 'sha256')),
     pattern text not null check (length(pattern) between 1 and 300),
@@ -240,9 +242,9 @@ create table everytab.imported_lists (
     patterns bigint not null check (patterns >= 0)
 );
 
--- Imported lists overlap. The blocklist stores each pattern once, with the name of one list.
--- This table stores the other lists that contain the pattern, so that the pattern remains when
--- the first list drops it.
+-- Imported lists overlap. The blocklist stores each pattern once, with one list's name. This
+-- table stores the other lists that contain the pattern, so that the pattern remains when the
+-- first list drops it.
 create table everytab.also_listed (
     list text not null,
     kind text not null,
@@ -250,9 +252,10 @@ create table everytab.also_listed (
     primary key (list, kind, pattern)
 );
 
--- A copy of the blocklist from the start of the scan, because bundles must not depend on later
--- changes. An icon job receives the patterns that operators added and requests nothing from
--- these hosts. The million imported patterns are compared when hosts are loaded instead.
+-- A copy of the blocklist from the scan's start, because bundles must not depend on later
+-- changes. An icon job loads the patterns that operators added, and sends no requests to these
+-- hosts. Imported patterns, of which there may be a million, are compared when hosts are loaded
+-- instead.
 create table everytab.scan_blocklist (
     scan integer not null,
     kind text not null,
@@ -262,10 +265,10 @@ create table everytab.scan_blocklist (
 );
 create index scan_blocklist_by_hand on everytab.scan_blocklist (scan, kind) where not imported;
 
--- Hosts, domains (with all hosts below them) and networks that were excluded while the scan
--- ran. Append-only, because requests sent before an exclusion remain a fact. version counts a
--- scan's exclusions in commit order, so that a worker can fetch those after the last version it
--- has.
+-- Hosts, domains (with all hosts below them) and networks that were excluded while the scan was
+-- running. Append-only, because requests may have been sent before an exclusion. version
+-- numbers a scan's exclusions in commit order, so that a worker can load those after the last
+-- version that it has.
 create table everytab.scan_exclusions (
     scan integer not null references everytab.scans (scan),
     version integer not null check (version > 0),
@@ -276,13 +279,13 @@ create table everytab.scan_exclusions (
     unique (scan, kind, pattern)
 );
 
--- Live crawls: the state of a fleet that fetches the web itself.
+-- Live crawls: workers fetch the web themselves. These tables store their state.
 
--- A slot is the unit that a crawl worker leases: one of 256 fixed slices of all sites by hash,
--- shared by all crawls. Only the worker that holds a slot sends requests to the slot's hosts.
--- Slots are not jobs: they never complete and have neither attempts nor a deadline. Updated by
--- leases, renewals and checkpoints. The slot has read exactly those rows of links that are
--- visible in its cursor.
+-- A slot is the unit that a crawl worker leases. All sites are divided by hash into 256 fixed
+-- slots, which all crawls share. Only the worker that holds a slot sends requests to the slot's
+-- hosts. Slots are not jobs: they never complete and have neither attempts nor a deadline.
+-- Updated by leases, renewals and checkpoints. The slot has read exactly those rows in links
+-- that are visible in its cursor.
 create table everytab.slots (
     slot smallint primary key check (slot between 0 and 255),
     lease_number integer not null default 0,
@@ -298,22 +301,23 @@ create table everytab.slots (
 ) with (fillfactor = 10);
 insert into everytab.slots (slot) select generate_series(0, 255);
 
--- The active crawl workers, so that each worker can compute its share of the slots. Updated by
--- renewals. Rows of workers that are gone are deleted.
+-- The active crawl workers, from which each worker's share of the slots is computed. Updated by
+-- renewals. Rows are deleted when their worker is gone.
 create table everytab.workers (
     worker text primary key check (length(worker) <= 40),
     seen_at timestamptz not null
 ) with (fillfactor = 50);
 
--- A live crawl. Updated by its owner, by page reservations and when it ends. owner is operator,
--- or key:<id> for an HTTP service key. rate and min_delay_ms limit the crawl's requests.
--- paused_by is who or what paused the crawl. A crawl paused by a quota resumes automatically.
--- run is the run whose jobs write the indexes, lists and documents of an ended crawl next to
--- its archives. Includes and excludes may change while the crawl runs: settings has the latest
--- ones, and patterns_version counts the changes so that workers know when to read settings
--- again. dropping_at and dropped_at are when the removal of an ended crawl started and
--- finished. After the removal this row and the crawl's sums remain, so that its number and name
--- are not reused and clients can still see that the crawl has ended.
+-- A live crawl. Updated by its owner, by page reservations, by quotas, and when it ends. owner
+-- is operator, or key:<id> for an HTTP service key. rate and min_delay_ms limit the crawl's
+-- requests. paused_by is the reason why the crawl is paused: the operator, or a key's quota or
+-- revocation. A crawl that a quota paused resumes automatically. run is the run whose jobs
+-- write an ended crawl's indexes, lists and documents next to its archives. Includes and
+-- excludes may change while the crawl runs: settings has the latest ones, and patterns_version
+-- is their version, so that workers know when to read settings again. dropping_at and
+-- dropped_at are when an ended crawl's removal started and finished. After the removal this row
+-- and the crawl's totals remain, so that its number and name are not reused and clients can
+-- still see that the crawl has ended.
 create table everytab.crawls (
     crawl integer generated always as identity primary key,
     id uuid not null unique,
@@ -349,8 +353,8 @@ create table everytab.crawls (
 create index crawls_open on everytab.crawls (crawl) where state <> 'ended';
 create index crawls_owner on everytab.crawls (owner, crawl) where state <> 'ended';
 
--- All versions, including the first, of the includes and excludes of a crawl whose patterns
--- have changed. Append-only.
+-- If a crawl's includes and excludes have changed, all their versions, including the first.
+-- Append-only.
 create table everytab.crawl_patterns (
     crawl integer not null references everytab.crawls,
     version integer not null check (version > 0),
@@ -361,9 +365,10 @@ create table everytab.crawl_patterns (
 );
 
 -- A crawl's counts for each slot: known = pending + captured + failed + refused + left. Updated
--- by checkpoints of the slot's holder, and closed when the crawl ends. sent counts links that
--- the slot's holder recorded; read counts links that the holder merged. A crawl has ended when
--- all sent links have been read and nothing is pending. failures counts failed URLs by outcome.
+-- when the slot's holder records a checkpoint, and closed when the crawl ends. sent counts the
+-- links that the slot's holder has recorded, and read the links that it has merged. When all
+-- sent links have been read and nothing is pending, the crawl ends. failures counts failed URLs
+-- by outcome.
 create table everytab.crawl_slots (
     crawl integer not null references everytab.crawls,
     slot smallint not null references everytab.slots,
@@ -383,8 +388,8 @@ create table everytab.crawl_slots (
     primary key (crawl, slot)
 ) with (fillfactor = 50);
 
--- The final totals of an ended crawl. Summing 256 slots with their reasons took 1.7 ms for each
--- crawl in every list of crawls. Append-only.
+-- An ended crawl's final totals. Without this table, a list of crawls would add up 256 slots
+-- and their reasons, which took 1.7 ms per crawl. Append-only.
 create table everytab.crawl_totals (
     crawl integer primary key references everytab.crawls,
     sent bigint not null,
@@ -401,8 +406,8 @@ create table everytab.crawl_totals (
     failures jsonb not null default '{}'
 );
 
--- The delay, robots.txt and addresses of a host, shared by all crawls. Updated by checkpoints
--- of the slot's holder. Failures and pauses belong to an origin (scheme, host and port),
+-- A host's delay, robots.txt and addresses, shared by all crawls. Updated when the slot's
+-- holder records a checkpoint. Failures and pauses belong to an origin (scheme, host and port),
 -- because one port can be dead while another responds. put_hosts describes the objects in the
 -- array origins.
 create table everytab.frontier_hosts (
@@ -421,11 +426,11 @@ create table everytab.frontier_hosts (
     origins jsonb check (jsonb_typeof(origins) = 'array'),
     primary key (slot, host_hash)
 ) with (fillfactor = 80);
--- All hosts of a site are loaded together, because they share the site's budget.
+-- A site's hosts are loaded together, because they share the site's budget.
 create index frontier_hosts_site on everytab.frontier_hosts (slot, site_hash);
 
--- The packed state of a host in a crawl. A chunk is written once. Writing a snapshot deletes
--- the chunks before it. All chunks of a crawl are deleted some time after the crawl ends.
+-- A host's packed state in a crawl. A chunk is written once. Writing a snapshot deletes the
+-- chunks before it. Some time after a crawl has ended, all its chunks are deleted.
 create table everytab.frontier_chunks (
     crawl integer not null,
     slot smallint not null,
@@ -438,11 +443,11 @@ create table everytab.frontier_chunks (
     primary key (slot, crawl, host_hash, seq)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 
--- When a host is next due in a live crawl: one row per host and crawl while any URL of the host
+-- When a host is next due in a live crawl: one row per host and crawl while any URL on the host
 -- is pending. The times are not stored in frontier_chunks, because a search would find chunks
 -- that newer ones have replaced. Updated by checkpoints, but seldom while the host remains due.
--- The index starts with the crawl, because by slot and time alone each call walked all hosts of
--- a paused crawl.
+-- The index contains the crawl before the time. Otherwise each call would read all hosts in a
+-- paused crawl.
 create table everytab.frontier_due (
     slot smallint not null,
     crawl integer not null,
@@ -452,10 +457,10 @@ create table everytab.frontier_due (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 create index frontier_due_of_crawl on everytab.frontier_due (slot, crawl, next_due);
 
--- Links that slots have yet to merge: one row per checkpoint, crawl and group of 16 slots.
--- slot_mask selects slots within the group. Append-only. A partition is dropped when every slot
--- has read it. After the database is restored from a backup, begin_epoch writes the unread
--- links again.
+-- Links that slots have yet to merge. Each row contains links in one crawl for a group of 16
+-- slots, and slot_mask selects slots within this group. Append-only. A partition is dropped
+-- when every slot has read it. After the database is restored from a backup, begin_epoch writes
+-- the unread links again.
 create table everytab.links (
     xid xid8 not null default pg_current_xact_id(),
     id bigint not null generated always as identity,
@@ -469,7 +474,7 @@ create table everytab.links (
 ) partition by range (hour);
 create index links_unread on everytab.links (slot_group, is_urgent, xid, id);
 
--- The archives that fetches of live crawls refer to. Each name is stored once, because it takes
+-- The archives to which live crawls' fetches refer. Each name is stored once, because it takes
 -- about 140 bytes. Append-only.
 create table everytab.crawl_archives (
     archive integer primary key generated always as identity,
@@ -477,18 +482,22 @@ create table everytab.crawl_archives (
     object text not null,
     unique (crawl, object)
 );
--- To find out whether another crawl refers to an archive.
+-- For finding out whether another crawl refers to an archive.
 create index crawl_archives_object on everytab.crawl_archives (object);
 
--- The final result of each fetched URL. Append-only. Partitions are created before the crawls
--- whose rows they contain. is_no_page is true for a requisite or a sitemap and null for a page.
--- If a fetch has no body of its own because an earlier record has the same body, the columns
--- body_* locate this record: where and when it was stored, and its URL and hashes if the URL
--- differs. via_url_hash is the hash of the URL, in the same crawl, that links or redirects to
--- this one. via_host_hash is the hash of that URL's host if the host differs. The column via
--- has the URL itself while that URL's row is not recorded, because hashes take 12 bytes per
--- fetch and URLs take 70. All three are null for seeds. certificate is the problem with the
--- server's certificate (null: no problem, or no TLS).
+-- The final result for each fetched URL. Append-only, except that clear_forgotten removes a
+-- forgotten page's contents. Partitions are created before the crawls whose rows they contain.
+-- is_no_page is true for a requisite or a sitemap and null for a page. If a fetch has no body
+-- of its own because an earlier record has the same body, the columns body_* locate this
+-- record: where and when it was stored, and its URL and hashes if the URL differs.
+--
+-- The via columns specify the URL in the same crawl that links or redirects to this one. If
+-- this URL's row is recorded, via_url_hash is its hash, and via_host_hash is the hash of its
+-- host if the host differs. Otherwise, and always if that URL is a robots.txt, the column via
+-- has the URL itself. Hashes are preferred because they take 12 bytes per fetch, and URLs take
+-- 70. All three columns are null for a seed, for a guessed sitemap, and if the worker had no
+-- memory left for the URL. certificate is the problem with the server's certificate (null: no
+-- problem, or no TLS).
 create table everytab.fetches (
     xid xid8 not null default pg_current_xact_id(),
     id bigint not null generated always as identity,
@@ -524,18 +533,19 @@ create unique index fetches_url on everytab.fetches (crawl, host_hash, url_hash)
 -- Transactions from an earlier epoch may have greater ids than those in the current epoch.
 create index fetches_feed on everytab.fetches (crawl, epoch, xid, id);
 create index fetches_slot on everytab.fetches (crawl, slot);
--- To find fetches that refer to the body of a URL that is being forgotten. Other fetches are
--- not indexed.
+-- For finding fetches that refer to the body of a URL that is being forgotten. Other fetches
+-- are not indexed.
 create index fetches_body on everytab.fetches (crawl, body_host_hash, body_url_hash)
  where body_url_hash is not null;
--- Fetches that were not captured, by outcome: a few among millions. Captured ones are not
--- indexed.
+-- Fetches that were not captured, by outcome. These are a few among millions. Captured ones are
+-- not indexed.
 create index fetches_uncaptured on everytab.fetches (crawl, outcome, epoch, xid, id)
  where outcome not in ('ok', 'redirected', 'empty_body', 'not_modified');
 
--- The text of captured pages, for full-text search: one row per page of each crawl with
--- settings.search. Partitioned like fetches; a partition is created when such a crawl starts.
--- Append-only. Snippets are cut from text.
+-- The text of captured pages, for full-text search. If a crawl has settings.search = 'on', this
+-- has one row per page. Partitioned like fetches, but a partition is created only when such a
+-- crawl starts. Append-only, except that clear_forgotten deletes forgotten pages. Snippets are
+-- cut from text.
 create table everytab.fetch_texts (
     crawl integer not null,
     host_hash bigint not null,
@@ -547,8 +557,8 @@ create table everytab.fetch_texts (
 create index fetch_texts_words on everytab.fetch_texts using gin (words);
 
 -- URLs and sites whose captures up to forgotten_at must be removed. From then on functions no
--- longer return these captures, and `crawl gc` removes them from the archives. It then sets
--- cleared_at. Forgetting the same URL or site again updates forgotten_at.
+-- longer return these captures. `crawl gc` removes them from the archives and then sets
+-- cleared_at. If a URL or site is forgotten again, forgotten_at is updated.
 create table everytab.forgotten (
     number integer primary key generated always as identity,
     kind text not null check (kind in ('url', 'site')),
@@ -566,17 +576,18 @@ create table everytab.forgotten (
 create index forgotten_url on everytab.forgotten (host_hash, url_hash);
 
 -- One row for each time that a database with crawls was restored from a backup. A restored
--- server assigns transaction ids from the start, so everything that is ordered by transaction
--- id is ordered by epoch first. epoch is the number of restores so far.
+-- server assigns transaction ids from the start, so queries order rows by epoch before they
+-- order them by transaction id. epoch is the number of restores so far.
 create table everytab.restores (
     epoch smallint primary key check (epoch > 0),
     restored_at timestamptz not null default now()
 );
 
--- Lists imported for filters of live crawls. Each version is a row and is written once, because
--- a crawl uses the version that it started with. The object contains hashes of names, or
--- address ranges with their countries (crates/filters). entries is the number of entries;
--- categories has their number by category.
+-- Lists that were imported for live crawls' filters. Each version is a row that never changes,
+-- because a crawl uses the version with which it started. The object contains hashes of names,
+-- or address ranges with their countries (crates/filters). categories maps each category to its
+-- number of names, or `ranges` to the number of address ranges. entries is the sum of these
+-- numbers.
 create table everytab.filter_lists (
     version integer not null check (version > 0),
     imported_at timestamptz not null default now(),
@@ -593,7 +604,7 @@ create table everytab.filter_lists (
 );
 
 -- Filters as their owners wrote them. Each update by the owner increments the version. A crawl
--- has a copy of the version that it started with.
+-- uses a copy of the version with which it started.
 create table everytab.filters (
     id uuid primary key,
     version integer not null default 1 check (version > 0),
@@ -604,7 +615,7 @@ create table everytab.filters (
     unique (owner, name)
 ) with (fillfactor = 50);
 
--- Request rate limits for all crawls of an owner together. Updated by the owner.
+-- Request rate limits for all of an owner's crawls together. Updated by the owner.
 create table everytab.owner_limits (
     owner text primary key check (length(owner) between 1 and 100),
     rate double precision check (rate > 0 and rate <= 100000),
@@ -651,7 +662,7 @@ create table everytab.schedules (
 ) with (fillfactor = 50);
 create index schedules_due on everytab.schedules (next_at);
 
--- The seeds of a schedule, packed like links.
+-- A schedule's seeds, packed like links.
 create table everytab.schedule_links (
     schedule uuid not null references everytab.schedules on delete cascade,
     slot_mask integer not null check (slot_mask between 1 and 65535),
@@ -661,15 +672,14 @@ create table everytab.schedule_links (
 );
 create index schedule_links_schedule on everytab.schedule_links (schedule);
 
--- The HTTP service: keys, the usage of each key, the crawls of keys, and stored responses to
--- repeated requests. The role everytab_api reads and writes these tables only by functions in
--- schema api.
+-- The HTTP service: keys, their usage, their crawls, and stored responses to repeated requests.
+-- The role everytab_api reads and writes these tables only by functions in schema api.
 
--- The keys of the HTTP service and their limits. The operator creates and revokes keys. Keys
--- are never deleted, because crawls refer to them. Of the secret, which has 256 random bits,
--- only the digest is stored. A null limit means unlimited. ports are the ports that a key's
--- URLs may use. A URL with another port is rejected before it is submitted. Crawls copy ports
--- into their settings, so that workers follow links to these ports only.
+-- The HTTP service's keys and their limits. The operator creates and revokes keys. Keys are
+-- never deleted, because crawls refer to them. A secret has 256 random bits, and only its
+-- digest is stored. A null limit means unlimited. ports are the ports that a key's URLs may
+-- use. A URL with another port is rejected before it is submitted. Crawls copy ports into their
+-- settings, so that workers follow links to these ports only.
 create table everytab.api_keys (
     key text primary key check (key ~ '^[a-z2-7]{12}$'),
     secret_sha256 bytea not null check (length(secret_sha256) = 32),
@@ -690,10 +700,10 @@ create table everytab.api_keys (
 );
 create unique index api_keys_name on everytab.api_keys (name) where revoked_at is null;
 
--- The usage of a key, in one row because every request updates it: the leaky bucket (level,
--- at), the bucket for urgent URLs, and the number of URLs submitted that day. pages, bytes and
+-- A key's usage, in one row because every request updates it: the leaky bucket (level, at), the
+-- bucket for urgent URLs, and the number of URLs submitted that day. pages, bytes and
 -- open_crawls were counted at counted_at. ended_pages and ended_bytes are the part that belongs
--- to ended crawls and need not be counted again. ended_pages covers that day; ended_bytes
+-- to ended crawls and need not be counted again. ended_pages covers that day, and ended_bytes
 -- covers all days. standing is the crawl that receives URLs submitted without a crawl.
 create table everytab.api_usage (
     key text primary key references everytab.api_keys,
@@ -714,9 +724,9 @@ create table everytab.api_usage (
     open_crawls integer not null default 0
 ) with (fillfactor = 10);
 
--- The crawls of keys. pages_before is the number of pages that the crawl had captured when it
--- was first counted that day. Updated once a day, when a standing crawl is replaced, and when
--- the crawl has ended.
+-- Keys' crawls. pages_before is the number of pages that the crawl had captured when it was
+-- first counted that day. Updated once a day, when a standing crawl is replaced, and when the
+-- crawl has ended.
 create table everytab.api_crawls (
     crawl integer primary key references everytab.crawls,
     day date not null default (clock_timestamp() at time zone 'UTC')::date,
@@ -731,7 +741,7 @@ create index api_crawls_uncounted on everytab.api_crawls (key) where not is_coun
 create index api_crawls_to_close on everytab.api_crawls (crawl) where is_to_close;
 
 -- Responses to requests with an Idempotency-Key. For 24 hours, repeating the request returns
--- the stored response. The next request of the key deletes older responses.
+-- the stored response. The key's next request with an Idempotency-Key deletes older responses.
 create table everytab.api_answers (
     key text not null references everytab.api_keys,
     at timestamptz not null default clock_timestamp(),
@@ -742,7 +752,7 @@ create table everytab.api_answers (
 );
 create index api_answers_at on everytab.api_answers (key, at);
 
--- A URL of a crawl as functions in schema api return it, with its fetch if there is one.
+-- A crawl's URL as functions in schema api return it, with its fetch if there is one.
 create type everytab.api_fetch as (
     crawl integer, crawl_id uuid, crawl_name text, store text, media_store text,
     host_hash bigint, url_hash bigint, state text, reason text, url text, at timestamptz,
@@ -757,14 +767,14 @@ create type everytab.api_verdict as (
     number bigint, code text, detail jsonb, crawl integer, is_urgent boolean, is_answered boolean
 );
 
--- Webhooks of keys, and the events to send to them. A secret is stored unencrypted, because an
+-- Keys' webhooks, and the events to send to them. A secret is stored unencrypted, because an
 -- HMAC needs it. The worker's role receives a secret only with a lease. everytab_api can write
 -- a secret but cannot read it.
 
--- The URL to which a key's events are sent, and the kinds of events. Updated by its owner, by
--- leases and by the results that workers record. Only the worker with a valid lease sends the
--- webhook's events. failures counts failed attempts since the last success, and due_at is the
--- earliest time for the next attempt.
+-- The URL to which a key's events are sent, and the event types that it receives. Updated by
+-- its owner, by leases and by the results that workers record. Only the worker with a valid
+-- lease sends the webhook's events. failures counts failed attempts since the last success, and
+-- due_at is the earliest time for the next attempt.
 create table everytab.webhooks (
     id uuid primary key,
     created_at timestamptz not null default clock_timestamp(),
@@ -798,9 +808,9 @@ create table everytab.webhooks (
 ) with (fillfactor = 50);
 create index webhooks_key on everytab.webhooks (key);
 
--- Events to be sent to a webhook. An event is written in the same transaction as the change
--- that it reports, and is deleted when it was sent or given up. id identifies the event to the
--- receiver and is identical in every attempt. body is the request body.
+-- Events that must be sent to a webhook. An event is written in the same transaction as the
+-- change that it reports, and is deleted when it was sent or given up. id identifies the event
+-- to the receiver and is identical in every attempt. body is the request body.
 create table everytab.webhook_events (
     number bigint generated always as identity primary key,
     due_at timestamptz not null default clock_timestamp(),
@@ -821,7 +831,7 @@ create type everytab.webhook_state as (
 );
 
 -- Row types for calls that send arrays of rows. Each value is sent with its column's name, so
--- that two columns of the same type cannot be confused.
+-- that two columns with the same type cannot be confused.
 create type everytab.capture_row as (
     hash bigint, hostname text, https boolean, fetch_time timestamptz, path text,
     warc_offset bigint, warc_length bigint);

@@ -1,9 +1,9 @@
-//! The service's part of the coordinator: the calls that a key of the HTTP service may make.
+//! The HTTP service's part of the coordinator: the calls that a key may make.
 //!
-//! These calls use the role everytab_api, which executes functions of schema `api` and cannot
-//! access tables. Each call on behalf of a key sends the key and the digest of its secret, and
-//! Postgres checks both. Objects of other keys do not exist for it. A refusal is a code from a
-//! closed list, see [`ApiRefusal`]; a refused call's requests and URLs are not charged.
+//! These calls use the role everytab_api, which executes functions in the schema `api` and cannot
+//! access tables. Each call sends its key and the digest of the key's secret, and Postgres checks
+//! both. Another key's objects count as missing. Postgres refuses a call with a code from a closed
+//! list, see [`ApiRefusal`]. A refused call's requests and URLs are not charged.
 //!
 //! Does not depend on HTTP, on the contents of links, or on where captures are stored.
 

@@ -1,7 +1,7 @@
-//! Data for comparing a backup: every table's rows, counted and digested in one snapshot.
+//! Checks of a backup: counts and digests every table's rows in one snapshot.
 //!
-//! The digest is the sum of the first 64 bits in each row's MD5, with the row as text. It does not
-//! depend on the rows' order, or on a server's settings or version. It detects damage; it is not a
+//! The digest is a sum over the first 64 bits of each row's MD5, with the row as text. It does not
+//! depend on the rows' order, or on a server's settings or version. It detects damage, but is not a
 //! signature.
 
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::{
     call::Transaction, coordinator::Coordinator, error::Error, row::values, sql_calls::sql_calls,
 };
 
-/// Maximum time of a snapshot. A backup of 80 million rows takes a quarter of an hour, and some
-/// hours on a slow network.
+/// Maximum duration of a snapshot. A backup of 80 million rows takes 15 minutes, and some hours
+/// over a slow network.
 const SNAPSHOT_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// The schema that holds every table.
+/// The schema that contains all tables.
 pub const TABLES_SCHEMA: &str = "everytab";
 
-/// The tables by name, each with the statement that counts and digests its rows.
+/// Selects the tables by name, each with the statement that counts and digests its rows.
 const DIGESTS: &str = "
     select c.relname::text,
            format('select count(*), coalesce(sum((''x'' || left(md5(t::text), 16))::bit(64)::bigint
@@ -28,17 +28,17 @@ const DIGESTS: &str = "
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'everytab' and c.relkind = 'r' order by c.relname collate \"C\"";
 
-/// The statements that analyze the tables, each with its partitions.
+/// Selects the statements that analyze the tables and their partitions.
 const ANALYSES: &str = "
     select format('analyze everytab.%I', c.relname)
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'everytab' and c.relkind in ('r', 'p') and not c.relispartition
      order by c.relname collate \"C\"";
 
-/// The row count and digest of a table.
+/// A table's row count and digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableDigest {
-    /// The table, without its schema.
+    /// The table's name, without its schema.
     pub table: String,
     /// Number of rows.
     pub rows: i64,
@@ -46,14 +46,14 @@ pub struct TableDigest {
     pub digest: String,
 }
 
-/// Whether a database holds EveryTab's tables and data.
+/// Whether a database contains EveryTab's tables and data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
     /// The database was never migrated.
     Nothing,
     /// The database has the tables, but no scan, live crawl, key or blocklist.
     EmptyTables,
-    /// The database has scans, live crawls, keys of the HTTP service, or a blocklist.
+    /// The database has scans, live crawls, API keys or a blocklist.
     Scans,
 }
 
@@ -61,7 +61,7 @@ pub enum Contents {
 #[derive(Debug)]
 pub struct Snapshot {
     transaction: Transaction,
-    /// Name of the snapshot, for `pg_dump --snapshot`.
+    /// The snapshot's name, for `pg_dump --snapshot`.
     pub id: String,
 }
 
@@ -71,7 +71,7 @@ impl Snapshot {
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn digests(&mut self) -> Result<Vec<TableDigest>, Error> {
-        // Postgres generates each table's statement, because a name cannot be a parameter.
+        // Postgres generates these statements, because a table's name cannot be a parameter.
         let statements = self.transaction.rows(DIGESTS, &[]).await?;
         let mut digests = Vec::with_capacity(statements.len());
         for (table, sql) in values::<(String, String)>(&statements)? {
@@ -92,26 +92,27 @@ impl Snapshot {
 }
 
 sql_calls! {
-    /// Returns a scan's row. `None` if there is no such scan.
+    /// Returns a scan and its run as one JSON object. `None` if the scan does not exist.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn backup_scan(scan: i32) -> Result<Option<Value>, Error>
         = operator_value("select coordinator.backup_scan($1)", scan);
 
-    /// Starts a new epoch, so that live crawls continue in a database restored from a backup,
-    /// because another server counts transactions differently. Can be repeated. Returns the epoch.
-    /// `None` if there are no crawls.
+    /// Starts a new epoch in a database that was restored from a backup, so that live crawls can
+    /// continue. This is needed because another server assigns different transaction ids. May be
+    /// repeated. Returns the new epoch. `None` if there are no crawls.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn begin_epoch() -> Result<Option<i16>, Error>
         = operator_value("select coordinator.begin_epoch()");
 
-    /// Records that a scan's site and archive are in other stores.
+    /// Records that a scan's site and archive are now in these stores.
     ///
     /// # Errors
-    /// Returns an error if there is no such scan, or Postgres cannot be reached.
+    /// Returns an error if Postgres cannot be reached, or if the scan does not exist or has not
+    /// ended.
     pub async fn move_scan(scan: i32, site: &str, archive: &str) -> Result<(), Error>
         = operator_done("select coordinator.move_scan($1, $2, $3) is null", scan, site, archive);
 }
@@ -122,11 +123,10 @@ impl Coordinator {
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn snapshot(&self) -> Result<Snapshot, Error> {
-        // A live crawl drops partitions of links. The lock keeps the snapshot's partitions while it
-        // is open.
+        // Live crawls drop partitions of links. This lock prevents that while the snapshot is open.
         let kept = Some("everytab.links");
         let transaction = Transaction::begin_snapshot(&self.work, SNAPSHOT_TIME, kept).await?;
-        // The text of a row must not depend on settings of a server or role.
+        // The text of a row must not depend on the settings of a server or role.
         let settings = "set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; \
              set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; \
              set local extra_float_digits = 1; set local search_path = pg_catalog";
@@ -135,7 +135,7 @@ impl Coordinator {
         Ok(Snapshot { transaction, id })
     }
 
-    /// Returns what the database holds, for any schema version.
+    /// Returns whether the database has tables and data. Works with any schema version.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -151,9 +151,9 @@ impl Coordinator {
         Ok(if has_any { Contents::Scans } else { Contents::EmptyTables })
     }
 
-    /// Collects statistics of all tables. A restored database lacks them, so the planner would
-    /// choose plans for small tables until autovacuum has read the large ones. Each table has its
-    /// own transaction, so that no table stays locked while the next ones are read.
+    /// Collects statistics for all tables. A restored database has none, so the planner would
+    /// assume small tables until autovacuum has analyzed the large ones. Each table has its own
+    /// transaction, so that no table remains locked while the next ones are analyzed.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -167,7 +167,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Removes empty tables, and the functions.
+    /// Removes all tables and functions. The caller has checked that the tables are empty.
     ///
     /// # Errors
     /// Returns an error if Postgres rejects it.

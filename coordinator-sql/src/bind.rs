@@ -1,32 +1,32 @@
-//! Values that are sent with a statement, each with its Postgres type.
+//! Statement parameters, each with its Postgres type.
 //!
-//! A statement with known types needs no preparation: text, types and values are sent in one
-//! message.
+//! If the types are known, a statement need not be prepared. Its SQL, types and values are sent in
+//! one message.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
-/// A value and its type.
+/// A parameter: a value and its type.
 pub(crate) type Bound<'a> = (&'a (dyn ToSql + Sync), SqlType);
 
-/// The type of a value.
+/// The Postgres type of a parameter.
 #[derive(Debug, Clone)]
 pub(crate) enum SqlType {
     /// A type that every database has.
     BuiltIn(Type),
-    /// This composite type of the schema `everytab`.
+    /// A composite type of the schema `everytab`, by name.
     Row(&'static str),
-    /// An array of this composite type.
+    /// An array of this composite type, by name.
     Rows(&'static str),
 }
 
-/// A Rust type with one Postgres type.
+/// A Rust type that is always sent as the same Postgres type.
 pub(crate) trait Bind: ToSql + Sync {
-    /// The Postgres type of the value.
+    /// The Postgres type for one value.
     const TYPE: SqlType;
-    /// The Postgres type of an array of such values.
+    /// The Postgres type for an array of values.
     const ARRAY: SqlType;
 }
 
@@ -66,12 +66,12 @@ impl<T: Bind> Bind for Option<T> {
 
 impl<T: Bind> Bind for Vec<T> {
     const TYPE: SqlType = T::ARRAY;
-    // Postgres has no type for an array of arrays with different lengths.
+    // Postgres has no arrays whose elements are arrays of different lengths.
     const ARRAY: SqlType = T::ARRAY;
 }
 
-/// Declares how rows of a Rust type are sent: as a composite type of the schema `everytab`, whose
-/// columns have these names, types and values.
+/// Declares how a Rust struct is sent: as a composite type of the schema `everytab`, with these
+/// columns and values.
 macro_rules! sql_row {
     (
         $name:tt: $sql:ident from $rust:ty as |$row:ident| {
@@ -99,12 +99,12 @@ macro_rules! sql_row {
 }
 pub(crate) use sql_row;
 
-/// Returns rows as Postgres takes them.
+/// Converts rows to the structs that are sent to Postgres.
 pub(crate) fn sql_rows<'a, R, S: From<&'a R>>(rows: &'a [R]) -> Vec<S> {
     rows.iter().map(S::from).collect()
 }
 
-/// Returns a string that Postgres can store: NUL, which it rejects, is replaced by U+FFFD.
+/// Replaces NUL by U+FFFD, because Postgres rejects strings that contain NUL.
 pub(crate) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -1,4 +1,5 @@
-//! The blocklist: patterns that takedowns exclude from scans.
+//! The blocklist: hosts, titles and icons that scans exclude. Live crawls send no requests to its
+//! hosts.
 
 use chrono::{DateTime, Utc};
 
@@ -7,9 +8,9 @@ use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 /// An entry of the blocklist.
 #[derive(Debug, Clone)]
 pub struct BlockedPattern {
-    /// The kind of pattern: hostname, suffix, title or sha256.
+    /// The kind of pattern: `hostname`, `suffix`, `title` or `sha256`.
     pub kind: String,
-    /// The hostname, the domain suffix, a pattern for titles with % and _, or an icon's SHA-256.
+    /// A hostname, a domain suffix, a title pattern with `%` and `_`, or an icon's SHA-256.
     pub pattern: String,
     /// The reason why the pattern was added.
     pub reason: Option<String>,
@@ -24,11 +25,12 @@ from_row!(BlockedPattern { kind, pattern, reason, added_at });
 pub struct ImportedList {
     /// The name that the operator gave it.
     pub list: String,
-    /// Its source: a URL or a file.
+    /// The URL or file from which it was imported.
     pub source: String,
     /// Last import time.
     pub imported_at: DateTime<Utc>,
-    /// Number of patterns that are on the blocklist only because of this list.
+    /// Number of blocklist patterns that belong to this list. A pattern that an operator or another
+    /// list had added before is not counted.
     pub patterns: i64,
 }
 
@@ -38,22 +40,23 @@ sql_calls! {
     /// Adds a pattern to the blocklist.
     ///
     /// # Errors
-    /// Returns an error if Postgres rejects it.
+    /// Returns an error if Postgres cannot be reached, or rejects the pattern.
     pub async fn block(kind: &str, pattern: &str, reason: Option<&str>) -> Result<(), Error>
         = operator_done("select coordinator.block($1, $2, $3) is null", kind, pattern, reason);
 
-    /// Removes a pattern from the blocklist. Returns false if it was not on it.
+    /// Removes a pattern from the blocklist. Returns false if the blocklist does not contain it.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn unblock(kind: &str, pattern: &str) -> Result<bool, Error>
         = operator_value("select coordinator.unblock($1, $2)", kind, pattern);
 
-    /// Replaces the patterns of an imported list. Returns how many it has now. `kinds` and
-    /// `patterns` have equal lengths, are sorted, and contain no pattern twice.
+    /// Replaces an imported list's patterns. Returns how many blocklist patterns now belong to this
+    /// list. `kinds` and `patterns` have equal lengths, are sorted, and contain no duplicate
+    /// pattern.
     ///
     /// # Errors
-    /// Returns an error if Postgres rejects it.
+    /// Returns an error if Postgres cannot be reached, or rejects a pattern.
     pub async fn import_list(
         list: &str,
         source: &str,
@@ -65,7 +68,8 @@ sql_calls! {
             list, source, kinds.to_vec(), patterns.to_vec(),
         );
 
-    /// Removes an imported list with its patterns. Returns false if there is no such list.
+    /// Removes an imported list and its patterns, except those that another list contains. Returns
+    /// false if this list does not exist.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,11 +1,12 @@
-//! One call to Postgres: it has a connection to itself, and a time limit.
+//! One call to Postgres, with its own connection and a time limit.
 //!
-//! Invariants: a call ends, even if the network or the server fails. If a call fails, its
-//! connection is closed and never reused, unless Postgres refused the call on purpose. A statement
-//! is sent with its values in one message. It leaves nothing in a session that others may use
-//! (`connection.rs`), so that it works through a pooler in transaction mode. When a client vanishes
-//! during a transaction, Postgres ends the transaction after the limit and frees its locks. Every
-//! transaction names its isolation level, except for calls that are right in any.
+//! Invariants: a call finishes within its limit, even if the network or the server fails. If it
+//! fails, its connection is closed and never reused, unless a function of this schema raised the
+//! error on purpose. A statement and its values are sent in one message. A call leaves nothing in a
+//! session that others may use (`connection.rs`), so that it works through a pooler in transaction
+//! mode. When a client vanishes during a transaction, Postgres ends the transaction after the limit
+//! and releases its locks. Every transaction that we begin sets its isolation level. Statements
+//! outside such a transaction (see [`run_polled`]) must be correct at any level.
 //!
 //! Does not depend on the statements.
 
@@ -23,18 +24,18 @@ use crate::{
     row::{ColumnValue, first},
 };
 
-/// Time limit of a worker's call. Its statements take milliseconds, but when Postgres comes back
-/// after an outage, all workers complete jobs at the same time.
+/// Time limit for a worker's call. Its statements take milliseconds, but after an outage of
+/// Postgres all workers complete jobs at the same time.
 pub(crate) const CALL_TIME: Duration = Duration::from_secs(60);
-/// Time limit of a renewal. It is useless once the lease has expired, and it can be repeated.
+/// Time limit for a renewal. A renewal is useless once the lease has expired, and can be repeated.
 pub(crate) const RENEWAL_TIME: Duration = Duration::from_secs(10);
-/// Maximum wait of a worker's call for a lock, half of the limit that the workers' roles have. An
-/// operator's call never keeps a lock that workers need for nearly as long.
+/// Maximum time that a worker's call waits for a lock: half of the `lock_timeout` of the workers'
+/// roles. Operators' calls hold the locks that workers need for a much shorter time.
 const LOCK_TIME: Duration = Duration::from_secs(30);
-/// The isolation level of every transaction that writes: a statement sees what other transactions
-/// committed while it waited for them.
+/// Isolation level for every transaction that writes. At this level a statement sees the changes
+/// that other transactions committed while it waited for their locks.
 const READ_COMMITTED: &str = "read committed";
-/// Time limit of an operator's call, which may read or drop a whole scan.
+/// Time limit for an operator's call, which may read or drop a whole scan.
 const OPERATOR_TIME: Duration = Duration::from_secs(60 * 60);
 /// How long a transaction may be idle before Postgres ends it. The client does no work between two
 /// messages of a transaction, so only the network can delay the next one.
@@ -45,7 +46,8 @@ const _: () = assert!(RENEWAL_TIME.as_secs() < CALL_TIME.as_secs());
 const _: () = assert!(IDLE_IN_TRANSACTION_TIME.as_secs() <= CALL_TIME.as_secs());
 const _: () = assert!(CALL_TIME.as_secs() <= OPERATOR_TIME.as_secs());
 
-/// A connection with a deadline. Dropping it closes the connection, unless the call has succeeded.
+/// A connection with a deadline. Dropping this value closes the connection, unless the call has
+/// succeeded.
 #[derive(Debug)]
 pub(crate) struct Call {
     connection: Pooled,
@@ -74,7 +76,7 @@ impl Call {
         self.within(self.connection.connection()?.query(sql, values)).await
     }
 
-    /// Runs a statement without values that is never named, because its text was generated, or it
+    /// Runs a statement without values and never prepares it, because its text was generated, or it
     /// refers to a cursor.
     pub(crate) async fn unnamed(&self, sql: &str) -> Result<Vec<Row>, Error> {
         let client = &self.connection.connection()?.client;
@@ -87,8 +89,8 @@ impl Call {
         self.within(async { Ok(client.batch_execute(sql).await?) }).await
     }
 
-    /// Ends a call outside of a transaction and returns its result. The connection is kept for the
-    /// next call if the call succeeded or was refused on purpose.
+    /// Ends a call outside a transaction and returns its result. Keeps the connection for the next
+    /// call if this call succeeded or was refused on purpose.
     fn end<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         if result.as_ref().err().is_none_or(Error::is_refusal) {
             self.connection.keep();
@@ -119,9 +121,9 @@ pub(crate) async fn run_within(
     call.end(rows)
 }
 
-/// Runs one statement without `begin` and `commit`, for calls that idle workers repeat: it must be
-/// right in any isolation level, and limit its own waits for locks. If the session's level made it
-/// lose a race, runs it again as [`run`] does.
+/// Runs one statement without `begin` and `commit`, for calls that idle workers repeat. The
+/// statement must be correct at any isolation level and limit its own lock waits. If it fails with
+/// a serialization error because of the session's level, runs it again like [`run`].
 pub(crate) async fn run_polled(
     pool: &Pool,
     sql: &'static str,
@@ -135,11 +137,11 @@ pub(crate) async fn run_polled(
     }
 }
 
-/// Runs two statements, each in its own transaction, without waiting between them. Calls `between`
-/// when the first has committed, and drops the second's rows.
+/// Runs two statements in one transaction each, without waiting between them. Calls `between` when
+/// the first transaction has committed, and drops the second statement's rows.
 ///
 /// # Errors
-/// Returns an error if either fails. Postgres runs the second even if the first fails.
+/// Returns an error if either fails. Postgres runs the second statement even if the first fails.
 pub(crate) async fn run_both(
     pool: &Pool,
     (first, values): (&'static str, &[Bound<'_>]),
@@ -157,8 +159,8 @@ pub(crate) async fn run_both(
             Ok(rows)
         };
         let second = connection.query(second, &[]);
-        // Requests are sent in the order in which they are first polled, and replies arrive in this
-        // order.
+        // Requests are sent in the order in which their futures are first polled, and replies
+        // arrive in this order.
         let rows = match is_ready {
             true => try_join(first, second).await?.0,
             false => {
@@ -174,7 +176,7 @@ pub(crate) async fn run_both(
 }
 
 /// Runs one statement in its own transaction. Sends all requests before it waits for the first
-/// reply, which takes one round trip; a statement that must be prepared takes two. If the statement
+/// reply, so this takes one round trip, or two if the statement must be prepared. If the statement
 /// fails, Postgres treats the commit as a rollback.
 async fn in_transaction(
     connection: &ServerConnection,
@@ -188,16 +190,16 @@ async fn in_transaction(
     if connection.is_ready(sql, values) {
         return Ok(try_join3(begin, connection.query(sql, values), commit).await?.1);
     }
-    // Within the transaction, because preparing may wait for a lock.
+    // We prepare within the transaction, because preparing may wait for a lock.
     try_join(begin, connection.prepare(sql, values)).await?;
     Ok(try_join(connection.query(sql, values), commit).await?.0)
 }
 
-/// How long Postgres lets a transaction run a statement, wait for a lock, and be idle.
+/// Limits for a transaction: how long it may run a statement, wait for a lock, and be idle.
 #[derive(Debug)]
 pub(crate) struct CallLimits {
     statement: Duration,
-    /// `None` if it may wait for as long as the statement may run.
+    /// `None` if only `statement` limits the wait.
     lock: Option<Duration>,
     idle: Duration,
 }
@@ -212,9 +214,9 @@ impl CallLimits {
         Self { statement: OPERATOR_TIME, lock: None, idle: IDLE_IN_TRANSACTION_TIME }
     }
 
-    /// Returns the statements that begin a transaction with these limits. They end with it, so that
-    /// a pooler's next client never sees them. The isolation level is always named, because a
-    /// server, database or role may have another default.
+    /// Returns the statements that begin a transaction with these limits. The limits apply only to
+    /// this transaction, so that a pooler's next client never sees them. The isolation level is
+    /// always set, because the server, database or role may have another default.
     fn begin(&self, isolation: &str) -> String {
         let lock = self.lock.map_or(0, |lock| lock.as_millis());
         format!(
@@ -227,7 +229,7 @@ impl CallLimits {
     }
 }
 
-/// A transaction. Unless it is committed, closing its connection rolls it back.
+/// A transaction. If it is dropped without a commit, its connection is closed, which rolls it back.
 #[derive(Debug)]
 pub(crate) struct Transaction(Call);
 
@@ -237,9 +239,9 @@ impl Transaction {
         Self::begin_by(pool, limits.statement, &limits.begin(READ_COMMITTED)).await
     }
 
-    /// Begins a transaction that reads one snapshot, and that may be idle for its whole `limit`
-    /// while other sessions read this snapshot. Locks the table `kept` before the first read takes
-    /// the snapshot, so that the table keeps its partitions.
+    /// Begins a transaction that reads one snapshot, and may be idle for its whole `limit` while
+    /// other sessions read this snapshot. Locks the table `kept` before the first read takes the
+    /// snapshot, so that no partition of this table is dropped.
     pub(crate) async fn begin_snapshot(
         pool: &Pool,
         limit: Duration,
@@ -268,8 +270,7 @@ impl Transaction {
         self.0.rows(sql, values).await
     }
 
-    /// Runs a statement without values that is never named, because its text was generated, or it
-    /// refers to a cursor.
+    /// Runs a statement without values and never prepares it, like [`Call::unnamed`].
     pub(crate) async fn unnamed(&self, sql: &str) -> Result<Vec<Row>, Error> {
         self.0.unnamed(sql).await
     }

@@ -1,4 +1,4 @@
-//! The statement that completes jobs, and Postgres's result for each of them.
+//! The statement that completes jobs, and its result for each job.
 //!
 //! Does not depend on which jobs are completed together, or in which transaction.
 
@@ -17,33 +17,33 @@ use crate::{
 /// The result of completing a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// The rows, the completion and the jobs that follow are committed.
+    /// Postgres has committed the rows, the completion and the jobs that follow.
     Recorded,
-    /// They were already committed: the reply of an earlier call was lost.
+    /// An earlier call committed them, but its reply was lost.
     AlreadyRecorded,
-    /// The lease was lost; nothing was written.
+    /// The lease was lost, so nothing was written.
     Lost,
 }
 
-/// Completes jobs and returns a result for each, in their order.
+/// Completes jobs and returns one result per job, in the given order.
 const COMPLETE: &str = "
     select result from unnest(coordinator.complete($1, $2, $3, $4))
                        with ordinality completed (result, number)
      order by number";
-/// Works like [`COMPLETE`] in a transaction whose commit does not wait for the disk; [`FLUSH`] does
-/// this later. Postgres reads `synchronous_commit` when it commits.
+/// Works like [`COMPLETE`], but the commit does not wait for the disk. [`FLUSH`] waits for it
+/// later. Postgres reads `synchronous_commit` when it commits.
 const COMPLETE_UNFLUSHED: &str = "
     select result, set_config('synchronous_commit', 'off', true)
       from unnest(coordinator.complete($1, $2, $3, $4))
            with ordinality completed (result, number)
      order by number";
-/// Returns when all previous commits are on disk, because a commit waits for its own position in
-/// the log, and the log has one order. A transaction without writes would not wait, so this one
-/// writes a message, which changes nothing.
+/// Waits until all previous commits are on disk. This works because the log has one order and a
+/// commit waits for its own position. Postgres does not wait for a transaction without writes, so
+/// this one writes a message that changes nothing.
 const FLUSH: &str = "select pg_logical_emit_message(true, 'everytab', '')::text";
 
-/// Completes these jobs, which record no rows, in one transaction. Returns when it is on disk.
-/// Calls `committed` earlier, when other transactions see the completions.
+/// Completes these jobs, which have no rows to record, in one transaction. Returns when the commit
+/// is on disk. Calls `committed` earlier, as soon as other transactions see the completions.
 pub(crate) async fn complete_flushed(
     pool: &Pool,
     fences: &[Fence],
@@ -56,7 +56,7 @@ pub(crate) async fn complete_flushed(
     rows.iter().map(completion_of).collect()
 }
 
-/// Completes a job in the transaction that has recorded its last rows.
+/// Completes a job within the transaction that has recorded its last rows.
 pub(crate) async fn complete_in(
     transaction: &Transaction,
     fence: Fence,

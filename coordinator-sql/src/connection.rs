@@ -1,10 +1,10 @@
-//! One connection to Postgres, and the statements that are prepared in its session.
+//! One connection to Postgres, and the prepared statements in its session.
 //!
-//! Invariant: a statement gets a name only if the session belongs to this connection alone. A
-//! pooler in transaction mode gives each transaction another session, where the same name may
-//! belong to a statement of another client, and Postgres would run that statement without an error.
-//! So the connection sends a setting with a random value when it is made, and reads it back. A
-//! pooler rejects the setting or does not pass it on.
+//! Invariant: a statement gets a name only if no other client can use this connection's session. A
+//! pooler in transaction mode assigns each transaction to another session. There the name may
+//! belong to another client's statement, and Postgres would run that statement without an error.
+//! Therefore a new connection sends a setting with a random value and reads this setting back. A
+//! pooler either rejects the setting or does not forward it.
 //!
 //! Does not depend on how a connection is made, or on the meaning of statements.
 
@@ -22,8 +22,8 @@ use crate::{
     error::Error,
 };
 
-/// Time limit for closing a connection, because over a dead network the terminate message is never
-/// sent.
+/// Time limit for closing a connection, because the terminate message cannot be sent over a dead
+/// network.
 const CLOSE_TIME: Duration = Duration::from_secs(3);
 
 /// Selects a composite type, its array type, and its columns with their types.
@@ -35,15 +35,17 @@ const COMPOSITE: &str = "
      where n.nspname = 'everytab' and t.typname = $1
      group by t.oid, t.typarray";
 
-/// A connection and the task that reads and writes its socket. Dropping it closes the socket
-/// immediately, without a terminate message that a dead network would delay.
+/// A connection, and the task that reads and writes its socket. Dropping this value closes the
+/// socket immediately, without a terminate message that a dead network would delay.
 #[derive(Debug)]
 pub(crate) struct ServerConnection {
     pub(crate) client: Client,
     driver: Driver,
-    /// The statements that were used, by their text. `None` if others may use the session.
-    statements: Option<Mutex<HashMap<&'static str, Usage>>>,
-    /// The array types of the composite types that were used, by name.
+    /// The statements that were used, by their SQL. A statement is prepared when it is used for the
+    /// second time, because preparing takes a round trip. `None` if other clients may use the
+    /// session.
+    statements: Option<Mutex<HashMap<&'static str, Option<Statement>>>>,
+    /// The array types of the composite types that were used, by composite type name.
     composites: Mutex<HashMap<&'static str, Type>>,
 }
 
@@ -68,13 +70,13 @@ impl Drop for Driver {
 }
 
 impl ServerConnection {
-    /// Wraps a new connection, whose session may be shared.
+    /// Creates a connection whose session may be shared.
     pub(crate) fn new(client: Client, driver: JoinHandle<()>) -> Self {
         let driver = Driver(driver);
         Self { client, driver, statements: None, composites: Mutex::default() }
     }
 
-    /// Names statements from now on, because no other client can use the session.
+    /// Lets this connection prepare named statements, because no other client can use the session.
     pub(crate) fn name_statements(&mut self) {
         self.statements = Some(Mutex::default());
     }
@@ -87,8 +89,8 @@ impl ServerConnection {
         let _ = timeout(CLOSE_TIME, &mut driver.0).await;
     }
 
-    /// Returns whether [`ServerConnection::query`] sends this statement in its first message.
-    /// Otherwise [`ServerConnection::prepare`] should be called first.
+    /// Returns whether [`ServerConnection::query`] can send this statement in its first message.
+    /// Otherwise the caller should first call [`ServerConnection::prepare`].
     pub(crate) fn is_ready(&self, sql: &'static str, values: &[Bound<'_>]) -> bool {
         let is_known = |(_, kind): &Bound<'_>| match kind {
             SqlType::BuiltIn(_) => true,
@@ -97,7 +99,8 @@ impl ServerConnection {
         !matches!(self.usage(sql), Some(Usage::Once)) && values.iter().all(is_known)
     }
 
-    /// Runs one statement: in one message, unless its types must be looked up, or it is prepared.
+    /// Runs one statement. This takes one message, unless types must be looked up or the statement
+    /// must be prepared.
     pub(crate) async fn query(
         &self,
         sql: &'static str,
@@ -125,7 +128,7 @@ impl ServerConnection {
         Ok(rows?)
     }
 
-    /// Looks up the types of values, and prepares a statement if it was used before.
+    /// Looks up the types of the values. Also prepares the statement if it was used before.
     pub(crate) async fn prepare(
         &self,
         sql: &'static str,
@@ -138,12 +141,18 @@ impl ServerConnection {
         Ok(())
     }
 
-    fn usage(&self, sql: &'static str) -> Option<Usage> {
+    /// Returns the prepared statement if there is one, and `Some(None)` if the statement was used
+    /// once. `None` if it was never used here, or if other clients may use the session.
+    fn statement(&self, sql: &'static str) -> Option<Option<Statement>> {
         self.statements.as_ref()?.lock().get(sql).cloned()
     }
 
-    /// Prepares a statement and keeps it.
-    async fn name(&self, sql: &'static str, typed: &[Typed<'_>]) -> Result<Statement, Error> {
+    /// Prepares a statement and stores it for later calls.
+    async fn name(
+        &self,
+        sql: &'static str,
+        typed: &[Typed<'_>],
+    ) -> Result<Option<Statement>, Error> {
         let types: Vec<Type> = typed.iter().map(|(_, kind)| kind.clone()).collect();
         let statement = self.client.prepare_typed(sql, &types).await?;
         if let Some(statements) = &self.statements {
@@ -152,7 +161,7 @@ impl ServerConnection {
         Ok(statement)
     }
 
-    /// Returns the values with the types that they have in this database.
+    /// Pairs each value with its type in this database.
     async fn typed<'a>(&self, values: &[Bound<'a>]) -> Result<Vec<Typed<'a>>, Error> {
         let mut typed = Vec::with_capacity(values.len());
         for (value, kind) in values {
@@ -169,8 +178,8 @@ impl ServerConnection {
         Ok(typed)
     }
 
-    /// Returns the array type of a composite type. Its columns are in the database's order, so that
-    /// values are sent by name.
+    /// Returns the array type for a composite type. Its columns are in the database's order, so
+    /// that fields are matched by name.
     async fn rows_type(&self, name: &'static str) -> Result<Type, Error> {
         if let Some(known) = self.composites.lock().get(name) {
             return Ok(known.clone());

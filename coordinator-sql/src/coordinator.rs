@@ -1,7 +1,8 @@
-//! The client: a pool for work, and one connection for renewals, so that work cannot delay them.
+//! The client. It has a pool of connections for work and a separate connection for renewals, so
+//! that work cannot delay renewals.
 //!
-//! Its calls are in the other modules (`queue`, `crawl`, `load`, `scans`, `blocklist`, `backup`,
-//! `migrate`), each with its own `impl Coordinator`.
+//! Its calls are in other modules (`queue`, `crawl`, `load`, `scans`, `blocklist`, `backup`,
+//! `migrate`), each in its own `impl Coordinator`.
 
 use std::{
     sync::Arc,
@@ -20,20 +21,20 @@ use crate::{
     transient::retry_transient,
 };
 
-/// How long a load is repeated after transient errors. A slot's lease expires in the same time.
+/// How long a load is retried after transient errors. This equals the duration of a slot's lease.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Connection settings.
 #[derive(Debug, Clone)]
 pub struct ConnectSettings {
-    /// Maximum connections for work, in addition to one for renewals.
+    /// Maximum connections for work, in addition to the connection for renewals.
     pub max_connections: u32,
-    /// How long a call waits for a connection that other calls use. Up to 10 seconds of this may be
-    /// spent connecting.
+    /// How long a call waits for a connection. Up to 10 seconds of this time may be spent
+    /// connecting.
     pub acquire_timeout: Duration,
-    /// How long a call may take, once it has a connection.
+    /// Time limit for a call after it has a connection.
     pub call_time: Duration,
-    /// How long a renewal may take.
+    /// Time limit for a renewal.
     pub renewal_time: Duration,
     /// The name that Postgres shows for these connections.
     pub application_name: String,
@@ -63,7 +64,7 @@ impl Coordinator {
     /// Creates a client and checks that it can connect.
     ///
     /// # Errors
-    /// Returns [`Error::Url`] for an invalid URL, else [`Error::Connect`] with what to do.
+    /// Returns [`Error::Url`] for an invalid URL, or [`Error::Connect`] with a remedy.
     pub async fn connect(url: &str, settings: &ConnectSettings) -> Result<Self, Error> {
         let server = Arc::new(PostgresServer::new(url, &settings.application_name)?);
         let pool = |size, call_time| {
@@ -87,7 +88,7 @@ impl Coordinator {
         let found: Option<String> =
             match self.value("select coordinator.schema_digest()", &[]).await {
                 Ok(digest) => digest,
-                // The schema, function or table does not exist.
+                // The schema, function or table is missing.
                 Err(error) if matches!(error.sqlstate(), Some("3F000" | "42883" | "42P01")) => None,
                 Err(error) => return Err(error),
             };
@@ -112,7 +113,7 @@ impl Coordinator {
         self.value("select current_setting('server_version_num')::integer", &[]).await
     }
 
-    /// Returns the encoding of the database, such as UTF8.
+    /// Returns the database's encoding, such as UTF8.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -120,8 +121,8 @@ impl Coordinator {
         self.value("select current_setting('server_encoding')", &[]).await
     }
 
-    /// Returns the isolation level of transactions that do not specify one. It is set by the
-    /// server, the database or the role.
+    /// Returns the isolation level for transactions that do not specify one. The server, the
+    /// database or the role sets it.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -142,10 +143,10 @@ impl Coordinator {
         .await
     }
 
-    /// Returns whether the connected role may call the functions of the HTTP service.
+    /// Returns whether the connected role may call the HTTP service's functions.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or was never migrated.
+    /// Returns an error if Postgres cannot be reached, or if the database was never migrated.
     pub async fn may_serve(&self) -> Result<bool, Error> {
         self.value("select has_schema_privilege('api', 'usage')", &[]).await
     }
@@ -160,7 +161,7 @@ impl Coordinator {
         Transaction::begin(&self.work, &CallLimits::of_an_operator()).await
     }
 
-    /// Returns the only value of a statement, in a worker's call.
+    /// Runs a statement in a worker's call and returns its only value.
     pub(crate) async fn value<T: ColumnValue>(
         &self,
         sql: &'static str,
@@ -169,7 +170,7 @@ impl Coordinator {
         first(&run(&self.work, sql, parameters).await?)
     }
 
-    /// Returns all rows of a statement, in a worker's call.
+    /// Runs a statement in a worker's call and returns all rows.
     pub(crate) async fn rows<T: FromRow>(
         &self,
         sql: &'static str,
@@ -178,7 +179,7 @@ impl Coordinator {
         values(&run(&self.work, sql, parameters).await?)
     }
 
-    /// Returns the only row of a statement, in a worker's call. `None` if there is none.
+    /// Runs a statement in a worker's call and returns its only row. `None` if there is no row.
     pub(crate) async fn row_if_any<T: FromRow>(
         &self,
         sql: &'static str,
@@ -187,7 +188,7 @@ impl Coordinator {
         Ok(self.rows(sql, parameters).await?.into_iter().next())
     }
 
-    /// Returns the only row of a statement, in a worker's call.
+    /// Runs a statement in a worker's call and returns its only row.
     pub(crate) async fn row<T: FromRow>(
         &self,
         sql: &'static str,
@@ -196,7 +197,7 @@ impl Coordinator {
         self.row_if_any(sql, parameters).await?.ok_or_else(no_row)
     }
 
-    /// Runs a statement without a result, in a worker's call.
+    /// Runs a statement without a result in a worker's call.
     pub(crate) async fn done(
         &self,
         sql: &'static str,
@@ -205,8 +206,9 @@ impl Coordinator {
         run(&self.work, sql, parameters).await.map(drop)
     }
 
-    /// Returns the rows of a statement that only reads. Repeats it after transient errors, so that
-    /// a restart of Postgres or a broken connection does not cost a job an attempt.
+    /// Runs a statement that only reads, and returns its rows. Retries it after transient errors,
+    /// so that a restart of Postgres or a broken connection does not count as a failed attempt at a
+    /// job.
     pub(crate) async fn load<T: FromRow>(
         &self,
         sql: &'static str,
@@ -216,7 +218,7 @@ impl Coordinator {
         values(&retry_transient(Instant::now() + PATIENCE, read).await?)
     }
 
-    /// Returns the only row of a statement that only reads, like [`Coordinator::load`].
+    /// Works like [`Coordinator::load`] and returns the only row. `None` if there is no row.
     pub(crate) async fn load_if_any<T: FromRow>(
         &self,
         sql: &'static str,
@@ -225,7 +227,7 @@ impl Coordinator {
         Ok(self.load(sql, parameters).await?.into_iter().next())
     }
 
-    /// Returns the only column of a statement that only reads, like [`Coordinator::load`].
+    /// Works like [`Coordinator::load`] for a statement with one column.
     pub(crate) async fn load_column<T: ColumnValue>(
         &self,
         sql: &'static str,
@@ -234,7 +236,7 @@ impl Coordinator {
         Ok(self.load(sql, parameters).await?.into_iter().map(|(value,)| value).collect())
     }
 
-    /// Returns the only value of a statement, in an operator's transaction.
+    /// Runs a statement in an operator's transaction and returns its only value.
     pub(crate) async fn operator_value<T: ColumnValue>(
         &self,
         sql: &'static str,
@@ -243,7 +245,7 @@ impl Coordinator {
         first(&run_within(&self.work, &CallLimits::of_an_operator(), sql, parameters).await?)
     }
 
-    /// Returns all rows of a statement, in an operator's transaction.
+    /// Runs a statement in an operator's transaction and returns all rows.
     pub(crate) async fn operator_rows<T: FromRow>(
         &self,
         sql: &'static str,
@@ -252,7 +254,8 @@ impl Coordinator {
         values(&run_within(&self.work, &CallLimits::of_an_operator(), sql, parameters).await?)
     }
 
-    /// Returns the only row of a statement, in an operator's transaction. `None` if there is none.
+    /// Runs a statement in an operator's transaction and returns its only row. `None` if there is
+    /// no row.
     pub(crate) async fn operator_row_if_any<T: FromRow>(
         &self,
         sql: &'static str,
@@ -261,7 +264,7 @@ impl Coordinator {
         Ok(self.operator_rows(sql, parameters).await?.into_iter().next())
     }
 
-    /// Returns the only row of a statement, in an operator's transaction.
+    /// Runs a statement in an operator's transaction and returns its only row.
     pub(crate) async fn operator_row<T: FromRow>(
         &self,
         sql: &'static str,
@@ -270,7 +273,7 @@ impl Coordinator {
         self.operator_row_if_any(sql, parameters).await?.ok_or_else(no_row)
     }
 
-    /// Returns the only column of a statement, in an operator's transaction.
+    /// Runs a statement with one column in an operator's transaction and returns its values.
     pub(crate) async fn operator_column<T: ColumnValue>(
         &self,
         sql: &'static str,
@@ -279,7 +282,7 @@ impl Coordinator {
         Ok(self.operator_rows(sql, parameters).await?.into_iter().map(|(value,)| value).collect())
     }
 
-    /// Runs a statement without a result, in an operator's transaction.
+    /// Runs a statement without a result in an operator's transaction.
     pub(crate) async fn operator_done(
         &self,
         sql: &'static str,

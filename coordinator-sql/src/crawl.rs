@@ -1,8 +1,8 @@
-//! The live crawl's part of the coordinator: slots and their leases, crawls, links in transit, and
-//! the checkpoints by which a slot's holder records its work.
+//! The coordinator's part for live crawls: slots and their leases, crawls, links in transit, and
+//! the checkpoints that record a slot holder's work.
 //!
-//! Every write of a slot shows the fence of its lease, and Postgres rejects it once the lease is
-//! lost. Does not depend on the contents of links and chunks, or on how a URL is fetched.
+//! Every write to a slot presents the fence of the slot's lease. Postgres rejects the write if this
+//! lease is lost. Does not depend on the contents of links and chunks, or on how a URL is fetched.
 
 pub(crate) mod changes;
 pub(crate) mod checkpoint;

@@ -1,5 +1,5 @@
-//! Parses the database URL: the parts that `tokio-postgres` reads, and those that it leaves to its
-//! callers, which are certificate verification and the environment variables of libpq.
+//! Parses the database URL. `tokio-postgres` reads some of its parameters. This module adds the
+//! others, certificate verification, and libpq's environment variables.
 //!
 //! Source: libpq's connection strings and environment variables
 //! (<https://www.postgresql.org/docs/current/libpq-connect.html>).
@@ -17,25 +17,25 @@ use crate::{
     url_parameters,
 };
 
-/// Socket directories of packaged servers, in the order in which they are tried.
+/// Directories in which packaged servers create their socket, in the order in which we try them.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/private/tmp", "/tmp"];
 
-/// Idle time after which a keepalive is sent, so that no firewall or NAT on the way drops the
-/// connection. AWS does so after 350 s of idle time, and terraform/ sets 120 s.
+/// Idle time after which a keepalive is sent, so that no firewall or NAT drops the connection. AWS
+/// drops connections after 350 s of idle time, and terraform/ sets 120 s.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
-/// Time between unanswered keepalives.
+/// Time between keepalives that are not answered.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-/// Number of unanswered keepalives after which the connection is broken.
+/// Number of unanswered keepalives after which the connection counts as broken.
 const KEEPALIVE_TRIES: u32 = 3;
 
-/// How a URL's connections to Postgres are protected.
+/// How connections to a database URL are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// The connections do not leave this host.
     Local,
     /// The server's certificate is verified for its hostname.
     Verified,
-    /// The URL requests less: no TLS, or a certificate that is not verified for its hostname.
+    /// The URL allows less: no TLS, or a certificate that is not verified for the hostname.
     Unverified,
 }
 
@@ -59,14 +59,14 @@ pub(crate) struct DatabaseUrl {
     pub(crate) config: Config,
     /// How the server's certificate is verified.
     pub(crate) tls: TlsSettings,
-    /// Where the password in `config` comes from, for messages. `None` if it has none.
+    /// The source of the password in `config`, for messages. `None` if there is no password.
     pub(crate) password_source: Option<&'static str>,
 }
 
 /// How a server's certificate is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum TlsVerification {
-    /// Not at all: sslmode `disable`, `prefer` and `require`.
+    /// No verification: sslmode `disable`, `prefer` and `require`.
     #[default]
     None,
     /// A trusted authority must have signed it: sslmode `verify-ca`.
@@ -79,16 +79,17 @@ pub(crate) enum TlsVerification {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsSettings {
     pub(crate) verification: TlsVerification,
-    /// PEM file of trusted authorities, in addition to the system's.
+    /// PEM file with trusted authorities, in addition to the system's.
     pub(crate) root_certificates: Option<String>,
-    /// PEM file of our own certificate.
+    /// PEM file with our own certificate.
     pub(crate) client_certificate: Option<String>,
-    /// PEM file of the key of our own certificate.
+    /// PEM file with our certificate's key.
     pub(crate) client_key: Option<String>,
 }
 
 impl DatabaseUrl {
-    /// Parses a URL. Missing parts are taken from the environment variables of libpq.
+    /// Parses a URL. Parts that the URL does not contain are read from libpq's environment
+    /// variables.
     ///
     /// # Errors
     /// Returns [`Error::Url`], without the password.
@@ -127,8 +128,8 @@ impl DatabaseUrl {
     }
 }
 
-/// Splits off the parameters that `tokio-postgres` does not know. Returns the URL without them, and
-/// the parameters.
+/// Splits off the parameters that `tokio-postgres` does not read. Returns the URL without them, and
+/// these parameters.
 fn take_own_parameters(url: &str) -> (String, Vec<(String, String)>) {
     let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), Vec::new()) };
     let is_theirs = |pair: &&str| url_parameters::is_clients(pair.split('=').next().unwrap_or(""));
@@ -138,10 +139,11 @@ fn take_own_parameters(url: &str) -> (String, Vec<(String, String)>) {
     (url, own)
 }
 
-/// Applies `options[NAME]=VALUE`, which means `-c NAME=VALUE` in `options`.
+/// Applies `options[NAME]=VALUE`, which means `-c NAME=VALUE` in `options`. Checks all other
+/// parameters.
 ///
 /// # Errors
-/// Returns the reason if another parameter is unknown or not supported.
+/// Returns the reason if a parameter is unknown or not supported.
 fn apply_own_parameters(
     config: &mut Config,
     parameters: &[(String, String)],
@@ -159,8 +161,8 @@ fn apply_own_parameters(
     Ok(())
 }
 
-/// Returns whether every server of the URL is on this host, so that no other host can read or
-/// change the traffic.
+/// Returns whether all the URL's servers are on this host, so that no other host can read or change
+/// the traffic.
 fn is_local(config: &Config) -> bool {
     let is_loopback = |host: &Host| match host {
         Host::Unix(_) => true,
@@ -200,7 +202,7 @@ fn ssl_mode(mode: &str) -> Result<(SslMode, TlsVerification), String> {
     }
 }
 
-/// Fills in missing parts of the URL from the environment.
+/// Sets the parts that the URL does not contain from the environment.
 fn apply_environment(config: &mut Config) -> Result<(), String> {
     if config.get_ports().is_empty()
         && let Some(port) = variable_of("PGPORT")
@@ -234,7 +236,7 @@ fn apply_environment(config: &mut Config) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the directory of a running server's socket, or else `localhost`.
+/// Returns the socket directory of a running server, or `localhost` if there is none.
 fn default_host(port: u16) -> String {
     let socket = format!(".s.PGSQL.{port}");
     let folder = SOCKET_FOLDERS.into_iter().find(|folder| Path::new(folder).join(&socket).exists());

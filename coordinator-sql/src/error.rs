@@ -1,23 +1,23 @@
-//! Errors between a worker and Postgres, each as one clear line.
+//! Errors in calls to Postgres, each shown as one clear line.
 
 use std::{error::Error as _, io};
 
 use tokio_postgres::error::SqlState;
 
-/// Class of the SQLSTATEs that functions of this schema raise on purpose.
+/// Class of SQLSTATEs that this schema's functions raise on purpose.
 const REFUSAL_CLASS: &str = "ET";
-/// SQLSTATE of lock_tables: a table was still locked after the maximum wait.
+/// SQLSTATE that lock_tables raises if a table was still locked after the maximum wait.
 const LOCKED: &str = "ET011";
-/// SQLSTATE of a serialization failure.
+/// SQLSTATE for a serialization failure.
 const LOST_RACE: &str = "40001";
-/// SQLSTATEs of a statement that a session no longer has as it was prepared: its function has other
-/// results now ("cached plan must not change result type"), or the session was reset by something
-/// between client and server, so that the name is unknown, or belongs to another statement.
+/// SQLSTATEs for a prepared statement that the session no longer has. The function's result type
+/// may have changed ("cached plan must not change result type"). Or a pooler has reset the session,
+/// so that the statement's name is unknown or belongs to another statement.
 const STALE_STATEMENT: [&str; 3] = ["0A000", "26000", "42P05"];
-/// SQLSTATE of a lock that was not available in time.
+/// SQLSTATE for a lock that was not available in time.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
 
-/// An error of the coordinator. `Display` writes one line with the failure and a remedy.
+/// A coordinator error. `Display` writes one line with the failure and a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database URL is invalid.
@@ -33,7 +33,7 @@ pub enum Error {
     Connect {
         /// Host, port and database, without the password.
         place: String,
-        /// The message of the server or the network, and what to do.
+        /// The message from the server or the network, and what to do.
         reason: String,
         /// Whether a retry may succeed.
         transient: bool,
@@ -41,7 +41,7 @@ pub enum Error {
     /// The database was never migrated.
     #[error("the database has no EveryTab schema; run `everytab-worker migrate` as its owner")]
     NoSchema,
-    /// The schema is not the one that this program was built with.
+    /// The database has a different schema than this program was built with.
     #[error(
         "the database's schema is {found}, this program's is {own}; run `everytab-worker migrate` \
          with the newer of the two"
@@ -49,10 +49,10 @@ pub enum Error {
     Schema {
         /// The digest in the database.
         found: String,
-        /// The digest of this program.
+        /// This program's digest.
         own: String,
     },
-    /// The database does not store UTF-8. Holds its encoding.
+    /// The database does not store UTF-8. Contains its encoding.
     #[error(
         "the database's encoding is {0}, and names and titles of websites need UTF8; create \
          another database with `createdb --encoding UTF8 --template template0 NAME` and migrate \
@@ -66,7 +66,7 @@ pub enum Error {
          migrate that one, and scan and crawl there"
     )]
     BeforeBaseline,
-    /// Objects that others created depend on a function that `migrate` has to drop.
+    /// Another role's objects depend on a function that `migrate` must drop.
     #[error(
         "this version replaces {function}, and {dependents}; nothing was changed. Drop what \
          depends on it, run `everytab-worker migrate` again, and recreate it"
@@ -74,10 +74,10 @@ pub enum Error {
     Dependents {
         /// The function with its parameters.
         function: String,
-        /// The objects that depend on the function, from the detail of Postgres's error.
+        /// The objects that depend on the function, from the detail of Postgres' error.
         dependents: String,
     },
-    /// A role of the project has other settings, which this role may not reset.
+    /// One of the project's roles has different settings, which this role may not reset.
     #[error(
         "the role {role} has other settings than this version gives it ({found}), and this role \
          may not reset them ({reason}); nothing was changed. Run `{statements}` as a superuser, \
@@ -90,16 +90,16 @@ pub enum Error {
         found: String,
         /// The statements that reset these settings.
         statements: String,
-        /// The message of Postgres.
+        /// Postgres' message.
         reason: String,
     },
     /// Postgres rejected a statement, or the connection broke.
     #[error("Postgres: {}", describe(.0))]
     Query(#[from] tokio_postgres::Error),
-    /// The call exceeded its time limit; its connection was closed.
+    /// The call exceeded its time limit, so its connection was closed.
     #[error("Postgres: no answer in time; the connection is closed")]
     TimedOut,
-    /// A table or row was still locked after the maximum wait of an operator's call.
+    /// A table or row remained locked for the maximum wait of an operator's call.
     #[error(
         "{holder}; tried for {minutes} minutes. Wait until the session that holds the lock (a \
          backup, a dump, a query or another command) has ended, and repeat the command. In psql, \
@@ -107,7 +107,7 @@ pub enum Error {
          '1 minute'` lists such sessions and `select pg_terminate_backend(PID)` ends one"
     )]
     Locked {
-        /// The table and the session that locked it at the last attempt, or the row.
+        /// The table and the session that held its lock at the last attempt, or the row.
         holder: String,
         /// How long the call waited.
         minutes: u64,
@@ -115,14 +115,14 @@ pub enum Error {
     /// The client was closed before the call.
     #[error("Postgres: the client has closed its connections")]
     Closed,
-    /// Postgres returned a value that this program does not know.
+    /// Postgres returned a value that this program does not expect.
     #[error("Postgres answered {0}, which this program does not know")]
     Unexpected(String),
 }
 
 impl Error {
-    /// Returns whether a repeated call may succeed: after broken connections, restarts, failovers,
-    /// serialization failures and deadlocks.
+    /// Returns whether a repeated call may succeed. This is the case after broken connections,
+    /// restarts, failovers, serialization failures and deadlocks.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Connect { transient, .. } => *transient,
@@ -148,18 +148,19 @@ impl Error {
         }
     }
 
-    /// Returns true if a function of this schema raised the error on purpose, so that its session
-    /// is as it was before the call.
+    /// Returns true if a function of this schema raised the error on purpose, so that the session
+    /// is unchanged and can be reused.
     pub(crate) fn is_refusal(&self) -> bool {
         self.sqlstate().is_some_and(|code| code.starts_with(REFUSAL_CLASS))
     }
 
-    /// Returns true if an operator's call found a table or row locked, and changed nothing.
+    /// Returns true if an operator's call changed nothing because a table or row was locked.
     pub(crate) fn is_locked(&self) -> bool {
         matches!(self.sqlstate(), Some(LOCKED | LOCK_NOT_AVAILABLE))
     }
 
-    /// Returns true if a transaction that reads one snapshot met a change that is not in it.
+    /// Returns true for a serialization failure: a transaction that reads one snapshot found a row
+    /// that another transaction has changed since.
     pub(crate) fn is_lost_race(&self) -> bool {
         self.sqlstate() == Some(LOST_RACE)
     }
@@ -169,13 +170,14 @@ impl Error {
         self.sqlstate() == Some(SqlState::READ_ONLY_SQL_TRANSACTION.code())
     }
 
-    /// Returns true if a session no longer has a statement as it was prepared.
+    /// Returns true if the session no longer has the statement as it was prepared.
     pub(crate) fn is_stale_statement(&self) -> bool {
         self.sqlstate().is_some_and(|code| STALE_STATEMENT.contains(&code))
     }
 
-    /// Returns whether the database has a different schema than this program was built with: a
-    /// function or column is missing, has other parameters, or may not be used by this role.
+    /// Returns whether the database has a different schema than this program was built with. This
+    /// is the case if a function or column is missing, has other parameters, or may not be used by
+    /// this role.
     pub fn is_other_schema(&self) -> bool {
         match self {
             Self::NoSchema | Self::Schema { .. } => true,
@@ -187,8 +189,8 @@ impl Error {
         }
     }
 
-    /// Returns whether the same statement with the same values always fails: Postgres rejected a
-    /// value (SQLSTATE classes 22 and 23), or returned one that this program cannot read.
+    /// Returns whether this statement always fails with these values, because Postgres rejected a
+    /// value (SQLSTATE classes 22 and 23) or returned a value that this program cannot read.
     pub fn is_fault_of_values(&self) -> bool {
         match self {
             Self::Unexpected(_) => true,
@@ -199,16 +201,16 @@ impl Error {
         }
     }
 
-    /// Creates the error for an unusable URL, without its password.
+    /// Creates the error for an unusable URL. The error contains the URL without its password.
     pub(crate) fn url(url: &str, reason: String) -> Self {
         Self::Url { url: without_password(url), reason }
     }
 }
 
-/// Returns whether an error is temporary: the connection broke, or Postgres returned an SQLSTATE of
-/// a temporary class (connection exception, insufficient resources, operator intervention), a lost
-/// race, a server that was demoted to a standby, a transaction that was idle for too long, or a
-/// statement that the session no longer has as it was prepared.
+/// Returns whether an error is temporary. This includes broken connections, SQLSTATE classes for
+/// connection exceptions, insufficient resources and operator intervention, serialization failures,
+/// deadlocks, unavailable locks, a server that was demoted to a standby, a transaction that was
+/// idle for too long, and stale prepared statements.
 fn is_transient(error: &tokio_postgres::Error) -> bool {
     match error.code().map(SqlState::code) {
         Some(code) => {
@@ -221,7 +223,7 @@ fn is_transient(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// Returns one line with the message of Postgres or the network.
+/// Returns the message from Postgres or the network on one line.
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(refusal) = error.as_db_error() {
         return match refusal.detail() {
@@ -236,8 +238,8 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Returns what depends on an object that Postgres did not drop, on one line. `None` for another
-/// error.
+/// Returns the objects that depend on an object that Postgres therefore did not drop, on one line.
+/// `None` for any other error.
 pub(crate) fn dependents(error: &Error) -> Option<String> {
     let Error::Query(error) = error else { return None };
     let refusal = error.as_db_error()?;
@@ -246,7 +248,7 @@ pub(crate) fn dependents(error: &Error) -> Option<String> {
     is_depended_on.then(|| detail.lines().collect::<Vec<_>>().join("; "))
 }
 
-/// Returns a database URL for display: the password is replaced by three dots.
+/// Replaces the password in a database URL by three dots, so that the URL can be shown.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "(not a URL)".into() };
     match rest.rsplit_once('@') {

@@ -1,4 +1,4 @@
-//! Exclusions: hosts and networks to which a running scan must send no more requests.
+//! Exclusions: hosts and networks to which a running scan must not send further requests.
 
 use chrono::{DateTime, Utc};
 
@@ -15,11 +15,11 @@ use crate::{
 /// A pattern that was excluded from a running scan.
 #[derive(Debug, Clone)]
 pub struct ExclusionRow {
-    /// Number of the exclusion within its scan, in the order of creation.
+    /// Number of the exclusion in its scan. Exclusions are numbered in order of creation.
     pub version: i32,
-    /// The kind of pattern: hostname, suffix or network.
+    /// The kind of pattern: `hostname`, `suffix` or `network`.
     pub kind: String,
-    /// The hostname, the domain suffix, or the network as address/prefix.
+    /// A hostname, a domain suffix, or a network as `address/prefix`.
     pub pattern: String,
     /// Exclusion time.
     pub excluded_at: DateTime<Utc>,
@@ -28,11 +28,11 @@ pub struct ExclusionRow {
 from_row!(ExclusionRow { version, kind, pattern, excluded_at });
 
 sql_calls! {
-    /// Excludes patterns, each with its kind, from a running scan. Returns how many were new.
-    /// `None` if the scan has finished.
+    /// Excludes patterns from a running scan. Each pattern is preceded by its kind. Returns how
+    /// many patterns were new. `None` if the scan has finished.
     ///
     /// # Errors
-    /// Returns an error if Postgres rejects them.
+    /// Returns an error if Postgres cannot be reached, or rejects a pattern.
     pub async fn exclude(scan: i32, patterns: &[(&str, String)]) -> Result<Option<i32>, Error>
         = operator_value(
             "select coordinator.exclude($1, $2, $3)",
@@ -42,8 +42,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns the exclusions of a scan after the version `after`, in order. Uses the connection
-    /// for renewals, so that it does not wait behind a large completion.
+    /// Returns a scan's exclusions with versions above `after`, in order. Uses the connection for
+    /// renewals, so that this call does not wait behind a large completion.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -52,8 +52,8 @@ impl Coordinator {
         values(&run_polled(&self.renewals, sql, &[bind(&scan), bind(&after)]).await?)
     }
 
-    /// Schedules the bundles with tabs of these hosts and domains to be rewritten without them.
-    /// Returns how many jobs are performed again.
+    /// Schedules bundle jobs to run again without the tabs of these hosts and domains. Returns the
+    /// number of these jobs.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -7,7 +7,7 @@ use crate::{
     job::Fence,
 };
 
-/// Job ids, lease numbers and tokens of the same jobs, in one order.
+/// Job ids, lease numbers and tokens of several jobs, in one order.
 #[derive(Debug)]
 pub(crate) struct Fences {
     job_ids: Vec<i64>,

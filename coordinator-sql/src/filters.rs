@@ -1,4 +1,4 @@
-//! Filters of live crawls, and the imported lists that they refer to, as operators manage them.
+//! Live crawls' filters, and the imported lists that these filters use, as operators manage them.
 //!
 //! Does not depend on the meaning of filters and lists.
 
@@ -9,19 +9,19 @@ use uuid::Uuid;
 
 use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
-/// The owner of the filters that operators write.
+/// The owner name for filters that operators write.
 pub const OPERATOR: &str = "operator";
 
 /// A stored filter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoredFilter {
-    /// The filter's id, which is the same for all versions.
+    /// The filter's id, which is identical in all versions.
     pub id: Uuid,
-    /// The filter's owner: `operator`, or `key:` and the id of a key.
+    /// The filter's owner: `operator`, or `key:` followed by a key's id.
     pub owner: String,
-    /// The filter's name, unique for each owner.
+    /// The filter's name, unique per owner.
     pub name: String,
-    /// The version: how often the filter has been written.
+    /// The version, which is the number of times that the filter was written.
     pub version: i32,
     /// The filter as JSON.
     pub body: Value,
@@ -36,21 +36,21 @@ from_row!(StoredFilter { id, owner, name, version, body, changed_at });
 pub struct NewFilterList {
     /// The list's name.
     pub name: String,
-    /// The kind of the list's entries: `names` or `countries`.
+    /// The kind of entries: `names` or `countries`.
     pub kind: String,
-    /// The URL of the store that contains the list's object.
+    /// The URL of the store that contains the object.
     pub store: String,
-    /// The name of the list's object.
+    /// The object's name.
     pub object: String,
     /// SHA-256 of the object.
     pub sha256: Vec<u8>,
     /// Number of names or address ranges in the list.
     pub entries: i64,
-    /// Length of the object in bytes.
+    /// Object size, in bytes.
     pub bytes: i64,
-    /// Number of names by category.
+    /// Number of names by category. A list of countries has the single category `ranges`.
     pub categories: Value,
-    /// The source of the import.
+    /// The file or URL from which the list was imported.
     pub source: String,
 }
 
@@ -59,23 +59,23 @@ pub struct NewFilterList {
 pub struct StoredFilterList {
     /// The list's name.
     pub name: String,
-    /// The version: how many imports have changed the list.
+    /// The version, which is the number of imports that changed the list.
     pub version: i32,
-    /// The kind of the list's entries: `names` or `countries`.
+    /// The kind of entries: `names` or `countries`.
     pub kind: String,
-    /// The URL of the store that contains the list's object.
+    /// The URL of the store that contains the object.
     pub store: String,
-    /// The name of the list's object.
+    /// The object's name.
     pub object: String,
     /// SHA-256 of the object.
     pub sha256: Vec<u8>,
     /// Number of names or address ranges in the list.
     pub entries: i64,
-    /// Length of the object in bytes.
+    /// Object size, in bytes.
     pub bytes: i64,
-    /// Number of names by category.
+    /// Number of names by category. A list of countries has the single category `ranges`.
     pub categories: Value,
-    /// The source of the import.
+    /// The file or URL from which the list was imported.
     pub source: String,
     /// Import time.
     pub imported_at: DateTime<Utc>,
@@ -96,11 +96,11 @@ from_row!(StoredFilterList {
 });
 
 sql_calls! {
-    /// Records an imported list. Returns its version, which does not change if the contents did
-    /// not.
+    /// Records an imported list. Returns its version, which increases only if the contents have
+    /// changed.
     ///
     /// # Errors
-    /// Returns an error if Postgres rejects it.
+    /// Returns an error if Postgres cannot be reached, or rejects a value.
     pub async fn add_filter_list(list: &NewFilterList) -> Result<i32, Error>
         = operator_value(
             "select coordinator.add_filter_list($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -108,7 +108,7 @@ sql_calls! {
             list.bytes, list.categories, list.source,
         );
 
-    /// Returns the newest versions of imported lists, sorted by name: of all, or of those with
+    /// Returns the newest versions of imported lists, sorted by name: all lists, or only these
     /// `names`.
     ///
     /// # Errors
@@ -116,17 +116,17 @@ sql_calls! {
     pub async fn filter_lists(names: Option<&[&str]>) -> Result<Vec<StoredFilterList>, Error>
         = operator_rows("select * from coordinator.filter_lists($1)", names.map(<[&str]>::to_vec));
 
-    /// Writes a filter of an owner: a new one, or the next version of the one with this name.
+    /// Writes an owner's filter: a new one, or the next version under this name.
     ///
     /// # Errors
-    /// Returns an error if Postgres rejects it.
+    /// Returns an error if Postgres cannot be reached, or rejects a value.
     pub async fn put_filter(owner: &str, name: &str, body: &Value) -> Result<StoredFilter, Error>
         = operator_row(
             "select * from coordinator.put_filter($1, $2, $3, $4)",
             Uuid::now_v7(), owner, name, body,
         );
 
-    /// Returns the filters of an owner, sorted by name: all, or those with `names`.
+    /// Returns an owner's filters, sorted by name: all filters, or only these `names`.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -139,7 +139,7 @@ sql_calls! {
             owner, names.map(<[&str]>::to_vec),
         );
 
-    /// Removes a filter of an owner. Returns false if there is none with this name.
+    /// Removes an owner's filter. Returns false if the owner has no filter with this name.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

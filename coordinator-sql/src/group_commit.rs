@@ -1,16 +1,16 @@
-//! Group commit: overlapping completions of one process share a transaction.
+//! Group commit: overlapping completions in one process share a transaction.
 //!
-//! Every completion changes its stage's counter, whose row is locked until the commit. While one
-//! completion holds this row, later ones wait, and the next transaction carries all of them. A
-//! completion that arrives alone starts immediately; none is delayed to wait for others.
+//! Every completion updates its stage's counter, and this row is locked until the commit. While one
+//! completion holds the lock, later ones wait, and the next transaction contains all of them. A
+//! completion that arrives alone starts immediately. None is delayed so that others can join it.
 //!
 //! The row is not locked during the disk write: the transaction commits without waiting for the
-//! disk, and then the log is flushed. No caller gets a reply before the flush. Transactions that
-//! saw the unflushed commit are safe: the log keeps its order, so theirs cannot survive a crash
-//! that loses this one.
+//! disk, and then the log is flushed. No caller gets a reply before the flush. Other transactions
+//! may see the commit before it is flushed. This is safe because the log keeps its order: if a
+//! crash loses this commit, it also loses theirs.
 //!
-//! If the transaction of a group fails, or the call that sent it is cancelled, each other caller
-//! completes its own job again. The fence makes this safe: a job is not completed twice.
+//! If a group's transaction fails, or the call that sent it is cancelled, each of the other callers
+//! completes its own job again. This is safe because the fence prevents a second completion.
 
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard, oneshot};
@@ -22,10 +22,10 @@ use crate::{
     pool::Pool,
 };
 
-/// Maximum jobs in one transaction; 500 take about 30 ms of Postgres' CPU.
+/// Maximum jobs per transaction. 500 jobs take about 30 ms of Postgres' CPU time.
 const MAX_GROUP_JOBS: usize = 500;
 
-/// Completions from a coordinator's clones that wait for the next transaction.
+/// Completions that wait for the next transaction. All clones of a coordinator share them.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCommit {
     waiting: parking_lot::Mutex<Vec<Waiting>>,
@@ -40,7 +40,7 @@ struct Waiting {
 }
 
 impl GroupCommit {
-    /// Completes a job that records no rows, in one transaction with other waiting ones.
+    /// Completes a job that records no rows, in one transaction with other waiting completions.
     pub(crate) async fn complete(
         &self,
         pool: &Pool,
@@ -62,7 +62,7 @@ impl GroupCommit {
         };
         match answered {
             Ok(completion) => Ok(completion),
-            // The call that led the group failed, and reports that to its own caller only.
+            // The group's leader failed, and reports its error only to its own caller.
             Err(_) => {
                 let mut alone = complete_flushed(pool, &[fence], &[stats], || ()).await?;
                 alone.pop().ok_or(Error::Unexpected("no completion".into()))
@@ -80,8 +80,8 @@ impl GroupCommit {
         self.waiting.lock().iter().any(|waiting| waiting.fence == fence)
     }
 
-    /// Completes the waiting jobs, up to [`MAX_GROUP_JOBS`]. The next call leads once this one has
-    /// released the counter, while the log is flushed.
+    /// Completes up to [`MAX_GROUP_JOBS`] waiting jobs. The next leader starts as soon as this
+    /// transaction has committed and released the counter, while its log is flushed.
     async fn lead(&self, pool: &Pool, leading: MutexGuard<'_, ()>) -> Result<(), Error> {
         let together: Vec<Waiting> = {
             let mut waiting = self.waiting.lock();
@@ -95,13 +95,13 @@ impl GroupCommit {
         match flushed {
             Ok(completions) => {
                 for (waiting, completion) in together.into_iter().zip(completions) {
-                    // The caller may have been cancelled; its job is completed all the same.
+                    // The caller may have been cancelled, but its job is completed.
                     let _ = waiting.answer.send(completion);
                 }
                 Ok(())
             }
-            // The error of a single job is returned to its caller; in a group it may be another
-            // job's fault.
+            // If the group has one job, the error belongs to this job's caller. In a larger group,
+            // another job may have caused it, so each caller retries alone.
             Err(error) if together.len() == 1 => Err(error),
             Err(_) => Ok(()),
         }

@@ -1,10 +1,10 @@
-//! Finds the job that fetched a host's icons, and attempts whose requests were not recorded.
+//! Finds the job that fetched a host's icons, and counts attempts whose requests were not recorded.
 
 use crate::{error::Error, job::JobKind, record::signed_hash, sql_calls::sql_calls};
 
 sql_calls! {
-    /// Returns the job of a kind that works on a host's shard, by the hash of the hostname. `None`
-    /// if the scan's hosts are not counted yet, or its limit excludes this one.
+    /// Returns the job of a kind for a host's shard, by the hostname's hash. `None` if the scan's
+    /// hosts are not counted yet, or if its limit excludes this host.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -18,8 +18,8 @@ sql_calls! {
             scan, kind.as_str(), signed_hash(hash),
         );
 
-    /// Returns how many attempts at a scan's jobs of a kind ended before completion, or were
-    /// repeated after it.
+    /// Returns the number of events for a scan's jobs of this kind: attempts that ended without
+    /// completion, and jobs that were reopened.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

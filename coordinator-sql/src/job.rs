@@ -7,32 +7,32 @@ use uuid::Uuid;
 
 use crate::error::Error;
 
-/// The kinds of jobs, those of a scan and those of a live crawl each in pipeline order.
+/// The kinds of jobs: first a scan's kinds and then a live crawl's, each in pipeline order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobKind {
-    /// Reads one parquet file of the crawl's index.
+    /// Reads one parquet file from the crawl's index.
     Index,
     /// Reads a shard's home pages.
     Warc,
-    /// Fetches the icons of a shard.
+    /// Fetches a shard's icons.
     Icon,
-    /// Selects, converts and writes the bundles of a shard.
+    /// Selects and converts a shard's icons, and writes the shard's bundles.
     BundleShard,
-    /// Merges one hostname range of the search index.
+    /// Merges one range of hostnames into the search index.
     Search,
     /// Draws one region of the map.
     Map,
     /// Publishes the scan.
     Publish,
-    /// Writes the indexes of a range of slots in a finished live crawl.
+    /// Writes a finished live crawl's indexes for a range of slots.
     CrawlIndex,
-    /// Writes the lists and the document of a live crawl, after its indexes.
+    /// Writes a live crawl's lists and document, after its indexes.
     CrawlClose,
 }
 
 impl JobKind {
-    /// All kinds: those of a scan, then those of a live crawl, each in pipeline order.
+    /// All kinds: first a scan's and then a live crawl's, each in pipeline order.
     pub const ALL: [Self; 9] = [
         Self::Index,
         Self::Warc,
@@ -44,7 +44,7 @@ impl JobKind {
         Self::CrawlIndex,
         Self::CrawlClose,
     ];
-    /// The kinds of a scan in pipeline order.
+    /// A scan's kinds in pipeline order.
     pub const OF_SCANS: [Self; 7] = [
         Self::Index,
         Self::Warc,
@@ -54,7 +54,7 @@ impl JobKind {
         Self::Map,
         Self::Publish,
     ];
-    /// The kinds of a live crawl in pipeline order.
+    /// A live crawl's kinds in pipeline order.
     pub const OF_CRAWLS: [Self; 2] = [Self::CrawlIndex, Self::CrawlClose];
 
     /// Returns the kind's name in SQL, logs and statistics.
@@ -72,7 +72,8 @@ impl JobKind {
         }
     }
 
-    /// Returns whether a job of this kind works on one shard, whose number is then [`Lease::part`].
+    /// Returns whether a job of this kind works on one shard. [`Lease::part`] is then the shard's
+    /// number.
     pub fn works_on_a_shard(self) -> bool {
         match self {
             Self::Warc | Self::Icon | Self::BundleShard => true,
@@ -103,43 +104,43 @@ impl FromStr for JobKind {
     }
 }
 
-/// The proof that every write of a job must show: (job, lease number, random lease token).
+/// The proof that every write for a job must present: job, lease number and random token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fence {
     /// The job.
     pub job_id: i64,
-    /// The lease number, which increases with each lease of the job.
+    /// The lease number, which increases with each of the job's leases.
     pub lease_number: i32,
     /// A random token that Postgres generates for each lease.
     pub token: Uuid,
 }
 
-/// The right to work on a job for a limited time. Finishing the job consumes it.
+/// The right to work on a job for a limited time. Finishing the job consumes the lease.
 #[must_use = "a lease that is dropped keeps its job until it expires"]
 #[derive(Debug)]
 pub struct Lease {
-    /// The fence of this lease.
+    /// The fence for this lease.
     pub fence: Fence,
-    /// The number of the job's run in this database; a scan has the same number as its run.
+    /// The run's number in this database. A scan has the same number as its run.
     pub run: i32,
     /// The id of the run's scan or live crawl.
     pub subject: Uuid,
     /// The kind of job.
     pub kind: JobKind,
-    /// Number of the job's shard, index file, hostname range, map region or range of slots; 0 for
-    /// publish and crawl-close.
+    /// The index of the job's shard, file, hostname range, map region or slot range. 0 for publish
+    /// and crawl-close.
     pub part: i32,
-    /// Duration of the lease from its start or its last renewal.
+    /// Lease duration, counted from the start or the last renewal.
     pub length: Duration,
-    /// Earlier attempts that failed.
+    /// Number of earlier attempts that failed.
     pub attempts: i32,
-    /// Earlier leases that expired.
+    /// Number of earlier leases that expired.
     pub crashes: i32,
-    /// Whether the job is performed under poison-item isolation: one item at a time, each recorded
-    /// before it is handled.
+    /// Whether the job runs under poison-item isolation: the worker processes one item at a time,
+    /// and records each item before it starts.
     pub uses_isolation: bool,
-    /// The fleet's icon requests per second, if limited.
+    /// The fleet's icon requests per second. `None` if unlimited.
     pub rate: Option<i32>,
-    /// The fleet's requests per second to the source, if limited.
+    /// The fleet's requests per second to the source. `None` if unlimited.
     pub archive_rate: Option<i32>,
 }

@@ -1,12 +1,12 @@
-//! Postgres as the only coordinator: the Rust side.
+//! Postgres is the only coordinator. This crate is its Rust client.
 //!
-//! The functions in `functions/` are the coordinator. This crate calls them and holds no scheduling
-//! logic. It is the only place with SQL text in Rust. It knows leases, fences and recorded rows,
-//! but not the work of a job.
+//! The SQL functions in `functions/` are the coordinator. This crate calls them and contains no
+//! scheduling logic. It is the only crate with SQL in Rust code. It handles leases, fences and
+//! recorded rows, but not the work of a job.
 //!
-//! Every call has a time limit and is one short transaction, so that it ends on a dead network and
-//! works through a pooler in transaction mode. [`Error::is_transient`] tells temporary errors (a
-//! restart, a broken connection) from permanent ones.
+//! Every call is one short transaction with a time limit, so that it fails in time on a dead
+//! network and works through a pooler in transaction mode. [`Error::is_transient`] distinguishes
+//! temporary errors (a restart, a broken connection) from permanent ones.
 //! `examples/one_job.rs` shows a job from its lease to its completion.
 
 mod api;

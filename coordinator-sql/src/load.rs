@@ -1,4 +1,4 @@
-//! Loads a job's input, which previous jobs recorded.
+//! Loads a job's input, which earlier jobs have recorded.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -7,10 +7,10 @@ use crate::{
     bind::bind, coordinator::Coordinator, error::Error, row::from_row, sql_calls::sql_calls,
 };
 
-/// The properties of a scan that every job needs.
+/// A scan's properties that every job needs.
 #[derive(Debug, Clone)]
 pub struct ScanInfo {
-    /// The scan's id, which names its objects.
+    /// The scan's id. The names of the scan's objects contain it.
     pub scan_id: Uuid,
     /// The name of the Common Crawl crawl that the scan reads.
     pub crawl: String,
@@ -20,102 +20,103 @@ pub struct ScanInfo {
     pub shards: Option<i32>,
     /// Number of bundles per shard. `None` until the hosts are counted.
     pub bundles_per_shard: Option<i32>,
-    /// Time of the scan's start.
+    /// Start time.
     pub started_at: chrono::DateTime<chrono::Utc>,
 }
 
 impl ScanInfo {
-    /// Returns the number of the scan's bundles. 0 until the hosts are counted.
+    /// Returns the scan's number of bundles. 0 until the hosts are counted.
     pub fn bundles(&self) -> u64 {
         let number = |number: Option<i32>| u64::from(number.unwrap_or(0).unsigned_abs());
         number(self.shards) * number(self.bundles_per_shard)
     }
 }
 
-/// The input of an index job.
+/// An index job's input.
 #[derive(Debug, Clone)]
 pub struct CrawlFile {
-    /// The parquet file, below the crawl's source.
+    /// The parquet file, as a path below the crawl's source.
     pub path: String,
-    /// Maximum captures wanted from the file. `None` for all.
+    /// Maximum captures to read from the file. `None` if unlimited.
     pub max_captures: Option<i64>,
 }
 
-/// A host of a warc job, with the selected capture.
+/// A host in a warc job's input, with its selected capture.
 #[derive(Debug, Clone)]
 pub struct WarcHost {
-    /// Number of the host in its shard, from 0.
+    /// The host's position in its shard, starting at 0.
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
     /// Whether the page was captured over https.
     pub https: bool,
-    /// The WARC file, below the crawl's source.
+    /// The WARC file, as a path below the crawl's source.
     pub warc_path: String,
     /// Offset of the record's gzip member in the WARC file, in bytes.
     pub warc_offset: i64,
     /// Length of this gzip member, in bytes.
     pub warc_length: i64,
-    /// Whether the blocklist contains the host.
+    /// Whether the host is on the scan's blocklist or was excluded from the scan.
     pub blocked: bool,
-    /// Other captures of the same hostname, which are not read.
+    /// Number of the hostname's other captures, which are not read.
     pub duplicates: i32,
 }
 
-/// A blocklist pattern that applies to a scan.
+/// A blocklist pattern that applies to a scan or a live crawl.
 #[derive(Debug, Clone)]
 pub struct BlockedHost {
-    /// The kind of pattern: `hostname` or `suffix`, or, from [`Coordinator::load_later_blocks`],
-    /// any kind.
+    /// The kind of pattern: `hostname` or `suffix`. [`Coordinator::load_later_blocks`] returns all
+    /// kinds.
     pub kind: String,
-    /// The hostname, the domain, or the pattern of another kind.
+    /// The hostname, the domain, or another kind's pattern.
     pub pattern: String,
 }
 
-/// A host of an icon job.
+/// A host in an icon job's input.
 #[derive(Debug, Clone)]
 pub struct IconHost {
-    /// Number of the host in its shard, from 0.
+    /// The host's position in its shard, starting at 0.
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
-    /// The candidates, as the warc job wrote them (JSON).
+    /// The candidates as JSON, as the warc job wrote them.
     pub candidates: String,
 }
 
-/// A host of a bundle-shard job with its usable icons, best first.
+/// A host in a bundle-shard job's input with its usable icons, best first.
 #[derive(Debug, Clone)]
 pub struct BundleHost {
-    /// Number of the host in its shard, from 0.
+    /// The host's position in its shard, starting at 0.
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
     /// Whether the host's page was captured over https.
     pub https: bool,
-    /// Whether an https page of another origin may show the host's page in a frame.
+    /// Whether an https page from another origin may show this host's page in a frame.
     pub frameable: bool,
     /// The title as a tab shows it.
     pub title: Option<String>,
-    /// Whether the blocklist contains the host. The job itself checks the title.
+    /// Whether the host was on the scan's blocklist or was excluded from the scan. The job itself
+    /// checks the title.
     pub blocked: bool,
-    /// The lease number in the name of the icon archive. `None` if the icon job was discarded.
+    /// The lease number in the icon archive's name. `None` if the icon job was discarded.
     pub archive_lease_number: Option<i32>,
-    /// The lease's token in the archive's name. `None` if the name has none.
+    /// The lease token in the archive's name. `None` if the name contains no token.
     pub archive_token: Option<Uuid>,
     /// Offsets of the icons' records in the archive, in bytes.
     pub archive_offsets: Vec<i64>,
-    /// Lengths of those records, in bytes.
+    /// Lengths of these records, in bytes.
     pub archive_lengths: Vec<i64>,
 }
 
-/// One count of a stage, summed over its completed jobs.
+/// A count for a stage, summed over its completed jobs.
 #[derive(Debug, Clone)]
 pub struct OutcomeCount {
     /// The stage.
     pub kind: String,
-    /// Section of the count: inputs, outcomes or counts.
+    /// The count's section: `inputs`, `outcomes` or `counts`.
     pub key: String,
-    /// Name of the count.
+    /// The count's name.
     pub name: String,
     /// The sum over the completed jobs.
     pub amount: i64,
@@ -150,29 +151,30 @@ from_row!(BundleHost {
 from_row!(OutcomeCount { kind, key, name, amount });
 
 sql_calls! {
-    /// Loads the input of a warc job.
+    /// Loads a warc job's input.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn load_warc(scan: i32, shard: i32) -> Result<Vec<WarcHost>, Error>
         = load("select * from coordinator.load_warc($1, $2)", scan, shard);
 
-    /// Loads the input of an icon job.
+    /// Loads an icon job's input.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn load_icon(scan: i32, shard: i32) -> Result<Vec<IconHost>, Error>
         = load("select * from coordinator.load_icon($1, $2)", scan, shard);
 
-    /// Returns the hosts and domains that were on the blocklist when the scan started.
+    /// Returns the hosts and domains that operators had added to the blocklist when the scan
+    /// started, without imported lists.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn load_blocklist(scan: i32) -> Result<Vec<BlockedHost>, Error>
         = load("select * from coordinator.load_blocklist($1)", scan);
 
-    /// Returns those of the given patterns and of the blocklist's that were not on the blocklist
-    /// when the scan started. `kinds` and `patterns` have equal lengths.
+    /// Returns the blocklist's current patterns and the given patterns, except those that were
+    /// already on the blocklist when the scan started. `kinds` and `patterns` have equal lengths.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -186,14 +188,14 @@ sql_calls! {
             scan, kinds, patterns,
         );
 
-    /// Loads the input of a bundle-shard job.
+    /// Loads a bundle-shard job's input.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn load_bundle_shard(scan: i32, shard: i32) -> Result<Vec<BundleHost>, Error>
         = load("select * from coordinator.load_bundle_shard($1, $2)", scan, shard);
 
-    /// Returns inputs, outcomes and other counts of each stage.
+    /// Returns each stage's inputs, outcomes and other counts.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -216,27 +218,27 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Loads the properties of a scan that every job needs.
+    /// Loads the scan's properties that every job needs.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or has no such scan.
+    /// Returns an error if Postgres cannot be reached, or if the scan does not exist.
     pub async fn load_scan(&self, scan: i32) -> Result<ScanInfo, Error> {
         let found =
             self.load_if_any("select * from coordinator.load_scan($1)", &[bind(&scan)]).await?;
         found.ok_or_else(|| Error::Unexpected(format!("no scan number {scan}")))
     }
 
-    /// Loads the input of an index job.
+    /// Loads an index job's input.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or has no such file.
+    /// Returns an error if Postgres cannot be reached, or if the file does not exist.
     pub async fn load_index(&self, scan: i32, file: i32) -> Result<CrawlFile, Error> {
         let sql = "select * from coordinator.load_index($1, $2)";
         let found = self.load_if_any(sql, &[bind(&scan), bind(&file)]).await?;
         found.ok_or_else(|| Error::Unexpected(format!("no index file number {file}")))
     }
 
-    /// Returns the maximum number of tabs in a bundle of the scan.
+    /// Returns the maximum number of tabs in one of the scan's bundles.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

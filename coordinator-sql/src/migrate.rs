@@ -10,27 +10,27 @@ use crate::{
     schema::{GRANTS, MIGRATIONS, schema_digest},
 };
 
-/// Records that a program with this digest applied a migration.
+/// Records a migration, with the schema digest of the program that applied it.
 const APPLIED: &str = "
     insert into everytab.migrations (name, digest) values ($1, $2)
     on conflict (name) do update set digest = excluded.digest, applied_at = excluded.applied_at";
 
-/// Creates the roles of workers.
+/// Creates the roles for workers and the HTTP service.
 const ROLES: &str = include_str!("../roles.sql");
 
-/// SQLSTATE of a statement that the role may not execute.
+/// SQLSTATE for insufficient privilege.
 const DENIED: &str = "42501";
 
-/// Selects roles with changed settings, and the statements that reset them.
+/// Selects the roles whose settings were changed, with the statements that reset these settings.
 const ROLE_SETTINGS: &str = include_str!("../role_settings.sql");
 
-/// The first migration of the versions before 0.1.0, whose migrations became the baseline.
+/// The first migration of versions before 0.1.0. Their migrations were merged into the baseline.
 const BEFORE_BASELINE: &str = "0001_tables.sql";
 
-/// The encoding of the names and titles that functions compare.
+/// The encoding that the database must have, because SQL functions compare names and titles.
 const ENCODING: &str = "UTF8";
 
-/// Creates the schemas.
+/// Creates the schemas and the table that lists the applied migrations.
 const PRELUDE: &str = "
 -- Functions are made in the order of their names, and may call one that comes later.
 set local check_function_bodies = off;
@@ -45,16 +45,16 @@ create table if not exists everytab.migrations (
 
 impl Coordinator {
     /// Migrates the database to this program's schema in one transaction. Returns the names of the
-    /// new migrations. Changes nothing if the schema is already this program's, so that a host may
-    /// migrate while others work; only settings that the project's roles were given since are
-    /// reset, and a warning names them.
+    /// new migrations. Makes no change if the database already has this schema, so that this may
+    /// run while workers are running. Only if a setting of the project's roles was changed, resets
+    /// this setting and logs a warning.
     ///
     /// # Errors
     /// Returns [`Error::Encoding`] if the database does not store UTF-8, [`Error::BeforeBaseline`]
-    /// if a version before 0.1.0 migrated it, [`Error::Dependents`] if objects of others depend on
-    /// a function that must be dropped, [`Error::RoleSettings`] if this role may not reset another
-    /// role's settings, and else an error if a statement fails, or the role may not create roles
-    /// and schemas. Nothing is changed then.
+    /// if a version before 0.1.0 migrated it, [`Error::Dependents`] if another role's objects
+    /// depend on a function that must be dropped, and [`Error::RoleSettings`] if this role may not
+    /// reset another role's settings. Returns another error if a statement fails, or if this role
+    /// may not create roles and schemas. An error leaves the database unchanged.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
         let transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291844)";
@@ -95,7 +95,8 @@ impl Coordinator {
     }
 }
 
-/// Resets the settings of the project's roles as in `roles.sql`, and names each role in a warning.
+/// Resets the settings of the project's roles to those in `roles.sql`. Logs a warning for each role
+/// with changed settings.
 async fn reset_role_settings(transaction: &Transaction) -> Result<(), Error> {
     let changed = transaction.rows(ROLE_SETTINGS, &[]).await?;
     for (role, found, statements) in values::<(String, String, String)>(&changed)? {

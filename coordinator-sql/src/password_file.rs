@@ -1,7 +1,8 @@
-//! Reads the password file of libpq: `PGPASSFILE`, else `~/.pgpass`.
+//! Reads libpq's password file, which is `PGPASSFILE` or `~/.pgpass`.
 //!
-//! Source: <https://www.postgresql.org/docs/current/libpq-pgpass.html>. A line is
-//! `hostname:port:database:username:password`; `*` matches anything, a backslash escapes.
+//! Source: <https://www.postgresql.org/docs/current/libpq-pgpass.html>. A line has the form
+//! `hostname:port:database:username:password`. A field `*` matches anything, and a backslash
+//! escapes the next character.
 
 use std::{
     env, fs, io,
@@ -9,14 +10,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns the password in the first matching line of the file that `PGPASSFILE` names, else of the
-/// one in the home directory, and the file.
+/// Returns the password from the first matching line, and the file that contains this line. Reads
+/// the file that `PGPASSFILE` names, then `~/.pgpass`.
 pub(crate) fn password_from_files(wanted: &[String; 4]) -> Option<(String, PathBuf)> {
     paths().find_map(|path| Some((password_in(&read(&path)?, wanted)?, path)))
 }
 
-/// Returns the file that a password belongs into: the one that `PGPASSFILE` names, else the one in
-/// the home directory. `None` if there is no home directory.
+/// Returns the file to which the user should add a password: the file that `PGPASSFILE` names, or
+/// `~/.pgpass`. `None` if there is no home directory.
 pub(crate) fn usual_path() -> Option<PathBuf> {
     paths().next()
 }
@@ -27,7 +28,8 @@ fn paths() -> impl Iterator<Item = PathBuf> {
     named.into_iter().chain(own)
 }
 
-/// Returns the file's contents. `None` if it does not exist, or other users may access it.
+/// Returns the file's contents. `None` if the file does not exist, cannot be read, or is accessible
+/// to other users.
 fn read(path: &Path) -> Option<String> {
     let text = fs::metadata(path).and_then(|metadata| {
         if metadata.permissions().mode() & 0o077 != 0 {
@@ -45,7 +47,7 @@ fn read(path: &Path) -> Option<String> {
     }
 }
 
-/// Returns the password in the first line that matches host, port, database and user.
+/// Returns the password from the first line that matches the host, port, database and user.
 fn password_in(text: &str, wanted: &[String; 4]) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let fields = fields(line);
@@ -63,12 +65,12 @@ fn password_in(text: &str, wanted: &[String; 4]) -> Option<String> {
 #[derive(Debug, Default)]
 struct Field {
     text: String,
-    /// Whether the field is a bare `*`.
+    /// Whether the field is an unescaped `*`.
     is_any: bool,
 }
 
-/// Splits a line into five fields. The last one is the rest of the line, because libpq accepts a
-/// password with unescaped colons.
+/// Splits a line into up to five fields. The last field is the rest of the line, because libpq
+/// accepts unescaped colons in a password.
 fn fields(line: &str) -> Vec<Field> {
     let mut fields = vec![Field::default()];
     let mut escaped = false;
@@ -114,7 +116,7 @@ mod tests {
     fn colons_and_backslashes_of_a_password_may_be_escaped() {
         let text = r"db.example:5432:everytab:worker:a\:b\\c";
         assert_eq!(found_in(text).as_deref(), Some(r"a:b\c"));
-        // A cloud provider's token contains colons; libpq takes the rest of the line.
+        // A cloud provider's token contains colons, and libpq uses the rest of the line.
         let text = "*:*:*:worker:host:5432/?Action=connect&Token=a*";
         assert_eq!(found_in(text).as_deref(), Some("host:5432/?Action=connect&Token=a*"));
         assert_eq!(found_in(r"\*:*:*:*:x"), None, "an escaped star is a star");

@@ -1,8 +1,9 @@
-//! Operators' calls that need a lock for which workers wait too.
+//! Operators' calls that need locks for which workers may also wait.
 //!
-//! The functions wait for such a lock for 100 ms (`functions/queue/lock_tables.sql`) and change
-//! nothing if they do not get it. A call is repeated here until the session that holds the lock
-//! ends, for up to an hour, because a backup can hold its locks that long.
+//! The SQL functions wait at most 100 ms for such a lock (`functions/queue/lock_tables.sql`). If
+//! they do not get it, they change nothing. This module then repeats the call until the session
+//! with the lock ends. It gives up after an hour, because a backup may hold its locks for a long
+//! time.
 //!
 //! Does not depend on the calls.
 
@@ -10,29 +11,33 @@ use std::time::{Duration, Instant};
 
 use crate::{bind::Bound, coordinator::Coordinator, error::Error, row::ColumnValue};
 
-/// How long a call is repeated: longer than a backup of a scan takes, a quarter of an hour.
+/// How long a call is repeated. This must be longer than a scan's backup, which takes about 15
+/// minutes.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
-/// Pause before the second attempt; each later one is twice as long, up to [`MAX_PAUSE`].
+/// Pause before the second attempt. It doubles for each further attempt, up to [`MAX_PAUSE`].
 const MIN_PAUSE: Duration = Duration::from_millis(100);
-/// Maximum pause between two attempts. Workers may wait for 100 ms of each.
+/// Maximum pause between two attempts. Each attempt may block workers for up to 100 ms, because
+/// their lock requests queue behind it.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// Interval at which a waiting call names the session that it waits for.
+/// Interval at which a waiting call logs the session that holds the lock.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Jobs or shards in one transaction that locks the jobs: their update takes tens of milliseconds,
-/// and all workers wait for it.
+/// Maximum jobs or shards in one transaction that locks the jobs. Updating this many takes tens of
+/// milliseconds, and all workers wait for it.
 const PER_TRANSACTION: usize = 250;
 
-/// Returns `all` in parts that one transaction may change while it locks the jobs.
+/// Splits `all` into parts. Each part is small enough for one transaction that locks the jobs.
 pub(crate) fn parts<T>(all: &[T]) -> impl Iterator<Item = &[T]> {
     all.chunks(PER_TRANSACTION)
 }
 
 impl Coordinator {
-    /// Returns the only value of an operator's statement. Repeats it while it finds a table locked.
+    /// Returns the only value of an operator's statement. Repeats the statement while a table is
+    /// locked.
     ///
     /// # Errors
-    /// Returns [`Error::Locked`] if that lasts for an hour, and any other error immediately.
+    /// Returns [`Error::Locked`] if a table remains locked for an hour. Any other error is returned
+    /// immediately.
     pub(crate) async fn patient_value<T: ColumnValue>(
         &self,
         sql: &'static str,
@@ -47,7 +52,8 @@ impl Coordinator {
                         let minutes = PATIENCE.as_secs() / 60;
                         return Err(Error::Locked { holder: error.to_string(), minutes });
                     }
-                    // A worker's lock is gone after the first pauses and needs no line.
+                    // A worker releases its lock during the first pauses, so this is not worth a
+                    // warning.
                     if pause == MAX_PAUSE && Instant::now() >= next_log {
                         tracing::warn!(%error, "waiting for the lock; workers are not blocked");
                         next_log = Instant::now() + LOG_INTERVAL;

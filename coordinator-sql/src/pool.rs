@@ -1,11 +1,12 @@
-//! A few connections to one server, made when needed and kept for the next call.
+//! Keeps a few open connections to one server for the next calls, and makes new ones when needed.
 //!
-//! The pool is `deadpool`'s. Invariants added here: no caller waits longer than its time for a
-//! connection. An idle connection is tested within a time limit before it is used. A call that
-//! Postgres refused on purpose keeps its connection. Any other failed call closes only its own
-//! connection, but each idle one is tested before its next use, because the same cause may have
-//! broken all. The idle ones are closed if one of them fails its test, or if the server has become
-//! read-only: they would pass, but are connected to the wrong server.
+//! The pool is `deadpool`'s. This module adds the following rules. No caller waits for a connection
+//! longer than its time limit. An idle connection is tested within a time limit before it is used.
+//! If a function of this schema raises an error on purpose, the connection is kept. If a call fails
+//! otherwise, only its own connection is closed, but every idle connection is tested before its
+//! next use, because the same cause may have broken all connections. If an idle connection fails
+//! its test, all idle connections are closed. They are also closed if the server has become
+//! read-only, because they would pass the test although they are connected to the wrong server.
 //!
 //! Does not depend on the statements.
 
@@ -22,20 +23,22 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::{connection::ServerConnection, error::Error, server::PostgresServer};
 
-/// A connection that is idle for longer is closed, because a pooler or a firewall may have dropped
-/// it.
+/// Connections that have been idle for longer are closed instead of reused, because a pooler or
+/// firewall may have dropped them.
 const MAX_IDLE: Duration = Duration::from_secs(60);
-/// A connection used within this time is taken without a test, which would cost a round trip.
+/// A connection used within this time is reused without a test, because the test costs a round
+/// trip.
 const FRESH: Duration = Duration::from_secs(1);
-/// Time limit of an idle connection's test; a round trip takes milliseconds.
+/// Time limit for testing an idle connection. A round trip takes milliseconds.
 const TRY_TIME: Duration = Duration::from_secs(3);
-/// Maximum time that a call spends connecting, while a server starts. A call may wait longer for a
-/// connection that others use.
+/// Maximum time that a call spends connecting while a server starts. A call may wait longer if all
+/// connections are in use.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// Pause before the second attempt to connect; doubled for each further attempt, up to
+/// Pause before the second attempt to connect. It doubles for each further attempt, up to
 /// [`MAX_CONNECT_PAUSE`].
 const MIN_CONNECT_PAUSE: Duration = Duration::from_millis(50);
-/// Maximum pause between two attempts to connect, so that a server is found soon after it starts.
+/// Maximum pause between two attempts to connect, so that a call notices soon when the server has
+/// started.
 const MAX_CONNECT_PAUSE: Duration = Duration::from_secs(1);
 
 /// A connection in the pool, and the time of its last successful call.
@@ -43,7 +46,7 @@ const MAX_CONNECT_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Kept {
     pub(crate) connection: ServerConnection,
     used_at: Instant,
-    /// The pool's `failures` at that time.
+    /// The pool's `failures` when this call succeeded.
     failures: u64,
 }
 
@@ -82,7 +85,8 @@ pub(crate) struct Pool {
     pub(crate) call_time: Duration,
 }
 
-/// A connection that belongs to one call. Dropping it closes it, unless the call succeeds.
+/// A connection that belongs to one call. Dropping this value closes the connection, unless the
+/// call has succeeded.
 #[derive(Debug)]
 pub(crate) struct Pooled {
     pool: Pool,
@@ -110,8 +114,8 @@ impl Pool {
         self.get(Instant::now() + self.acquire_time).await.map(drop)
     }
 
-    /// Returns a connection that has passed its test. Waits for one that is in use, and for a
-    /// server that is starting.
+    /// Returns a connection that has passed its test. Waits while all connections are in use or the
+    /// server is starting.
     pub(crate) async fn acquire(&self) -> Result<Pooled, Error> {
         let give_up = Instant::now() + self.acquire_time;
         let give_up_connecting = Instant::now() + self.acquire_time.min(CONNECT_TIME);
@@ -123,7 +127,7 @@ impl Pool {
                     if pooled.answers().await {
                         return Ok(pooled);
                     }
-                    // Otherwise each dead one could take the full time limit of its test.
+                    // Otherwise testing each dead connection could take the full time limit.
                     self.close_idle();
                 }
                 Err(error)
@@ -146,8 +150,9 @@ impl Pool {
         }
     }
 
-    /// Returns the error for a connection that was not available in time. A connection counts once
-    /// it was made, so if the pool is not full, Postgres did not respond.
+    /// Returns the error for a connection that was not available in time. Only established
+    /// connections count towards the pool's size, so if the pool is not full, Postgres did not
+    /// respond.
     fn none_in_time(&self) -> Error {
         let managed::Status { size, max_size, .. } = self.connections.status();
         let server = &self.connections.manager().server;
@@ -159,7 +164,7 @@ impl Pool {
         }
     }
 
-    /// Closes the connections that no call uses, without telling the server.
+    /// Closes idle connections without sending a terminate message.
     fn close_idle(&self) {
         self.connections.retain(|_, _| false);
     }
@@ -168,7 +173,7 @@ impl Pool {
         &self.connections.manager().failures
     }
 
-    /// Closes the connections that no call uses. Calls in progress finish; later ones fail.
+    /// Closes idle connections. Calls in progress finish, and later calls fail.
     pub(crate) async fn close(&self) {
         let idle = self.connections.retain(|_, _| false).removed;
         self.connections.close();
@@ -188,8 +193,8 @@ impl Pooled {
         self.object.as_ref().map(|kept| &kept.connection).ok_or(Error::Closed)
     }
 
-    /// Keeps the connection for the next call, because this one is complete and left nothing in its
-    /// session.
+    /// Keeps the connection for the next call, because this call has finished and left nothing in
+    /// its session.
     pub(crate) fn keep(mut self) {
         if let Some(mut object) = self.object.take() {
             object.used_at = Instant::now();
@@ -197,9 +202,9 @@ impl Pooled {
         }
     }
 
-    /// Closes the idle connections if the error says that they would pass a test but fail calls:
-    /// this server is no longer the primary, `migrate` has replaced what statements that were
-    /// prepared before it refer to, or their sessions were reset.
+    /// Closes the idle connections if this error means that they would pass a test but fail calls.
+    /// This is the case if the server is no longer the primary, if `migrate` has replaced objects
+    /// that prepared statements refer to, or if the sessions were reset.
     pub(crate) fn note(&self, error: &Error) {
         if error.is_read_only() || error.is_stale_statement() {
             self.pool.close_idle();

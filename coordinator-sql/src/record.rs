@@ -1,4 +1,4 @@
-//! Writes a job's rows: one fenced chunk per call, through the SQL function of its kind.
+//! Writes a job's rows: one fenced chunk per call, by the SQL function for its kind.
 
 use chrono::{DateTime, Utc};
 
@@ -49,7 +49,8 @@ sql_row!("icon_row": SqlIcon from IconRow as |row| {
     url: &'a str = &row.url,
 });
 
-/// Records a chunk of rows, the `number`-th of its lease. Returns false if the lease is lost.
+/// Records a chunk of rows. `number` is its number within the lease. Returns false if the lease is
+/// lost.
 pub(crate) async fn record(
     transaction: &Transaction,
     fence: Fence,
@@ -90,13 +91,13 @@ pub(crate) async fn record(
     }
 }
 
-/// Returns a hash as Postgres stores it: with the sign bit flipped, so that signed order is
-/// unsigned order.
+/// Returns a hash as Postgres stores it, with the sign bit flipped. The stored signed integers then
+/// sort like the unsigned hashes.
 pub(crate) fn signed_hash(hash: u64) -> i64 {
     (hash ^ (1 << 63)).cast_signed()
 }
 
-/// Returns the hash that Postgres stores as `hash`.
+/// Converts a stored hash back to an unsigned one.
 pub(crate) fn unsigned_hash(hash: i64) -> u64 {
     hash.cast_unsigned() ^ (1 << 63)
 }

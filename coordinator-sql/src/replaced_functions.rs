@@ -1,8 +1,9 @@
 //! Replaces the functions of an earlier version.
 //!
-//! Invariant: keeps grants and views that other roles created. A function with the same parameters
-//! and result is replaced in place and keeps its grants and the views that use it. A function that
-//! has to be dropped is dropped without `cascade`, and other roles get their grants on it back.
+//! Invariant: migrating keeps the grants and views that other roles created. If a function has
+//! unchanged parameters and an unchanged result, it is replaced in place, and keeps its grants and
+//! the views that use it. If a function must be dropped, this happens without `cascade`, and other
+//! roles get their grants on it back.
 
 use crate::{
     bind::bind,
@@ -12,13 +13,14 @@ use crate::{
     schema::FUNCTIONS,
 };
 
-/// Stands before the name of the function in each file.
+/// Precedes the function's name in each file.
 const CREATE: &str = "create or replace function ";
-/// SQLSTATE for a function whose result or parameter names differ from those of the existing one.
+/// SQLSTATE if a function's result or parameter names differ from the existing function's.
 const INVALID_FUNCTION_DEFINITION: &str = "42P13";
 
-/// The functions of an earlier version. A replaced function keeps its oid and gets another xmin.
-/// The last column has the grants to roles of others; `grants.sql` has those to our own.
+/// Selects the existing functions before any is replaced. A replaced function keeps its oid and
+/// gets another xmin. The last column contains the grants to other roles than ours, whose grants
+/// are in `grants.sql`.
 const EARLIER: &str = "
     select p.oid::bigint as oid, p.xmin::text::bigint as version,
            n.nspname || '.' || p.proname as name,
@@ -33,24 +35,24 @@ const EARLIER: &str = "
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('coordinator', 'api') and p.prokind = 'f'";
 
-/// The functions with a name.
+/// Selects the functions with a given name.
 const NAMED: &str = "
     select p.oid::regprocedure::text
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname || '.' || p.proname = $1 and p.prokind = 'f'";
 
-/// The earlier functions that were not replaced.
+/// Selects the earlier functions that were not replaced.
 const NOT_REPLACED: &str = "
     select p.oid::regprocedure::text
       from pg_proc p join unnest($1::bigint[], $2::bigint[]) as earlier (oid, version)
         on p.oid::bigint = earlier.oid and p.xmin::text::bigint = earlier.version";
 
-/// Which of the earlier functions are gone.
+/// Selects the earlier functions that were dropped.
 const GONE: &str = "
     select earlier.oid from unnest($1::bigint[]) as earlier (oid)
      where not exists (select from pg_proc p where p.oid::bigint = earlier.oid)";
 
-/// A function before the migration.
+/// A function as it was before the migration.
 #[derive(Debug)]
 struct EarlierFunction {
     oid: i64,
@@ -61,12 +63,13 @@ struct EarlierFunction {
 
 from_row!(EarlierFunction { oid, version, name, grants });
 
-/// Creates all functions, and drops those of an earlier version that this one does not have.
-/// Returns the statements that give roles of others their grants on the dropped ones back; the
-/// caller runs them after its own grants.
+/// Creates all functions, and drops the earlier version's functions that this version does not
+/// have. Returns statements that restore other roles' grants on dropped functions. The caller runs
+/// these statements after its own grants.
 ///
 /// # Errors
-/// Returns [`Error::Dependents`] if objects of others depend on a function that must be dropped.
+/// Returns [`Error::Dependents`] if another role's objects depend on a function that must be
+/// dropped.
 pub(crate) async fn replace_functions(transaction: &Transaction) -> Result<Vec<String>, Error> {
     let earlier: Vec<EarlierFunction> = values(&transaction.rows(EARLIER, &[]).await?)?;
     let mut names = Vec::with_capacity(FUNCTIONS.len());
@@ -78,7 +81,7 @@ pub(crate) async fn replace_functions(transaction: &Transaction) -> Result<Vec<S
     }
     let oids: Vec<i64> = earlier.iter().map(|function| function.oid).collect();
     let versions: Vec<i64> = earlier.iter().map(|function| function.version).collect();
-    // A function whose parameters changed would otherwise remain next to the new one.
+    // Otherwise a function whose parameters changed would remain next to the new one.
     let stale = transaction.rows(NOT_REPLACED, &[bind(&oids), bind(&versions)]).await?;
     drop_all(transaction, values(&stale)?).await?;
     let gone: Vec<(i64,)> = values(&transaction.rows(GONE, &[bind(&oids)]).await?)?;
@@ -93,7 +96,8 @@ fn name_of(text: &str) -> Option<&str> {
     text.split_once(CREATE)?.1.split('(').next()
 }
 
-/// Creates a function, or replaces that with its parameters.
+/// Creates a function, or replaces the existing one. If its result or its parameter names differ,
+/// drops all functions with this name first.
 async fn create(transaction: &Transaction, name: &str, text: &str) -> Result<(), Error> {
     let script = format!("savepoint before_function; {text}; release savepoint before_function");
     match transaction.script(&script).await {

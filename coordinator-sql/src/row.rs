@@ -1,10 +1,10 @@
-//! Reads rows of results as values, by column name.
+//! Reads result rows as values, by column name.
 
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::error::Error;
 
-/// A value that is read from one row of a result.
+/// A value that is read from one result row.
 pub(crate) trait FromRow: Sized {
     /// Reads the row's columns.
     ///
@@ -43,7 +43,7 @@ impl<A: ColumnValue, B: ColumnValue, C: ColumnValue> FromRow for (A, B, C) {
     }
 }
 
-/// A value of one column that does not borrow from its row.
+/// A column value that does not borrow from its row.
 pub(crate) trait ColumnValue: for<'r> FromSql<'r> {}
 
 impl<T: for<'r> FromSql<'r>> ColumnValue for T {}
@@ -59,8 +59,8 @@ pub(crate) fn first<T: ColumnValue>(rows: &[Row]) -> Result<T, Error> {
     Ok(row.try_get(0)?)
 }
 
-/// Returns a value for each of `count` things that a statement was queried about: that of the row
-/// whose column `number`, counted from 1, is the thing's. `None` if there is no such row.
+/// Returns `count` values in the order of the statement's input. The column `number`, counted from
+/// 1, specifies the input to which a row belongs. `None` if an input has no row.
 pub(crate) fn by_number<T: FromRow>(rows: &[Row], count: usize) -> Result<Vec<Option<T>>, Error> {
     let mut found: Vec<Option<T>> = (0..count).map(|_| None).collect();
     for row in rows {
@@ -73,8 +73,8 @@ pub(crate) fn by_number<T: FromRow>(rows: &[Row], count: usize) -> Result<Vec<Op
     Ok(found)
 }
 
-/// Returns a flag for each of `count` things that a statement was queried about: true for those
-/// whose number, counted from 1, is the first column of a row.
+/// Returns `count` flags in the order of the statement's input. A flag is true if a row's first
+/// column contains its input's number, counted from 1.
 pub(crate) fn flags(rows: &[Row], count: usize) -> Result<Vec<bool>, Error> {
     let mut flags = vec![false; count];
     for (number,) in values::<(i64,)>(rows)? {

@@ -4,24 +4,23 @@
 
 use chrono::{DateTime, Utc};
 
-/// Maximum rows in one chunk, so that its transaction takes well under a second.
+/// Maximum rows per chunk, so that its transaction takes well under a second.
 const MAX_CHUNK_ROWS: usize = 5_000;
-/// Maximum bytes of strings in one chunk, so that a message is small compared with the client's
-/// memory.
+/// Maximum string bytes per chunk, so that a message is small compared with the client's memory.
 const MAX_CHUNK_BYTES: usize = 8 << 20;
 
-/// A capture of a home page.
+/// A home page's capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRow {
-    /// First 8 bytes, big-endian, of SHA-256 of the hostname.
+    /// The first 8 bytes of the hostname's SHA-256, big-endian.
     pub hash: u64,
-    /// The hostname, up to 253 bytes.
+    /// The hostname, at most 253 bytes.
     pub hostname: String,
     /// Whether the page was captured over https.
     pub https: bool,
     /// Capture time.
     pub fetch_time: DateTime<Utc>,
-    /// The WARC file, below the crawl's source.
+    /// The WARC file, as a path below the crawl's source.
     pub warc_path: String,
     /// Offset of the record's gzip member, in bytes.
     pub warc_offset: i64,
@@ -32,34 +31,34 @@ pub struct HostRow {
 /// The result of reading a home page in a warc job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRow {
-    /// Number of the host in its shard, from 0.
+    /// The host's position in its shard, starting at 0.
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
     /// Whether the page was captured over https.
     pub https: bool,
-    /// Whether an https page of another origin may show this page in a frame.
+    /// Whether an https page from another origin may show this page in a frame.
     pub frameable: bool,
     /// The rule that decides whether the page may be framed.
     pub framing_rule: String,
-    /// The page's encoding by its WHATWG name. `None` if there is no page.
+    /// The WHATWG name of the page's encoding. `None` if there is no page.
     pub charset: Option<String>,
-    /// State of the title: ok, empty, absent or truncated.
+    /// The title's state: `ok`, `empty`, `absent` or `truncated`.
     pub title_state: String,
     /// The title as a tab shows it.
     pub title: Option<String>,
     /// The icon candidates, as JSON.
     pub candidates: String,
-    /// Outcome of the host.
+    /// The host's outcome.
     pub outcome: String,
 }
 
 /// The result of fetching one icon candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IconRow {
-    /// Number of the host in its shard, from 0.
+    /// The host's position in its shard, starting at 0.
     pub host_no: i32,
-    /// Number of the candidate among those of its host, from 0.
+    /// The candidate's position among its host's candidates, starting at 0.
     pub candidate_no: i16,
     /// Whether the page declares the candidate as an apple-touch-icon.
     pub touch: bool,
@@ -67,26 +66,26 @@ pub struct IconRow {
     pub width: Option<i32>,
     /// Height in pixels of this image entry.
     pub height: Option<i32>,
-    /// Size of the body in bytes. `None` if there is no body.
+    /// Body size, in bytes. `None` if there is no body.
     pub bytes: Option<i32>,
-    /// Offset in the shard's archive of the record with the body, in bytes.
+    /// Offset in the shard's archive of the record that contains the body, in bytes.
     pub archive_offset: Option<i64>,
     /// Length of this record, in bytes.
     pub archive_length: Option<i64>,
     /// SHA-256 of the body. `None` if there is no body.
     pub sha256: Option<Vec<u8>>,
-    /// Outcome of the fetch.
+    /// The fetch outcome.
     pub outcome: String,
-    /// Media type of the content. `None` if it is not an image.
+    /// The content's media type. `None` if the content is not an image.
     pub content_type: Option<String>,
-    /// The URL, up to 2,048 bytes.
+    /// The URL, at most 2,048 bytes.
     pub url: String,
 }
 
-/// The result of a bundle-shard job.
+/// A bundle-shard job's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleRow {
-    /// Number of the shard's first bundle.
+    /// The index of the shard's first bundle.
     pub first_bundle: i32,
     /// Number of bundles.
     pub bundles: i32,
@@ -94,7 +93,7 @@ pub struct BundleRow {
     pub tabs: i32,
     /// Tabs with an icon.
     pub with_icon: i32,
-    /// Size of the bundles in bytes.
+    /// Total size of the bundles, in bytes.
     pub bytes: i64,
     /// SHA-256 of the bundles' bytes, in order.
     pub digest: [u8; 32],
@@ -103,7 +102,7 @@ pub struct BundleRow {
 /// The rows that a job adds to the data tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// The captures that an index job picked.
+    /// The captures that an index job selected.
     Hosts(Vec<HostRow>),
     /// The pages that a warc job read.
     Pages(Vec<PageRow>),
@@ -111,11 +110,11 @@ pub enum Output {
     Icons(Vec<IconRow>),
     /// The bundles that a bundle-shard job wrote.
     Bundles(BundleRow),
-    /// No rows: search and publish jobs record none.
+    /// No rows. All other kinds of jobs record none.
     Nothing,
 }
 
-/// The part of an output that one transaction records.
+/// A part of an output that one transaction records.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RowChunk<'a> {
     Hosts(&'a [HostRow]),
@@ -126,7 +125,8 @@ pub(crate) enum RowChunk<'a> {
 }
 
 impl Output {
-    /// Splits the output, in order, into at least one chunk of bounded rows and bytes.
+    /// Splits the output, in order, into at least one chunk. Each chunk stays within the maximum
+    /// rows and bytes, except a single row that is larger.
     pub(crate) fn chunks(&self) -> Vec<RowChunk<'_>> {
         let chunks: Vec<RowChunk<'_>> = match self {
             Self::Hosts(rows) => split(rows, |row| row.hostname.len() + row.warc_path.len() + 64)

@@ -1,4 +1,4 @@
-//! The operator's calls for scans and jobs, made as the owner of the schema.
+//! Operators' calls for scans and jobs, made as the schema's owner.
 
 use std::time::Duration;
 
@@ -22,21 +22,21 @@ use crate::{
 /// A scan to start.
 #[derive(Debug, Clone)]
 pub struct NewScan {
-    /// The scan's id, unique over all databases.
+    /// The scan's id, unique across all databases.
     pub scan_id: Uuid,
     /// The name of the Common Crawl crawl that the scan reads.
     pub crawl: String,
     /// Settings that apply to every worker until the scan finishes.
     pub settings: Value,
-    /// Duration of a lease, in milliseconds.
+    /// Lease duration, in milliseconds.
     pub lease_ms: i32,
     /// The fleet's requests per second to the source. `None` if unlimited.
     pub archive_rate: Option<i32>,
-    /// Digests of programs on which jobs depend. A worker takes such jobs only if its own digest
+    /// Digests of programs on which jobs depend. A worker leases such jobs only if its own digest
     /// matches.
     pub digests: Digests,
-    /// The index files, below the crawl's source, and the number of captures wanted from each.
-    /// `None` for all.
+    /// The index files, as paths below the crawl's source, each with its maximum number of
+    /// captures. `None` if unlimited.
     pub files: Vec<(String, Option<i64>)>,
 }
 
@@ -59,12 +59,13 @@ pub struct ScanSummary {
     pub finished_at: Option<DateTime<Utc>>,
 }
 
-/// One event of a job's history.
+/// An event in a job's history.
 #[derive(Debug, Clone)]
 pub struct JobEvent {
     /// Event time.
     pub at: DateTime<Utc>,
-    /// The event's name: completed, retry, release, expired, discard, reopened or revoked.
+    /// The event's name: `completed`, `retry`, `release`, `expired`, `discard`, `reopened` or
+    /// `revoked`.
     pub event: String,
     /// Number of the lease to which the event refers.
     pub lease_number: i32,
@@ -75,12 +76,12 @@ pub struct JobEvent {
 }
 
 from_row!(ScanSummary { scan_id, crawl, state, outstanding, discarded, started_at, finished_at });
-/// An archive object to which rows of a scan refer. The object's name contains all these fields.
+/// An archive object to which a scan's rows refer. The object's name contains all these fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReferencedArchive {
     /// The shard.
     pub shard: i32,
-    /// Number of the lease under which the archive was written.
+    /// The number of the lease under which the archive was written.
     pub lease_number: i32,
     /// The lease's token.
     pub token: Uuid,
@@ -90,7 +91,8 @@ from_row!(ReferencedArchive { shard, lease_number, token });
 from_row!(JobEvent { at, event, lease_number, worker_id, message });
 
 sql_calls! {
-    /// Returns the number of a scan by its id, or of the newest one. `None` if there is none.
+    /// Returns a scan's number by its id, or the newest scan's number if `scan_id` is `None`.
+    /// `None` if the scan does not exist.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -104,8 +106,8 @@ sql_calls! {
     pub async fn list_scans() -> Result<Vec<ScanSummary>, Error>
         = operator_rows("select * from coordinator.list_scans()");
 
-    /// Returns where a run's counters and rows disagree: kind, outstanding jobs, unfinished rows.
-    /// Empty unless there is a bug.
+    /// Returns the stages whose counter disagrees with their rows: kind, outstanding jobs,
+    /// unfinished rows. If the result is not empty, there is a bug.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -119,7 +121,7 @@ sql_calls! {
     pub async fn cancel_run(run: i32) -> Result<bool, Error>
         = patient_value("select coordinator.cancel_run($1)", run);
 
-    /// Pauses or resumes a run, or one stage of it. Returns false if nothing changes.
+    /// Pauses or resumes a run, or one of its stages. Returns false if nothing changed.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -129,7 +131,8 @@ sql_calls! {
             run, kind.map(JobKind::as_str), pause,
         );
 
-    /// Sets the fleet's icon requests per second. Returns false if the scan has finished.
+    /// Sets the fleet's icon requests per second. `None` removes the limit. Returns false if the
+    /// scan has finished.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -144,7 +147,7 @@ sql_calls! {
     pub async fn set_archive_rate(scan: i32, rate: Option<i32>) -> Result<bool, Error>
         = operator_value("select coordinator.set_archive_rate($1, $2)", scan, rate);
 
-    /// Sets the maximum time for performing any job of a scan. `None` means the default of its
+    /// Sets the maximum duration of one lease for a scan's jobs. `None` uses the default for each
     /// kind. Returns false if the scan has finished.
     ///
     /// # Errors
@@ -155,29 +158,30 @@ sql_calls! {
             scan, deadline.map(|deadline| i64::try_from(deadline.as_millis()).unwrap_or(i64::MAX)),
         );
 
-    /// Revokes every lease without counting a crash. `local` does this with those of its own
-    /// directory.
+    /// Revokes all leases in a scan, or in all runs if `scan` is `None`. This does not count as a
+    /// crash. Returns the number of revoked leases. `local` calls this when it starts.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn revoke_leases(scan: Option<i32>, reason: &str) -> Result<i32, Error>
         = patient_value("select coordinator.revoke_leases($1, $2)", scan, reason);
 
-    /// Returns a job's history, in time order.
+    /// Returns a job's history, ordered by time.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn job_history(job_id: i64) -> Result<Vec<JobEvent>, Error>
         = operator_rows("select * from coordinator.job_history($1)", job_id);
 
-    /// Returns the archives that a scan's rows refer to, by shard.
+    /// Returns the archives to which a scan's rows refer, ordered by shard.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn referenced_archives(scan: i32) -> Result<Vec<ReferencedArchive>, Error>
         = load("select * from coordinator.referenced_archives($1)", scan);
 
-    /// Returns up to `limit` expired leases to the queue; workers also do this while leasing.
+    /// Frees up to `limit` expired leases and returns their number. Workers also do this while
+    /// leasing.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -186,10 +190,10 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Writes a scan and its index jobs in one transaction. Returns the scan's number.
+    /// Inserts a scan and its index jobs in one transaction. Returns the scan's number.
     ///
     /// # Errors
-    /// Returns an error if there are no files, or Postgres rejects them.
+    /// Returns an error if there are no files, or if Postgres rejects them or cannot be reached.
     pub async fn start_scan(&self, scan: &NewScan) -> Result<i32, Error> {
         let transaction = self.begin_long().await?;
         let number = insert_scan(&transaction, scan).await?;
@@ -197,18 +201,18 @@ impl Coordinator {
         Ok(number)
     }
 
-    /// Works like [`Coordinator::start_scan`], but returns `None` if there is or was a scan of the
-    /// crawl (without `crawl`: of any). Of many concurrent calls, one starts the scan.
+    /// Works like [`Coordinator::start_scan`], but returns `None` if a scan of this crawl exists,
+    /// or any scan if `crawl` is `None`. If several calls are concurrent, only one starts a scan.
     ///
     /// # Errors
-    /// Returns an error if there are no files, or Postgres rejects them.
+    /// Returns an error if there are no files, or if Postgres rejects them or cannot be reached.
     pub async fn start_scan_once(
         &self,
         scan: &NewScan,
         crawl: Option<&str>,
     ) -> Result<Option<i32>, Error> {
         let transaction = self.begin_long().await?;
-        // Not the key of lock_partitions, because workers wait for that lock too.
+        // Workers also wait for lock_partitions, so this lock has another key.
         let lock = "select pg_advisory_xact_lock(4937291846)";
         transaction.script(lock).await?;
         let exists = "select exists (select from coordinator.list_scans()
@@ -224,7 +228,7 @@ impl Coordinator {
     /// Returns the status that `scan status` shows.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or has no such scan.
+    /// Returns an error if Postgres cannot be reached, or if the scan does not exist.
     pub async fn scan_status(&self, scan: i32) -> Result<ScanStatus, Error> {
         let sql = "select coordinator.scan_status($1)";
         let document: Value = self.operator_value(sql, &[bind(&scan)]).await?;
@@ -232,8 +236,8 @@ impl Coordinator {
             .map_err(|error| Error::Unexpected(format!("a status of another form ({error})")))
     }
 
-    /// Returns the outcomes of the scan with which a scan is compared. `None` if no scan that was
-    /// started before it has ended by itself.
+    /// Returns the outcomes of the earlier scan with which a scan is compared. `None` if no earlier
+    /// scan was published.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -247,9 +251,9 @@ impl Coordinator {
         document.map(parse).transpose()
     }
 
-    /// Reopens discarded jobs (all, of a kind, or one), or the icon jobs of shards with an icon of
-    /// `outcome`. Returns their number. Those that are leased again in between are left to their
-    /// workers. If this is interrupted, the rest is reopened by another call.
+    /// Reopens discarded jobs (all, of one kind, or one job), or the icon jobs whose shards have an
+    /// icon with `outcome`. Returns their number. Jobs that are leased again in the meantime are
+    /// skipped. If this call is interrupted, another call reopens the remaining jobs.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -274,12 +278,13 @@ impl Coordinator {
         Ok(reopened)
     }
 
-    /// Drops a finished scan, once no other session reads its tables. Returns false if it is
-    /// running. If this is interrupted, the scan counts as cancelled until the call is repeated.
+    /// Drops a finished scan once no other session reads its tables. Returns false if the scan is
+    /// running. If this call is interrupted, the scan counts as cancelled until the call is
+    /// repeated.
     ///
     /// # Errors
-    /// Returns [`Error::Locked`] if its tables are read for an hour, or an error if Postgres cannot
-    /// be reached.
+    /// Returns [`Error::Locked`] if another session reads the tables for an hour, or an error if
+    /// Postgres cannot be reached.
     pub async fn drop_scan(&self, scan: i32) -> Result<bool, Error> {
         let scan = [bind(&scan)];
         if !self.operator_value("select coordinator.empty_scan($1)", &scan).await? {
@@ -288,7 +293,7 @@ impl Coordinator {
         self.patient_value("select coordinator.drop_scan($1)", &scan).await
     }
 
-    /// Returns whether a fence still holds its job.
+    /// Returns whether a fence's lease is still valid. Also renews this lease.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

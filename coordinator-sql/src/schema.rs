@@ -1,4 +1,4 @@
-//! The SQL files of this program, embedded when it is built, and their digest.
+//! This program's SQL files, which are embedded when it is built, and their digest.
 //!
 //! Does not depend on how they are applied.
 
@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/sql.rs"));
 
-/// Returns the digest of all SQL files of this program, as 16 hexadecimal digits. Programs with
-/// equal digests can share a database.
+/// Returns the digest of this program's migrations, functions and grants, as 16 hexadecimal digits.
+/// Programs with equal digests can share a database.
 pub fn schema_digest() -> String {
     let mut digest = Sha256::new();
     for (name, text) in MIGRATIONS.iter().chain(FUNCTIONS) {

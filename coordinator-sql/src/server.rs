@@ -1,7 +1,7 @@
-//! One Postgres server: connecting to it, and explaining a failure to connect.
+//! Connects to one Postgres server, and explains failures to connect.
 //!
-//! Invariant: nothing here waits longer than its caller allows. The password is looked up for each
-//! connection, because a token that serves as password is replaced every few minutes.
+//! Invariant: nothing here waits longer than its caller allows. The password is read again for each
+//! connection, because it may be a token that is replaced every few minutes.
 //!
 //! Does not depend on the number of connections, or on the calls over them.
 
@@ -29,18 +29,19 @@ use crate::{
     tls,
 };
 
-/// Port of Postgres if neither URL nor environment sets one.
+/// Postgres' port if neither the URL nor the environment specifies one.
 const DEFAULT_PORT: u16 = 5432;
-/// The setting that proves that a session belongs to one connection. Postgres accepts any value.
+/// The setting whose value proves that a session belongs to one connection. Postgres accepts any
+/// value.
 const SESSION: &str = "everytab.session";
 
-/// A server, by its URL.
+/// A Postgres server, as specified by a URL.
 pub(crate) struct PostgresServer {
     config: Config,
     tls: MakeRustlsConnect,
-    /// Where the password in `config` comes from. `None` if it has none.
+    /// The source of the password in `config`. `None` if there is no password.
     password_source: Option<&'static str>,
-    /// Whether this server has accepted a connection before.
+    /// Whether this server has accepted a connection since the program started.
     has_accepted: AtomicBool,
     /// Whether a pooler has rejected [`SESSION`], so that it is not sent again.
     is_pooler: AtomicBool,
@@ -56,7 +57,7 @@ impl fmt::Debug for PostgresServer {
 }
 
 impl PostgresServer {
-    /// Reads the URL, the environment variables of libpq and the certificates.
+    /// Reads the URL, libpq's environment variables and the certificates.
     ///
     /// # Errors
     /// Returns [`Error::Url`] if the URL or a certificate file cannot be read.
@@ -76,7 +77,7 @@ impl PostgresServer {
     /// Connects once.
     ///
     /// # Errors
-    /// Returns [`Error::Connect`] with what to do.
+    /// Returns [`Error::Connect`] with a remedy.
     pub(crate) async fn connect(&self) -> Result<ServerConnection, Error> {
         let mut config = self.config.clone();
         let mut source = self.password_source.map(str::to_owned);
@@ -117,14 +118,14 @@ impl PostgresServer {
         Ok(connection)
     }
 
-    /// Returns the error for a connection that was not made within `seconds`.
+    /// Returns the error if no connection was made within `seconds`.
     pub(crate) fn no_answer(&self, seconds: f32) -> Error {
         let reason =
             format!("no answer in {seconds} s; is it running, and is --database-url right?");
         Error::Connect { place: self.place(), reason, transient: true }
     }
 
-    /// Returns the error for a call for which none of this client's connections became free.
+    /// Returns the error if none of this client's connections became free within `seconds`.
     pub(crate) fn all_in_use(&self, connections: usize, seconds: f32) -> Error {
         let reason = format!(
             "none of the {connections} connections of this process became free in {seconds} s; \
@@ -133,7 +134,7 @@ impl PostgresServer {
         Error::Connect { place: self.place(), reason, transient: true }
     }
 
-    /// Returns the fields by which a line of the password file is found.
+    /// Returns the host, port, database and user by which a line in the password file is found.
     fn fields_for_password(&self) -> [String; 4] {
         let host = match self.config.get_hosts().first() {
             Some(Host::Tcp(host)) => host.as_str(),
@@ -151,7 +152,7 @@ impl PostgresServer {
         self.config.get_user().unwrap_or_default()
     }
 
-    /// Returns host, port and database, or the socket's directory and the database.
+    /// Returns the host, port and database, or the socket directory and the database.
     fn place(&self) -> String {
         let host = match self.config.get_hosts().first() {
             Some(Host::Tcp(host)) => format!("{host}:{}", self.port()),
@@ -161,9 +162,9 @@ impl PostgresServer {
         format!("{host}/{}", self.config.get_dbname().unwrap_or_default())
     }
 
-    /// Explains a failure to connect. If a server that has accepted us before rejects us now, the
-    /// error is transient: the password is being changed, or a token has expired before the next
-    /// one was written. `password_source` is where the password came from, if there was one.
+    /// Explains why connecting failed. If the server has accepted us before, a rejection is
+    /// transient, because the password is being changed, or a token has expired before it was
+    /// replaced. `password_source` specifies where the password came from.
     fn refusal(&self, error: &tokio_postgres::Error, password_source: Option<&str>) -> Error {
         let was_accepted = self.has_accepted.load(Ordering::Relaxed);
         let user = self.user();
@@ -209,7 +210,7 @@ impl PostgresServer {
         Error::Connect { place: self.place(), reason, transient }
     }
 
-    /// Explains that the server demands a password and none was found.
+    /// Explains that the server requires a password and none was found.
     fn no_password(&self) -> String {
         let user = self.user();
         let fields = self.fields_for_password().join(":");
@@ -224,14 +225,15 @@ impl PostgresServer {
 }
 
 /// Returns whether a pooler may have rejected a setting in the start-up message. Poolers use
-/// different codes, so every error counts unless it concerns the user, the database or capacity.
+/// different codes, so we include every error except those about the user, the database or
+/// capacity.
 fn may_reject_setting(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| {
         !matches!(code.code().get(..2).unwrap_or_default(), "28" | "3D" | "53" | "57")
     })
 }
 
-/// Returns whether a connection's session has the setting that was sent when it was made.
+/// Returns whether the connection's session has the setting that was sent when it was opened.
 async fn has_setting(client: &Client, token: &str) -> Result<bool, tokio_postgres::Error> {
     let sql = "select coalesce(current_setting($1, true), '') = $2";
     let values: [(&(dyn ToSql + Sync), Type); 2] = [(&SESSION, Type::TEXT), (&token, Type::TEXT)];
@@ -250,7 +252,7 @@ fn is_out_of_time(fault: &CertificateError) -> bool {
     )
 }
 
-/// Returns whether a certificate is for names other than the hostname of this connection.
+/// Returns whether a certificate does not contain this connection's hostname.
 fn is_other_name(fault: &CertificateError) -> bool {
     matches!(
         fault,
@@ -258,14 +260,15 @@ fn is_other_name(fault: &CertificateError) -> bool {
     )
 }
 
-/// Returns why the server's certificate was rejected. `None` for another error.
+/// Returns why the server's certificate was rejected. `None` for any other error.
 fn certificate_fault(error: &tokio_postgres::Error) -> Option<&CertificateError> {
     let mut source = error.source();
     while let Some(found) = source {
         if let Some(TlsError::InvalidCertificate(fault)) = found.downcast_ref::<TlsError>() {
             return Some(fault);
         }
-        // The source of an `io::Error` is that of the error inside it, not that error itself.
+        // An `io::Error` skips the error that it contains and returns that error's source, so we
+        // check the contained error first.
         let inner = found.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         source = match inner {
             Some(inner) => Some(inner),

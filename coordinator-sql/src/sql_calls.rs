@@ -1,9 +1,9 @@
 //! Declares the client's methods that run one statement.
 
-/// Declares methods of [`Coordinator`](crate::coordinator::Coordinator), each with its arguments
-/// and its result, the method that runs its statement, the statement, and the statement's
-/// parameters in the order of their numbers. The method that runs it also decides how long the call
-/// may take, and how rows become the result (`coordinator.rs`).
+/// Declares methods of [`Coordinator`](crate::coordinator::Coordinator). A declaration contains the
+/// method's arguments and result, the runner method, the statement, and the statement's parameters
+/// in the order of their numbers. The runner method also determines the call's time limit and how
+/// rows become the result (`coordinator.rs`).
 macro_rules! sql_calls {
     ($(
         $(#[$attribute:meta])*

@@ -1,7 +1,7 @@
-//! The document of `coordinator.scan_status`, as types.
+//! The JSON object that `coordinator.scan_status` returns, as types.
 //!
-//! Serializing a status gives the JSON that Postgres returned, so that `scan status --json` prints
-//! the document unchanged, with the earlier scan added.
+//! Serializing a status reproduces Postgres's JSON, so `scan status --json` prints it unchanged,
+//! except that the earlier scan is added.
 
 use std::{collections::BTreeMap, error::Error as StdError, fmt, str::FromStr};
 
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::{error::Error, job::JobKind};
 
-/// The state of a scan.
+/// A scan's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScanState {
@@ -53,7 +53,7 @@ impl ScanState {
         }
     }
 
-    /// Returns whether every job of the scan has finished by itself, so that its site can be
+    /// Returns whether all the scan's jobs were completed or discarded, so that its site can be
     /// published.
     pub fn is_publishable(self) -> bool {
         match self {
@@ -88,7 +88,7 @@ impl<'a> FromSql<'a> for ScanState {
     }
 }
 
-/// A time as Postgres writes it into JSON, possibly `infinity`.
+/// A time as Postgres writes it in JSON, possibly `infinity`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(String);
@@ -105,14 +105,14 @@ impl Timestamp {
     }
 }
 
-/// A store, this database or a worker's resolver that made workers release jobs of a kind. It is
-/// reported until such a job that was leased later completes: by any worker, or by that worker if
-/// its resolver is the reason.
+/// A store, database or resolver because of which workers released jobs. It is reported until a job
+/// of the same kind that was leased later completes. If the dependency is a worker's resolver, this
+/// job must be from the same worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreTrouble {
     /// Last release time.
     pub at: Timestamp,
-    /// The kind of the jobs.
+    /// The jobs' kind.
     pub kind: JobKind,
     /// The worker that released the job.
     #[serde(rename = "holder")]
@@ -121,7 +121,7 @@ pub struct StoreTrouble {
     pub message: Option<String>,
 }
 
-/// The status of one scan, as shown by `scan status`.
+/// A scan's status, as shown by `scan status`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScanStatus {
     /// The scan's id.
@@ -133,9 +133,9 @@ pub struct ScanStatus {
     pub state: ScanState,
     /// The scan's settings, which do not change after its start.
     pub settings: Value,
-    /// The fleet's icon requests per second, if limited.
+    /// The fleet's icon requests per second. `None` if unlimited.
     pub rate: Option<i32>,
-    /// The fleet's requests per second to the source, if limited.
+    /// The fleet's requests per second to the source. `None` if unlimited.
     #[serde(default)]
     pub archive_rate: Option<i32>,
     /// Number of shards. `None` until the hosts are counted.
@@ -146,36 +146,36 @@ pub struct ScanStatus {
     pub started_at: Timestamp,
     /// End time. `None` until the scan finishes.
     pub finished_at: Option<Timestamp>,
-    /// The time of this status by Postgres' clock.
+    /// Postgres' time when this status was read.
     pub now: Timestamp,
     /// Unfinished jobs.
     pub outstanding: Option<i64>,
     /// The scan's stages, in pipeline order.
     pub stages: Vec<StageStatus>,
-    /// Unavailable dependencies for which jobs wait, newest first.
+    /// Unavailable dependencies for which jobs are waiting, newest first.
     #[serde(default)]
     pub troubles: Vec<StoreTrouble>,
-    /// Sums over the completed jobs of each stage that has any.
+    /// Each stage's sums over its completed jobs. A stage without completed jobs is missing.
     pub outcomes: BTreeMap<JobKind, StageOutcomes>,
-    /// Workers that hold a lease or have finished a job in the last five minutes, by id.
+    /// Workers that hold a lease, or for which a job ended in the last five minutes, ordered by id.
     pub workers: Vec<WorkerStatus>,
-    /// Up to ten jobs with poison-item isolation, those with the most crashes first.
+    /// At most ten jobs under poison-item isolation, those with the most crashes first.
     #[serde(rename = "careful")]
     pub isolated_jobs: Vec<IsolatedJob>,
-    /// Up to ten last failures, newest first.
+    /// The last failures, at most ten, newest first.
     pub errors: Vec<JobFailure>,
     /// Number of events by name.
     pub events: BTreeMap<String, i64>,
-    /// Stages whose counter disagrees with their rows. Empty unless there is a bug.
+    /// Stages whose counter disagrees with their rows. If this is not empty, there is a bug.
     pub drift: Vec<StageDrift>,
-    /// The earlier scan to compare it with. `None` unless the caller loaded it by
+    /// The earlier scan with which this one is compared. `None` unless the caller loaded it with
     /// `Coordinator::earlier_outcomes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<EarlierOutcomes>,
 }
 
-/// The baseline scan's outcomes, by stage. The baseline is the last scan started before this one
-/// that ended by itself, of the same site if there is one.
+/// The baseline scan's outcomes, by stage. The baseline is the last published scan that started
+/// before this one. Scans with the same site are preferred.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierOutcomes {
     /// The earlier scan's id.
@@ -185,7 +185,7 @@ pub struct EarlierOutcomes {
     pub outcomes: BTreeMap<JobKind, BTreeMap<String, i64>>,
 }
 
-/// One stage of a scan.
+/// A stage in a scan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageStatus {
     /// The kind of the stage's jobs.
@@ -198,32 +198,32 @@ pub struct StageStatus {
     pub discarded: u64,
     /// Whether leasing this stage's jobs is paused.
     pub paused: bool,
-    /// Time when the stage's first job was leased.
+    /// When the stage's first job was leased.
     pub started_at: Option<Timestamp>,
-    /// Time when the stage's last job finished.
+    /// When the stage's last job finished.
     pub finished_at: Option<Timestamp>,
-    /// Jobs leased now.
+    /// Jobs that are leased now.
     pub leased: u64,
-    /// Jobs that cannot be leased before a set time.
+    /// Jobs that cannot be leased before a certain time.
     pub delayed: u64,
 }
 
 impl StageStatus {
-    /// Returns the duration of the finished stage in seconds. `None` until it has finished.
+    /// Returns how long the stage took, in seconds. `None` until it has finished.
     pub fn duration_seconds(&self) -> Option<f64> {
         let duration = self.finished_at.as_ref()?.time()? - self.started_at.as_ref()?.time()?;
         Some(duration.as_seconds_f64().max(0.0))
     }
 }
 
-/// Sums over the completed jobs of a stage, by name.
+/// A stage's sums over its completed jobs, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StageOutcomes {
     /// The jobs' inputs, such as hosts.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, i64>,
-    /// The outcomes of the inputs.
+    /// The inputs' outcomes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<String, i64>,
     /// Other counts.
@@ -231,7 +231,7 @@ pub struct StageOutcomes {
     pub counts: BTreeMap<String, i64>,
 }
 
-/// One worker of a scan. The counts cover the last five minutes.
+/// A scan's worker. Its counts cover the last five minutes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerStatus {
     /// The worker's id.
@@ -239,34 +239,34 @@ pub struct WorkerStatus {
     pub worker_id: String,
     /// Leases that the worker holds now.
     pub leases: u64,
-    /// The kinds of the jobs that the worker holds.
+    /// The kinds of jobs that the worker holds.
     pub kinds: Vec<JobKind>,
-    /// Start time of the worker's oldest lease.
+    /// When the worker's oldest lease started.
     pub oldest_lease: Option<Timestamp>,
     /// Jobs completed.
     pub jobs: u64,
-    /// Inputs of those jobs.
+    /// Number of inputs in these jobs.
     pub items: u64,
-    /// Inputs of those jobs per second.
+    /// Inputs per second in these jobs.
     pub items_per_second: Number,
-    /// Jobs that failed, were released or lost their lease, counted each time.
+    /// Number of failures: jobs that failed or were released, and leases that expired.
     pub errors: u64,
-    /// The reason for the last of these failures.
+    /// The reason for the last failure.
     pub last_error: Option<String>,
 }
 
-/// A job with poison-item isolation.
+/// A job under poison-item isolation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IsolatedJob {
     /// The job.
     pub job_id: i64,
     /// The job's kind.
     pub kind: JobKind,
-    /// The job's shard, file or range.
+    /// The index of the job's shard, file or range.
     pub part: i32,
-    /// pending or leased.
+    /// `pending` or `leased`.
     pub state: String,
-    /// Number of the job's expired leases.
+    /// Number of leases that expired.
     pub crashes: i32,
     /// The worker that holds the job, or held it last.
     #[serde(rename = "holder")]
@@ -274,20 +274,21 @@ pub struct IsolatedJob {
     /// The item that the worker is processing.
     #[serde(rename = "in_hand")]
     pub current_item: Option<i64>,
-    /// Time before which the job cannot be leased.
+    /// The time before which the job cannot be leased.
     pub not_before: Option<Timestamp>,
 }
 
-/// A lease that ended without output: its job failed or was released, or the lease expired.
+/// A lease that ended without output, because its job failed or was released, or because the lease
+/// expired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobFailure {
     /// Event time.
     pub at: Timestamp,
-    /// retry, discard, expired or release.
+    /// `retry`, `discard`, `expired` or `release`.
     pub event: String,
     /// The job's kind.
     pub kind: JobKind,
-    /// The job's shard, file or range.
+    /// The index of the job's shard, file or range.
     pub part: i32,
     /// The job.
     pub job_id: i64,
@@ -298,7 +299,7 @@ pub struct JobFailure {
     pub message: Option<String>,
 }
 
-/// A stage whose counter of outstanding jobs differs from the number of its unfinished rows.
+/// A stage whose counter of outstanding jobs differs from its number of unfinished rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageDrift {
     /// The stage.
@@ -310,7 +311,7 @@ pub struct StageDrift {
 }
 
 impl ScanStatus {
-    /// Returns a stage's sums. Empty before its first job is completed.
+    /// Returns a stage's sums. Empty before its first job has completed.
     pub fn outcomes_of(&self, kind: JobKind) -> StageOutcomes {
         self.outcomes.get(&kind).cloned().unwrap_or_default()
     }

@@ -1,7 +1,7 @@
-//! TLS to Postgres: which certificates are accepted, by sslmode.
+//! TLS to Postgres: which server certificates are accepted for each `sslmode`.
 //!
-//! `prefer` and `require` encrypt without verification, as in libpq without a file of authorities.
-//! Does not depend on when TLS is used.
+//! `prefer` and `require` encrypt without verification. This is how libpq works without a root
+//! certificate file. Does not depend on when TLS is used.
 
 use std::{fs, sync::Arc};
 
@@ -18,14 +18,15 @@ use rustls::{
 
 use crate::database_url::{TlsSettings, TlsVerification};
 
-/// Returns the client's TLS settings.
+/// Creates the client's TLS configuration.
 ///
 /// # Errors
 /// Returns a message that says why a certificate file cannot be used.
 pub(crate) fn client_config(settings: &TlsSettings) -> Result<ClientConfig, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     if let Some(path) = &settings.root_certificates {
-        // Even if no certificate is verified, because a missing file is a mistake in its name.
+        // We read the file even if no certificate is verified, because a missing file means that
+        // its name is wrong.
         certificates(path)?;
     }
     let verifier: Arc<dyn ServerCertVerifier> = match settings.verification {
@@ -51,7 +52,7 @@ pub(crate) fn client_config(settings: &TlsSettings) -> Result<ClientConfig, Stri
     }
 }
 
-/// Returns a verifier that trusts the system's authorities and those in the given file.
+/// Creates a verifier that trusts the system's certificate authorities and those in the given file.
 fn authorities(
     settings: &TlsSettings,
     provider: &Arc<CryptoProvider>,
@@ -79,7 +80,7 @@ fn read(path: &str) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("{path}: {error}"))
 }
 
-/// Accepts any certificate, but only if the server proves that it has the key. The fetcher's
+/// Accepts any certificate if the server proves that it has the private key. The fetcher's
 /// `AnyHandshake` does not require this proof.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
@@ -121,7 +122,7 @@ impl ServerCertVerifier for AnyCertificate {
     }
 }
 
-/// Accepts a certificate of a trusted authority for any hostname.
+/// Accepts a certificate for any hostname if a trusted authority issued it.
 #[derive(Debug)]
 struct AnyHostname(Arc<WebPkiServerVerifier>);
 

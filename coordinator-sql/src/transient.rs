@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-/// Pause before the first retry; each later pause is twice as long, up to [`LONGEST_PAUSE`].
+/// Pause before the first retry. It doubles for each further retry, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// Maximum pause between two attempts, so that a call continues soon after an outage of minutes.
+/// Maximum pause between two attempts, so that a call continues soon after an outage.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Runs `step` again, with growing pauses, while its errors are transient and the next attempt
-/// starts before `until`.
+/// Repeats `step` with increasing pauses while its errors are transient and the next attempt would
+/// start before `until`.
 pub(crate) async fn retry_transient<T, F>(
     until: Instant,
     mut step: impl FnMut() -> F,

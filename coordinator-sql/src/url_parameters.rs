@@ -1,26 +1,27 @@
-//! The parameters of a database URL: which ones have an effect, and which are refused.
+//! The parameters of a database URL: which of them have an effect, and which are rejected.
 //!
-//! A misspelt parameter is refused with the nearest known name, because otherwise the connection
-//! would be less protected than the URL says, without a word.
+//! A misspelt parameter is rejected, and the error suggests the most similar name. Otherwise the
+//! connection could be less protected than the URL specifies, without any message.
 
-/// Parameters that `tokio-postgres` reads. It rejects any other.
+/// Parameters that `tokio-postgres` reads. It rejects all others.
 const OF_CLIENT: &str = "application_name channel_binding connect_timeout dbname host hostaddr \
     keepalives keepalives_idle keepalives_interval keepalives_retries load_balance_hosts options \
     password port sslnegotiation target_session_attrs tcp_user_timeout user";
 
-/// Parameters that `database_url` reads, besides `options[NAME]`.
+/// Parameters that `database_url` reads, in addition to `options[NAME]`.
 const OWN: &str = "sslmode ssl-mode sslrootcert ssl-root-cert ssl-ca sslcert ssl-cert sslkey \
     ssl-key";
 
-/// Parameters of libpq and other clients that change nothing here. They are ignored with a warning.
+/// Parameters of libpq and other clients that have no effect here. They are ignored with a warning.
 const IGNORED: &str = "client_encoding fallback_application_name gssdelegation gssencmode gsslib \
     krbsrvname sslcertmode sslcompression sslsni statement-cache-capacity";
 
-/// Parameters of libpq that protect the connection or supply the password, which this client lacks.
+/// Parameters of libpq that protect the connection or supply the password. This client does not
+/// support them.
 const UNSUPPORTED: &str = "passfile replication require_auth requirepeer service sslcrl sslcrldir \
     sslkeylogfile sslpassword ssl_max_protocol_version ssl_min_protocol_version";
 
-/// Maximum edits between a misspelt parameter and the name that is suggested.
+/// Maximum edit distance between a misspelt parameter and the suggested name.
 const MAX_EDITS: usize = 3;
 
 /// Returns true if `tokio-postgres` reads the parameter.
@@ -28,10 +29,10 @@ pub(crate) fn is_clients(name: &str) -> bool {
     is_in(OF_CLIENT, name)
 }
 
-/// Checks a parameter that `tokio-postgres` does not read. Warns if it has no effect.
+/// Checks a parameter that `tokio-postgres` does not read. Logs a warning if it has no effect.
 ///
 /// # Errors
-/// Returns the reason if it is unknown or not supported.
+/// Returns the reason if the parameter is unknown or not supported.
 pub(crate) fn check(name: &str) -> Result<(), String> {
     if is_in(OWN, name) {
         return Ok(());
@@ -53,15 +54,15 @@ fn is_in(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }
 
-/// Returns the known parameter whose name is most similar. `None` if all are too different.
+/// Returns the most similar known parameter. `None` if no name is similar enough.
 fn nearest(name: &str) -> Option<&'static str> {
     let known = OF_CLIENT.split_whitespace().chain(OWN.split_whitespace());
     let (distance, near) = known.map(|known| (edits(name, known), known)).min()?;
     (distance <= MAX_EDITS && distance * 2 < name.len()).then_some(near)
 }
 
-/// Returns the minimum number of inserted, removed and replaced characters that turn one string
-/// into the other (the Levenshtein distance).
+/// Returns the Levenshtein distance between two strings: the minimum number of inserted, removed
+/// and replaced characters.
 fn edits(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (removed, from) in from.chars().enumerate() {

@@ -1,7 +1,6 @@
-//! Many completions in one transaction, as no worker makes them: a worker completes each job when
-//! it is done. What Postgres is told is what group commit tells it: the transaction ends before its
-//! log is on disk, so that nobody waits for the disk to get at the counter, and then the log is
-//! flushed.
+//! Completes many jobs in one transaction. Workers never do this, because they complete each job
+//! when it is done. Like group commit, this does not wait for the disk while the transaction holds
+//! the counter's row, and then flushes the log.
 
 use everytab_coordinator::Lease;
 use serde_json::Value;
@@ -20,7 +19,7 @@ pub(crate) async fn connect(url: &str) -> Client {
     client
 }
 
-/// Completes jobs that record no rows, all with the same statistics.
+/// Completes jobs that record no rows. All of them have the same statistics.
 pub(crate) async fn complete(client: &Client, leases: Vec<Lease>, stats: &Value) {
     let fences = || leases.iter().map(|lease| lease.fence);
     let job_ids: Vec<i64> = fences().map(|fence| fence.job_id).collect();

@@ -28,7 +28,7 @@ use crate::{
 /// Time for the workers to lease all slots after the last worker has started.
 const STARTED: Duration = Duration::from_secs(10);
 
-/// State that all workers of a fleet share.
+/// State that all workers in the fleet share.
 pub(crate) struct Fleet {
     pub(crate) url: String,
     pub(crate) crawl: i32,
@@ -128,7 +128,7 @@ fn report(fleet: &Fleet, used: &Used, (pages, fetches): (u64, i64), wanted: f64)
     assert!(made > wanted * 0.97, "{made} pages/s: the simulated workers were too slow");
 }
 
-/// The statements on which the server spent most time, which is more than its processor's.
+/// Prints the statements with the longest total execution time, which includes waits.
 fn statements(server: &Server, elapsed: Duration) {
     let sql = "select json_build_object('calls', calls, 'ms', round(total_exec_time), 'mean_ms',
                       round(mean_exec_time::numeric, 2), 'statement', left(query, 60))

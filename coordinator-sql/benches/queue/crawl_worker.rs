@@ -1,5 +1,5 @@
-//! Simulates a worker of live crawls. It calls Postgres as often as a real worker does, but its
-//! pages are made up.
+//! Simulates a live crawl's worker. It calls Postgres as often as a real worker does, but its pages
+//! are generated.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -32,15 +32,15 @@ const INTERVALS: [(Call, Duration); 7] = [
     (Call::Due, Duration::from_secs(10)),
     (Call::Blocklist, Duration::from_secs(10)),
 ];
-/// With more live workers than this, each worker leases slots and reads ordinary links less often:
-/// in proportion to the number of workers, up to [`MAX_BACKOFF`] times the interval. Both constants
-/// are copied from crates/crawl/crawler/src/scheduler/state.rs.
+/// With more live workers than this, each worker leases slots and reads ordinary links less often.
+/// The interval grows with the number of workers, up to [`MAX_BACKOFF`] times. Both constants are
+/// copied from crates/crawl/crawler/src/scheduler/state.rs.
 const WORKERS_WITHOUT_BACKOFF: u32 = 40;
 const MAX_BACKOFF: u32 = 5;
 const TICK: Duration = Duration::from_millis(100);
 /// How long an unused host remains in memory. A real worker keeps hosts until its memory is full.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
-/// Maximum rows of links per call, as in crates/crawl/crawler/src/load.rs.
+/// Maximum link rows per call, as in crates/crawl/crawler/src/load.rs.
 const ROWS_A_CALL: u32 = 64;
 const MAX_DUE: u32 = 50_000;
 
@@ -65,7 +65,7 @@ pub(crate) struct CrawlPace {
     pub(crate) links_elsewhere: u32,
 }
 
-/// All hosts of the benchmark, grouped by slot. Each host is a site of its own.
+/// All hosts in the benchmark, grouped by slot. Each host is its own site.
 pub(crate) struct Graph {
     hosts: Vec<String>,
     by_slot: HashMap<i16, Vec<u32>>,
@@ -84,7 +84,7 @@ impl Graph {
     }
 }
 
-/// The state of a host in memory.
+/// A host's state in memory.
 struct Host {
     state: HostState,
     site: SiteUsage,
@@ -317,8 +317,8 @@ impl Worker {
         held.changed.insert(number);
     }
 
-    /// Loads a host that is not in memory, or was not used for so long that a real worker has
-    /// forgotten it.
+    /// Loads a host that is not in memory, or that a real worker would have dropped because it was
+    /// not used for long.
     async fn remember(&mut self, slot: i16, number: u32) {
         let Some(held) = self.slots.get_mut(&slot) else { return };
         if let Some(host) = held.hosts.get_mut(&number)
@@ -339,7 +339,7 @@ impl Worker {
         held.hosts.insert(number, host);
     }
 
-    /// Visits as many pages of each slot as its pace allows.
+    /// Visits as many pages in each slot as its pace allows.
     async fn visit(&mut self, passed: Duration) {
         let slots: Vec<i16> = self.slots.keys().copied().collect();
         for slot in slots {
@@ -379,7 +379,7 @@ impl Worker {
         held.counts.captured += 1;
         held.counts.pending -= 1;
         held.visited += 1;
-        // Each lease of a slot numbers its pages anew.
+        // Each of the slot's leases numbers its pages from the start.
         let turn = u32::from(slot.unsigned_abs()) << 20 | held.visited & 0xf_ffff;
         let lease = u32::try_from(held.lease.fence.lease_number).unwrap();
         held.fetches.push(frontier::fetch_row(fleet.crawl, turn, lease));
@@ -389,7 +389,7 @@ impl Worker {
         fleet.pages.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A number that another worker hardly draws.
+    /// Returns a number that another worker is unlikely to draw.
     fn random(&mut self) -> u64 {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
         self.random >> 24
@@ -444,7 +444,7 @@ impl Worker {
     }
 }
 
-/// Links by the group of slots that they are for.
+/// Returns links as rows, grouped by slot group.
 fn link_rows(crawl: i32, links: &[Link]) -> Vec<LinksRow> {
     let mut groups: BTreeMap<i16, (u16, Vec<Link>)> = BTreeMap::new();
     for link in links {

@@ -74,8 +74,8 @@ async fn drain(
     let owner = server.migrated("ours").await;
     let scan = start_sharded(&owner, 1, 300_000).await;
     let begun = Instant::now();
-    // The jobs are of the search stage, where the end of a job enqueues no other job. The end of
-    // the stage opens the publish stage.
+    // We use the search stage, because completing a search job enqueues no other job. When the
+    // stage ends, it opens the publish stage.
     server.sql("ours", &format!("select coordinator.open_stage({scan}, 'search', {jobs})"));
     let enqueued = begun.elapsed();
     server.sql("ours", "analyze everytab.jobs");

@@ -28,8 +28,8 @@ const BATCHES: usize = 3;
 /// How jobs are leased and completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseMode {
-    /// Like a worker: a job is leased when a permit is free, and is completed by its own call.
-    /// Concurrent completions of one process share a transaction (group commit).
+    /// Like a worker: leases a job when a permit is free, and completes it by a separate call.
+    /// Concurrent completions in one process share a transaction (group commit).
     Single,
     /// Each job has its own lease call and its own transaction for the completion.
     Alone,
@@ -87,7 +87,7 @@ pub(crate) async fn run(url: &str, mode: LeaseMode) {
     std::process::exit(0);
 }
 
-/// Leases by incremental scans, and by a full scan when an incremental one found nothing.
+/// Leases by incremental scans. If one finds nothing, uses a full scan.
 struct Leaser {
     coordinator: Coordinator,
     worker_id: String,
@@ -124,8 +124,8 @@ async fn in_batches(coordinator: Coordinator, session: Client, worker_id: String
     }
 }
 
-/// Leases as a worker's loop does: one call for all free permits. Each job is completed by a call
-/// of its own, and returns its permit.
+/// Leases like a worker's loop, with one call for all free permits. Each job is completed by a
+/// separate call and then returns its permit.
 async fn one_by_one(coordinator: Coordinator, worker_id: String) {
     let permits = Arc::new(Semaphore::new(CONCURRENCY));
     let mut leaser = Leaser::new(coordinator.clone(), worker_id);

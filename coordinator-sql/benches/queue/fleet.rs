@@ -1,7 +1,7 @@
-//! Simulates the queue traffic of 200 workers during a scan of 30 million hosts that takes six
-//! hours. Postgres runs on one core, and the workers run on the other.
+//! Simulates the queue traffic of 200 workers in a six-hour scan with 30 million hosts. Postgres
+//! runs on one core, and the workers run on the other.
 //!
-//! The benchmark starts a scan of 25,000 shards and completes enough jobs so that jobs of every
+//! The benchmark starts a scan with 25,000 shards and completes enough jobs so that jobs of every
 //! kind are ready. Then each simulated worker leases, loads, renews and completes jobs like a real
 //! worker, with outputs of realistic size. Instead of working, a job waits, so that the scan would
 //! take six hours.
@@ -130,7 +130,7 @@ async fn wait_until_all_lease(server: &Server, pace: &Pace, workers: u32) {
     }
 }
 
-/// Counts and sizes of the tables at one time.
+/// The tables' counts and sizes at one time.
 struct Counts {
     completed: i64,
     icons: i64,

@@ -1,4 +1,4 @@
-//! Simulates a worker of scans. It leases, loads, renews and completes jobs like a real worker, but
+//! Simulates a scan's worker. It leases, loads, renews and completes jobs like a real worker, but
 //! the jobs only wait.
 
 use std::{
@@ -26,7 +26,7 @@ const MAX_IDLE: Duration = Duration::from_secs(5);
 /// Lease calls with a cursor between two full scans, as in `crates/scan/runner/src/worker.rs`.
 const INCREMENTAL_SCANS: u32 = 20;
 
-/// Duration of a job of each kind, chosen so that the scan takes the configured time.
+/// The duration of jobs, chosen so that the scan takes the configured time.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
     seconds_per_permit: f64,
@@ -53,7 +53,7 @@ impl Pace {
         workers * Self::permits(kind)
     }
 
-    /// How long a job takes, so that all permits of the fleet together perform all shards in the
+    /// Returns how long a job takes if all the fleet's permits together complete all shards in the
     /// scan's time.
     fn job(&self, kind: JobKind) -> Duration {
         Duration::from_secs_f64(self.seconds_per_permit * f64::from(Self::permits(kind)))
@@ -68,7 +68,8 @@ struct Worker {
     held: Arc<Mutex<HashMap<Fence, Instant>>>,
     running: JoinSet<JobKind>,
     busy: HashMap<JobKind, u32>,
-    /// Jobs started so far. The first jobs of a worker are shorter, as if they had begun earlier.
+    /// Number of jobs started so far. A worker's first jobs are shorter, as if they had started
+    /// earlier.
     begun: HashMap<JobKind, u32>,
 }
 
@@ -79,7 +80,7 @@ pub(crate) async fn work(
     timings: Arc<Timings>,
     stop: Arc<AtomicBool>,
 ) {
-    // The workers of a fleet start one by one.
+    // Real fleets also start their workers one by one.
     tokio::time::sleep(Duration::from_millis(150) * number).await;
     let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
     let held = Arc::new(Mutex::new(HashMap::new()));
@@ -152,7 +153,8 @@ impl Worker {
         let begun = self.begun.entry(kind).or_default();
         *begun += 1;
         let is_first = *begun <= Pace::permits(kind);
-        // Between 0.9 and 1.1 of the time; for the first jobs any part of it.
+        // A job takes between 0.9 and 1.1 of this duration. The first jobs take a random part of
+        // it.
         let share = if is_first { random_share() } else { 0.9 + random_share() / 5.0 };
         let takes = self.pace.job(kind).mul_f64(share);
         self.held().insert(lease.fence, Instant::now());
@@ -203,14 +205,14 @@ async fn load(coordinator: &Coordinator, kind: JobKind, scan: i32, part: i32) ->
     Ok(())
 }
 
-/// Renews all leases of a worker when a third of the time of one has passed.
+/// Renews all of a worker's leases when a third of one lease's time has passed.
 async fn renew_forever(
     coordinator: Coordinator,
     worker_id: String,
     held: Arc<Mutex<HashMap<Fence, Instant>>>,
     timings: Arc<Timings>,
 ) {
-    // A third of a lease of 300 s.
+    // A third of the lease time, which is 300 s.
     let third = Duration::from_secs(100);
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;

@@ -26,7 +26,7 @@ use crate::{
 
 /// Checkpoints per host.
 const CHECKPOINTS: u32 = 100;
-/// New URLs of a host per checkpoint.
+/// New URLs per host and checkpoint.
 const NEW_URLS: u32 = 20;
 /// Number of URLs that share one referrer.
 const URLS_A_REFERRER: u32 = 4;
@@ -41,7 +41,7 @@ const WORKER: &str = "bench";
 const WORKER_ID: &str = "0b2f3c4e-5d6a-4b7c-8d9e-0f1a2b3c4d5e";
 const CRAWL: &str = "LIVE-20261124000000-00000000";
 
-/// A worker with leased slots, and the last checkpoint number of each slot.
+/// A worker with leased slots, and each slot's last checkpoint number.
 struct Bench {
     coordinator: Coordinator,
     crawl: i32,
@@ -102,7 +102,7 @@ pub(crate) async fn start_crawl(owner: &Coordinator) -> i32 {
     owner.start_crawl(&new).await.unwrap()
 }
 
-/// Prints the cost per item since `before`, for `amount` items. The stored bytes are those of the
+/// Prints the cost per item since `before`, for `amount` items. Stored bytes are counted in the
 /// tables whose names match `tables`.
 fn report(what: &str, server: &Server, before: &Usage, begun: Instant, amount: u64, tables: &str) {
     let used = server.used_since(before);
@@ -131,7 +131,7 @@ impl Bench {
         Self { coordinator, crawl, fences, numbers, renewed: Instant::now() }
     }
 
-    /// Adds URLs to the hosts of one slot and records them in checkpoints.
+    /// Adds URLs to a slot's hosts and records them in checkpoints.
     async fn learn(&mut self, turn: u32) {
         let rules = Rules { scope: "any".parse().unwrap(), ..Rules::default() };
         let name = |host: u32| format!("www.{}-{turn}.example", word(host + turn * 7));
@@ -230,7 +230,7 @@ pub(crate) fn link(host: &str, number: u32) -> Link {
     Link { via, ..Link::submitted(url, false, 0) }
 }
 
-/// Packs the changes of a host into a chunk for the next checkpoint.
+/// Packs a host's changes into a chunk for the next checkpoint.
 pub(crate) fn chunk(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRow> {
     let packed = state.pack(never_paused)?;
     let number = |value: u64| i32::try_from(value).unwrap();

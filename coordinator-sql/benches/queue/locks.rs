@@ -1,5 +1,5 @@
-//! Measures how long workers wait during each call of an operator, while another session reads
-//! every table for ten seconds, like a dump.
+//! Measures how long workers wait during each operator's call, while another session reads every
+//! table for ten seconds, like a dump.
 
 use std::{
     cell::RefCell,
@@ -23,7 +23,7 @@ use crate::{
     setting,
 };
 
-/// Locks every table, in a transaction.
+/// Locks every table until the transaction ends.
 const READ_ALL: &str = "
     begin;
     do $$ declare t regclass; begin
@@ -151,8 +151,7 @@ async fn operate(owner: &Coordinator, call: &str, dropped: i32) {
     }
 }
 
-/// Leases, renews, loads and completes jobs in a loop, and records the maximum duration of each
-/// call.
+/// Leases, renews, loads and completes jobs in a loop. Records the maximum duration of each call.
 async fn work(url: String, loaded: i32, longest: Longest) {
     let (session, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
     tokio::task::spawn_local(async move { drop(connection.await) });

@@ -1,12 +1,12 @@
-//! Benchmarks of the queue in one program: `drain` compares with a peer, `rows` records rows,
-//! `fleet` simulates workers, `whole-scan` times the transactions that touch a whole scan, `locks`
-//! measures how long operators make workers wait, `frontier` records what live crawls know, and
-//! `crawl-fleet` simulates workers of live crawls.
+//! Benchmarks for the queue and for live crawls. `drain` compares the queue with a peer, `rows`
+//! records rows, `fleet` simulates workers, `whole-scan` times the transactions that affect a whole
+//! scan, `locks` measures how long operators make workers wait, `frontier` measures the cost of
+//! live crawls, and `crawl-fleet` simulates workers of live crawls.
 //!
-//! Everything goes through the product's own functions, on a private and durable Postgres that is
-//! removed afterwards. Measurements go to stdout, one JSON object a line; messages go to stderr.
-//! Each run is audited, and a run that fails the audit prints no figure.
-//! Settings are environment variables; docs/benchmarks.md lists them.
+//! All benchmarks call the product's own functions on a private, durable Postgres that is removed
+//! afterwards. Measurements are printed to stdout, one JSON object per line. Messages go to stderr.
+//! Each run is audited, and prints no figures if the audit fails. Settings are environment
+//! variables, which docs/benchmarks.md lists.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

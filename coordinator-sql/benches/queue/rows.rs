@@ -1,5 +1,5 @@
-//! Measures how many rows per second completions record, with eight clients and icon jobs of 3,000
-//! rows.
+//! Measures how many rows per second completions record, with eight clients and icon jobs that have
+//! 3,000 rows each.
 
 use std::{
     sync::Arc,
@@ -26,7 +26,7 @@ pub(crate) async fn run() {
     say("calibration", &server.calibration());
     let owner = server.migrated("ours").await;
     let scan = start_sharded(&owner, jobs, 300_000).await;
-    // In a scan icon jobs follow warc jobs; here the stage is opened directly.
+    // In a scan, icon jobs follow warc jobs. Here the stage is opened directly.
     server.sql("ours", &format!("select coordinator.open_stage({scan}, 'icon', {jobs})"));
     server.sql("postgres", "checkpoint");
     let url: Arc<str> = server.url("ours", "everytab_worker").into();

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::samples;
 
-/// Digests for the scans of the benchmarks.
+/// Digests for the benchmarks' scans.
 pub(crate) fn digests() -> Digests {
     Digests { encoder: "encoder".into() }
 }
@@ -94,8 +94,8 @@ impl Server {
         owner
     }
 
-    /// Returns the transactions per second of two clients that run `select 1`. This number drops if
-    /// other processes use the CPU.
+    /// Returns how many transactions per second two clients execute if they run `select 1`. This
+    /// number is lower if other processes use the CPU.
     fn calibrate(&self) -> f64 {
         let url = self.url("postgres", ADMIN_USER);
         let script = std::env::temp_dir().join(format!("everytab-select-1-{}", process::id()));
@@ -119,7 +119,7 @@ impl Server {
         json!({"select_1_per_s": self.calibrate().round(), "commit_ms": self.commit_ms()})
     }
 
-    /// Returns the milliseconds that one client needs for a commit, including the wait for the
+    /// Returns how many milliseconds one client needs for a commit, including the wait for the
     /// disk.
     fn commit_ms(&self) -> f64 {
         self.sql("postgres", "create table if not exists committed (n integer)");
@@ -151,8 +151,8 @@ impl Server {
         }
     }
 
-    /// Binds every process of the server to one core. Processes that the server starts later
-    /// inherit this.
+    /// Binds all the server's processes to one core. Processes that the server starts later inherit
+    /// this.
     pub(crate) fn pin(&self, core: &str) {
         for pid in with_children(self.postgres().pid()) {
             pin(pid, core);
@@ -174,7 +174,7 @@ impl Drop for Server {
     }
 }
 
-/// Binds all threads of a process to a core.
+/// Binds all of a process's threads to a core.
 pub(crate) fn pin(pid: u32, core: &str) {
     let done = Command::new("taskset").args(["-acp", core, &pid.to_string()]).output().unwrap();
     // The server process may have exited by now.
@@ -183,7 +183,7 @@ pub(crate) fn pin(pid: u32, core: &str) {
     }
 }
 
-/// Returns the IDs of a process and its children.
+/// Returns the ids of a process and its children.
 fn with_children(parent: u32) -> Vec<u32> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -209,13 +209,13 @@ fn stat(pid: u32) -> Option<Stat> {
     })
 }
 
-/// Returns the CPU time of this process.
+/// Returns this process's CPU time.
 pub(crate) fn own_processor_time() -> Duration {
     let ticks = stat(process::id()).map_or(0, |stat| stat.own_ticks);
     Duration::from_millis(ticks * 10)
 }
 
-/// Returns the CPU time of all server processes, including those that have exited.
+/// Returns the CPU time that all server processes have used, including those that have exited.
 fn processor_time(postmaster: u32) -> Duration {
     let ticks: u64 = with_children(postmaster)
         .into_iter()

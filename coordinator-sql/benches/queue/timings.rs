@@ -1,4 +1,4 @@
-//! Durations of calls by verb.
+//! Durations of calls, by call name.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ impl Timings {
         self.0.lock().clear();
     }
 
-    /// Returns for each call name the number of calls, calls per second, and the median, 99th
+    /// Returns for each call name the number of calls, the calls per second, and the median, 99th
     /// percentile and maximum in milliseconds.
     pub(crate) fn report(&self, elapsed: Duration) -> Vec<(&'static str, Value)> {
         let mut all = self.0.lock();

@@ -1,5 +1,5 @@
-//! Measures transactions that affect a whole scan of 30 million hosts. Other transactions may have
-//! to wait for their locks that long.
+//! Measures transactions that affect a whole scan with 30 million hosts. Other transactions may
+//! wait for their locks this long.
 
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ pub(crate) async fn run() {
     for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
         complete_all(&owner, &session, kind, shards as usize, 0).await;
     }
-    // One icon per shard, with an outcome that can be retried.
+    // Insert one icon per shard, with an outcome that can be retried.
     server.sql(
         "ours",
         &format!(
@@ -79,12 +79,12 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Prints the duration of a transaction.
+/// Prints a transaction's duration.
 fn report(what: &str, begun: Instant) {
     say("transaction", &json!({"name": what, "ms": begun.elapsed().as_millis()}));
 }
 
-/// Leases and completes `jobs` jobs of a kind, each with `hosts` hosts in its statistics.
+/// Leases and completes `jobs` jobs of one kind, each with `hosts` hosts in its statistics.
 async fn complete_all(
     owner: &Coordinator,
     session: &Client,

@@ -1,6 +1,6 @@
--- Adds a filter for a key. A classifier is a program on the workers' hosts, which only the
--- operator may name. With an idempotency key the request is performed once, and a repetition
--- gets the same response.
+-- Adds a key's filter. Only the operator may name a classifier, because this is a program that
+-- runs on the workers' hosts. With an idempotency key the request is performed once, and a
+-- repetition gets the same response.
 create or replace function api.add_filter(
     p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text,
     p_body jsonb)
@@ -8,7 +8,7 @@ returns table (id uuid, owner text, name text, version integer, body jsonb,
                changed_at timestamptz, is_repeated boolean)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- Each has up to 512 KiB, and one response lists them all.
+    -- A filter has up to 512 KiB, and one response lists all of a key's filters.
     max_filters constant integer := 100;
     key_owner text := 'key:' || p_key;
     known jsonb;

@@ -1,11 +1,11 @@
--- Adds a key's webhook. p_signing is the secret that signs its events.
+-- Adds a key's webhook. p_signing is the secret that signs this webhook's events.
 create or replace function api.add_webhook(
     p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text,
     p_signing bytea)
 returns setof everytab.webhook_state
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- Each may have as many events waiting as record_webhook allows.
+    -- Each webhook may have as many waiting events as record_webhook allows.
     max_webhooks constant integer := 10;
 begin
     perform api.check_key(p_key, p_secret, 1);

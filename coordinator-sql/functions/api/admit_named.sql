@@ -1,4 +1,4 @@
--- Checks a key before a request whose work takes from its bucket. Returns true if this
+-- Checks a key before a request that will charge the key itself. Returns true if this
 -- idempotency key already has a response, which will be sent again.
 create or replace function api.admit_named(
     p_key text, p_secret bytea, p_name text, p_request bytea)

@@ -1,5 +1,4 @@
--- Raises an error if settings repeat a crawl that belongs to another key, or that has not
--- ended.
+-- Raises an error if the settings repeat a crawl that belongs to another key or has not ended.
 create or replace function api.check_again(p_key text, p_settings jsonb)
 returns void language plpgsql stable set search_path = everytab, pg_temp as $$
 declare

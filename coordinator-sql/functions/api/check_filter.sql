@@ -1,4 +1,5 @@
--- Refuses a filter that names a classifier: it is a program on the workers' machines.
+-- Rejects a filter that names a classifier, because this is a program that runs on the workers'
+-- hosts.
 create or replace function api.check_filter(p_body jsonb)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

@@ -1,6 +1,7 @@
--- Returns the cost for a request that submits this many URLs.
+-- Returns the cost of a request that submits this many URLs.
 create or replace function api.cost_of(p_urls bigint)
 returns double precision language sql immutable as $$
-    -- Limit urls_a_request = 100: checking and packing so many takes as long as another request.
+    -- Limit urls_a_request = 100: checking and packing this many takes as long as another
+    -- request.
     select 1 + p_urls::double precision / 100;
 $$;

@@ -1,10 +1,10 @@
--- Returns the states of URLs in several keys' crawls, by their number in the arrays. There is
--- no row if the key is invalid, or if the crawl belongs to another key.
+-- Returns URLs' states in several keys' crawls, by their array position from 1. There is no row
+-- if the key is invalid or the crawl belongs to another key.
 create or replace function api.fetch_states(
     p_keys text[], p_secrets bytea[], p_crawls integer[], p_hosts bigint[], p_urls bigint[])
 returns table (number bigint, fetched everytab.api_fetch)
 language plpgsql stable security definer set search_path = everytab, pg_temp
--- To plan this takes longer than to perform it, and the partitions are known at each call.
+-- Planning this takes longer than executing it, and a generic plan suffices.
 set plan_cache_mode = force_generic_plan as $$
 begin
     return query

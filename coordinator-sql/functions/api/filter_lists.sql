@@ -1,5 +1,5 @@
--- Returns the newest version of each imported list, which all keys may name; with p_names, only
--- these.
+-- Returns the newest version of each imported list. All keys may use these lists. If p_names is
+-- set, returns only these.
 create or replace function api.filter_lists(p_key text, p_secret bytea, p_names text[])
 returns table (name text, version integer, kind text, store text, object text, sha256 bytea,
                entries bigint, bytes bigint, categories jsonb, source text,

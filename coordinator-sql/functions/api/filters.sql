@@ -1,5 +1,6 @@
--- Returns a key's filters by name: the one with p_id, those in p_names, or all, without their
--- bodies, which are large. A missing filter does not exist for this key.
+-- Returns a key's filters, sorted by name: the filter with p_id, or the filters in p_names. If
+-- both are null, returns all filters without their bodies, which are large. Raises an error if
+-- p_id does not exist.
 create or replace function api.filters(
     p_key text, p_secret bytea, p_id uuid, p_names text[])
 returns table (id uuid, owner text, name text, version integer, body jsonb,

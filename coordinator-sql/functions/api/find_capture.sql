@@ -1,12 +1,12 @@
--- Returns a URL's capture whose record is stored, the one nearest to p_at or the newest: in one
--- of the key's crawls, or in its newest crawls. There is no row if it does not exist, is
--- forgotten, or has a blocked host.
+-- Returns a URL's capture with a stored record: the capture nearest to p_at, or the newest.
+-- Searches one of the key's crawls, or its newest crawls. Forgotten captures and those on
+-- blocked hosts are skipped.
 create or replace function api.find_capture(
     p_key text, p_secret bytea, p_crawl uuid, p_host bigint, p_url bigint, p_at timestamptz)
 returns setof everytab.api_fetch
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- Each crawl is one look into an index.
+    -- Each crawl costs one index lookup.
     max_crawls constant integer := 2000;
     only_crawl integer;
 begin

@@ -1,8 +1,9 @@
--- Finds the crawl for a submitted URL. If there is a young enough capture, this is the result.
--- Otherwise the URL goes to the named crawl, whose state is the result if it is final there, or
--- to the key's standing crawl. If its state there is final, this is the result unless an age is
--- given; in this case it is fetched again in a new standing crawl. The caller holds the key's
--- usage and these crawls.
+-- Finds the crawl for a submitted URL. If the key has a capture that is at most p_max_age_s
+-- old, the capture's crawl is the result. Otherwise the result is the named crawl, or the key's
+-- standing crawl if none is named. is_answered means that the URL is already settled in this
+-- crawl. If the URL is settled in the standing crawl and a maximum age is given, the URL is
+-- fetched again in a new standing crawl. The caller holds the key's usage row and these crawls'
+-- rows.
 create or replace function api.find_target(
     p_key text, p_store text, p_settings jsonb, p_verdict everytab.api_verdict, p_crawl uuid,
     p_host bigint, p_url bigint, p_max_age_s integer)
@@ -35,7 +36,7 @@ begin
     if p_crawl is not null then
         verdict.crawl := named.crawl;
         verdict.code := case when named.state = 'ended' then 'crawl_ended' end;
-        -- A crawl fetches a URL once, so its answer does not get younger.
+        -- A crawl fetches a URL once, so its capture does not become newer.
         verdict.is_answered := verdict.code is null
                                and api.is_settled(named.crawl, p_host, p_url);
         return verdict;

@@ -1,17 +1,18 @@
--- Returns the installation's activity, in numbers, for any key: workers that crawl, slots that
--- they hold, and the running scans, or otherwise the newest ones, with their stages. For one of
--- the key's crawls this includes the pace that politeness allows; another key's crawl does not
--- exist. This names no worker, store, error message or live crawl.
+-- Returns the installation's activity for any key: how many workers crawl, how many slots they
+-- hold, and the running scans, or otherwise the newest ones, with their stages. If p_crawl is
+-- one of the key's crawls, the result includes the pace that politeness allows. The result
+-- contains no worker, store, error message or name of a live crawl.
 create or replace function api.overview(p_key text, p_secret bytea, p_crawl uuid)
 returns jsonb language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- As share_of_slots has it.
     seen_within constant interval := '15 seconds';
-    -- Limit scans_shown = 3: one is under way, and a person compares it with the ones before.
+    -- Limit scans_shown = 3: one scan may be running, and a person compares it with the ones
+    -- before.
     scans_shown constant integer := 3;
     -- As run_workers has it.
     recent constant interval := '5 minutes';
-    -- A pace reads thousands of hosts, and everything else some tens of rows.
+    -- Computing a pace reads thousands of hosts. The rest of this call reads some tens of rows.
     pace_cost constant integer := 5;
     now_at timestamptz := clock_timestamp();
     own crawls;

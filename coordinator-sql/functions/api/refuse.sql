@@ -1,4 +1,4 @@
--- Raises an error with a code from the closed list. The call's changes are rolled back.
+-- Raises an error with one of the service's codes. This rolls back the call's changes.
 create or replace function api.refuse(p_code text, p_detail jsonb)
 returns void language plpgsql as $$
 begin

@@ -1,10 +1,10 @@
--- Gives a key's webhook another secret. For a day events are signed with the old secret, too,
--- so that receivers can change at any time.
+-- Replaces the secret for a key's webhook. For 24 hours, events are also signed with the old
+-- secret, so that the receiver can change to the new one at any time.
 create or replace function api.rotate_webhook(
     p_key text, p_secret bytea, p_id uuid, p_signing bytea)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- Time for a receiver to be given the new secret.
+    -- Time in which the receiver can be given the new secret.
     kept_for constant interval := '24 hours';
 begin
     perform api.check_key(p_key, p_secret, 1);

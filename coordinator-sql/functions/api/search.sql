@@ -1,8 +1,8 @@
 -- Returns pages in a key's crawls that match a query in web search syntax
--- (websearch_to_tsquery): the best first, after p_after_rank, p_after_crawl, p_after_host and
--- p_after_url; in one crawl, or in the key's newest. Pages on blocked hosts and forgotten pages
--- are skipped. A query without a word matches nothing. The snippet marks words with U+0002 and
--- U+0003, which no text contains.
+-- (websearch_to_tsquery), best first. Starts after the position p_after_rank, p_after_crawl,
+-- p_after_host and p_after_url. Searches one crawl, or the key's newest crawls. Pages on
+-- blocked hosts and forgotten pages are skipped. A query without a word matches nothing. The
+-- snippet marks matching words with U+0002 and U+0003, which no page text contains.
 create or replace function api.search(
     p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer,
     p_after_rank double precision, p_after_crawl integer, p_after_host bigint, p_after_url bigint)
@@ -11,14 +11,14 @@ language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- Pages per response.
     max_rows constant integer := 100;
-    -- Crawls that are searched, the newest: as many as for finding a capture.
+    -- Number of newest crawls that are searched, as in find_capture.
     max_crawls constant integer := 2000;
-    -- Pages that are ranked: a word on more pages is not a good query, and each page costs
-    -- reading a row's words.
+    -- Maximum pages that are ranked. Ranking reads each page's words, and a word on more pages
+    -- is not a useful query.
     max_ranked constant integer := 5000;
-    -- Characters per page that are searched for a snippet.
+    -- Number of characters per page in which a snippet is searched.
     snippet_characters constant integer := 16384;
-    -- Words per snippet part, which is a line or two.
+    -- Maximum words in a part of a snippet, which is a line or two.
     max_words constant integer := 24;
     options constant text := format(
         'MaxFragments=2, MaxWords=%s, MinWords=8, FragmentDelimiter=" … ", StartSel=%s, StopSel=%s',

@@ -1,13 +1,15 @@
--- Submits URLs one by one, for one or several keys, in one transaction. Each gets a result by
--- its number: an error with a code and its detail, which does not affect others; or the crawl
--- that will contain it, whether its link is urgent, and whether its state in this crawl is the
--- result, because it is final or has a capture that is not older than p_max_ages allows.
--- p_crawls names one of the key's crawls; null is its standing crawl. Each URL has a link, and
--- another one packed as urgent if it may be urgent.
+-- Submits URLs one by one, for one or several keys, in one transaction. Each URL gets a result
+-- with its array position: either an error code with its detail, which does not affect other
+-- URLs, or the crawl that will contain the URL and whether its link is urgent. is_answered
+-- means that nothing is added, because the URL is already settled in this crawl or has a
+-- capture that is at most as old as p_max_ages allows. p_crawls contains ids of the key's
+-- crawls, or null for its standing crawl. Each URL has a packed link in p_data, and also one in
+-- p_urgent_data if it may be urgent.
 --
--- Locks are taken in one order, so that no two calls, and no checkpoint, wait for each other:
--- all keys' usage, ascending; then all existing crawls, ascending; then the locks for creating
--- partitions. No row of a crawl's slots is locked while several crawls are held.
+-- Locks are taken in one order, so that neither two calls nor a call and a checkpoint wait for
+-- each other: first all keys' usage rows, ascending, then all existing crawls' rows, ascending,
+-- then the locks for creating partitions. While a transaction holds several crawls' rows, it
+-- must lock no row of crawl_slots.
 create or replace function api.submit(
     p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[],
     p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_groups smallint[],
@@ -19,7 +21,7 @@ language plpgsql security definer set search_path = everytab, pg_temp
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-    -- The service sends 256 at most.
+    -- The service sends at most 256.
     max_rows constant integer := 1000;
     rows integer := coalesce(cardinality(p_keys), 0);
     verdicts everytab.api_verdict[];

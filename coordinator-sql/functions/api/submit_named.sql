@@ -1,6 +1,6 @@
--- Submits one URL for one key, like api.submit, with an idempotency key: it is performed once,
--- and a repetition gets the same response. The arrays are those for api.submit, with one value
--- each.
+-- Submits one URL for one key, like api.submit, with an idempotency key. The request is
+-- performed once, and a repetition gets the same response. The arrays are those of api.submit
+-- with one element each.
 create or replace function api.submit_named(
     p_name text, p_request bytea,
     p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[],
@@ -14,7 +14,7 @@ declare
     said record;
 begin
     perform api.check_key(p_keys[1], p_secrets[1], 0);
-    -- Two requests with one name are performed one after the other.
+    -- Two requests with one idempotency key run one after another.
     perform from api_usage u where u.key = p_keys[1] for no key update;
     known := api.find_answer(p_keys[1], p_name, p_request);
     if known is not null then

@@ -1,12 +1,12 @@
--- Checks one key's submissions in a call to api.submit, which passes the arrays: those in
--- p_numbers, in this order. Each accepted one takes one request. The caller holds the key's
--- usage row and the rows for all named crawls.
+-- Checks the submissions of one key in a call to api.submit. p_numbers contains their array
+-- positions. Each accepted one is charged as one request. The caller holds the key's usage row
+-- and the rows of all named crawls.
 create or replace function api.submit_of_key(
     p_key everytab.api_keys, p_store text, p_settings jsonb, p_numbers bigint[], p_crawls uuid[],
     p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_may_be_urgent boolean[])
 returns everytab.api_verdict[] language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- So many are urgent in one moment, and as many a minute over a longer time.
+    -- Maximum urgent URLs in a burst, which is also the rate per minute over a longer time.
     urgent_burst constant integer := 60;
     -- Limit urgent_per_second = 1: see urgent_burst.
     urgent_per_second constant integer := 1;
@@ -19,7 +19,7 @@ declare
     verdict api_verdict;
     verdicts api_verdict[] := '{}';
 begin
-    -- Recount the usage if this is due.
+    -- Refresh the usage counts if they are too old.
     quota := api.quota_reached(p_key, 0);
     select * into usage from api_usage u where u.key = p_key.key;
     now_at := greatest(usage.at, clock_timestamp());

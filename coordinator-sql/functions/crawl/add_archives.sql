@@ -1,5 +1,5 @@
--- Inserts the archives that crawls' fetches name, unless they exist or their crawl is closed,
--- and returns the rows for all of them.
+-- Inserts the archives to which these fetches refer, and returns all their rows. An archive is
+-- not inserted if it exists or its crawl is closed.
 create or replace function coordinator.add_archives(
     p_fetches everytab.fetch_row[], p_closed integer[])
 returns everytab.crawl_archives[]
@@ -9,7 +9,7 @@ declare
     known crawl_archives;
     archives crawl_archives[] := '{}';
 begin
-    -- In one order, so that checkpoints that name the same new ones cannot deadlock.
+    -- Sorted, so that checkpoints that insert the same new archives cannot deadlock.
     for named in
         select distinct n.crawl, n.object
           from unnest(p_fetches) f, lateral (values (f.crawl, f.object), (f.crawl, f.body_object))
@@ -22,7 +22,7 @@ begin
         if known.archive is null then
             insert into crawl_archives (crawl, object) values (named.crawl, named.object)
             on conflict do nothing;
-            -- Another checkpoint may have written it meanwhile.
+            -- Another checkpoint may have inserted this archive in the meantime.
             select * into known from crawl_archives a
              where a.crawl = named.crawl and a.object = named.object;
         end if;

@@ -1,7 +1,7 @@
--- Adds an owner's schedule with its seeds, packed: every p_every_s seconds from p_first_at on
--- (null: one period from now), or at p_at_s seconds into the UTC day on some weekdays (a mask
--- whose first bit is Monday). Returns the result added; name_taken; or too_many if the owner
--- has reached the maximum.
+-- Adds an owner's schedule with its packed seeds. It is due every p_every_s seconds from
+-- p_first_at on (null: one period from now), or at second p_at_s of the UTC day on some
+-- weekdays (a mask whose first bit is Monday). Returns the result added, name_taken, or
+-- too_many if the owner has the maximum number.
 create or replace function coordinator.add_schedule(
     p_owner text, p_id uuid, p_name text, p_every_s integer, p_first_at timestamptz,
     p_at_s integer, p_weekdays smallint, p_store text, p_settings jsonb,
@@ -9,9 +9,9 @@ create or replace function coordinator.add_schedule(
     out word text, out next_at timestamptz)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- When a schedule is due, the next caller processes it.
+    -- Schedules per owner. open_crawls fires due schedules, a few per call.
     max_schedules constant integer := 100;
-    -- Seeds per schedule: one call inserts them, and they are written again each time it fires.
+    -- Seeds per schedule. One call inserts them, and each start writes them again as links.
     max_seeds constant integer := 20000;
 begin
     if coalesce((select sum(l.amount) from unnest(p_links) l), 0)

@@ -1,8 +1,8 @@
--- Raises an error for link rows that our workers never send.
+-- Raises an error if there are more link rows than workers send.
 create or replace function coordinator.check_links(p_links everytab.link_row[])
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
-    -- A checkpoint has one row per crawl and slot group, and a few more if one would be too
+    -- A checkpoint has one row per crawl and slot group, and a few more if a row would be too
     -- long.
     max_rows constant integer := 5000;
 begin

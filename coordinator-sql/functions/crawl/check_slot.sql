@@ -1,7 +1,8 @@
--- A slot's fence. Locks its row and returns it while (slot, lease number, token) is the slot's
--- current lease; returns a row with nulls if the lease is lost. A lease ends with the timeline
--- at the start of its token: an asynchronous standby that was promoted may lack checkpoints
--- from its holder, and reuses transaction ids in the holder's cursors.
+-- A slot's fence. If slot, lease number and token are the slot's current lease, locks the
+-- slot's row and returns it. If the lease is lost, returns a row with nulls. The token starts
+-- with the server's timeline, and the lease also ends when the timeline changes. An
+-- asynchronous standby that was promoted may lack its holder's checkpoints, and reuses
+-- transaction ids that the holder's cursors contain.
 create or replace function coordinator.check_slot(
     p_slot smallint, p_lease_number integer, p_token uuid)
 returns everytab.slots language plpgsql set search_path = everytab, pg_temp as $$

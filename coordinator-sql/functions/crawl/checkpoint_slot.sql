@@ -1,15 +1,15 @@
 -- Records a slot holder's work since its last checkpoint, in one transaction. Checkpoints are
--- numbered from 1 within a lease. If one is sent again because its reply was lost, it records
--- nothing and returns the first one's result.
+-- numbered from 1 within a lease. If a checkpoint is sent again because its reply was lost,
+-- this records nothing and returns the crawls that have ended.
 --
--- p_counts has one object per crawl: how much its sums grow (pending may shrink), its failed,
--- refused, left and links_refused by reason, how many reserved pages it used and how many it
--- returns. The others are rows of fetches, links, chunks and hosts, as in the tables; a fetch
--- contains the text of a page that is searched. p_cursor and p_urgent_cursor are null if links
--- that were read are not merged yet.
+-- p_counts has one object per crawl: the changes to its sums (pending may decrease), its
+-- failed, refused, left and links_refused by reason, the reserved pages that were used (pages),
+-- and those that are returned (given_back). The other arguments are rows for fetches, links,
+-- chunks and hosts, as in the tables. A fetch also contains the page's text if the crawl is
+-- searchable. p_cursor and p_urgent_cursor are null if the recorded cursor should remain.
 --
--- Returns the result recorded, repeated or lost, and the crawls in p_counts that have ended, by
--- this checkpoint or before it. Nothing is recorded for those that had ended before.
+-- Returns the result recorded, repeated or lost. ended contains the crawls in p_counts that
+-- this checkpoint ended or that had ended before. Nothing is recorded for the latter.
 create or replace function coordinator.checkpoint_slot(
     p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text,
     p_urgent_cursor text, p_counts jsonb,

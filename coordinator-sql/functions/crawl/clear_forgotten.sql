@@ -1,8 +1,8 @@
--- Called once the archives no longer contain forgotten URLs and sites: deletes everything that
--- rows contain about them except the URL and its outcome, requests new indexes for their
--- crawls, and records that this is done. Returns how many were cleared: not those that were
--- forgotten again since p_forgotten_at, and 0 while an index is being written that may contain
--- one.
+-- Called when the archives no longer contain some forgotten URLs and sites. Deletes the text,
+-- title, headers, redirect target and digest from their fetches, requests new indexes for their
+-- crawls, and records that they are cleared. Returns how many were cleared. URLs and sites that
+-- were forgotten again since p_forgotten_at are skipped. If an index is being written that may
+-- contain one of them, nothing is cleared.
 create or replace function coordinator.clear_forgotten(
     p_numbers integer[], p_forgotten_at timestamptz[])
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
@@ -31,7 +31,7 @@ begin
               from unnest(cleared) number
              cross join coordinator.forgotten_fetches(number) f) f
      where t.crawl = f.crawl and t.host_hash = f.host_hash and t.url_hash = f.url_hash;
-    -- The only update of a fetch: forgetting must remove what the page said.
+    -- This is the only update of fetches, because forgetting must remove the page's contents.
     update fetches u
        set title = null, etag = null, last_modified = null, redirect = null, sha256 = null
       from (select f.crawl, f.host_hash, f.url_hash

@@ -1,10 +1,10 @@
--- Adds a checkpoint's numbers to a crawl's sums in a slot, which the caller has fenced, and
--- ends the crawl if nothing is left to do. Failed, refused and left URLs are counted by reason.
--- Returns open, ended (by this call), or closed: the crawl had ended before, and nothing was
--- added.
+-- Adds a checkpoint's counts to a crawl's sums in a slot, and ends the crawl if nothing is left
+-- to do. The caller has checked the slot's fence. Failed, refused and left URLs are counted by
+-- reason. Returns open, ended (by this call), or closed if the crawl had ended before. Then
+-- nothing was added.
 --
--- Locks are taken in one order: the slot, then for each crawl, ascending, its own row if these
--- numbers may end the crawl, then the row with the slot's sums.
+-- Locks are taken in one order: first the slot, then, for each crawl in ascending order, the
+-- crawl's row if these counts may end it, and the row with its sums in this slot.
 create or replace function coordinator.count_in_slot(
     p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint,
     p_failed jsonb, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint,
@@ -24,8 +24,9 @@ begin
     end if;
     select * into sums from crawl_slots s where s.crawl = p_crawl and s.slot = p_slot;
     if not found then
-        -- No crawl ends while one of its rows is being added. A shared lock would not suffice:
-        -- two that both upgrade it below would wait for each other.
+        -- A crawl must not end while its row for another slot is being added. A shared lock
+        -- would not suffice, because two transactions that both upgrade it below would
+        -- deadlock.
         perform from crawls c
           where c.crawl = p_crawl and c.state <> 'ended' for no key update;
         if not found then
@@ -33,7 +34,7 @@ begin
         end if;
         insert into crawl_slots (crawl, slot) values (p_crawl, p_slot) returning * into sums;
     end if;
-    -- Only the slot's holder changes these two, and it is the caller.
+    -- Only the slot's holder, which is the caller, changes reserved and pending.
     reserved_left := sums.reserved - p_pages - p_given_back;
     select * into crawl_row from crawls c where c.crawl = p_crawl;
     may_end := sums.pending + p_pending = 0

@@ -1,13 +1,13 @@
--- Returns hosts with due work in a crawl, soonest first, with their frontier_hosts row; those
--- after p_after_due and p_after_host if these are not null. failures is the maximum number of
--- consecutive failures over its origins; origins is as in put_hosts.
+-- Returns hosts with due URLs in a crawl, each with its frontier_hosts row, ordered by due
+-- time. Starts after p_after_due and p_after_host if these are not null. failures is the
+-- maximum number of consecutive failures over the host's origins. origins is as in put_hosts.
 create or replace function coordinator.crawl_hosts(
     p_id uuid, p_limit integer, p_after_due timestamptz, p_after_host bigint)
 returns table (hostname text, slot smallint, known integer, pending integer,
                next_due timestamptz, free_at timestamptz, delay_ms integer, response_ms integer,
                crawl_delay_ms integer, failures integer, origins jsonb)
 language sql stable security definer set search_path = everytab, pg_temp as $$
-    -- The others are not joined with anything.
+    -- Materialized, so that only these hosts are joined with the other tables.
     with first as materialized (
         select d.* from crawls r
          cross join slots s

@@ -1,21 +1,23 @@
--- Returns how many pages per second politeness currently allows a crawl: the sum of 1 / (delay
--- + the host's response time) over the hosts to which it may send requests. A host is resting
--- if it is due later, or if it is left alone for longer than its delay. paused_origins counts
--- these hosts' paused origins, by their last request's outcome; a host whose other origins
--- continue is not resting. seconds_left is the minimum time that slowest_host needs, which is
--- the longest of all these hosts: until its next request, and for its pending URLs one after
--- another. It is null if no host has pending URLs. Delays are those from the crawl's settings,
--- its owner's and the host's; robots overrides are ignored. If a crawl has many hosts, some
--- hosts in each slot are counted, and is_least is true: it allows more, and another host may
--- take longer. If a crawl has ended, all columns are null.
+-- Returns how many pages per second politeness currently allows a crawl. This is the sum of 1 /
+-- (delay + the host's response time) over the hosts to which the crawl may send requests now. A
+-- host is resting if its URLs are due later, or if it gets no request for longer than its
+-- delay. paused_origins counts the hosts' paused origins by the outcome of the last request. A
+-- host whose other origins continue is not resting.
+--
+-- seconds_left is the time that slowest_host needs at least: the wait until its next request,
+-- and one request after another for its pending URLs. slowest_host is the host for which this
+-- is longest. Both are null if no host has pending URLs. Delays are from the crawl's settings,
+-- its owner's limits and the host. Robots overrides are ignored. If a crawl has many hosts,
+-- only some hosts in each slot are counted, and is_least is true, because politeness allows
+-- more, and another host may take longer. If the crawl has ended, all columns are null.
 create or replace function coordinator.crawl_pace(
     p_crawl integer, out hosts integer, out resting_hosts integer,
     out pages_per_second double precision, out is_least boolean, out rate double precision,
     out paused_origins jsonb, out seconds_left double precision, out slowest_host text)
 language plpgsql stable set search_path = everytab, pg_temp as $$
 declare
-    -- Limit hosts_a_slot = 40: 10,240 hosts are read in some tens of milliseconds, and allow
-    -- more pages per second than a worker fetches.
+    -- Limit hosts_a_slot = 40: reading 10,240 hosts takes some tens of milliseconds, and they
+    -- allow more pages per second than a worker fetches.
     hosts_a_slot constant integer := 40;
     -- Delays are stored in milliseconds.
     a_second constant integer := 1000;
@@ -59,7 +61,8 @@ begin
                         <= now_at + make_interval(secs => t.delay_ms / a_second) as is_free
           from timed t)
     select count(*) filter (where f.is_free), count(*) filter (where not f.is_free),
-           -- A millisecond, if a host has no delay and got no request yet.
+           -- At least one millisecond, because a host may have no delay and no response time
+           -- yet.
            coalesce(sum(a_second / greatest(f.delay_ms + f.response_ms, 1))
                filter (where f.is_free), 0),
            exists (select from due d group by d.slot having count(*) = hosts_a_slot),

@@ -1,13 +1,13 @@
--- Deletes rows of a crawl whose removal has started: at most p_limit from each table. Returns
--- how many there were; 0 if only the crawl's own row and its sums are left. Links that were not
--- read are dropped with their hour. Archive names are deleted last, because fetches refer to
--- them.
+-- Deletes at most p_limit rows from each table, for a crawl whose removal has started. Returns
+-- how many were deleted, 0 if only the crawl's own row and its totals are left. Unread links
+-- are dropped with their hour's partition. Archive names are deleted last, because fetches
+-- refer to them.
 create or replace function coordinator.drop_crawl_rows(p_crawl integer, p_limit integer)
 returns bigint language plpgsql security definer set search_path = everytab, pg_temp
--- Each part is found by an index, whatever the planner takes the rest to be.
+-- Each statement should use an index, even if the planner misjudges the tables' sizes.
 set enable_seqscan = off set jit = off as $$
 declare
-    -- No hash is greater.
+    -- The highest possible hash.
     after_all constant bigint := 9223372036854775807;
     all_slots constant smallint[] := array(select s.slot from slots s order by s.slot);
     crawl_row crawls;
@@ -62,12 +62,12 @@ begin
     delete from crawl_patterns v where v.crawl = p_crawl;
     delete from crawl_slots s where s.crawl = p_crawl;
     if crawl_row.run is not null then
-        -- A worker may still end one of its jobs.
+        -- A worker may still complete one of the run's jobs.
         perform coordinator.lock_tables(array['jobs'], 'exclusive');
         update crawls c set run = null where c.crawl = p_crawl;
         perform coordinator.drop_run(crawl_row.run);
     end if;
-    -- A site list may have millions.
+    -- A site list may have millions of entries.
     update crawls c set settings = c.settings - 'list_sites' where c.crawl = p_crawl;
     return 0;
 end $$;

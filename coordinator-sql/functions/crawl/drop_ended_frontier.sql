@@ -1,5 +1,5 @@
--- Deletes host state of crawls that have ended: at most p_limit chunks, and as many due times.
--- Returns how many.
+-- Deletes host state of ended crawls: at most p_limit chunks and p_limit due times. Returns how
+-- many rows were deleted.
 create or replace function coordinator.drop_ended_frontier(p_limit integer)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,6 +1,6 @@
--- Returns why a crawl cannot be dropped now, and the obstacle: unknown; running (its state);
--- indexing; repeated (the name of an open crawl that may refer to its records); or scanned (the
--- id of a scan that reads it). Null if it can be dropped.
+-- Returns why a crawl cannot be dropped now: unknown, running (what is its state), indexing,
+-- repeated (what is the name of an open crawl that may refer to its records), or scanned (what
+-- is the id of a scan that reads it). Null if the crawl can be dropped.
 create or replace function coordinator.drop_obstacle(p_id uuid, out word text, out what text)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,11 +1,12 @@
--- Drops link partitions that every slot has read. A slot without a holder keeps them for its
--- next one. Returns how many were dropped, 0 while another transaction uses links.
+-- Drops link partitions that every slot has read. If a slot has no holder, unread partitions
+-- remain for its next holder. Returns how many were dropped, 0 while another transaction uses
+-- links.
 create or replace function coordinator.drop_read_links()
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- Limit seconds = 3600: an hour.
     this_hour constant integer := extract(epoch from clock_timestamp())::bigint / 3600;
-    -- All slots have read every row with a lower transaction.
+    -- Every slot has read all rows of lower transactions.
     all_read xid8;
     partition record;
     is_unread boolean;
@@ -19,7 +20,8 @@ begin
           from pg_inherits i join pg_class c on c.oid = i.inhrelid
          where i.inhparent = 'everytab.links'::regclass order by hour
     loop
-        -- A transaction from this hour or the last may still write into its partition.
+        -- A transaction that started in this hour or the last one may still write to its
+        -- partition.
         exit when partition.hour >= this_hour - 1;
         execute format(
             'select exists (select from (select distinct xid from everytab.%I where xid >= $1) l

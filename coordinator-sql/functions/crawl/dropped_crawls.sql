@@ -1,5 +1,5 @@
--- Returns the crawls whose archives a crawl may have been the last to name: itself, then the
--- dropped crawls that it repeats, and that these repeat, newest first.
+-- Returns the crawls to whose archives this crawl may have been the last to refer: first this
+-- crawl, then the dropped crawls that it repeats, directly or through others, newest first.
 create or replace function coordinator.dropped_crawls(p_crawl integer)
 returns table (crawl integer, name text, store text, settings jsonb)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,5 +1,5 @@
--- Returns the stores with which the repeated crawl was started. There is no row if a crawl
--- repeats none, or if the repeated one is not in this database or is being dropped.
+-- Returns the stores of the crawl that a crawl repeats. There is no row if it repeats none, or
+-- if the earlier crawl is not in this database or is being dropped.
 create or replace function coordinator.earlier_crawl(p_crawl integer)
 returns table (store text, settings jsonb)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,7 @@
--- Ends a crawl whose row the caller holds. Pending URLs become left, for the reason that ended
--- the crawl. Its slots' rows are closed, so that later checkpoints are rejected, and their sums
--- are kept. The jobs that write its indexes are opened, and its owner's webhooks are notified.
+-- Ends a crawl whose row the caller has locked. Pending URLs are counted as left, for the
+-- reason that ended the crawl. The crawl's slot rows are closed, so that later checkpoints are
+-- rejected, and their totals are stored. Also opens the jobs that write the crawl's indexes,
+-- and notifies its owner's webhooks.
 create or replace function coordinator.end_crawl(p_crawl integer, p_ended_by text)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

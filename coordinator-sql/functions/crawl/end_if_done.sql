@@ -1,7 +1,8 @@
--- Ends a crawl whose row the caller holds, if nothing is left to do: all sent links have been
--- read and nothing is pending, or its page limit is used up. Returns whether it has ended.
--- Raises ET012 in a transaction that reads one snapshot: it would not see what earlier slots
--- committed while it waited for the row, and the crawl would never end.
+-- Ends a crawl if nothing is left to do, because all sent links have been read and nothing is
+-- pending, or because its page limit is used up. The caller has locked the crawl's row. Returns
+-- whether the crawl has ended. Raises ET012 in a transaction that reads one snapshot. Such a
+-- transaction does not see the changes that other slots committed while it waited for the row,
+-- and the crawl would never end.
 create or replace function coordinator.end_if_done(p_crawl integer)
 returns boolean language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,7 +1,8 @@
--- Ends a crawl whose time is over, or that has stored its maximum bytes. One per call: a
--- transaction that holds two crawls and waits for one crawl's slots would make a checkpoint of
--- both wait forever. If another transaction holds a crawl's row, it is checked next time. If no
--- time is over, a replaced standing crawl may end now, when it is empty.
+-- Ends a crawl whose time is over or which has stored its maximum bytes. Ends at most one crawl
+-- per call: if a transaction held two crawls' rows and waited for one crawl's slot rows, a
+-- checkpoint of both crawls would deadlock with it. Crawls whose rows another transaction has
+-- locked are checked next time. If no crawl is overdue, this may end a replaced standing crawl
+-- that is empty.
 create or replace function coordinator.end_overdue_crawl()
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

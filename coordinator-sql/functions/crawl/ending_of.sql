@@ -1,5 +1,5 @@
--- Returns the final state of a URL with this outcome and this many body bytes: captured,
--- refused, left or failed. The received part of a page that ended early is stored.
+-- Maps a fetch outcome and a number of body bytes to the URL's final state: captured, refused,
+-- left or failed. If a body ended early, the part that was received is stored.
 create or replace function coordinator.ending_of(p_outcome text, p_bytes integer)
 returns text language sql immutable as $$
     select case

@@ -1,8 +1,7 @@
--- Returns the URLs in an ended crawl that are worth another request: those that failed, and
--- those that were left because their origin was unreachable. Requisites and sitemaps are
--- excluded. Reads at most p_limit rows after a position (null: from the first), and returns a
--- row for each; its url is null if this URL ended differently. If there are fewer rows, they
--- are the last ones.
+-- Returns an ended crawl's URLs that are worth another request. These failed, or were left
+-- because their origin was unreachable. Requisites and sitemaps are excluded. Reads at most
+-- p_limit rows after a position (null: from the first) and returns each of them, with a null
+-- url if the URL is not worth another request. If there are fewer rows, they are the last ones.
 create or replace function coordinator.failed_urls(
     p_crawl integer, p_after text, p_limit integer)
 returns table ("position" text, url text)
@@ -19,7 +18,7 @@ begin
                  and (coordinator.ending_of(f.outcome, f.bytes) = 'failed'
                       or f.outcome in ('origin_dead', 'host_dead', 'robots_unreachable',
                                        'retry_after_too_long'))
-                 -- A hostname whose http URL responded instead.
+                 -- Exclude a seed that was given as a hostname if its http URL responded.
                  and not (f.depth = 0 and f.url like 'https://%' and exists (
                      select from fetches over_http
                       where over_http.crawl = f.crawl and over_http.host_hash = f.host_hash
@@ -28,7 +27,7 @@ begin
                 then f.url end
       from fetches f
      where f.crawl = p_crawl
-       -- As the index fetches_uncaptured has it.
+       -- The index fetches_uncaptured has this condition.
        and f.outcome not in ('ok', 'redirected', 'empty_body', 'not_modified')
        and (f.outcome, f.epoch, f.xid, f.id)
            > (after[1], after[2]::smallint, after[3]::xid8, after[4]::bigint)

@@ -1,5 +1,5 @@
--- Records that only a crawl's row and its sums are left. Its key's stored bytes shrink
--- accordingly.
+-- Records that only a crawl's row and its totals are left, and subtracts its bytes from its
+-- key's stored bytes.
 create or replace function coordinator.finish_drop(p_crawl integer)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,15 +1,15 @@
--- Starts the crawls for due schedules, a few per call, and returns how many. Many workers call
--- this: each skips rows that another one processes. Missed times are not made up for: a
--- schedule fires once, and its next time is computed from now. While its last crawl has not
--- ended, or its owner may not crawl, its times are skipped and counted, and the owner's
--- webhooks get the reason. If a schedule cannot be fired, this records why, and other schedules
--- are not delayed.
+-- Starts crawls for due schedules, a few per call, and returns how many. Many workers call
+-- this, so rows that another worker is processing are skipped. Missed times are not made up
+-- for: a schedule fires once, and its next time is computed from now. If its last crawl has not
+-- ended, or its owner may not crawl, this start is skipped and counted, and the owner's
+-- webhooks receive the reason. If a start fails, the error is recorded, and other schedules are
+-- not delayed.
 create or replace function coordinator.fire_schedules()
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare
     -- Every worker waits for open_crawls, so a call must stay short.
     max_fired constant integer := 4;
-    -- As the column has it.
+    -- The maximum length of the column last_error.
     max_characters constant integer := 200;
     due schedules;
     why text;
@@ -21,8 +21,9 @@ begin
          order by s.next_at for no key update skip locked
     loop
         exit when handled = max_fired;
-        -- If another transaction changes a key's usage, it is checked next time, because that
-        -- transaction may wait for a crawl that this one holds.
+        -- If another transaction has locked the key's usage, this schedule is checked next
+        -- time. Waiting could deadlock, because that transaction may wait for a crawl that this
+        -- one has locked.
         if starts_with(due.owner, 'key:') then
             perform from api_usage u where 'key:' || u.key = due.owner
                 for no key update skip locked;
@@ -46,7 +47,7 @@ begin
                 update schedules s
                    set skipped = s.skipped + 1, last_error = left(sqlerrm, max_characters)
                  where s.id = due.id;
-                -- Errors other than a refusal's code are for the operator.
+                -- The owner sees refusals. Other errors are only for the operator.
                 why := case when sqlstate = 'ET010' then sqlerrm else 'internal' end;
             end;
         end if;

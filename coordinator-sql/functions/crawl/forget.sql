@@ -1,5 +1,5 @@
--- Forgets everything that live crawls stored for a URL or a site until now. Returns how many
--- captures this affects, counting the site's known hosts.
+-- Forgets everything that live crawls have stored for a URL or a site until now. Returns the
+-- number of affected captures, for a site over its known hosts.
 create or replace function coordinator.forget(
     p_kind text, p_name text, p_host_hash bigint, p_url_hash bigint, p_slot smallint)
 returns bigint language plpgsql set search_path = everytab, pg_temp as $$

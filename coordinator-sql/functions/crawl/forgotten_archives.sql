@@ -1,6 +1,6 @@
--- Returns the archives with records that are forgotten with a URL or site, and the store and
--- settings of the crawl that wrote each. A crawl that sent requests and stored nothing has one
--- row without an archive.
+-- Returns the archives whose records are forgotten with a URL or site, each with the store and
+-- settings of its crawl. A crawl that fetched the URL or site also has one row without an
+-- archive.
 create or replace function coordinator.forgotten_archives(p_number integer)
 returns table (object text, crawl_name text, store text, settings jsonb)
 language sql stable set search_path = everytab, pg_temp as $$

@@ -1,6 +1,6 @@
--- Pauses the crawls of owners who may not crawl, and resumes those that this paused and that
--- may continue. Crawls that an operator paused stay paused. Rows that another transaction holds
--- are checked next time, because this does not wait for locks.
+-- Pauses the crawls of owners who may not crawl, and resumes those that may continue. Crawls
+-- that an operator paused remain paused. This does not wait for locks: rows that another
+-- transaction has locked are checked next time.
 create or replace function coordinator.hold_crawls()
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

@@ -1,6 +1,6 @@
--- Requests a crawl's indexes: opens a run if it has none, or if its run was cancelled, and
--- repeats discarded jobs. Returns a result: opened, reopened, running, written or not_ended;
--- null if the crawl does not exist.
+-- Requests an ended crawl's indexes. Opens a run if the crawl has none or if its run was
+-- cancelled, and otherwise reopens discarded jobs. Returns the result opened, reopened,
+-- running, written or not_ended. Null if the crawl does not exist.
 create or replace function coordinator.index_crawl(p_id uuid)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -15,15 +15,15 @@ begin
     end if;
     select r.state into run_state from runs r where r.run = crawl_row.run;
     if crawl_row.run is null or run_state = 'cancelled' then
-        -- One caller opens it.
+        -- If several sessions call this, only one opens the run.
         perform from crawls c where c.id = p_id and c.run is not distinct from crawl_row.run
            for no key update;
         if found then
             perform coordinator.open_crawl_run(crawl_row.crawl);
         end if;
         return 'opened';
-    -- Do this without the crawl's row, because it locks jobs, and a checkpoint that waits for
-    -- the row may hold them.
+    -- We must not hold the crawl's row here, because this locks jobs, and a transaction that
+    -- has locked jobs may be waiting for the row.
     elsif (select coordinator.retry_jobs(
                       crawl_row.run, array_agg(j.job_id), array_agg(j.lease_number)) > 0
              from coordinator.retriable_jobs(crawl_row.run, null, null, null) j

@@ -1,13 +1,13 @@
--- Returns whether a fetch is forgotten: its URL, the URL whose record has its body, or its
--- host's site was forgotten after its body was stored. This runs with the owner's rights,
--- because a cursor runs with its reader's.
+-- Returns whether a fetch is forgotten. This is the case if its URL, the URL whose record
+-- contains its body, or its host's site was forgotten after the body was stored. This is a
+-- security definer, because rows of a cursor are computed with the rights of the reader.
 create or replace function coordinator.is_fetch_forgotten(p_fetch everytab.fetches)
 returns boolean language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 declare
     stored_at timestamptz := coalesce(p_fetch.body_at, p_fetch.at);
     label text[];
 begin
-    -- Most databases have forgotten nothing.
+    -- In most databases nothing was forgotten.
     if not exists (select from forgotten) then
         return false;
     end if;

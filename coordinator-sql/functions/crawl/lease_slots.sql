@@ -1,19 +1,23 @@
--- Leases free slots to a worker while any crawl is open, up to its share of all slots and at
--- most p_wanted. Slots that killed two workers in a row are first, a few together, and only for
--- a worker whose other slots are proved: if it dies again, they have died once. A slot that
--- killed more is leased alone. The cursors show which links the slot has read.
+-- Leases free slots to a worker if any crawl is open: up to its share of all slots, and at most
+-- p_wanted. A slot's deaths are the consecutive holders that died before they recorded a
+-- checkpoint. Slots with two deaths are leased first, a few together, and only to a worker
+-- whose other slots have no deaths. If this worker dies, too, its other slots then have only
+-- one death. A slot with more deaths is leased alone. The cursors specify the links that the
+-- slot has read.
 create or replace function coordinator.lease_slots(p_worker text, p_wanted integer)
 returns table (slot smallint, lease_number integer, lease_token uuid, lease_ms integer,
                deaths smallint, is_isolated boolean, cursor text, urgent_cursor text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- Long enough for a worker to renew five times before it ends.
+    -- Within this time a worker can renew five times.
     lease_ms constant integer := 30000;
-    -- After as many deaths in a row a slot is leased with others that killed their holders alone.
+    -- A slot with this many deaths in a row is a suspect, and is leased only together with
+    -- other suspects.
     suspect_deaths constant integer := 2;
-    -- Two workers that die quickly make suspects of all 256 slots, and each takes up to 10
-    -- seconds to be proved: one at a time this is 40 minutes, in groups of this size three.
+    -- If two workers die soon after each other, all 256 slots may be suspects, and a slot needs
+    -- up to 10 seconds for its first checkpoint. One at a time, this would take 40 minutes. In
+    -- groups of this size it takes three.
     suspects_together constant integer := 16;
     share integer;
     held integer;
@@ -54,7 +58,7 @@ begin
                         array(select f.slot from free f)) as slots)
     update slots s
        set lease_number = s.lease_number + 1, checkpoint = 0,
-           -- check_slot compares the timeline.
+           -- The token starts with the timeline, which check_slot compares.
            lease_token = overlay(gen_random_uuid()::text placing coordinator.timeline()
                                  from 1)::uuid,
            holder = p_worker, lease_until = clock_timestamp() + lease_ms * interval '1 ms'

@@ -1,5 +1,6 @@
--- Returns the requests per second and the minimum delay for all of an owner's crawls together,
--- as the owner set them, within the operator's limits for the key; null means unlimited.
+-- Returns the maximum requests per second and the minimum delay for all of an owner's crawls
+-- together. These are the owner's own limits, restricted by the operator's limits for the key.
+-- Null means unlimited.
 create or replace function coordinator.limits_of_owner(
     p_owner text, out rate double precision, out min_delay_ms integer)
 language sql stable set search_path = everytab, pg_temp as $$

@@ -1,24 +1,27 @@
--- Returns hosts in slots that have due work in running crawls, soonest first, each once per
--- crawl, with the known and pending URLs in its newest chunk. If a crawl has no page left, and
--- keeps no media, only slots that have reserved pages are included: the others' hosts stay due,
--- would be first each time, and hide these from a worker that has no room for all.
+-- Returns hosts in some slots with due URLs in running crawls, ordered by due time. Each host
+-- appears once per crawl, with the known and pending URLs in its newest chunk. If a crawl has
+-- no pages left and keeps no media, only slots with reserved pages are included. Otherwise
+-- hosts without reserved pages would remain due and be first each time, and a worker that
+-- cannot hold all hosts would never get the others.
 --
--- Only crawls that may send requests are read, each by itself: a paused one may have a million
--- hosts that are longer overdue than any other's.
+-- Each crawl that may send requests is read separately. A paused crawl may have a million hosts
+-- that have been due for longer than any other crawl's.
 create or replace function coordinator.load_due_hosts(
     p_slots smallint[], p_until timestamptz, p_limit integer)
 returns table (slot smallint, crawl integer, site_hash bigint, host_hash bigint,
                next_due timestamptz, known integer, pending integer)
 language plpgsql stable security definer set search_path = everytab, pg_temp
--- As in api.feed: Postgres compiled it for 150 ms a call.
+-- Postgres compiled this query, which took 150 ms per call.
 set jit = off as $$
 #variable_conflict use_column
 declare
-    -- Hosts per slot that are read, however small its share of the limit is.
+    -- Minimum number of hosts to read per slot, even if the slot's share of the limit is
+    -- smaller.
     least_a_slot constant integer := 1000;
-    -- Slots differ: each may have this many times its share of the limit.
+    -- Slots differ in their due hosts, so each may have this many times its share of the limit.
     shares constant integer := 4;
-    -- Hosts per crawl and slot that are read, however many crawls have some there.
+    -- Minimum number of hosts to read per crawl and slot, even if many crawls have due hosts in
+    -- the slot.
     least_a_crawl constant integer := 10;
     a_slot constant integer :=
         least(p_limit, greatest(least_a_slot,

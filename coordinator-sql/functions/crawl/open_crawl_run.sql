@@ -1,19 +1,19 @@
--- Opens the run whose jobs write a crawl's indexes and lists: crawl-index jobs, each for a
--- range of slots, then crawl-close. The caller holds the crawl's row; the crawl has ended.
+-- Opens the run that writes a crawl's indexes and lists: crawl-index jobs, each for a range of
+-- slots, and then crawl-close. The crawl has ended, and the caller has locked its row.
 create or replace function coordinator.open_crawl_run(p_crawl integer)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- A job reads this many rows within a minute or two; in a crawl with 100 million pages a
-    -- job has one slot.
+    -- A job reads this many rows within a minute or two. In a crawl with 100 million pages, a
+    -- job has only one slot.
     max_rows constant numeric := 400000;
-    -- As many slots as there are: a job has one at least.
+    -- The number of slots, because a job has at least one slot.
     slots constant integer := 256;
-    -- A minute: if a worker dies, its job is repeated soon, and a renewal may fail twice.
+    -- One minute, so that a dead worker's job is repeated soon, but a renewal may fail twice.
     lease_ms constant integer := 60000;
     new_run integer;
     rows_of_crawl numeric;
-    -- Other workers learn about the end within seconds, and upload the crawl's remaining
-    -- records: robots.txt, which no fetch names.
+    -- Within this time, other workers notice that the crawl has ended and upload its remaining
+    -- records. These contain robots.txt files, to which no fetch refers.
     others_put constant interval := '15 seconds';
 begin
     new_run := coordinator.start_run(

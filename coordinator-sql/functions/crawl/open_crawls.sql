@@ -1,11 +1,12 @@
--- Returns the open crawls, for slot holders. Every worker calls this every few seconds. Before
--- it returns, it ends a crawl whose time is over, pauses or resumes keys' crawls by their
--- quotas, creates the next links partition, and fires due schedules. In a small fleet each call
--- does these chores, in a large one some calls do, by chance. The columns include how many
--- pages a limited crawl may still reserve (null: no limit), and the requests per second (null:
--- unlimited) and minimum delays for the crawl and for all of its owner's crawls; holders is how
--- many workers share such a rate, forgotten_at is when anything was last forgotten, in any
--- crawl, and patterns_version changes when includes and excludes must be read again.
+-- Returns the open crawls, for slot holders. Every worker calls this every few seconds. Some
+-- calls first do chores: they end a crawl whose time is over, pause or resume keys' crawls by
+-- their quotas, create the next links partition, and fire due schedules. In a small fleet each
+-- call does the chores, and in a large fleet a call does them by chance. budget_left is the
+-- number of pages that a limited crawl may still reserve (null: no limit). The rates (requests
+-- per second, null: unlimited) and minimum delays apply to the crawl, and to all of its owner's
+-- crawls together. holders is the number of workers that share such a rate. forgotten_at is
+-- when anything was last forgotten, in any crawl. When patterns_version changes, the includes
+-- and excludes must be read again.
 create or replace function coordinator.open_crawls()
 returns table (crawl integer, id uuid, name text, owner text, state text, budget_left bigint,
                store text, rate double precision, holders integer, min_delay_ms integer,
@@ -13,9 +14,9 @@ returns table (crawl integer, id uuid, name text, owner text, state text, budget
                forgotten_at timestamptz, started_at timestamptz, patterns_version integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- A younger crawl has not yet reached all workers that will send its requests.
+    -- A crawl younger than this has not yet reached all workers that will send its requests.
     young constant interval := '1 minute';
-    -- How many calls do the chores in the seconds between two calls from one worker.
+    -- Average number of calls that do the chores, out of one call from each live worker.
     calls_with_chores constant integer := 10;
     live integer := (coordinator.share_of_slots()).live_workers;
 begin

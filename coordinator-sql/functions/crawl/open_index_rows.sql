@@ -1,13 +1,15 @@
--- Opens a cursor over a crawl's fetches with a stored record in a range of slots, in no order,
--- and returns the cursor's name. The caller reads it in the same transaction. This is a cursor
--- because a function's result is held as a whole, and there are up to millions of rows. A
--- revisit has no body: its row names the record with the body.
+-- Opens a cursor over a crawl's fetches with a stored record in a range of slots, in no
+-- particular order, and returns the cursor's name. The caller reads it in the same transaction.
+-- We use a cursor because Postgres would hold a function's whole result, which may have
+-- millions of rows. A revisit has no body, so its row describes the record that contains the
+-- body.
 create or replace function coordinator.open_index_rows(
     p_crawl integer, p_first_slot smallint, p_last_slot smallint)
 returns refcursor language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     index_rows refcursor := 'index_rows';
-    -- Checking this for each row would cost far more than the row.
+    -- Checked once, because calling is_fetch_forgotten for each row costs far more than reading
+    -- the row.
     is_any_forgotten boolean := exists (select from forgotten);
 begin
     open index_rows no scroll for

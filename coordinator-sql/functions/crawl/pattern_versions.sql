@@ -1,4 +1,4 @@
--- Returns the versions of a crawl's includes and excludes, oldest first: an array with objects
+-- Returns all versions of a crawl's includes and excludes, oldest first: an array of objects
 -- with version, changed_at, include and exclude. Null if they have never changed.
 create or replace function coordinator.pattern_versions(p_crawl integer)
 returns jsonb language sql stable set search_path = everytab, pg_temp as $$

@@ -1,11 +1,11 @@
--- Writes chunks with crawls' state about a slot's hosts, except for closed crawls, and each
--- host's due time. Chunks before a snapshot are deleted.
+-- Writes host state chunks for a slot, and each host's due time. Chunks for closed crawls are
+-- skipped. A snapshot deletes the chunks before it.
 create or replace function coordinator.put_chunks(
     p_slot smallint, p_closed integer[], p_chunks everytab.chunk_row[])
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- A host that stays due keeps its time for this long, so that a row is updated seldom, and
-    -- hosts that were not read for longer are first.
+    -- While a host remains due, its due time is updated at most this often. So rows are seldom
+    -- updated, and hosts that were not read for longer are still first.
     kept constant interval := interval '1 minute';
 begin
     delete from frontier_chunks c

@@ -1,14 +1,15 @@
--- Records the results of sending a webhook's events, and ends its lease: for each event its
--- number, its outcome (ok: it was delivered) and the response's status, if there was one; and
--- how long the receiver wants to be left alone, if it does. Events that were not sent stay due.
+-- Records the results of sending a webhook's events, and ends the webhook's lease. For each
+-- event, the arrays contain its number, its outcome (ok if it was delivered) and the response's
+-- status, if there was one. p_retry_after_s is the pause that the receiver requested, if any.
+-- Events that were not sent remain due.
 --
--- A failed event is due again after a growing pause, and is given up a day after its first
--- attempt. While nothing succeeds the webhook itself pauses, for up to five minutes. It is
--- disabled if the receiver responds that it is gone, or if nothing has succeeded for a day. If
--- more than max_events were not sent, the newest are given up.
+-- A failed event is retried after an increasing pause, and is given up a day after its first
+-- attempt. While no event succeeds, the webhook itself also pauses, for up to five minutes. It
+-- is disabled if the receiver responds with status 410 (gone), or if nothing has succeeded for
+-- a day. If more than max_events have never been tried, the newest are given up.
 --
--- Returns the result recorded, or lost if another worker has the lease or the webhook is gone;
--- why this call disabled the webhook; and how many events it has given up.
+-- Returns the result recorded, or lost if another worker has the lease or the webhook is gone.
+-- Also returns why this call disabled the webhook, and how many events were given up.
 create or replace function coordinator.record_webhook(
     p_id uuid, p_token uuid, p_numbers bigint[], p_outcomes text[], p_statuses smallint[],
     p_retry_after_s integer,
@@ -16,25 +17,25 @@ create or replace function coordinator.record_webhook(
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- Per webhook. An event has about 700 bytes.
+    -- Waiting events per webhook. An event has about 700 bytes.
     max_events constant integer := 100000;
-    -- Waiting events are counted if nothing was delivered, and by chance if something was:
-    -- counting this many takes 25 ms.
+    -- Waiting events are counted if nothing was delivered, and otherwise with this probability,
+    -- because counting max_events takes 25 ms.
     counted_of_successes constant double precision := 0.05;
-    -- How long one event is tried, and how long a webhook may have nothing but failures.
+    -- How long an event is retried, and how long all attempts for a webhook may fail.
     patience constant interval := '1 day';
-    -- Failures in a row before a webhook is given up: not when no worker was there to try.
+    -- A webhook is disabled only after this many consecutive failures, because no worker may
+    -- have been running.
     min_failures constant integer := 10;
-    -- After this many consecutive failures waiting events are sent as soon as the receiver is
-    -- back.
+    -- After this many consecutive failures, a success makes all waiting events due immediately.
     outage constant integer := 3;
-    -- A receiver that is back is found within this time.
+    -- Within this time we notice that a receiver has recovered.
     max_pause constant interval := '5 minutes';
-    -- A receiver cannot request a longer pause.
+    -- Maximum pause that a receiver can request.
     max_retry_after_s constant integer := 3600;
-    -- After a local failure in the worker.
+    -- Pause after a local failure in the worker.
     pause_after_trouble constant interval := '5 seconds';
-    -- The status by which a receiver rejects all further events.
+    -- The status with which a receiver rejects all further events.
     gone constant smallint := 410;
     now_at timestamptz := clock_timestamp();
     left_alone interval :=

@@ -1,5 +1,5 @@
--- Releases a worker's slots, and forgets the worker if it is leaving. The next holder repeats
--- its work since a slot's last checkpoint. Returns the slots that it held.
+-- Releases a worker's slots, and deletes the worker if it is leaving. A slot's next holder
+-- repeats the work since the last checkpoint. Returns the released slots.
 create or replace function coordinator.release_slots(
     p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[],
     p_leaves boolean)

@@ -1,6 +1,6 @@
--- Extends a worker's slot leases, records that it is alive, and frees slots whose leases
--- expired. Returns the slots that it still holds, the count of live workers and each worker's
--- share.
+-- Extends a worker's slot leases, records that the worker is alive, and frees slots whose
+-- leases have expired. Returns the slots that the worker still holds, the number of live
+-- workers, and each worker's share.
 create or replace function coordinator.renew_slots(
     p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[],
     out held smallint[], out live_workers integer, out share integer)
@@ -17,7 +17,7 @@ begin
           join unnest(p_slots, p_lease_numbers, p_tokens) as shown (slot, lease_number, token)
             on s.slot = shown.slot and s.lease_number = shown.lease_number
            and s.lease_token = shown.token
-         -- As check_slot has it.
+         -- The lease must be from this timeline, as in check_slot.
          where left(s.lease_token::text, 8) = coordinator.timeline()
          order by s.slot for no key update of s),
     renewed as (

@@ -1,10 +1,10 @@
--- Returns counts over a part of a crawl's fetches: those after a position ordered by epoch,
--- transaction and number, as many as a call can read. The last row, with kind position, has the
--- next call's position in name; it is absent if nothing is left.
+-- Counts the next part of a crawl's fetches, after a position ordered by epoch, transaction and
+-- number. The last row has the kind position, and its name is the position for the next call.
+-- This row is absent if no fetches were left.
 --
--- A row counts the fetches with one outcome, status, type, depth or hour (UTC) by their final
--- state; with kind host, one host's failed or left fetches, by outcome. A name is null if the
--- fetch has none.
+-- A row counts fetches with the same outcome, status, type, depth or hour (UTC) and the same
+-- final state. A row with the kind host counts one host's failed or left fetches, by outcome. A
+-- name is null if the fetches have no such value.
 create or replace function coordinator.report_fetches(
     p_crawl integer, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint)
 returns table (kind text, name text, host_hash bigint, ending text, amount bigint)
@@ -13,7 +13,7 @@ language plpgsql stable security definer set search_path = everytab, pg_temp
 set enable_sort = off set jit = off as $$
 #variable_conflict use_column
 declare
-    -- Half a second.
+    -- Maximum fetches that a call counts, which takes half a second.
     max_rows constant integer := 100000;
 begin
     return query
@@ -35,7 +35,7 @@ begin
          group by p.ending, grouping sets ((p.outcome), (p.status), (p.mime), (p.depth), (p.hour)))
     select c.kind,
            case c.kind when 'outcome' then c.outcome when 'status' then c.status::text
-                       -- Limit characters = 100: a longer type is not readable for a person.
+                       -- Limit characters = 100: a person cannot read a longer type.
                        when 'type' then left(lower(split_part(c.mime, ';', 1)), 100)
                        when 'depth' then c.depth::text
                        else to_char(c.hour, 'YYYY-MM-DD HH24:MI') end,

@@ -1,11 +1,11 @@
--- Returns how many slots each live worker may hold: the 256 slots divided by the recently seen
--- workers, rounded up.
+-- Returns how many slots each live worker may hold. This is the 256 slots divided by the number
+-- of recently seen workers, rounded up.
 create or replace function coordinator.share_of_slots(out live_workers integer, out share integer)
 language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- Three renewals: a worker that was not seen for this long is not counted.
+    -- Three renewals. A worker that was not seen for this long does not count.
     seen_within constant interval := '15 seconds';
-    -- The rows in the table slots.
+    -- The number of rows in the table slots.
     all_slots constant integer := 256;
 begin
     select greatest(count(*), 1) into live_workers from workers

@@ -1,5 +1,5 @@
--- Returns the URL whose link or redirect led to a fetch; null for a seed, and if its row is
--- gone.
+-- Returns the URL that links or redirects to a fetched URL. Null for a seed, or if that URL's
+-- row does not exist.
 create or replace function coordinator.via_of(p_fetch everytab.fetches)
 returns text language sql stable as $$
     select coalesce(p_fetch.via, (

@@ -1,4 +1,5 @@
--- Returns the webhooks that have events, each by one index lookup, however many events it has.
+-- Returns the webhooks that have events. Each one costs one index lookup, even if it has many
+-- events.
 create or replace function coordinator.waiting_webhooks()
 returns setof uuid language sql stable set search_path = everytab, pg_temp as $$
     with recursive waiting (webhook) as (

@@ -1,12 +1,12 @@
 -- Lets live crawls continue in a database that was restored from a backup. Cursors contain
--- transaction ids, and the new server assigns ids from the start: compared with the old ones,
--- its own rows would seem to be read already, and the old ones not yet committed. Therefore
--- this transaction writes links that some slots have not read again, for these slots alone; the
--- others are deleted, and each slot reads from the beginning. Another server granted the
--- leases: they are void, and do not count as deaths.
+-- transaction ids, but the new server assigns ids from the start. Compared with the old
+-- cursors, its new links would seem to be read already, and old links would seem to be
+-- uncommitted. Therefore this transaction rewrites the links that some slots have not read,
+-- only for these slots, and deletes all other links. Each slot then reads from the beginning.
+-- Leases were granted by another server, so they are ended without counting deaths.
 --
--- This may be run at any time, and twice. Returns the epoch that starts; null if there is no
--- crawl.
+-- This may be run at any time, and repeatedly. Returns the number of the new epoch. Null if
+-- there is no crawl.
 create or replace function coordinator.begin_epoch()
 returns smallint language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -21,7 +21,8 @@ begin
     end if;
     delete from workers w
      where w.worker = any (array(select g.worker from workers g for update skip locked));
-    -- Wait for checkpoints, which move cursors. Later ones find that their leases are void.
+    -- This waits for checkpoints, which move cursors. Later checkpoints fail because their
+    -- leases are gone.
     lock table slots in exclusive mode;
     with unread as materialized (
         select l.hour, l.id, sum(1 << (s.slot % slots_per_group))::integer as mask

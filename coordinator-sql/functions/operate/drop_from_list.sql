@@ -1,6 +1,6 @@
--- Removes from the blocklist the patterns that an imported list named before and that are not
--- in the given ones. If another list names a pattern, too, it becomes this list's. The caller
--- holds import_list's lock.
+-- Removes an imported list's patterns from the blocklist, except those given. If another list
+-- also contains a removed pattern, the pattern then belongs to that list and remains. The
+-- caller holds import_list's lock.
 create or replace function coordinator.drop_from_list(
     p_list text, p_kinds text[], p_patterns text[])
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,6 @@
--- Deletes a scan that empty_scan has emptied: its row, its run and its partitions, for which it
--- locks the data tables last, and briefly. Raises ET011 while another session uses them.
--- Returns false if the scan does not exist, or was cancelled and not emptied.
+-- Deletes a scan that empty_scan has emptied: its row, its run and its partitions. The data
+-- tables are locked last, for a short time. Raises ET011 if another session uses them. Returns
+-- false if the scan does not exist, or if empty_scan did not empty it.
 create or replace function coordinator.drop_scan(p_scan integer)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -14,7 +14,7 @@ begin
     if not found then
         return false;
     end if;
-    -- remove_host may have added to it.
+    -- remove_host may have added a row since then.
     delete from scan_blocklist where scan = p_scan;
     delete from scans where scan = p_scan;
     perform coordinator.drop_run(p_scan);

@@ -1,6 +1,7 @@
--- Returns the state of live crawls that `doctor` checks. Links are read within seconds; if a
--- partition still exists hours later, a slot did not read some. Cursors that are ahead of this
--- server's transactions are from another server, restored without begin_epoch.
+-- Returns the state of live crawls that `doctor` checks. Links are normally read within
+-- seconds, so a partition that still exists hours later contains links that a slot did not
+-- read. If cursors are ahead of this server's transactions, another server's backup was
+-- restored without begin_epoch.
 create or replace function coordinator.frontier_health(
     out open_crawls integer, out running_crawls integer, out stores text[],
     out live_workers integer, out held_slots integer, out slots integer,

@@ -1,12 +1,13 @@
--- Replaces an imported list's patterns, and records its source and time. A pattern that an
--- operator added, or that another list has, stays unchanged; this records that the list names
--- it, too. The arrays have equal lengths, are sorted, and contain no pattern twice. Returns how
--- many patterns the list has now.
+-- Replaces an imported list's patterns, and records the list's source and import time. A
+-- pattern that an operator or another list added before does not change, but also_listed
+-- records that this list contains it, too. The arrays have equal lengths, are sorted, and
+-- contain no duplicate pattern. Returns how many blocklist patterns now belong to this list.
 --
--- A list has a million patterns, so only differences from its previous version are written. The
--- lock replaces "on conflict", which costs a third more. Rows are added in the arrays' order,
--- which is nearly the index's. Postgres estimates an array as ten rows, and would look up each
--- of a million.
+-- Lists may have a million patterns, so only differences from the previous version are written.
+-- We take a lock instead of using "on conflict", which takes a third longer. Rows are inserted
+-- in the arrays' order, which is almost the order of the index. Nested loops are disabled
+-- because Postgres estimates an array at ten rows, and would look up each of a million
+-- patterns.
 create or replace function coordinator.import_list(
     p_list text, p_source text, p_kinds text[], p_patterns text[])
 returns bigint language plpgsql security definer set search_path = everytab, pg_temp

@@ -1,4 +1,5 @@
--- The imported lists by name: where each came from, when, and how many patterns it has.
+-- Returns the imported lists, sorted by name, each with its source, its import time and how
+-- many patterns belong to it.
 create or replace function coordinator.imported_lists()
 returns table (list text, source text, imported_at timestamptz, patterns bigint)
 language sql stable security definer set search_path = everytab, pg_temp as $$

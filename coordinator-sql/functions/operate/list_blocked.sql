@@ -1,5 +1,6 @@
 -- Returns the patterns that operators added to the blocklist, sorted by kind and pattern.
--- Imported lists have a million patterns; imported_lists counts them.
+-- Patterns from imported lists are not included, because there may be a million. imported_lists
+-- returns their number.
 create or replace function coordinator.list_blocked()
 returns table (kind text, pattern text, reason text, added_at timestamptz)
 language sql stable security definer set search_path = everytab, pg_temp as $$

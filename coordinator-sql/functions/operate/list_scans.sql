@@ -1,4 +1,4 @@
--- All scans, the newest first.
+-- Returns all scans, newest first.
 create or replace function coordinator.list_scans()
 returns table (scan_id uuid, crawl text, state text, outstanding bigint, discarded bigint,
                started_at timestamptz, finished_at timestamptz)

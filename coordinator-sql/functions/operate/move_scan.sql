@@ -1,5 +1,5 @@
--- Changes the stores in a scan's settings, after `restore` brought its site and archive back
--- elsewhere. Fails unless the scan has ended.
+-- Changes the stores in a scan's settings after `restore` has copied its site and archive to
+-- other stores. Raises an error if the scan has not ended.
 create or replace function coordinator.move_scan(p_scan integer, p_site text, p_archive text)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,6 +1,7 @@
--- Returns everything that `scan status` shows, as one JSON document, whose keys other programs
--- read: the scan, its stages with counts and outcomes, its workers, the jobs under poison-item
--- isolation (careful), the last errors, and where counters and rows disagree (drift).
+-- Returns everything that `scan status` shows, as one JSON object whose keys other programs
+-- read. This includes the scan, its stages with counts and outcomes, its workers, the jobs
+-- under poison-item isolation (careful), the last errors, and stages whose counters and rows
+-- disagree (drift).
 create or replace function coordinator.scan_status(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object(
@@ -35,7 +36,7 @@ returns jsonb language sql stable security definer set search_path = everytab, p
             select jsonb_agg(to_jsonb(c)) from (
                 select j.job_id, j.kind, j.part, j.state, j.crashes, j.current_item as in_hand,
                        j.not_before,
-                       -- The worker that holds the job, or the last one that did.
+                       -- The worker that holds the job, or the last one that held it.
                        coalesce(j.worker_id, (
                            select e.worker_id from job_events e
                             where e.job_id = j.job_id and e.worker_id is not null
@@ -53,10 +54,10 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                  -- Limit errors = 10: a person reads the newest; `scan history` shows all for a
                  -- job.
                  order by ev.at desc limit 10) e), '[]'),
-        -- The stores, resolvers and databases for which jobs were released, until a job with
-        -- this kind completes that was leased later. A job that was leased before may have read
-        -- everything that it needs, and another worker's job says nothing about this worker's
-        -- resolver.
+        -- The stores, resolvers and databases for which jobs were released. An entry ends when
+        -- a job of the same kind completes that was leased after the release. A job that was
+        -- leased before may have read all its input by then. For a resolver, the completed job
+        -- must be from the same worker.
         'troubles', coalesce((
             select jsonb_agg(to_jsonb(t) order by t.at desc) from (
                 select distinct on (j.kind) ev.at, j.kind, ev.worker_id as holder, ev.message

@@ -1,20 +1,22 @@
--- Runs the next step after a stage's last job has ended: the index stage fans out into shards,
--- bundle-shard opens search and map, the later of these two opens publish, and publish ends the
--- run. For a crawl, crawl-index opens crawl-close, which ends the run.
+-- Runs the next step after a stage's last job has ended. The index stage fans out into shards.
+-- bundle-shard opens search and map. When both of these have ended, publish is opened, and
+-- publish ends the run. In a crawl's run, crawl-index opens crawl-close, which ends the run.
 create or replace function coordinator.advance(p_run integer, p_kind everytab.job_kind)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
     if p_kind = 'index' then
         perform coordinator.fan_out(p_run);
     elsif p_kind = 'bundle-shard' then
-        -- The search first: it always has jobs, and a map without any must not open publish.
+        -- Open search first, because it always has jobs. A map stage without jobs ends
+        -- immediately, and must not open publish.
         perform coordinator.open_stage(p_run, 'search', coordinator.search_jobs());
         perform coordinator.open_stage(p_run, 'map', coordinator.map_regions(p_run));
     elsif p_kind in ('search', 'map') then
-        -- The last jobs of both may end at the same time, when neither sees the other's count.
-        -- The second one waits here, and the next statement sees the first one's commit. The
-        -- row is written, not only locked, so that a transaction that reads one snapshot fails
-        -- here and is repeated, instead of leaving the run without an end.
+        -- The last search job and the last map job may end at the same time, and then neither
+        -- transaction sees the other's count. The second one waits here for the run's row, and
+        -- the next statement sees the first one's commit. We update the row instead of only
+        -- locking it. In a transaction that reads one snapshot, an update fails here, so the
+        -- transaction is repeated. Otherwise the run would never end.
         update runs r set state = r.state where r.run = p_run;
         if not exists (select from stages st
                         where st.run = p_run and st.kind in ('search', 'map')

@@ -1,9 +1,10 @@
 -- Checks the fence before a chunk of rows is recorded. held is true if the lease is current.
 -- fresh is true if the rows must still be written: chunks are numbered from 1 within a lease,
--- and a worker that lost the reply sends the same chunk again. held is also false if the job
--- does not have kind p_kind, because a lease grants access only to its own kind's rows, and if
--- an earlier chunk in this lease is missing: a failover to an asynchronous standby may lose a
--- chunk's commit and keep the lease, and its rows would be incomplete.
+-- and if the reply is lost, the worker sends the same chunk again. held is also false in two
+-- other cases. The first is a job whose kind is not p_kind, because a lease grants access only
+-- to rows of its own kind. The second is a missing earlier chunk, which a failover to an
+-- asynchronous standby can lose although it keeps the lease. The output would then be
+-- incomplete.
 create or replace function coordinator.begin_chunk(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_kind everytab.job_kind,

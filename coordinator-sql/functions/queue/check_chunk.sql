@@ -1,11 +1,11 @@
--- Raises an error if a chunk's number or its row count is outside the limits that our workers
--- stay within.
+-- Raises an error if a chunk's number or row count exceeds what workers send.
 create or replace function coordinator.check_chunk(p_chunk integer, p_rows integer)
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
     -- Workers send at most this many rows per chunk.
     max_rows constant integer := 5000;
-    -- 10 million rows: an index file has about 120,000 captures, a shard 60,000 icons.
+    -- This allows 10 million rows. An index file has about 120,000 captures, and a shard has
+    -- 60,000 icons.
     max_chunks constant integer := 2000;
 begin
     if p_chunk is null or p_chunk not between 1 and max_chunks then

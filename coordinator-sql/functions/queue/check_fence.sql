@@ -1,6 +1,6 @@
--- The fence. Locks a job's row and returns it while (job id, lease number, token) is the job's
--- current lease; returns a row with nulls if the lease is lost. The row lock keeps the sweep
--- and every other writer away from the job until the transaction ends.
+-- The fence. If job id, lease number and token are the job's current lease, locks the job's row
+-- and returns it. If the lease is lost, returns a row with nulls. Until the transaction ends,
+-- the row lock prevents the sweep and all other transactions from changing the job.
 create or replace function coordinator.check_fence(
     p_job_id bigint, p_lease_number integer, p_token uuid)
 returns everytab.jobs language plpgsql set search_path = everytab, pg_temp as $$

@@ -1,9 +1,9 @@
--- Raises an error if a completion lacks counts that the next steps read: every job counts its
--- inputs and outcomes, and fan_out adds up the hosts from index jobs.
+-- Raises an error if a completion lacks counts that later steps read. Every job counts its
+-- inputs and outcomes, and fan_out adds up the host counts from index jobs.
 create or replace function coordinator.check_stats(p_kind everytab.job_kind, p_stats jsonb)
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
-    -- Far more hosts than there are names, and their sum is still a bigint.
+    -- This allows far more hosts than the web has, and their sum still fits into a bigint.
     max_digits constant integer := 12;
 begin
     if jsonb_typeof(p_stats -> 'inputs') is distinct from 'object'

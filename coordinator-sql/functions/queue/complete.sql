@@ -1,8 +1,8 @@
--- Completes jobs, in one transaction and in this order: the fence, the results, the next jobs,
--- and last the counters, for whose rows every other completion waits. If a counter reaches
--- zero, the fan-out runs as a new statement. Returns one result per job, in the arguments'
--- order: recorded, already_recorded (the caller lost an earlier call's reply) or lost. The
--- caller has recorded a job's rows with the record functions in the same transaction.
+-- Completes jobs in one transaction, in this order: the fence, the results, the next jobs, and
+-- finally the counters, because every other completion waits for their rows. If a counter
+-- reaches zero, the next stage is opened by a new statement. Returns one result per job, in the
+-- arguments' order: recorded, already_recorded (an earlier call's reply was lost) or lost. The
+-- caller has recorded the jobs' rows in the same transaction before.
 create or replace function coordinator.complete(
     p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[])
 returns text[] language plpgsql security definer set search_path = everytab, pg_temp
@@ -19,7 +19,8 @@ declare
 begin
     with fenced as materialized (
         -- The lateral join locks one row at a time, ordered by job id, so that two calls that
-        -- share jobs cannot deadlock, and the planner cannot choose a scan over all jobs.
+        -- share jobs cannot deadlock. It also prevents the planner from choosing a scan over
+        -- all jobs.
         select j.*, shown.stats
           from (select * from unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
                            as u (job_id, lease_number, token, stats) order by u.job_id) shown

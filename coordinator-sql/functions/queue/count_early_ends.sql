@@ -1,5 +1,5 @@
--- Returns how many attempts at a scan's jobs with this kind ended before they were completed,
--- or were performed again afterwards.
+-- Returns the number of events for a scan's jobs of this kind: attempts that ended without
+-- completion, and jobs that were reopened.
 create or replace function coordinator.count_early_ends(p_scan integer, p_kind everytab.job_kind)
 returns bigint
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,17 +1,17 @@
--- Returns how long one lease of a job may last in total, however often the worker renews it.
+-- Returns how long one lease of a job may last in total, even if the worker keeps renewing it.
 -- This is far longer than a job takes, even at the run's rates, so that only a hanging job
--- reaches it. p_override_ms is the run's own deadline (null: by kind), which applies at any
--- rate.
+-- reaches it. p_override_ms is the run's own deadline and applies at any rate. If it is null,
+-- the deadline depends on the kind.
 create or replace function coordinator.deadline(
     p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint,
     p_rate integer, p_archive_rate integer)
 returns interval language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
-    -- A job with 1,200 hosts takes minutes; after an hour it hangs.
+    -- A job with 1,200 hosts takes minutes. If it takes an hour, it hangs.
     usual constant interval := '1 hour';
-    -- Icons are fetched at the fleet's rate and wait for politeness, so they get twice that.
+    -- Icon jobs wait for the fleet's rate and for politeness, so they get twice this time.
     icons constant interval := '2 hours';
-    -- Under isolation a job handles one item at a time, where it usually handles many.
+    -- Under isolation a job processes one item at a time instead of many.
     isolation_factor constant integer := 8;
     factor constant integer := case when coordinator.uses_isolation(p_crashes)
                                     then isolation_factor else 1 end;

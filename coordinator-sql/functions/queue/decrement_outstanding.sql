@@ -1,7 +1,7 @@
--- Subtracts p_amount completed or discarded jobs from their stage's outstanding count. If none
--- is left, the stage is closed and the next jobs are enqueued, by separate statements: a new
--- statement sees everything that other transactions committed while this one waited for the
--- counter row's lock.
+-- Subtracts p_amount completed or discarded jobs from their stage's outstanding count. If no
+-- jobs are left, separate statements close the stage and enqueue the next jobs. A new statement
+-- sees the changes that other transactions committed while this one waited for the counter's
+-- row.
 create or replace function coordinator.decrement_outstanding(
     p_run integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer)
 returns void language plpgsql set search_path = everytab, pg_temp as $$

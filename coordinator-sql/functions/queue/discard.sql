@@ -1,11 +1,11 @@
--- Ends a job that cannot succeed. Discarding never blocks the other jobs: with warc job k, icon job
--- k and bundle-shard job k count as discarded too; after icon job k, bundle-shard job k still
--- runs and makes tabs without icons. Returns discarded or lost.
+-- Discards a job that cannot succeed. This never blocks other jobs. If warc job k is discarded,
+-- icon job k and bundle-shard job k count as discarded, too. If icon job k is discarded,
+-- bundle-shard job k still runs and makes tabs without icons. Returns discarded or lost.
 create or replace function coordinator.discard(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- The column is a smallint; a job with more attempts keeps this count.
+    -- The column is a smallint, so the count does not grow further.
     max_attempts constant integer := 32000;
     fenced jobs;
 begin

@@ -1,6 +1,6 @@
--- Makes jobs ready: inserts new rows, or readies rows that waited for their input. A leased job is
--- left alone. plpgsql, because its statement is planned once a session and each completed warc or
--- icon job calls it.
+-- Makes jobs ready: inserts new jobs, and resets existing ones, except those that are leased.
+-- This is plpgsql, because its statement is then planned once per session, and each completed
+-- warc or icon job calls it.
 create or replace function coordinator.enqueue(
     p_run integer, p_kind everytab.job_kind, p_parts integer[])
 returns void language plpgsql set search_path = everytab, pg_temp as $$

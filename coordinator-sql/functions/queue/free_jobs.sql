@@ -1,13 +1,13 @@
 -- Ends jobs' leases and sets the next state. This is the only statement that clears a lease's
--- columns, so that no verb forgets one. The caller has locked the rows.
+-- columns, so that no function forgets one. The caller has locked the rows.
 --
--- p_state is pending, completed or discarded. A pending job is ready at p_not_before (null:
--- now). p_attempts and p_crashes are new values; null keeps the current ones. With p_revoked,
--- leases are taken away from workers that still hold them: the lease number is raised and the
--- token removed, so that both fence off such a worker.
+-- p_state is pending, completed or discarded. A pending job becomes ready at p_not_before, or
+-- immediately if this is null. p_attempts and p_crashes are new values, and null keeps the
+-- current ones. p_revoked revokes leases that workers still hold: raising the lease number and
+-- removing the token both fence off such a worker.
 --
--- There is no `set search_path` and every name is qualified, because each completion calls
--- this.
+-- This has no `set search_path`, and every name is qualified, because each completion calls
+-- this function.
 create or replace function coordinator.free_jobs(
     p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamptz default null,
     p_attempts integer default null, p_crashes integer default null,

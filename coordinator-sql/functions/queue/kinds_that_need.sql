@@ -1,6 +1,6 @@
--- Returns the job kinds whose output depends on a named digest: a worker with another digest
--- does not perform them. encoder is the digest over the icons that the worker's encoder makes
--- from test vectors. A name that this program does not know affects every kind.
+-- Returns the job kinds whose output depends on a digest. A worker with another digest does not
+-- perform these kinds. encoder is the digest of the icons that the worker's encoder makes from
+-- test vectors. A digest with an unknown name affects every kind.
 create or replace function coordinator.kinds_that_need(p_digest text)
 returns everytab.job_kind[] language sql immutable as $$
     select case p_digest

@@ -1,14 +1,14 @@
--- Leases up to p_wanted ready jobs, at most 32, with the given kinds to a worker: the oldest
--- run first, and its furthest stage first. Kinds that the caller's role may not take are
--- rejected. scan_id is the id of the run's scan, or of its live crawl. p_digests, {"encoder":
--- "..."}, describes on what the worker's output depends; job kinds that need another digest
--- than the worker's are skipped (withheld_kinds).
+-- Leases up to p_wanted ready jobs (at most 32) of the given kinds to a worker. The oldest run
+-- is first, and in each run the furthest stage. Raises an error for kinds that the caller's
+-- role may not lease. scan_id is the id of the run's scan or live crawl. p_digests is an object
+-- like {"encoder": "..."} that identifies the worker's code. If a kind needs another digest
+-- than the worker has, its jobs are skipped (withheld_kinds).
 --
--- p_cursors, one per kind, contains where the worker's last lease call found something: the
--- lowest job id to read. With a cursor the index scan skips dead tuples of ended jobs that
--- vacuum cannot remove yet (an incremental scan). A cursor of 0 requests a full scan: from the
--- start, where returned jobs are, and after a sweep. The worker requests a full scan when an
--- incremental one found nothing, and periodically.
+-- p_cursors contains one cursor per kind: the lowest job id to read, which is where the
+-- worker's last call found a job. With this cursor the index scan skips dead tuples of ended
+-- jobs that vacuum cannot remove yet (an incremental scan). A cursor of 0 requests a full scan,
+-- which reads from the start, finds returned jobs, and sweeps first. The worker requests a full
+-- scan if an incremental scan found nothing, and periodically.
 create or replace function coordinator.lease(
     p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[])
 returns table (
@@ -17,19 +17,20 @@ returns table (
     rate integer, archive_rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp
 set plan_cache_mode = force_generic_plan
--- Limit lock_timeout = 30s: maximum wait for a lock in this function, whatever the caller has set.
+-- Limit lock_timeout = 30s: maximum wait for a lock in this function, independent of the
+-- caller's setting.
 set lock_timeout = '30s' as $$
 #variable_conflict use_column
 declare
-    -- Below every priority, so that a full scan starts at the index's start.
+    -- Below every job's priority, so that a full scan starts at the beginning of the index.
     lowest_priority constant smallint := -32768;
-    -- The priority of a job unless an operator changed it. An incremental scan starts here.
+    -- A job's priority if no operator has changed it. An incremental scan starts here.
     usual_priority constant smallint := 0;
-    -- Maximum expired leases that one call frees: enough for a fleet whose workers all died to
-    -- recover within a few calls, few enough for the call to take milliseconds.
+    -- Maximum expired leases that one call frees. If all workers died, the fleet recovers
+    -- within a few calls, and each call still takes milliseconds.
     max_swept constant integer := 50;
-    -- A worker requests one job per call; only tests and benches request more. A stolen token
-    -- must not take a whole stage in one call.
+    -- A worker requests one job per call. Only tests and benchmarks request more. A stolen
+    -- token must not be able to take a whole stage in one call.
     max_leases constant integer := 32;
     target record;
     wanted integer := least(p_wanted, max_leases);
@@ -53,8 +54,8 @@ begin
          order by r.run, asked.kind desc
     loop
         exit when wanted <= 0;
-        -- The update selects by an array: with a join the planner, which does not know the
-        -- limit, scans all jobs.
+        -- The update selects jobs by an array. With a join, the planner would scan all jobs,
+        -- because it does not know the limit.
         return query
         with ready as materialized (
             select r.job_id from jobs r
@@ -78,8 +79,8 @@ begin
         get diagnostics taken = row_count;
         wanted := wanted - taken;
         if taken > 0 and target.cursor = 0 then
-            -- A lease call waits for no lock: while another transaction has the stage's row, the
-            -- next full scan sets the time.
+            -- This must not wait for a lock. If another transaction has locked the stage's row,
+            -- the next full scan sets the time.
             update stages st set started_at = clock_timestamp()
               from (select f.run, f.kind from stages f
                      where f.run = target.run and f.kind = target.kind and f.started_at is null

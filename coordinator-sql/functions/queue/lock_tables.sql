@@ -1,13 +1,14 @@
--- Locks tables for an operator's call, in the given order, and waits for at most 100 ms in all,
--- because every worker that needs a table waits behind the request for its lock. Raises ET011 with
--- the session that holds the table otherwise: the client then tries again later. p_mode is as in
--- `lock table`.
+-- Locks tables for an operator's call, in the given order. Waits at most 100 ms in total,
+-- because every worker that needs a table queues behind this lock request. If a table remains
+-- locked, raises ET011 and names the session that holds the lock. The client then repeats the
+-- call later. p_mode is a lock mode as in `lock table`.
 create or replace function coordinator.lock_tables(p_tables text[], p_mode text)
 returns void language plpgsql set search_path = everytab, pg_temp
--- Another value for each lock; the session's own returns at the end.
+-- The loop sets another value for each lock. When the function returns, the session's own value
+-- is restored.
 set lock_timeout = 0 as $$
 declare
-    -- With the work under the lock, the fleet waits for less than 200 ms.
+    -- Including the work under the lock, the fleet waits less than 200 ms.
     wait_ms constant integer := 100;
     begun timestamptz := clock_timestamp();
     left_ms integer;
@@ -28,7 +29,7 @@ exception
          where l.locktype = 'relation' and l.granted and l.pid <> pg_backend_pid()
            and l.database = (select d.oid from pg_database d where d.datname = current_database())
            and l.relation = format('everytab.%I', next_table)::regclass
-           -- Other modes than access exclusive let sessions read.
+           -- In all modes except access exclusive, other sessions may read.
            and (p_mode = 'access exclusive' or l.mode <> 'AccessShareLock')
          order by a.xact_start nulls last limit 1;
         raise exception 'table % is locked by %', next_table,

@@ -1,13 +1,14 @@
--- Creates a table partition, unless it exists. p_bounds is as in `attach partition`.
+-- Creates a table's partition if it does not exist. p_bounds is as in `attach partition`.
 create or replace function coordinator.make_partition(p_table text, p_name text, p_bounds text)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
     perform coordinator.lock_partitions();
-    -- Query the catalog: a session may have cached that the table does not exist, and taking this
-    -- lock does not invalidate that.
+    -- We query the catalog, because this session may have cached that the table does not exist,
+    -- and taking this lock does not invalidate the cache.
     if not exists (select from pg_class c
                     where c.relnamespace = 'everytab'::regnamespace and c.relname = p_name) then
-        -- Attaching does not keep others from reading and writing; making it in place would.
+        -- Attaching a table does not block readers and writers. Creating it as a partition
+        -- would.
         execute format('create table everytab.%I (like everytab.%I including all)',
                        p_name, p_table);
         execute format('alter table everytab.%I attach partition everytab.%I for values %s',

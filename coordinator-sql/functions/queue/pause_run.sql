@@ -1,5 +1,5 @@
--- Pauses or resumes a run, or one stage (p_kind not null). Returns false if there is nothing to
--- change.
+-- Pauses or resumes a run, or only one of its stages if p_kind is not null. Returns false if
+-- nothing changed.
 create or replace function coordinator.pause_run(p_run integer, p_kind text, p_pause boolean)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,13 +1,14 @@
--- Extends one worker's leases in one call, up to their kind's deadline. Returns the jobs whose
--- leases it still holds, each with the count of live workers (those that hold any lease) and
--- its run's rates, which the worker's politeness needs. Rows are locked in job id order, so
--- that calls cannot deadlock.
+-- Extends a worker's leases in one call, up to the deadline of each job. Returns the jobs whose
+-- leases are still valid, each with the number of live workers (those that hold a lease) and
+-- its run's rates, from which the worker computes its own rates. Rows are locked in job id
+-- order, so that calls cannot deadlock.
 create or replace function coordinator.renew(
     p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
 returns table (job_id bigint, live_workers integer, rate integer, archive_rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp
 set plan_cache_mode = force_generic_plan
--- Limit lock_timeout = 30s: maximum wait for a lock in this function, whatever the caller has set.
+-- Limit lock_timeout = 30s: maximum wait for a lock in this function, independent of the
+-- caller's setting.
 set lock_timeout = '30s' as $$
 #variable_conflict use_column
 declare

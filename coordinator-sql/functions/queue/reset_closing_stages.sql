@@ -1,7 +1,8 @@
--- Resets the closing stages (search, map, publish; in a crawl: crawl-close) that read p_kind's
--- output to their state before they were opened: their jobs wait at not_before = 'infinity',
--- workers that hold one lose the lease, and the stages count nothing until they are opened
--- again. search and map do not read each other's output. The caller has locked the jobs.
+-- Resets the closing stages that read p_kind's output to their state before they were opened.
+-- These are search, map and publish, and in a crawl's run crawl-close. Their jobs wait at
+-- not_before = 'infinity', workers that hold one lose the lease, and the stages' counts are 0
+-- until they are opened again. search and map do not read each other's output. The caller has
+-- locked the table jobs.
 create or replace function coordinator.reset_closing_stages(
     p_run integer, p_kind everytab.job_kind)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
@@ -13,7 +14,7 @@ declare
         else array[]::text[] end;
 begin
     perform coordinator.free_jobs(
-        -- Those that wait already need no new version: a retry calls this many times.
+        -- Jobs that are already waiting are not updated, because a retry calls this many times.
         array(select j.job_id from jobs j
                where j.run = p_run and j.kind = any (later)
                  and (j.state, j.not_before, j.attempts, j.crashes)

@@ -1,8 +1,8 @@
--- Returns a run's ended jobs that a retry reopens, with their newest lease: the discarded ones,
--- with one kind or one job if given. With p_outcome, the icon jobs for shards that hold an icon
--- with this outcome, whether they completed or were discarded. For the kinds map and publish
--- this includes completed ones: a tile or a manifest that was damaged since then is not a
--- failed job, and drawing a scan's map again takes two CPU minutes. This reads without a lock,
+-- Returns the jobs that a retry of a run reopens, with their newest lease number: all discarded
+-- jobs, or only one kind or one job if given. With p_outcome, these are the completed or
+-- discarded icon jobs whose shards contain an icon with this outcome. For the kinds map and
+-- publish, completed jobs are included: if a tile or a manifest was damaged later, no job has
+-- failed, and drawing a scan's map again takes only two CPU minutes. This takes no lock,
 -- because reading all of a scan's icons takes long.
 create or replace function coordinator.retriable_jobs(
     p_run integer, p_kind text, p_job_id bigint, p_outcome text)

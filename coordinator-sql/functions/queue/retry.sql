@@ -1,14 +1,15 @@
--- Records a local failure of a job. It is retried after a back-off with full jitter, or
--- discarded at its last failure. Returns retry, discarded or lost.
+-- Records that an attempt at a job failed. The job is retried after a back-off with full
+-- jitter, or discarded after its last attempt. Returns retry, discarded or lost.
 create or replace function coordinator.retry(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- The fifth failure discards, because a job that always fails must not keep the run from
-    -- ending. If a store is unreachable, its jobs are released without counting (release).
+    -- The fifth failure discards the job, because a job that always fails must not prevent the
+    -- run from ending. If a store is unreachable, jobs are released instead, which does not
+    -- count (release).
     max_failures constant integer := 5;
-    -- The first back-off is up to a sixtieth of a lease (5 s out of 5 minutes); each next one
-    -- doubles.
+    -- The first back-off is up to a sixtieth of the lease time (5 s out of 5 minutes). Each
+    -- further back-off doubles.
     backoffs_per_lease constant integer := 60;
     fenced jobs;
     first_backoff_ms integer;

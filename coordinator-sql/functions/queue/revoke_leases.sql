@@ -1,6 +1,6 @@
--- Revokes every lease in a run (null: in all runs). The workers that held them are fenced off;
--- no crash is counted. Returns how many leases there were. Raises ET011 if jobs are in use for
--- long.
+-- Revokes all leases in a run, or in all runs if p_run is null. The workers that held them are
+-- fenced off, and no crash is counted. Returns the number of revoked leases. Raises ET011 if
+-- the jobs remain locked by another session.
 create or replace function coordinator.revoke_leases(p_run integer, p_reason text)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

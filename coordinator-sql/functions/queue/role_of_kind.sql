@@ -1,9 +1,10 @@
--- Returns the role whose members take jobs with a kind. everytab_worker is a member of each,
--- for processes that take every kind; only this role takes a live crawl's jobs, as well as its
--- slots.
+-- Returns the role whose members may lease jobs of a kind. everytab_worker is a member of each
+-- of these roles, for processes that lease every kind. Only everytab_worker may lease a live
+-- crawl's jobs and slots.
 create or replace function coordinator.role_of_kind(p_kind everytab.job_kind)
 returns text language sql immutable as $$
-    -- These are texts, because a migration cannot use values in a type to which it adds them.
+    -- We compare text, because a migration cannot use enum values in the transaction that adds
+    -- them.
     select case p_kind::text
         when 'icon' then 'everytab_worker_icons'
         when 'index' then 'everytab_worker_crawl'

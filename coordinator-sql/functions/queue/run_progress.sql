@@ -1,6 +1,6 @@
--- Returns the progress in some job kinds, for a worker that takes these and exits when they are
--- done: running while a run that includes one of their stages is running or paused, otherwise
--- the newest such run's state, and null if there was none.
+-- Returns the progress of the runs with some job kinds, for a worker that exits when these jobs
+-- are done. Returns running if such a run is running or paused, and otherwise the newest such
+-- run's state. Null if there was no such run.
 create or replace function coordinator.run_progress(p_kinds text[])
 returns text language sql stable security definer set search_path = everytab, pg_temp as $$
     with concerned as (

@@ -1,12 +1,12 @@
--- Returns a run's workers: those that hold a lease, or had a job end in the last five minutes,
--- successful or not. Jobs, items (a job's inputs), items per second and errors are those in
--- these five minutes.
+-- Returns a run's workers: those that hold a lease, and those for which a job ended in the last
+-- five minutes, successfully or not. Jobs, items (a job's inputs), items per second and errors
+-- cover these five minutes.
 create or replace function coordinator.run_workers(p_run integer)
 returns table (
     worker_id text, leases integer, kinds text[], oldest_lease timestamptz, jobs integer,
     items bigint, items_per_second double precision, errors integer, last_error text)
 language sql stable security definer set search_path = everytab, pg_temp as $$
-    -- Limit recent = 5 minutes: long enough to hold a few jobs, short enough to show that a worker
+    -- Limit recent = 5 minutes: this covers a few jobs, but soon shows that a worker has
     -- stopped.
     with recent as (select clock_timestamp() - interval '5 minutes' as since),
     leased as (

@@ -1,18 +1,20 @@
 -- Frees up to p_limit expired leases, and makes jobs ready whose back-off is over. Workers call
--- this with every full scan; rows that another transaction has locked are skipped. An expired
--- lease counts as a crash. From the third crash on (uses_isolation) the job also backs off, and
--- the item that the dead worker was processing is recorded in the event. Returns how many
--- leases expired.
+-- this with every full scan. Rows that another transaction has locked are skipped. An expired
+-- lease counts as a crash. From the third crash on (uses_isolation), the job also backs off,
+-- and the event contains the item that the dead worker was processing. Returns how many leases
+-- had expired.
 create or replace function coordinator.sweep(p_limit integer)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- The first back-off after a crash is up to a sixtieth of a lease; each next one doubles.
+    -- The first back-off after a crash is up to a sixtieth of the lease time. Each further
+    -- back-off doubles.
     backoffs_per_lease constant integer := 60;
-    -- A poison item must be found within a run, so a job never waits longer than this.
+    -- A poison item must be found within a run, so no back-off is longer than this.
     max_backoff constant interval := '10 minutes';
-    -- 2 to this power is far beyond max_backoff, and the power does not overflow.
+    -- With this many doublings a back-off far exceeds max_backoff, and the power does not
+    -- overflow.
     max_doublings constant integer := 20;
-    -- The column is a smallint; a job that crashes this often keeps this count.
+    -- The column is a smallint, so the count does not grow further.
     max_crashes constant integer := 32000;
     expired record;
     swept integer := 0;

@@ -1,17 +1,18 @@
--- Returns how long a job may take if the fleet's rate limits it: a worker's requests are the
--- fleet's rate divided by the workers. Null if no rate is set. At the usual rates this is
--- minutes; at the source's 9 requests per second over HTTPS, many workers need hours per job.
--- This does not depend on how many workers are alive, because a lease must not end because
--- other workers have left.
+-- Returns the maximum duration of a job if the fleet's rate limits it, because a worker's share
+-- is the fleet's rate divided by the workers. Null if no rate is set. At the usual rates this
+-- is minutes. At the source's 9 requests per second over HTTPS, a job needs hours if there are
+-- many workers. This does not depend on how many workers are alive, because a lease must not
+-- end early when other workers leave.
 create or replace function coordinator.time_at_rate(
     p_kind everytab.job_kind, p_rate integer, p_archive_rate integer)
 returns interval language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
-    -- A shard with 1,200 hosts, and an index file in ranges.
+    -- Requests for a shard with 1,200 hosts, or for an index file in ranges.
     source_requests constant integer := 1200;
-    -- Its icon URLs, 2.53 a host, with redirects and robots.txt.
+    -- Requests for the icon URLs of 1,200 hosts (2.53 per host), with redirects and robots.txt.
     icon_requests constant integer := 6000;
-    -- Jobs that share the rate, with retried requests: those on a hundred workers.
+    -- Jobs that share the rate, which are those on a hundred workers, including retried
+    -- requests.
     sharing_jobs constant integer := 800;
 begin
     return make_interval(secs => sharing_jobs

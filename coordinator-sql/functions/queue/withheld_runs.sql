@@ -1,6 +1,7 @@
--- Returns the runs in which a worker with these digests does not get every job kind, one row
--- for each digest that differs: the run's digest, the worker's digest (null: none), and the
--- withheld kinds. The worker reports this, because otherwise it would seem idle.
+-- Returns the runs from which a worker with these digests does not get every job kind. There is
+-- one row for each digest that differs, with the run's digest, the worker's digest (null if it
+-- has none), and the withheld kinds. The worker reports this, because otherwise it would seem
+-- idle.
 create or replace function coordinator.withheld_runs(p_digests jsonb)
 returns table (run integer, scan_id uuid, digest text, wanted text, offered text, kinds text[])
 language sql stable security definer set search_path = everytab, pg_temp as $$

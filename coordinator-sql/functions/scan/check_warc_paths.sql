@@ -1,5 +1,5 @@
 -- Raises an error if a path does not name a file below the crawl's store, because jobs read
--- whatever it names.
+-- every file that is named here.
 create or replace function coordinator.check_warc_paths(p_paths text[])
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare

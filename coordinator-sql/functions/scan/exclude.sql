@@ -1,15 +1,16 @@
--- Excludes hosts, domains and networks from a running scan: workers send them no more requests
--- as soon as they learn about it, and hosts and domains get no tab. Hosts and domains are added
--- to the blocklist, too, for later scans. Returns how many were new; null if the scan has
--- ended. The lock on the run's row gives versions their commit order.
+-- Excludes hosts, domains and networks from a running scan. Workers send no further requests to
+-- them once they receive the exclusion, and excluded hosts and domains get no tabs. Hosts and
+-- domains are also added to the blocklist, for later scans. Returns how many patterns were new.
+-- Null if the scan has ended. The lock on the run's row ensures that versions are in commit
+-- order.
 create or replace function coordinator.exclude(p_scan integer, p_kinds text[], p_patterns text[])
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     last_version integer;
     added integer;
 begin
-    -- A list import may hold this for long, and completions must not wait that long for the
-    -- run's row.
+    -- A list import may hold this lock for long. Take it before the run's row, because
+    -- completions must not wait that long for this row.
     lock table blocklist in row exclusive mode;
     perform 1 from runs r where r.run = p_scan and r.state in ('running', 'paused')
        for no key update;
@@ -24,7 +25,7 @@ begin
      where not exists (select from scan_exclusions e
                         where e.scan = p_scan and e.kind = n.kind and e.pattern = n.pattern);
     get diagnostics added = row_count;
-    -- Limit exclusions = 10000: in a running scan, because every worker holds them all.
+    -- Limit exclusions = 10000: in a running scan, because every worker stores all of them.
     if last_version + added > 10000 then
         raise exception 'a running scan has too many exclusions (%): pause it, use the blocklist',
             last_version + added

@@ -1,22 +1,22 @@
--- Divides the hosts into shards once they are counted, and opens the stages warc, icon and
--- bundle-shard. The counts are from job_results, so that they do not depend on which worker did
--- the work. With a limit of N hosts, the shards divide the hashes up to the N-th host's, so
--- that exactly the N smallest are scanned. After a discarded index job was retried there are
--- more hosts, and the shards are chosen again; never fewer than before, because their jobs
--- exist.
+-- Divides the hosts into shards once they are counted, and opens the warc stage. Also sets the
+-- outstanding counts of icon and bundle-shard. Host counts are from job_results, so that they
+-- do not depend on the worker that performed a job. With a limit of N hosts, the shards divide
+-- the hashes up to the N-th host's hash, so that exactly the N hosts with the smallest hashes
+-- are scanned. If a discarded index job is retried, there are more hosts, and the shards are
+-- divided again. Their number never decreases, because their jobs exist.
 --
--- complete, which calls this, plans for any values; this reads all hosts once and plans for its
--- own.
+-- The caller, complete, uses a generic plan. This function reads all hosts once, so it needs a
+-- plan for its own values.
 create or replace function coordinator.fan_out(p_scan integer)
 returns void language plpgsql set search_path = everytab, pg_temp
 set plan_cache_mode = auto as $$
 declare
-    -- A shard with 1,200 hosts has about 3,000 icons: one archive object with 10 to 20 MB,
-    -- minutes of fetching, and at most this much work is lost with a worker.
+    -- A shard with 1,200 hosts has about 3,000 icons. They take minutes to fetch and are one
+    -- archive object of 10 to 20 MB. If a worker dies, at most this work is lost.
     max_hosts_per_shard constant integer := 1200;
-    -- A smaller scan still has this many shards, with at least one bundle each, so that the
-    -- fleet works in parallel. This is a numeric, because the division must not be an integer
-    -- division.
+    -- A smaller scan is still divided into this many shards with at least one bundle each, so
+    -- that the fleet can work in parallel. The type is numeric, because an integer division
+    -- would truncate.
     min_shards constant numeric := 256;
     -- Hashes are unsigned 64-bit numbers, stored with the sign bit flipped.
     max_hash constant numeric := 18446744073709551615;

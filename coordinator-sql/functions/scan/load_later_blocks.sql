@@ -1,5 +1,5 @@
--- Returns the patterns that a scan must exclude at publishing but does not have in its frozen
--- blocklist: those given, and those in the blocklist.
+-- Returns the patterns that publishing must exclude in addition to the scan's own copy of the
+-- blocklist: the given patterns and the current blocklist.
 create or replace function coordinator.load_later_blocks(
     p_scan integer, p_kinds text[], p_patterns text[])
 returns table (kind text, pattern text)

@@ -1,9 +1,9 @@
--- Removes excluded hosts' and domains' tabs from bundles that are already written: bundle-shard
--- jobs in these shards that had loaded such a host are performed again, and the closing stages
--- after them. The exclusions are committed before this is called, so a job that loads later
--- skips these hosts by itself. All workers are blocked during the call, so it should be given a
--- few hundred shards. Returns how many jobs are performed again. Raises ET011 if jobs are in
--- use for long.
+-- Removes excluded hosts' and domains' tabs from bundles that are already written. The
+-- completed and leased bundle-shard jobs for these shards run again, and so do the closing
+-- stages. The exclusions are committed before this call, so jobs that read their input later
+-- skip these hosts. All workers are blocked during the call, so the caller should pass at most
+-- a few hundred shards. Returns how many jobs run again. Raises ET011 if the jobs remain locked
+-- by another session.
 create or replace function coordinator.rebundle_shards(p_scan integer, p_shards integer[])
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

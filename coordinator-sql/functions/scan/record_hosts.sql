@@ -1,5 +1,5 @@
--- Appends a chunk with an index job's captures, at most 5,000 rows. Returns false if the lease
--- is lost, and then nothing was written.
+-- Appends a chunk of at most 5,000 captures from an index job. If the lease is lost, returns
+-- false and writes nothing.
 create or replace function coordinator.record_hosts(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_hosts everytab.capture_row[])
@@ -14,7 +14,7 @@ begin
         return chunk.held;
     end if;
     perform coordinator.check_warc_paths(array(select h.path from unnest(p_hosts) h));
-    -- Sorted, so that two workers that insert the same new files at the same time cannot deadlock.
+    -- Sorted, so that two workers that insert the same new files cannot deadlock.
     insert into warc_files (path)
     select distinct named.path from unnest(p_hosts) named
      where not exists (select from warc_files known where known.path = named.path)

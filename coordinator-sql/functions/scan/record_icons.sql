@@ -1,5 +1,5 @@
--- Appends a chunk with an icon job's icons. Returns false if the lease is lost, and then
--- nothing was written.
+-- Appends a chunk of icons from an icon job. If the lease is lost, returns false and writes
+-- nothing.
 create or replace function coordinator.record_icons(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_icons everytab.icon_row[])

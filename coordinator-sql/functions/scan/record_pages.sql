@@ -1,5 +1,5 @@
--- Appends a chunk with a warc job's pages. Returns false if the lease is lost, and then nothing
--- was written.
+-- Appends a chunk of pages from a warc job. If the lease is lost, returns false and writes
+-- nothing.
 create or replace function coordinator.record_pages(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_pages everytab.page_row[])

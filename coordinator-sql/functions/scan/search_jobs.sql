@@ -1,4 +1,5 @@
--- Returns how many search jobs there are: one for each hostname range (digits, a to z, and all
--- other first characters), and one for ranked hosts' words. `bundler` has the range count.
+-- Returns the number of search jobs: one for each range of hostnames (digits, a to z, and all
+-- other first characters), and one for words of ranked hosts. `bundler` uses the same number of
+-- ranges.
 create or replace function coordinator.search_jobs()
 returns integer language sql immutable as $$ select 29 $$;

@@ -1,4 +1,4 @@
--- Returns a scan's shards that have a page on a host or domain among the patterns, in ascending
+-- Returns a scan's shards that contain a page on one of these hosts or domains, in ascending
 -- order.
 create or replace function coordinator.shards_with_hosts(
     p_scan integer, p_kinds text[], p_patterns text[])

@@ -1,8 +1,9 @@
--- Starts a scan: inserts its run, the scan, one index job for each file, a partition in each
+-- Starts a scan. Inserts its run, its row, one index job for each file, a partition in each
 -- data table, and a copy of the current blocklist, in one transaction. Networks that were
--- excluded from earlier scans stay excluded, because the blocklist has no networks. p_files are
--- paths below the crawl's source. p_max_captures, with the same length, limits how many
--- captures are wanted from each file (null: all). Returns the scan's number.
+-- excluded from earlier scans are excluded again, because the blocklist contains no networks.
+-- p_files contains paths below the crawl's source. p_max_captures has the same length and
+-- limits the captures that are read from each file (null: unlimited). Returns the scan's
+-- number.
 create or replace function coordinator.start_scan(
     p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_digests jsonb,
     p_files text[], p_max_captures bigint[])
@@ -27,8 +28,8 @@ begin
     select new_scan, f.ordinality - 1, f.path, f.max_captures
       from unnest(p_files, p_max_captures) with ordinality as f (path, max_captures, ordinality);
     perform coordinator.open_stage(new_scan, 'index', cardinality(p_files));
-    -- This is last, because starting and dropping scans and crawls wait for each other from
-    -- here on.
+    -- Partitions are created last, because starting or dropping another scan or crawl must wait
+    -- for this transaction from here on.
     foreach data_table in array array['hosts', 'pages', 'icons'] loop
         perform coordinator.make_partition(
             data_table, data_table || '_' || new_scan, format('in (%s)', new_scan));

@@ -1,4 +1,4 @@
-//! The caller of the HTTP service, and Postgres's reasons to refuse a call.
+//! The HTTP service's caller, and the reasons why Postgres refuses a call.
 
 use std::fmt;
 
@@ -6,20 +6,19 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// SQLSTATE of refusals: the message is the code, the detail a JSON document or empty.
+/// SQLSTATE for refusals. The message is the code, and the detail is a JSON object or empty.
 const REFUSED: &str = "ET010";
 
-/// A key and the proof that the caller has its secret.
+/// A key, and the proof that the caller knows its secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ApiCaller {
     /// The key's public id, 12 characters of lower-case base32.
     pub key: String,
-    /// SHA-256 of the secret, as text.
+    /// SHA-256 of the secret as a string.
     pub secret_sha256: [u8; 32],
 }
 
 impl ApiCaller {
-    /// Returns the secret's digest as a parameter.
     pub(crate) fn secret(&self) -> &[u8] {
         &self.secret_sha256
     }
@@ -36,9 +35,10 @@ impl fmt::Debug for ApiCaller {
 #[error("refused: {code}")]
 pub struct ApiRefusal {
     /// One of: `unauthorized` (the key is unknown or revoked, or its secret is wrong), `not_found`
-    /// (also if it belongs to another key), `throttled` (detail `retry_after_s`), `quota_urls`,
-    /// `quota_pages`, `quota_bytes`, `quota_crawls` (detail `limit` and `used`, daily ones also
-    /// `retry_after_s`), `crawl_ended`, `idempotency_mismatch`.
+    /// (also for another key's object), `not_allowed`, `throttled` (detail `retry_after_s`),
+    /// `quota_urls`, `quota_pages`, `quota_bytes`, `quota_crawls` (detail `limit` and `used`, for
+    /// daily quotas also `retry_after_s`), `crawl_ended`, `crawl_open`, `name_taken`,
+    /// `webhook_disabled`, `invalid_cursor`, `idempotency_mismatch`.
     pub code: String,
     /// A JSON object that depends on the code, or null.
     pub detail: Value,

@@ -1,4 +1,4 @@
-//! Finds the stored captures of a URL.
+//! Finds a URL's stored captures.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -17,8 +17,9 @@ use crate::{
 };
 
 sql_calls! {
-    /// Returns a URL's capture with a stored record: the one nearest to `at`, or the newest, in one
-    /// crawl or in all crawls of the key. `None` if there is none. Charges one request.
+    /// Returns a URL's capture with a stored record: the capture nearest to `at`, or the newest one
+    /// if `at` is `None`. Searches one crawl, or all crawls of this key. `None` if there is no
+    /// capture. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).
@@ -35,8 +36,9 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns for each capture, in the given order, whether the key may read it: its record is
-    /// stored and not forgotten, and its host is not blocked. Charges one request each.
+    /// Returns whether the key may read each capture, in the given order. This requires that the
+    /// capture belongs to one of the key's crawls, its record is stored and not forgotten, and its
+    /// host is not blocked. Charges one request per capture.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`.

@@ -1,4 +1,4 @@
-//! Changes a key's running crawls, and lists failures of finished ones.
+//! Changes a key's open crawls, and repeats URLs that failed in an earlier crawl.
 
 use uuid::Uuid;
 
@@ -18,10 +18,10 @@ use crate::{
 };
 
 sql_calls! {
-    /// Works like [`Coordinator::failed_urls`] for a key's finished crawl. Charges one request.
+    /// Works like [`Coordinator::failed_urls`], for a key's finished crawl. Charges one request.
     ///
     /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_open`.
     pub async fn api_failed_urls(
         caller: &ApiCaller,
         id: Uuid,
@@ -33,8 +33,9 @@ sql_calls! {
             caller.key, caller.secret(), id, after, limit,
         );
 
-    /// Adds URLs that failed in the crawl that a key's crawl repeats. The last call sets `is_last`.
-    /// Charges one request for any number of URLs. Returns false if the crawl has finished.
+    /// Adds URLs to a key's crawl. These URLs failed in the earlier crawl that this crawl repeats.
+    /// The last call sets `is_last`. Charges one request for any number of URLs. Returns false if
+    /// the crawl has finished.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `quota_urls`, `quota_pages`,
@@ -52,7 +53,7 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Changes the includes and excludes of a key's crawl. Returns [`PatternsChanged::Changed`],
+    /// Changes the includes and excludes for a key's crawl. Returns [`PatternsChanged::Changed`],
     /// [`PatternsChanged::Unchanged`] or [`PatternsChanged::Moved`]. Charges one request.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Starts, lists and changes the crawls of a key.
+//! Starts, lists and changes a key's crawls.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -25,21 +25,21 @@ use crate::{
 /// A crawl that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiStarted {
-    /// The crawl's number, which is part of its URLs' ids.
+    /// The crawl's number. The ids of its URLs contain this number.
     pub crawl: i32,
     /// The crawl's id.
     pub crawl_id: Uuid,
     /// The crawl's name.
     pub crawl_name: String,
-    /// Whether an earlier request with the same idempotency key started it, so that this one
+    /// Whether an earlier request with this idempotency key started the crawl, so that this request
     /// changed nothing.
     pub is_repeated: bool,
 }
 
-/// The state of a crawl, for requests that wait for its end.
+/// A crawl's state, for requests that wait until the crawl has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiCrawlState {
-    /// running, paused or ended.
+    /// `running`, `paused` or `ended`.
     pub state: String,
     /// The reason why it ended. `None` while it is open.
     pub ended_by: Option<String>,
@@ -49,14 +49,15 @@ from_row!(ApiStarted { crawl, crawl_id, crawl_name, is_repeated });
 from_row!(ApiCrawlState { state, ended_by });
 
 sql_calls! {
-    /// Starts a crawl of a key with its first seeds. Charges one request, and one more per hundred
-    /// seeds. The crawl's owner is the key, regardless of `crawl`. Unless `is_last`, further seeds
-    /// are added by [`Coordinator::api_add_links`]. A request that was repeated with its
-    /// idempotency key within 24 hours gets the first reply.
+    /// Starts a key's crawl with its first seeds. Charges one request, and one more per hundred
+    /// seeds. The crawl's owner is the key, even if `crawl` names another owner. Unless `is_last`
+    /// is set, [`Coordinator::api_add_links`] adds further seeds. If the request is repeated with
+    /// its idempotency key within 24 hours, this returns the first reply.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `quota_urls`, `quota_pages`, `quota_bytes`,
-    /// `quota_crawls`, `idempotency_mismatch`.
+    /// `quota_crawls`, `idempotency_mismatch`, or, for the crawl that this one repeats, `not_found`
+    /// or `crawl_open`.
     pub async fn api_start_crawl(
         caller: &ApiCaller,
         crawl: &NewCrawl,
@@ -71,8 +72,8 @@ sql_calls! {
             sql_rows::<_, SqlLink<'_>>(rows),
         );
 
-    /// Returns crawls of a key, newest first: the one with `id`, or up to `limit` with numbers
-    /// below `before`. Charges one request.
+    /// Returns a key's crawls, newest first: only the crawl with this `id`, or up to `limit` crawls
+    /// with numbers below `before`. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -87,11 +88,12 @@ sql_calls! {
             caller.key, caller.secret(), id, limit, before,
         );
 
-    /// Pauses, resumes or cancels a key's crawl. Returns its state and the reason for its end. A
-    /// finished crawl does not change. Charges one request.
+    /// Pauses, resumes or cancels a key's crawl. Returns the crawl's state and the reason why it
+    /// ended. A finished crawl does not change. Charges one request.
     ///
     /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, or the quota because of which
+    /// the crawl cannot be resumed now.
     pub async fn api_move_crawl(
         caller: &ApiCaller,
         id: Uuid,
@@ -102,8 +104,8 @@ sql_calls! {
             caller.key, caller.secret(), id, verb.as_str(),
         );
 
-    /// Returns up to `limit` hosts of a key's crawl with due URLs, soonest first, after the host
-    /// with this time and hash. Charges one request.
+    /// Returns up to `limit` hosts with due URLs in a key's crawl. Sorts them by due time, and
+    /// starts after the host with this time and hash. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -122,8 +124,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns the states of many crawls for all waiting requests, in the given order. Does not
-    /// charge any key. `None` if the key is invalid or does not own the crawl.
+    /// Returns many crawls' states in the given order, for all waiting requests. Does not charge
+    /// any key. `None` if the key is invalid or does not own this crawl.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

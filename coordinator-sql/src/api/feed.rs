@@ -1,4 +1,4 @@
-//! The feed of a crawl: each fetch once, in the order of recording.
+//! A crawl's feed, which contains each fetch once, in recording order.
 
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -16,21 +16,22 @@ use crate::{
     row::{FromRow as _, flags},
 };
 
-/// A reader's position in a feed. It has read the rows of earlier epochs and those visible in
-/// `snapshot`. With a `ceiling`, it is reading the other rows visible there, and has read those
-/// before (`xid`, `id`). A transaction that commits late is not visible in an earlier snapshot, so
-/// that its rows are not skipped.
+/// A reader's position in a feed. The reader has read all rows from earlier epochs, and the rows
+/// that are visible in `snapshot`. If there is a `ceiling`, the reader is in a pass over the other
+/// rows that are visible there, and has read those up to (`xid`, `id`). If a transaction commits
+/// late, it is not visible in the earlier snapshot, so its rows are not skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedPosition {
-    /// The epoch that snapshot, ceiling and transaction ids belong to.
+    /// The epoch to which the snapshot, the ceiling and the transaction id belong.
     pub epoch: i16,
-    /// A `pg_snapshot` whose visible rows have been read.
+    /// A `pg_snapshot`. All rows that are visible in it were read.
     pub snapshot: String,
-    /// A `pg_snapshot` whose visible rows are being read.
+    /// A `pg_snapshot`. The current pass reads the rows that are visible in it. `None` between two
+    /// passes.
     pub ceiling: Option<String>,
-    /// The transaction of the last row that was read.
+    /// The last row's transaction.
     pub xid: i64,
-    /// The number of the last row that was read.
+    /// The last row's number.
     pub id: i64,
 }
 
@@ -41,24 +42,24 @@ impl Default for FeedPosition {
     }
 }
 
-/// A page of a feed.
+/// A page in a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedPage {
-    /// The fetches, in the order of recording.
+    /// The fetches, in recording order.
     pub fetches: Vec<ApiFetch>,
-    /// The position after each fetch, for a reader that uses only a part of the page. Empty in a
-    /// page of the newest fetches.
+    /// The position after each fetch, for a reader that uses only some of them. Empty in a page
+    /// with the newest fetches.
     pub positions: Vec<FeedPosition>,
-    /// The position of the next page.
+    /// The position after this page.
     pub next: FeedPosition,
-    /// Whether there may already be more fetches after this page.
+    /// Whether more fetches may already follow this page.
     pub has_more: bool,
-    /// The crawl's state: running, paused or ended. The feed of an ended crawl is complete after a
-    /// page without more.
+    /// The crawl's state: `running`, `paused` or `ended`. If it is `ended` and `has_more` is false,
+    /// the feed is complete.
     pub crawl_state: String,
 }
 
-/// Builds a page from its rows, of which the last is the position.
+/// Builds a page from its rows. The last row is the position after the page.
 fn page_of(rows: &[Row]) -> Result<FeedPage, Error> {
     let (last, fetches) =
         rows.split_last().ok_or_else(|| Error::Unexpected("no position".into()))?;
@@ -77,8 +78,8 @@ fn page_of(rows: &[Row]) -> Result<FeedPage, Error> {
     })
 }
 
-/// Returns the position after each row. Rows contain snapshot and ceiling only if they differ from
-/// those of the previous row.
+/// Returns the position after each row. Only the first row in a pass contains the snapshot and
+/// ceiling.
 fn positions_of(rows: &[Row]) -> Result<Vec<FeedPosition>, Error> {
     let mut positions: Vec<FeedPosition> = Vec::with_capacity(rows.len());
     for row in rows {
@@ -95,13 +96,13 @@ fn positions_of(rows: &[Row]) -> Result<Vec<FeedPosition>, Error> {
 }
 
 impl Coordinator {
-    /// Returns up to `limit` fetches of a key's crawl that match the filter, after a position. A
-    /// page may contain fewer fetches, or be empty, although more follow. Charges `cost` requests:
-    /// 1, or 0 if a waiting request queries again.
+    /// Returns up to `limit` fetches in a key's crawl that match the filter, after a position. A
+    /// page may contain fewer fetches, or none, although more follow. Charges `cost` requests,
+    /// which is 1, or 0 if a waiting request repeats its query.
     ///
     /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `invalid_cursor` (not a
-    /// position in this database).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `invalid_cursor` (the
+    /// position's epoch does not exist in this database).
     pub async fn api_feed(
         &self,
         caller: &ApiCaller,
@@ -133,8 +134,8 @@ impl Coordinator {
         Ok(page_of(&run(&self.work, sql, &parameters).await?)?)
     }
 
-    /// Returns the newest `limit` fetches of a key's crawl, in the order of recording, and the
-    /// position after them. Charges one request.
+    /// Returns the newest `limit` fetches in a key's crawl, in recording order, and the position
+    /// after them. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -154,9 +155,9 @@ impl Coordinator {
         Ok(page)
     }
 
-    /// Returns for each feed, in the given order, whether there are fetches after a position or its
-    /// crawl has finished, for all waiting requests. Does not charge any key. Also false if the key
-    /// is invalid or does not own the crawl.
+    /// Returns, for all waiting requests in the given order, whether a feed has fetches after a
+    /// position or its crawl has ended. False if the key is invalid or does not own the crawl. Does
+    /// not charge any key.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

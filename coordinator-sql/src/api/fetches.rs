@@ -1,4 +1,4 @@
-//! Reads the states and fetches of URLs in a key's crawls.
+//! Reads URLs' states and fetches in a key's crawls.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use crate::{
     sql_calls::sql_calls,
 };
 
-/// The id of a URL in a crawl.
+/// A URL's id in a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FetchId {
     /// The crawl's number.
@@ -25,8 +25,7 @@ pub struct FetchId {
     pub url_hash: u64,
 }
 
-/// A URL of a crawl, with its fetch if there was one. While it is due, the fetch's values are
-/// `None`.
+/// A crawl's URL, with its fetch if there is one. Otherwise the fetch's values are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiFetch {
     /// The crawl's number.
@@ -35,61 +34,62 @@ pub struct ApiFetch {
     pub crawl_id: Uuid,
     /// The crawl's name.
     pub crawl_name: String,
-    /// The store of the crawl's records.
+    /// The store URL for the crawl's records.
     pub store: String,
-    /// The store of the crawl's media, if it is separate.
+    /// The store URL for the crawl's media, if it is separate.
     pub media_store: Option<String>,
-    /// Hash of the hostname, as the signed number that Postgres stores.
+    /// Hash of the hostname, as Postgres stores it (signed).
     pub host_hash: i64,
-    /// Hash of the normalized key, as the signed number that Postgres stores.
+    /// Hash of the normalized key, as Postgres stores it (signed).
     pub url_hash: i64,
-    /// due, captured, failed, refused or left.
+    /// `due`, `captured`, `failed`, `refused` or `left`.
     pub state: String,
-    /// The reason why the crawl ended, if the URL was left because of it.
+    /// If the URL was left because the crawl ended, the reason why it ended.
     pub reason: Option<String>,
-    /// The URL as fetched.
+    /// The URL that was fetched.
     pub url: Option<String>,
-    /// Time of the request.
+    /// Request time.
     pub at: Option<DateTime<Utc>>,
-    /// Milliseconds until the response was complete. `None` if no request was sent.
+    /// Response time, in milliseconds. `None` if no request was sent.
     pub duration_ms: Option<i32>,
     /// Number of links from a seed to the URL.
     pub depth: Option<i16>,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// The outcome of the fetch, as one word.
+    /// The outcome, for example `ok` or `not_modified`.
     pub outcome: Option<String>,
-    /// Bytes of the body as stored.
+    /// Stored body size, in bytes.
     pub bytes: Option<i32>,
     /// SHA-256 of the body.
     pub sha256: Option<Vec<u8>>,
     /// MIME type.
     pub mime: Option<String>,
-    /// Charset.
+    /// Character encoding name.
     pub charset: Option<String>,
-    /// Language.
+    /// Language of the page.
     pub language: Option<String>,
     /// Title of the page.
     pub title: Option<String>,
-    /// The target of a redirect.
+    /// The redirect target.
     pub redirect: Option<String>,
     /// The archive object that contains the record.
     pub object: Option<String>,
-    /// Offset of the record in the object, in bytes.
+    /// Record offset in the object, in bytes.
     pub record_offset: Option<i64>,
-    /// Length of the record, in bytes.
+    /// Record length, in bytes.
     pub record_length: Option<i32>,
-    /// The archive object with an earlier record of the same body, if the fetch refers to one.
+    /// The archive object that contains an earlier record with the same body. `None` if the fetch
+    /// has its own body.
     pub body_object: Option<String>,
     /// Offset of this earlier record, in bytes.
     pub body_offset: Option<i64>,
     /// Length of this earlier record, in bytes.
     pub body_length: Option<i32>,
-    /// Why the body is truncated.
+    /// The reason why the body is truncated.
     pub truncated: Option<String>,
     /// The URL that links or redirects to this one.
     pub via: Option<String>,
-    /// Why the server's certificate is invalid.
+    /// The problem with the server's certificate.
     pub certificate: Option<String>,
 }
 
@@ -128,7 +128,7 @@ from_row!(ApiFetch {
 });
 
 impl ApiFetch {
-    /// Returns the id of the URL and its crawl.
+    /// Returns the URL's id, which contains its crawl.
     #[must_use]
     pub fn id(&self) -> FetchId {
         FetchId {
@@ -140,8 +140,9 @@ impl ApiFetch {
 }
 
 sql_calls! {
-    /// Returns the state of one URL in a key's crawl. Charges one request. While the crawl is open,
-    /// a URL that was never submitted is also due, because its id proves the submission.
+    /// Returns a URL's state in a key's crawl. Charges one request. A URL without a fetch is due
+    /// while the crawl is open. This does not check that it was submitted, because the URL's id
+    /// proves this.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -154,7 +155,7 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns the states of many URLs for all waiting requests, in the given order. Does not
+    /// Returns the states of many URLs in the given order, for all waiting requests. Does not
     /// charge any key. `None` if the key is invalid or does not own the crawl.
     ///
     /// # Errors

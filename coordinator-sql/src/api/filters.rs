@@ -1,4 +1,4 @@
-//! Filters of keys, and the lists that they may refer to.
+//! A key's filters, and the lists that these filters may name.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -18,11 +18,11 @@ use crate::{
 };
 
 sql_calls! {
-    /// Writes the next version of a key's filter, which the caller has checked. Charges one
-    /// request.
+    /// Writes the next version of a key's filter. The caller has validated it. Charges one request.
     ///
     /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed` (a classifier).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed` (it names a
+    /// classifier).
     pub async fn api_change_filter(
         caller: &ApiCaller,
         id: Uuid,
@@ -33,11 +33,12 @@ sql_calls! {
             caller.key, caller.secret(), id, body,
         );
 
-    /// Returns filters of a key, sorted by name: the one with `id`, those with `names`, or all of
-    /// them with null as bodies. Missing names are skipped. Charges one request.
+    /// Returns a key's filters, sorted by name: the filter with this `id`, or the filters with
+    /// these `names`. If both are `None`, returns all filters with null instead of their bodies.
+    /// Missing names are skipped. Charges one request.
     ///
     /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (an id).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the id).
     pub async fn api_filters(
         caller: &ApiCaller,
         id: Option<Uuid>,
@@ -48,14 +49,14 @@ sql_calls! {
             caller.key, caller.secret(), id, names.map(<[&str]>::to_vec),
         );
 
-    /// Removes a filter of a key. Charges one request.
+    /// Removes a key's filter. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_remove_filter(caller: &ApiCaller, id: Uuid) -> Result<(), ApiError>
         = done("select api.remove_filter($1, $2, $3) is null", caller.key, caller.secret(), id);
 
-    /// Returns the newest versions of imported lists, sorted by name: of all, or of those with
+    /// Returns the newest versions of imported lists, sorted by name: all lists, or only these
     /// `names`. Charges one request.
     ///
     /// # Errors
@@ -71,13 +72,13 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Writes a new filter of a key, which the caller has checked. Also returns true if an earlier
-    /// request with the same idempotency key wrote it, so that this one changed nothing. Charges
-    /// one request.
+    /// Writes a new filter for a key. The caller has validated it. Also returns true if an earlier
+    /// request with this idempotency key wrote the filter, so that this request changed nothing.
+    /// Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `name_taken`, `idempotency_mismatch`,
-    /// `not_allowed` (a classifier, or too many filters).
+    /// `not_allowed` (it names a classifier, or the key has too many filters).
     pub async fn api_add_filter(
         &self,
         caller: &ApiCaller,

@@ -1,4 +1,4 @@
-//! The limits of a key, and its use of them.
+//! A key's limits and usage.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::{
     sql_calls::sql_calls,
 };
 
-/// A key: the limits that the operator set, and its use today.
+/// A key with the limits that the operator set, and today's usage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ApiKey {
     /// The key's public id.
@@ -27,19 +27,19 @@ pub struct ApiKey {
     pub created_at: DateTime<Utc>,
     /// Revocation time. `None` while the key is valid.
     pub revoked_at: Option<DateTime<Utc>>,
-    /// Maximum requests per second, as an average over a longer time.
+    /// Maximum requests per second on average.
     pub requests_per_second: f64,
-    /// Maximum requests in one moment.
+    /// Maximum requests in a burst.
     pub burst: i32,
     /// Maximum URLs submitted per day (UTC). `None` if unlimited.
     pub urls_a_day: Option<i64>,
     /// Maximum pages captured per day (UTC). `None` if unlimited.
     pub pages_a_day: Option<i64>,
-    /// Maximum bytes that its crawls store. `None` if unlimited.
+    /// Maximum bytes that this key's crawls store. `None` if unlimited.
     pub max_bytes: Option<i64>,
-    /// Maximum open crawls, excluding those of single URLs. `None` if unlimited.
+    /// Maximum open crawls, without those for single URLs. `None` if unlimited.
     pub max_crawls: Option<i32>,
-    /// Maximum requests per second to the web by all its crawls together. `None` if unlimited.
+    /// Maximum requests per second that all this key's crawls together send. `None` if unlimited.
     pub rate: Option<i32>,
     /// Minimum delay between two requests to a host, in milliseconds.
     pub min_delay_ms: i32,
@@ -47,11 +47,11 @@ pub struct ApiKey {
     pub ports: Vec<i32>,
     /// URLs submitted today.
     pub urls_today: i64,
-    /// Pages captured today, as counted some seconds ago.
+    /// Pages captured today. This count may be some seconds old.
     pub pages_today: i64,
-    /// Bytes stored, as counted some seconds ago.
+    /// Bytes stored. This count may be some seconds old.
     pub bytes_kept: i64,
-    /// Open crawls, excluding those of single URLs.
+    /// Open crawls, without those for single URLs. This count may be some seconds old.
     pub open_crawls: i32,
 }
 
@@ -76,30 +76,29 @@ from_row!(ApiKey {
 });
 
 sql_calls! {
-    /// Works like [`Coordinator::api_admit`] for a request with this many URLs, which is charged
-    /// more.
+    /// Works like [`Coordinator::api_admit`], but also charges for this many URLs.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_admit_urls(caller: &ApiCaller, urls: usize) -> Result<(), ApiError>
         = done("select api.admit($1, $2, $3)", caller.key, caller.secret(), urls as i64);
 
-    /// Returns the ports that a key's URLs may name. `None` if the key is not valid.
+    /// Returns the ports that a key's URLs may use. `None` if the key is invalid.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn api_key_ports(caller: &ApiCaller) -> Result<Option<Vec<i32>>, ApiError>
         = value("select api.key_ports($1, $2)", caller.key, caller.secret());
 
-    /// Returns a key's limits and use. Charges one request.
+    /// Returns a key's limits and usage. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_key(caller: &ApiCaller) -> Result<ApiKey, ApiError>
         = row("select * from api.own_key($1, $2)", caller.key, caller.secret());
 
-    /// Checks a key before a request whose call charges it, and which the client may have named.
-    /// Returns whether an identical request got a reply before.
+    /// Checks a key before a request, without charging it, because the request's own call charges
+    /// the key. Returns true if a stored reply exists for this idempotency key and request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`.
@@ -115,8 +114,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Checks a key and charges one request, for requests that make no other call, or only one that
-    /// does not charge.
+    /// Checks a key and charges one request. This is for requests that make no other call, or only
+    /// a call that does not charge.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`.
@@ -124,7 +123,7 @@ impl Coordinator {
         self.api_admit_urls(caller, 0).await
     }
 
-    /// Returns for each caller whether its key is valid. Takes no request from any bucket.
+    /// Returns whether each caller's key is valid. Does not charge any key.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,4 +1,4 @@
-//! Numbers about an installation that every key may see.
+//! The installation's activity, which every key may see.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -9,8 +9,9 @@ use crate::{
 };
 
 sql_calls! {
-    /// Returns the numbers of workers, slots and scans, and the pace that politeness allows a crawl
-    /// of the key, as the document of `functions/api/overview.sql`. Charges one request.
+    /// Returns the numbers of workers, slots and scans as the JSON object of
+    /// `functions/api/overview.sql`. For a key's crawl, this includes how many pages per second
+    /// politeness allows. Charges one request, or six if `crawl` is given.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).

@@ -1,4 +1,4 @@
-//! The schedules of a key.
+//! A key's schedules.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -22,18 +22,18 @@ use crate::{
 pub struct ApiScheduled {
     /// Its id.
     pub id: Uuid,
-    /// Time at which it fires first.
+    /// When it first fires.
     pub next_at: DateTime<Utc>,
-    /// Whether an earlier request with the same idempotency key added it, so that this one changed
-    /// nothing.
+    /// Whether an earlier request with this idempotency key added the schedule, so that this
+    /// request changed nothing.
     pub is_repeated: bool,
 }
 
 from_row!(ApiScheduled { id, next_at, is_repeated });
 
 sql_calls! {
-    /// Returns a key's schedules, ordered by their next time, or only the one with `id`. Charges
-    /// one request.
+    /// Returns a key's schedules, ordered by their next time, or only the schedule with this `id`.
+    /// Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -43,19 +43,20 @@ sql_calls! {
     ) -> Result<Vec<ScheduleRow>, ApiError>
         = rows("select * from api.list_schedules($1, $2, $3)", caller.key, caller.secret(), id);
 
-    /// Drops a schedule of a key; crawls that it started remain. Charges one request.
+    /// Drops a key's schedule. Crawls that it started continue. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_drop_schedule(caller: &ApiCaller, id: Uuid) -> Result<(), ApiError>
         = done("select api.drop_schedule($1, $2, $3)", caller.key, caller.secret(), id);
 
-    /// Adds a schedule of a key. Its owner is the key, regardless of `schedule`. Charges one
-    /// request, and one more per hundred seeds.
+    /// Adds a key's schedule. Its owner is the key, even if `schedule` names another owner. Charges
+    /// one request, and one more per hundred seeds.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `name_taken`, `idempotency_mismatch`,
-    /// `not_allowed` (the key has 100).
+    /// `not_allowed` (the key has 100), or, for the crawl that it repeats, `not_found` or
+    /// `crawl_open`.
     pub async fn api_add_schedule(
         caller: &ApiCaller,
         schedule: &NewSchedule,

@@ -1,4 +1,4 @@
-//! Full-text search in the captures of a key's crawls.
+//! Full-text search in the captures that a key's crawls stored.
 
 use uuid::Uuid;
 
@@ -18,26 +18,26 @@ use crate::{
 /// A page that matches a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiFound {
-    /// Relevance, comparable only with results of the same query.
+    /// Relevance, comparable only with results for the same query.
     pub rank: f32,
-    /// A part of its text with the words, each between U+0002 and U+0003.
+    /// A part of the page's text. Each matching word is between U+0002 and U+0003.
     pub snippet: String,
-    /// Its fetch.
+    /// The page's fetch.
     pub fetch: ApiFetch,
 }
 
-/// The position of a page among the results of a query.
+/// A page's position in a query's results.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FoundPlace {
     /// Relevance.
     pub rank: f32,
-    /// Its URL's id, which orders pages of equal relevance.
+    /// The id of the page's URL. Pages with equal relevance are ordered by this id.
     pub id: FetchId,
 }
 
 impl Coordinator {
-    /// Returns up to `limit` pages that match a query, the best first, after the position `after`.
-    /// Searches one of the key's crawls, or its newest ones. Charges one request.
+    /// Returns up to `limit` pages that match a query, best first, after the position `after`.
+    /// Searches one of the key's crawls, or its newest crawls. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).

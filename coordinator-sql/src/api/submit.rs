@@ -1,4 +1,4 @@
-//! Submits URLs: single ones of several keys together, or a batch of one key.
+//! Submits URLs, either single URLs from several keys together or one key's batch.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -19,12 +19,13 @@ use crate::{
     sql_calls::sql_calls,
 };
 
-/// Parameters for starting a key's standing crawl, if needed. Postgres assigns its id and name.
+/// Parameters for starting a key's standing crawl, which receives URLs that are submitted without a
+/// crawl. Postgres assigns its id and name.
 #[derive(Debug, Clone)]
 pub struct StandingCrawl {
-    /// The URL of the store for the crawl's records.
+    /// The store URL for the crawl's records.
     pub store: String,
-    /// The crawl's settings: scope page, depth 0.
+    /// The crawl's settings, with scope `page` and depth 0.
     pub settings: Value,
 }
 
@@ -39,20 +40,21 @@ pub struct ApiSubmission {
     pub host_hash: u64,
     /// Hash of the normalized key.
     pub url_hash: u64,
-    /// Maximum age in seconds of a capture that is returned instead of a fetch; without one, the
-    /// URL is fetched, again if necessary. `None` to use the crawl's existing state of the URL.
+    /// Maximum age in seconds of a capture that is returned instead of fetching the URL. If there
+    /// is no such capture, the URL is fetched, even if the standing crawl has already fetched it.
+    /// `None` accepts any state that the URL has in the crawl.
     pub max_age_s: Option<i32>,
-    /// The URL as one row of links that is not urgent.
+    /// The URL as a link row that is not urgent.
     pub link: LinksRow,
-    /// The URL packed as an urgent link, for the urgent lane, which is used while the key has
-    /// submitted few urgent URLs. `None` if it is not urgent.
+    /// The URL packed as an urgent link. It is used unless the key has submitted too many urgent
+    /// URLs. `None` if the URL is not urgent.
     pub urgent_data: Option<Vec<u8>>,
 }
 
-/// The location of a submitted URL.
+/// The crawl that contains a submitted URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiAccepted {
-    /// The crawl's number, which is part of the URL's id.
+    /// The crawl's number. The URL's id contains this number.
     pub crawl: i32,
     /// The crawl's id.
     pub crawl_id: Uuid,
@@ -60,14 +62,14 @@ pub struct ApiAccepted {
     pub crawl_name: String,
     /// Whether the URL used the urgent lane.
     pub is_urgent: bool,
-    /// The URL's state, if it is settled or has a recent capture, so that it is not fetched.
+    /// The URL's state, if it is settled or has a recent capture. The URL is then not fetched.
     pub capture: Option<ApiFetch>,
 }
 
 /// The crawl to which URLs were added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiTarget {
-    /// The crawl's number, which is part of its URLs' ids.
+    /// The crawl's number. The ids of its URLs contain this number.
     pub crawl: i32,
     /// The crawl's id.
     pub crawl_id: Uuid,
@@ -80,8 +82,9 @@ from_row!(ApiTarget { crawl, crawl_id, crawl_name });
 sql_calls! {
     /// Adds URLs to one of a key's crawls, or to its standing crawl, in one transaction. Charges
     /// one request, and one more per hundred URLs. The last call for a crawl sets `is_last`, even
-    /// without links, so that the crawl may finish; a standing crawl never does. A request that was
-    /// repeated with its idempotency key within 24 hours adds nothing and gets the first reply.
+    /// without links, so that the crawl may finish. This has no effect on a standing crawl. If the
+    /// request is repeated with its idempotency key within 24 hours, this adds nothing and returns
+    /// the first reply.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`,
@@ -102,9 +105,10 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Submits URLs of one or several keys in one transaction, and charges one request each. Each
-    /// URL gets its own result, in order, and a refusal does not affect the others: `unauthorized`,
-    /// `throttled`, `not_found`, `crawl_ended`, `quota_urls`, `quota_pages`, `quota_bytes`.
+    /// Submits URLs for one or several keys in one transaction, and charges one request for each
+    /// accepted URL. Returns each URL's result, in order. A refusal does not affect other URLs:
+    /// `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`, `quota_pages`,
+    /// `quota_bytes`.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached. In this case no URL is submitted.
@@ -117,8 +121,8 @@ impl Coordinator {
         self.accepted(&rows, submissions).await
     }
 
-    /// Submits one URL like [`Coordinator::api_submit`]. A request that was repeated with its
-    /// idempotency key within 24 hours changes nothing and gets the first reply.
+    /// Submits one URL like [`Coordinator::api_submit`]. If the request is repeated with its
+    /// idempotency key within 24 hours, this changes nothing and returns the first reply.
     ///
     /// # Errors
     /// Returns a refusal as [`Coordinator::api_submit`] does, or `idempotency_mismatch`.
@@ -134,7 +138,7 @@ impl Coordinator {
         Ok(accepted.ok_or_else(|| Error::Unexpected("no answer".into()))??)
     }
 
-    /// Reads Postgres's reply to each submission.
+    /// Reads Postgres' reply to each submission, and loads the states of settled URLs.
     async fn accepted(
         &self,
         rows: &[tokio_postgres::Row],

@@ -1,4 +1,4 @@
-//! The limits that a key sets for its own crawls: rates, delays, stricter robots rules.
+//! Limits that a key sets for its own crawls: rates, delays and stricter robots.txt rules.
 
 use uuid::Uuid;
 
@@ -9,8 +9,8 @@ use crate::{
 };
 
 sql_calls! {
-    /// Adds a robots override that a key's crawls obey in addition to robots.txt. Its owner is the
-    /// key, regardless of `row`. Charges one request.
+    /// Adds rules that a key's crawls obey in addition to robots.txt. Their owner is the key, even
+    /// if `row` names another owner. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_allowed` (the key has 64).
@@ -27,19 +27,19 @@ sql_calls! {
     pub async fn api_list_robots(caller: &ApiCaller) -> Result<Vec<RobotsOverrideRow>, ApiError>
         = rows("select * from api.list_robots($1, $2)", caller.key, caller.secret());
 
-    /// Drops a robots override of a key. Charges one request.
+    /// Drops a key's robots override. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_drop_robots(caller: &ApiCaller, id: Uuid) -> Result<(), ApiError>
         = done("select api.drop_robots($1, $2, $3)", caller.key, caller.secret(), id);
 
-    /// Changes the request rate to hosts for a key's crawl, or for all its crawls together. Charges
-    /// one request.
+    /// Changes the rate or minimum delay for one of a key's crawls, or for all its crawls together.
+    /// Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `not_allowed`
-    /// (beyond what the operator allows the key; detail `limit`).
+    /// (the value exceeds the operator's limit for this key; detail `limit`).
     pub async fn api_set_rate(
         caller: &ApiCaller,
         crawl: Option<Uuid>,

@@ -1,4 +1,4 @@
-//! The webhooks of a key.
+//! A key's webhooks.
 
 use uuid::Uuid;
 
@@ -11,11 +11,11 @@ use crate::{
 /// A webhook to add.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewWebhook {
-    /// Its id, unique over all keys.
+    /// Its id, unique across all keys.
     pub id: Uuid,
     /// The URL that receives events.
     pub url: String,
-    /// The types of events that it receives.
+    /// The event types that it receives.
     pub events: Vec<&'static str>,
     /// Its owner's description, 1 to 200 characters.
     pub description: Option<String>,
@@ -23,25 +23,24 @@ pub struct NewWebhook {
     pub secret: Vec<u8>,
 }
 
-/// Changes to a webhook; `None` keeps a part.
+/// Changes to a webhook. `None` leaves a value unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookChange {
     /// The URL that receives events.
     pub url: Option<String>,
-    /// The types of events that it receives.
+    /// The event types that it receives.
     pub events: Option<Vec<&'static str>>,
-    /// Its owner's description; an empty string removes it.
+    /// Its owner's description. An empty string removes it.
     pub description: Option<String>,
     /// Whether it receives events.
     pub enabled: Option<bool>,
 }
 
 sql_calls! {
-    /// Adds a webhook of a key. Charges one request.
+    /// Adds a key's webhook. Charges one request.
     ///
     /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_allowed` (the key has as many as it
-    /// may).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_allowed` (the key has 10 webhooks).
     pub async fn api_add_webhook(
         caller: &ApiCaller,
         webhook: &NewWebhook,
@@ -52,7 +51,8 @@ sql_calls! {
             webhook.description, webhook.secret.as_slice(),
         );
 
-    /// Returns a key's webhooks, oldest first, or only the one with `id`. Charges one request.
+    /// Returns a key's webhooks, oldest first, or only the webhook with this `id`. Charges one
+    /// request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -62,7 +62,7 @@ sql_calls! {
     ) -> Result<Vec<WebhookState>, ApiError>
         = rows("select * from api.list_webhooks($1, $2, $3)", caller.key, caller.secret(), id);
 
-    /// Changes a webhook of a key. Charges one request.
+    /// Changes a key's webhook. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -77,8 +77,8 @@ sql_calls! {
             change.enabled,
         );
 
-    /// Replaces the secret of a key's webhook. The previous one also signs for 24 hours. Charges
-    /// one request.
+    /// Replaces the secret for a key's webhook. For 24 hours, events are also signed with the
+    /// previous secret. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -96,11 +96,11 @@ sql_calls! {
     /// request.
     ///
     /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed` (it is disabled).
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `webhook_disabled`.
     pub async fn api_test_webhook(caller: &ApiCaller, id: Uuid) -> Result<Uuid, ApiError>
         = value("select api.test_webhook($1, $2, $3)", caller.key, caller.secret(), id);
 
-    /// Drops a webhook of a key, and its events. Charges one request.
+    /// Drops a key's webhook and its events. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.

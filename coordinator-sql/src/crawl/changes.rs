@@ -1,4 +1,4 @@
-//! Finds crawls by a name or the start of an id, and changes its limits, rates and patterns.
+//! Finds crawls by name or by the start of their id, and changes their limits, rates and patterns.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -23,26 +23,26 @@ from_row!(FoundCrawl { id, crawl, name });
 /// A new limit for an open crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlChange {
-    /// Maximum pages, at least 1. Only for a crawl that was started with a limit.
+    /// Maximum pages, at least 1. Only for a crawl that was started with a page limit.
     Limit(i64),
-    /// Maximum duration in seconds, from the crawl's start. `None` removes the time limit.
+    /// Maximum duration in seconds since the crawl's start. `None` removes the limit.
     Duration(Option<i64>),
     /// Maximum bytes that the crawl may upload to its store. `None` removes the limit.
     MaxStoreBytes(Option<i64>),
 }
 
-/// A new limit on the request rate, for one crawl or for all an owner's crawls.
+/// A new rate limit for one crawl, or for all of an owner's crawls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RateChange {
-    /// Requests per second, for all workers together. `None` removes the limit.
+    /// Maximum requests per second, by all workers together. `None` removes the limit.
     Rate(Option<f64>),
-    /// Minimum delay between two requests to a host, in milliseconds. `None` uses the crawl's
-    /// settings.
+    /// Minimum delay between two requests to a host, in milliseconds. `None` removes it, so that
+    /// only the crawl's settings apply.
     MinDelay(Option<i32>),
 }
 
 impl RateChange {
-    /// Returns the name of the limit in SQL, and its new value.
+    /// Returns the limit's name in SQL and its new value.
     pub(crate) fn parts(self) -> (&'static str, Option<f64>) {
         match self {
             Self::Rate(rate) => ("rate", rate),
@@ -60,16 +60,17 @@ pub enum CrawlChanged {
     Unknown,
     /// The crawl has ended.
     Ended,
-    /// The crawl was started without a limit, and cannot get one now.
+    /// The crawl was started without a page limit, so it cannot get one now.
     Unlimited,
-    /// The new limit is lower than this number of captured and reserved pages.
+    /// The new limit is lower than the number of pages that are captured or reserved. Contains this
+    /// number.
     Used(i64),
 }
 
 /// New includes and excludes for an open crawl. The caller has validated them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternChange {
-    /// The version that the change replaces.
+    /// The version that this change replaces.
     pub version: i32,
     /// An array of strings. If it is not empty, a URL must match at least one of these patterns.
     pub include: Value,
@@ -82,11 +83,11 @@ pub struct PatternChange {
 pub enum PatternsChanged {
     /// The change is in effect.
     Changed,
-    /// The patterns were already in effect.
+    /// The crawl already has these patterns.
     Unchanged,
-    /// Another change has replaced the given version. The caller must read the settings again.
+    /// The patterns were changed since the given version. The caller must read the settings again.
     Moved,
-    /// The crawl has reached its limit for recorded changes.
+    /// The crawl's recorded versions have reached their maximum size.
     Full,
     /// The crawl has ended.
     Ended,
@@ -115,17 +116,17 @@ struct Answer {
 from_row!(Answer { word, used });
 
 sql_calls! {
-    /// Returns the crawls whose name is `text` or whose id starts with it, newest first, at most
-    /// five. `None` returns the newest crawl.
+    /// Returns the crawls whose name is `text` or whose id starts with it, newest first and at most
+    /// five. If `text` is `None`, returns the newest crawl that is not dropped.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn find_crawls(text: Option<&str>) -> Result<Vec<FoundCrawl>, Error>
         = operator_rows("select * from coordinator.find_crawls($1)", text);
 
-    /// Changes the request rate for an owner's crawl, or for all the owner's crawls if `id` is
-    /// `None`. An operator (`owner` is `None`) can change any crawl's. Returns false if there is no
-    /// such crawl, or if it has ended.
+    /// Changes the rate limit for an owner's crawl, or for all of the owner's crawls if `id` is
+    /// `None`. An operator (`owner` is `None`) can change any crawl. Returns false if the crawl
+    /// does not exist or has ended.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or rejects a number that is out of bounds.
@@ -141,7 +142,7 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Changes a crawl's limits.
+    /// Changes one of a crawl's limits.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or rejects a number that is not positive.

@@ -1,4 +1,4 @@
-//! A checkpoint: a slot holder's work since the last one, recorded in one transaction.
+//! A checkpoint records a slot holder's work since the last checkpoint in one transaction.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -16,19 +16,18 @@ use crate::{
     record::signed_hash,
 };
 
-/// Everything that one checkpoint of a slot records.
+/// The contents of a slot's checkpoint.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
     /// The fence of the slot's lease.
     pub fence: SlotFence,
-    /// The checkpoint's number within its lease, from 1.
+    /// The checkpoint's number within its lease, starting at 1.
     pub number: i64,
-    /// The slot's new cursor for ordinary links. `None` if no cursor has moved since the last
-    /// checkpoint.
+    /// The slot's new cursor for ordinary links. `None` keeps the recorded cursor.
     pub cursor: Option<String>,
-    /// The slot's new cursor for urgent links. `None` like `cursor`.
+    /// The slot's new cursor for urgent links. `None` keeps the recorded cursor.
     pub urgent_cursor: Option<String>,
-    /// Sums by crawl, without duplicates: one for every crawl that any other row names.
+    /// Changes to the sums, with exactly one element for each crawl that another row names.
     pub counts: Vec<CrawlCounts>,
     /// Rows for finished URLs.
     pub fetches: Vec<FetchRow>,
@@ -36,24 +35,24 @@ pub struct Checkpoint {
     pub links: Vec<LinksRow>,
     /// Host state chunks.
     pub chunks: Vec<ChunkRow>,
-    /// Host rows: their delays, pauses and robots.txt.
+    /// Host rows with delays, pauses and robots.txt.
     pub hosts: Vec<FrontierHostRow>,
 }
 
 /// A checkpoint's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckpointResult {
-    /// It is recorded, by this call or by an earlier one whose reply was lost. The given crawls
-    /// have ended. Nothing was recorded for crawls that had ended before.
+    /// The checkpoint is recorded, by this call or by an earlier call whose reply was lost. If a
+    /// crawl had ended before, nothing was recorded for this crawl.
     Recorded {
-        /// The crawls that have ended.
+        /// The crawls in this checkpoint that have ended.
         ended: Vec<i32>,
     },
     /// The lease is lost, and nothing was recorded.
     Lost,
 }
 
-/// Converts text from the web for a column.
+/// Converts a string from the web so that Postgres can store it.
 fn text(value: Option<&String>) -> Option<String> {
     value.map(|value| storable(value))
 }
@@ -124,10 +123,10 @@ sql_row!("host_row": SqlHost from FrontierHostRow as |row| {
 });
 
 impl Coordinator {
-    /// Records a checkpoint. It can be sent again if its reply was lost.
+    /// Records a checkpoint. If the reply is lost, the caller may send the checkpoint again.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or rejects numbers that do not add up.
+    /// Returns an error if Postgres cannot be reached, or if the counts do not add up.
     pub async fn checkpoint_slot(
         &self,
         checkpoint: &Checkpoint,

@@ -1,4 +1,5 @@
-//! A crawl's fetches, for operators: all, or those with an outcome, on a host, or with a status.
+//! Lists a crawl's fetches for operators: all fetches, or those with an outcome, on a host, or with
+//! a status.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -17,17 +18,17 @@ use crate::{
 /// A fetch in a crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CrawlFetch {
-    /// Its position in the recording order, which [`FetchPosition`] parses.
+    /// Its position in recording order, which [`FetchPosition`] parses.
     pub position: String,
     /// Request time.
     pub at: DateTime<Utc>,
     /// The URL.
     pub url: String,
-    /// Links from a seed.
+    /// Number of links from a seed to the URL.
     pub depth: i16,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// The outcome, as one word.
+    /// The outcome, for example `ok` or `not_modified`.
     pub outcome: String,
     /// Body size, in bytes.
     pub bytes: Option<i32>,
@@ -39,15 +40,15 @@ pub struct CrawlFetch {
     pub title: Option<String>,
     /// The redirect target.
     pub redirect: Option<String>,
-    /// The URL whose link or redirect led to it; `None` if it was submitted.
+    /// The URL that links or redirects to it. `None` for a seed, or if this URL is not recorded.
     pub via: Option<String>,
-    /// The object that has its record.
+    /// The archive object that contains the record.
     pub object: Option<String>,
     /// Record offset in the object, in bytes.
     pub record_offset: Option<i64>,
     /// Record length, in bytes.
     pub record_length: Option<i32>,
-    /// The server certificate's fault.
+    /// The problem with the server's certificate.
     pub certificate: Option<String>,
     /// The reason why the body is truncated.
     pub truncated: Option<String>,
@@ -73,7 +74,7 @@ from_row!(CrawlFetch {
     truncated
 });
 
-/// Selects fetches that meet all given conditions.
+/// Selects the fetches that meet all given conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FetchFilter {
     /// The outcome.
@@ -91,7 +92,7 @@ impl FetchFilter {
     }
 }
 
-/// Some of a crawl's fetches.
+/// A page in a list of fetches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchesPage {
     /// The fetches.
@@ -100,7 +101,8 @@ pub struct FetchesPage {
     pub next: Option<FetchPosition>,
 }
 
-/// A result row. If not all fetches were checked, the last row has only a position.
+/// A result row. If the call stopped before it had read all fetches, the last row has only a
+/// position.
 struct FoundFetch {
     position: FetchPosition,
     fetch: Option<CrawlFetch>,
@@ -116,9 +118,10 @@ impl FromRow for FoundFetch {
 }
 
 impl Coordinator {
-    /// Returns at most `limit` of a crawl's fetches after a position, in recording order; for one
-    /// host in hash order. No fetch is skipped: those recorded while an earlier transaction is
-    /// still open come after it. A page may have fewer fetches, or none, before the last page.
+    /// Returns at most `limit` of a crawl's fetches after a position, in recording order. For a
+    /// single host, they are in hash order. If a crawl is open, a fetch is returned only once all
+    /// earlier transactions have finished, so that a caller who continues from the last position
+    /// skips none. Before the last page, a page may have fewer than `limit` fetches, or none.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

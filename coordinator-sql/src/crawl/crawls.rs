@@ -1,4 +1,4 @@
-//! Crawls: their settings, progress and end.
+//! Starts, lists and changes crawls.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::{bind::sql_row, error::Error, row::from_row, sql_calls::sql_calls};
 pub struct NewCrawl {
     /// The crawl's id, unique across all databases.
     pub id: Uuid,
-    /// The crawl's name, which is part of the names of its objects.
+    /// The crawl's name, which its objects' names contain.
     pub name: String,
     /// Its owner.
     pub owner: String,
@@ -22,9 +22,9 @@ pub struct NewCrawl {
     pub settings: Value,
     /// Maximum pages. `None` if unlimited.
     pub page_limit: Option<i64>,
-    /// The time at which the crawl ends at the latest. `None` if unlimited.
+    /// Time limit: the crawl ends no later than this. `None` if unlimited.
     pub ends_at: Option<DateTime<Utc>>,
-    /// Maximum bytes in the store. The crawl ends when it reaches this limit.
+    /// Maximum bytes in the store. The crawl ends when it reaches this limit. `None` if unlimited.
     pub max_store_bytes: Option<i64>,
 }
 
@@ -39,7 +39,7 @@ sql_row!("new_crawl": SqlCrawl from NewCrawl as |crawl| {
     max_store_bytes: Option<i64> = crawl.max_store_bytes,
 });
 
-/// A crawl that has not ended, as slot holders see it.
+/// A crawl that has not ended, with the data that slot holders need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenCrawl {
     /// Its number in this database.
@@ -50,22 +50,22 @@ pub struct OpenCrawl {
     pub name: String,
     /// Its owner.
     pub owner: String,
-    /// running or paused.
+    /// `running` or `paused`.
     pub state: String,
     /// Pages that can still be reserved. `None` if unlimited.
     pub budget_left: Option<i64>,
     /// The store URL for its records.
     pub store: String,
-    /// Requests per second for it, by all workers together. `None` if unlimited.
+    /// Maximum requests per second for this crawl, by all workers together. `None` if unlimited.
     pub rate: Option<f64>,
-    /// Workers that share this rate.
+    /// Number of workers that share this rate.
     pub holders: i32,
-    /// Minimum delay between two of its requests to a host, in milliseconds.
+    /// Minimum delay between two of this crawl's requests to a host, in milliseconds.
     pub min_delay_ms: Option<i32>,
-    /// Requests per second for all its owner's crawls, by all workers together. `None` if
-    /// unlimited.
+    /// Maximum requests per second for all of its owner's crawls, by all workers together. `None`
+    /// if unlimited.
     pub owner_rate: Option<f64>,
-    /// Workers that share the owner's rate.
+    /// Number of workers that share the owner's rate.
     pub owner_holders: i32,
     /// Minimum delay between two of its owner's requests to a host, in milliseconds.
     pub owner_min_delay_ms: Option<i32>,
@@ -73,19 +73,19 @@ pub struct OpenCrawl {
     pub forgotten_at: Option<DateTime<Utc>>,
     /// When it was started.
     pub started_at: DateTime<Utc>,
-    /// Version of the crawl's patterns, from 1. Workers must read the patterns again when it
-    /// changes.
+    /// Version of the crawl's patterns, starting at 1. When it changes, workers must read the
+    /// patterns again.
     pub patterns_version: i32,
 }
 
-/// Every state of a crawl.
+/// All states of a crawl.
 pub const CRAWL_STATES: [&str; 3] = ["running", "paused", "ended"];
 
-/// Every reason for which a crawl ends. URLs that are still pending get the state `left` with this
-/// reason.
+/// All reasons why a crawl ends. If URLs are still pending then, they get the state `left` with
+/// this reason.
 pub const CRAWL_ENDS: [&str; 5] = ["empty", "limit", "cancel", "time", "store"];
 
-/// A crawl and its sums over all slots. known = pending + captured + failed + refused + left.
+/// A crawl with its sums over all slots. known = pending + captured + failed + refused + left.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrawlStatus {
     /// Its number in this database.
@@ -96,11 +96,12 @@ pub struct CrawlStatus {
     pub name: String,
     /// Its owner.
     pub owner: String,
-    /// running, paused or ended.
+    /// `running`, `paused`, `ended`, `dropping` or `dropped`. The HTTP service does not see the
+    /// last two.
     pub state: String,
-    /// The reason why it ended: empty, limit, cancel, time or store.
+    /// The reason why it ended: `empty`, `limit`, `cancel`, `time` or `store`.
     pub ended_by: Option<String>,
-    /// Why it is paused, if it is: operator, key_revoked, quota_pages or quota_bytes.
+    /// The reason why it is paused: `operator`, `key_revoked`, `quota_pages` or `quota_bytes`.
     pub paused_by: Option<String>,
     /// Whether more seeds will be added.
     pub seeding: bool,
@@ -112,15 +113,15 @@ pub struct CrawlStatus {
     pub started_at: DateTime<Utc>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// Maximum pages, if limited.
+    /// Maximum pages. `None` if unlimited.
     pub page_limit: Option<i64>,
-    /// Pages that are neither captured nor reserved, if limited.
+    /// Pages that are neither captured nor reserved. `None` if unlimited.
     pub budget_left: Option<i64>,
-    /// Links submitted.
+    /// Number of submitted links.
     pub seeds: i64,
-    /// Links recorded for slots.
+    /// Links that slots' holders have recorded for other slots.
     pub sent: i64,
-    /// Links that slots have merged, from seeds and other links.
+    /// Links that slots have merged, including seeds.
     pub read: i64,
     /// Known URLs.
     pub known: i64,
@@ -140,18 +141,20 @@ pub struct CrawlStatus {
     pub left: Value,
     /// Rejected links, by reason.
     pub links_refused: Value,
-    /// Failed URLs, by outcome. The total is less than `failed` if some failed before this was
-    /// counted.
+    /// Failed URLs, by outcome. In crawls that are older than this count, the total is less than
+    /// `failed`.
     pub failures: Value,
-    /// Its indexes' state once it has ended: none, pending, written, incomplete or cancelled.
+    /// The state of an ended crawl's indexes: `none`, `pending`, `written`, `incomplete` or
+    /// `cancelled`.
     pub indexes: Option<String>,
-    /// Its pattern versions, oldest first, as described in `pattern_versions.sql`. `None` if they
-    /// have never changed, or in a list of crawls.
+    /// Its pattern versions, oldest first, as described in `pattern_versions.sql`. `None` in a list
+    /// of crawls, or if they have never changed.
     pub patterns: Option<Value>,
 }
 
 impl CrawlStatus {
-    /// Returns the pattern version, from 1. The status must be a single crawl's.
+    /// Returns the pattern version, starting at 1. This must be the status of a single crawl,
+    /// because a list of crawls does not contain the versions.
     #[must_use]
     pub fn patterns_version(&self) -> i32 {
         let newest = self.patterns.as_ref().and_then(Value::as_array).and_then(|all| all.last());
@@ -160,7 +163,7 @@ impl CrawlStatus {
     }
 }
 
-/// A host with a due URL in a crawl, and its delays and pauses.
+/// A host with a due URL in a crawl, with its delays and pauses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CrawlHost {
     /// The hostname.
@@ -180,9 +183,9 @@ pub struct CrawlHost {
     pub delay_ms: i32,
     /// The host's smoothed response time, in milliseconds.
     pub response_ms: i32,
-    /// Crawl-delay of its robots.txt, in milliseconds.
+    /// The robots.txt's Crawl-delay, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// Consecutive failures, for the origin with the most.
+    /// Maximum number of consecutive failures over its origins.
     pub failures: i32,
     /// Origins that are paused, or have not responded since their pause, each with `origin`,
     /// `since`, `until`, `pause_s`, `failures` and `outcome`, as described in `put_hosts.sql`.
@@ -190,26 +193,26 @@ pub struct CrawlHost {
     pub origins: Option<Value>,
 }
 
-/// The rate at which politeness allows a crawl at present, as `functions/crawl/crawl_pace.sql`
-/// computes it.
+/// The rate that politeness currently allows a crawl, as `functions/crawl/crawl_pace.sql` computes
+/// it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrawlPace {
-    /// Hosts that may get a request.
+    /// Hosts that may get a request now.
     pub hosts: i32,
-    /// Hosts that are paused, or whose next URL is due later.
+    /// Hosts that must rest for longer than their delay, or whose next URL is due later.
     pub resting_hosts: i32,
-    /// Pages per second that the hosts' delays and response times allow.
+    /// Pages per second that these hosts' delays and response times allow.
     pub pages_per_second: f64,
-    /// Whether there are more hosts than were counted, so that the true rate is higher.
+    /// Whether only a part of the hosts was counted, so that politeness allows more.
     pub is_least: bool,
-    /// Requests per second to which the operator or the crawl's owner limits it.
+    /// Maximum requests per second, as set by the operator or the crawl's owner.
     pub rate: Option<f64>,
-    /// Paused origins on these hosts, by their last request's outcome.
+    /// Paused origins on these hosts, by the outcome of the last request.
     pub paused_origins: Value,
     /// Seconds until the slowest host may get a request, plus the seconds that its pending URLs
     /// then take. `None` if no host has pending URLs.
     pub seconds_left: Option<f64>,
-    /// The slowest host.
+    /// The host that needs the most time for its pending URLs.
     pub slowest_host: Option<String>,
 }
 
@@ -288,24 +291,24 @@ from_row!(CrawlHost {
 /// A crawl's state after a request to pause, resume or cancel it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedCrawl {
-    /// running, paused or ended.
+    /// `running`, `paused` or `ended`.
     pub state: String,
     /// The reason why it ended.
     pub ended_by: Option<String>,
-    /// Why it is paused. After a request to resume, why it stays paused.
+    /// The reason why it is paused. If it should have been resumed, this is why it remains paused.
     pub paused_by: Option<String>,
 }
 
 from_row!(MovedCrawl { state, ended_by, paused_by });
 
-/// An operator's request about a crawl.
+/// An operator's action on a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlVerb {
-    /// Send no more requests, and keep everything.
+    /// Send no further requests, but keep all state.
     Pause,
-    /// Continue.
+    /// Continue a paused crawl.
     Resume,
-    /// End it, and leave its pending URLs.
+    /// End the crawl. Its pending URLs get the state `left`.
     Cancel,
 }
 
@@ -320,46 +323,49 @@ impl CrawlVerb {
 }
 
 sql_calls! {
-    /// Starts a crawl and returns its number. It does not end before the last call of
+    /// Starts a crawl and returns its number. The crawl does not end before the last call of
     /// [`Coordinator::add_links`].
     ///
     /// # Errors
-    /// Returns an error if Postgres rejects the crawl, for example because its name or id exists.
+    /// Returns an error if Postgres cannot be reached or rejects the crawl, for example because its
+    /// name or id exists.
     pub async fn start_crawl(crawl: &NewCrawl) -> Result<i32, Error>
         = operator_value("select coordinator.start_crawl($1)", SqlCrawl::from(crawl));
 
-    /// Pauses, resumes or cancels a crawl. `None` if there is no such crawl. An ended crawl stays
-    /// ended. If the owner may not crawl, the crawl stays paused, and the result says why.
+    /// Pauses, resumes or cancels a crawl. `None` if the crawl does not exist. An ended crawl does
+    /// not change. If the owner may not crawl, the crawl remains paused, and the result contains
+    /// the reason.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn move_crawl(id: Uuid, verb: CrawlVerb) -> Result<Option<MovedCrawl>, Error>
         = operator_row_if_any("select * from coordinator.move_crawl($1, $2)", id, verb.as_str());
 
-    /// Returns the crawls that have not ended. Before that, ends crawls whose time is over, and
-    /// fires schedules that are due.
+    /// Returns the crawls that have not ended. Some calls first end an overdue crawl, pause or
+    /// resume keys' crawls, and fire due schedules.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn open_crawls() -> Result<Vec<OpenCrawl>, Error>
         = rows("select * from coordinator.open_crawls()");
 
-    /// Returns a crawl's settings, with its newest includes and excludes. `None` if there is no
-    /// such crawl.
+    /// Returns a crawl's settings with its newest includes and excludes. `None` if the crawl does
+    /// not exist.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_settings(crawl: i32) -> Result<Option<Value>, Error>
         = value("select coordinator.crawl_settings($1)", crawl);
 
-    /// Returns crawls with their sums, newest first: the one with `id`, or all.
+    /// Returns crawls with their sums, newest first: only the crawl with this `id`, or all crawls
+    /// that are not dropped.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_status(id: Option<Uuid>) -> Result<Vec<CrawlStatus>, Error>
         = operator_rows("select * from coordinator.crawl_status($1)", id);
 
-    /// Returns the rate at which politeness allows a crawl at present. `None` if it has ended.
+    /// Returns the rate that politeness currently allows a crawl. `None` if the crawl has ended.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -369,14 +375,15 @@ sql_calls! {
             crawl,
         );
 
-    /// Returns at most `limit` hosts with a due URL in a crawl, soonest first.
+    /// Returns at most `limit` hosts with due URLs in a crawl, ordered by due time.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_hosts(id: Uuid, limit: i32) -> Result<Vec<CrawlHost>, Error>
         = operator_rows("select * from coordinator.crawl_hosts($1, $2, null, null)", id, limit);
 
-    /// Deletes at most `limit` chunks from ended crawls. Returns how many it deleted.
+    /// Deletes host state of ended crawls: at most `limit` chunks and `limit` due times. Returns
+    /// how many rows were deleted.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

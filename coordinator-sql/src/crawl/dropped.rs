@@ -1,4 +1,4 @@
-//! Removes an ended crawl: its rows first, in batches, then its archives.
+//! Removes an ended crawl: first its rows, in batches, and then its archives.
 //!
 //! Does not depend on how archives are removed.
 
@@ -12,15 +12,15 @@ use crate::{
 /// The reason why a crawl cannot be dropped now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DropObstacle {
-    /// There is no such crawl.
+    /// The crawl does not exist.
     Unknown,
-    /// It has not ended. Contains its state.
+    /// The crawl has not ended. Contains its state.
     Running(String),
     /// Its indexes are being written.
     Indexing,
-    /// An open crawl repeats it, and may name its records. Contains that crawl's name.
+    /// An open crawl repeats this crawl and may refer to its records. Contains that crawl's name.
     Repeated(String),
-    /// A scan that has not ended reads it. Contains the scan's id.
+    /// A scan that has not ended reads this crawl. Contains the scan's id.
     Scanned(String),
 }
 
@@ -33,16 +33,17 @@ pub struct DroppedCrawl {
     pub name: String,
     /// Its store.
     pub store: String,
-    /// Its settings, which name other stores.
+    /// Its settings, which may name further stores.
     pub settings: Value,
 }
 
-/// What a crawl's removal affects.
+/// Counts for confirming a crawl's removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DropCounts {
-    /// Its fetches.
+    /// Number of fetches in the crawl.
     pub fetches: i64,
-    /// Records in its archives that revisit records in other crawls name.
+    /// Number of records in its archives to which revisit records in other crawls refer. These
+    /// records remain.
     pub named_records: i64,
 }
 
@@ -56,46 +57,47 @@ from_row!(DroppedCrawl { crawl, name, store, settings });
 from_row!(DropCounts { fetches, named_records });
 
 sql_calls! {
-    /// Records that a crawl's removal starts, or that it was abandoned. Once it has started, crawls
-    /// that repeat this one no longer name its records.
+    /// Records that a crawl's removal has started, or that it was abandoned. After the start,
+    /// crawls that repeat this one no longer refer to its records.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn mark_dropping(id: Uuid, is_dropping: bool) -> Result<(), Error>
         = operator_done("select true from coordinator.mark_dropping($1, $2)", id, is_dropping);
 
-    /// Deletes at most `limit` rows per table for a crawl whose removal has started. Returns how
-    /// many it deleted, 0 after the last.
+    /// Deletes at most `limit` rows per table, for a crawl whose removal has started. Returns the
+    /// number of deleted rows, 0 if none are left.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn drop_crawl_rows(crawl: i32, limit: i32) -> Result<i64, Error>
         = patient_value("select coordinator.drop_crawl_rows($1, $2)", crawl, limit);
 
-    /// Returns the crawl, followed by dropped crawls whose archives only this one may still have
-    /// named.
+    /// Returns this crawl, followed by the dropped crawls that it repeats, directly or through
+    /// others. This crawl may have been the last one to refer to their archives.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn dropped_crawls(crawl: i32) -> Result<Vec<DroppedCrawl>, Error>
         = operator_rows("select * from coordinator.dropped_crawls($1)", crawl);
 
-    /// Records that a crawl's rows and archives are removed.
+    /// Records that a crawl's rows and archives were removed.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn finish_drop(crawl: i32) -> Result<(), Error>
         = operator_done("select true from coordinator.finish_drop($1)", crawl);
 
-    /// Counts what a crawl's removal affects. Takes seconds for ten million fetches.
+    /// Counts a crawl's fetches and the records to which other crawls refer. This takes seconds for
+    /// ten million fetches.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn drop_counts(crawl: i32) -> Result<DropCounts, Error>
         = operator_row("select * from coordinator.drop_counts($1)", crawl);
 
-    /// Returns the archives among `objects` that other crawls' fetches name, except the crawls in
-    /// `but`.
+    /// Returns the archives among `objects` to which fetches in other crawls refer, ignoring the
+    /// crawls in `but`.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -107,7 +109,7 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns why a crawl cannot be dropped now. `None` if it can.
+    /// Returns why a crawl cannot be dropped now. `None` if it can be dropped.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,6 +1,6 @@
-//! An earlier crawl's fetches, for a crawl that repeats it.
+//! The fetches of an earlier crawl, for a crawl that repeats it.
 //!
-//! Does not depend on when a copy is too old, or on how a request becomes conditional.
+//! Does not depend on when a copy is too old, or on how a conditional request is made.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -27,52 +27,52 @@ pub struct EarlierFetch {
     pub mime: Option<String>,
     /// Character encoding name.
     pub charset: Option<String>,
-    /// The text's language.
+    /// Language of the text.
     pub language: Option<String>,
     /// Title of the page.
     pub title: Option<String>,
-    /// The `ETag` that the server sent.
+    /// The response's `ETag`.
     pub etag: Option<String>,
-    /// The `Last-Modified` that the server sent.
+    /// The response's `Last-Modified`.
     pub last_modified: Option<String>,
-    /// The URL of the record that has the body.
+    /// The URL of the record that contains the body.
     pub body_url: String,
-    /// That URL's hashes: host and key.
+    /// The hashes of this URL's host and key.
     pub body_hashes: (u64, u64),
-    /// When that record was stored.
+    /// When this record was stored.
     pub body_at: DateTime<Utc>,
-    /// The archive that has it.
+    /// The archive that contains this record.
     pub body_object: String,
-    /// Its offset in the archive, in bytes.
+    /// Record offset in the archive, in bytes.
     pub body_offset: i64,
-    /// Its length in bytes.
+    /// Record length, in bytes.
     pub body_length: i32,
 }
 
-/// An earlier crawl's stores.
+/// The stores that an earlier crawl used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EarlierCrawl {
     /// Its store URL.
     pub store: String,
-    /// Its settings, which name further stores if it has several.
+    /// Its settings, which name further stores if it used several.
     pub settings: Value,
 }
 
-/// A seed of a crawl.
+/// A crawl's seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrawlSeed {
-    /// The hashes of host and URL, by which seeds are ordered.
+    /// The hashes of host and URL. Seeds are ordered by these.
     pub place: (i64, i64),
     /// The URL.
     pub url: String,
 }
 
-/// A URL that a crawl did not capture.
+/// A row for a URL whose fetch had an error or was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedUrl {
     /// The position to continue from.
     pub position: String,
-    /// The URL, if it is worth another request.
+    /// The URL. `None` if it is not worth another request.
     pub url: Option<String>,
 }
 
@@ -120,9 +120,9 @@ impl FromRow for HashedFetch {
 }
 
 sql_calls! {
-    /// Returns `limit` URLs of a crawl that ended without a capture, after a position (`None`
-    /// starts at the first), each with its URL if it is worth another request. The last batch is
-    /// shorter.
+    /// Returns up to `limit` of a crawl's URLs whose outcome was not a success, after a position
+    /// (`None` starts at the first). A row contains its URL only if this is worth another request.
+    /// If there are fewer than `limit` rows, they are the last ones.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -133,15 +133,15 @@ sql_calls! {
     ) -> Result<Vec<FailedUrl>, Error>
         = operator_rows("select * from coordinator.failed_urls($1, $2, $3)", crawl, after, limit);
 
-    /// Returns the stores for the crawl that `crawl` repeats. `None` if it repeats none, or if that
-    /// one is gone.
+    /// Returns the stores of the crawl that `crawl` repeats. `None` if it repeats no crawl, or if
+    /// the earlier crawl is gone.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn earlier_crawl(crawl: i32) -> Result<Option<EarlierCrawl>, Error>
         = load_if_any("select * from coordinator.earlier_crawl($1)", crawl);
 
-    /// Returns at most `limit` seeds of a crawl, after the position of the last one.
+    /// Returns at most `limit` of a crawl's seeds, after the position `after`.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -158,8 +158,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns URL captures in the crawl that `crawl` repeats, by the hashes of host and URL. URLs
-    /// without a capture are omitted.
+    /// Returns captures from the crawl that `crawl` repeats, by the hashes of host and URL. URLs
+    /// without a complete stored body are omitted.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,19 +1,19 @@
-//! A fetch's position in the recording order.
+//! A fetch's position in recording order.
 //!
-//! Does not depend on what a fetch is.
+//! Does not depend on the contents of a fetch.
 
 use std::{fmt, str::FromStr};
 
 use crate::error::Error;
 
-/// A position in the order in which fetches were recorded, as text `EPOCH-TRANSACTION-NUMBER`.
+/// A position in the order in which fetches were recorded, written as `EPOCH-TRANSACTION-NUMBER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct FetchPosition {
-    /// How often the database was restored from a backup.
+    /// Number of times that the database was restored from a backup before this fetch.
     pub epoch: i16,
-    /// The transaction.
+    /// The id of the transaction that recorded the fetch.
     pub xid: i64,
-    /// The number of the fetch.
+    /// The fetch's number.
     pub id: i64,
 }
 
@@ -30,7 +30,7 @@ impl FetchPosition {
     }
 }
 
-/// The text is not a valid fetch position.
+/// The string is not a valid fetch position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no position: three numbers are expected, as `crawl fetches` prints them: 0-1234-56")]
 pub struct NoFetchPosition;

@@ -1,6 +1,6 @@
 //! URLs and sites that live crawls must forget.
 //!
-//! Does not depend on archives, or on what a site is.
+//! Does not depend on archives, or on the definition of a site.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::{
 /// A URL or site to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewForgotten<'a> {
-    /// A URL: its normalized key, and the hashes of its host and of the key.
+    /// A URL, given by its normalized key and two hashes.
     Url {
         /// The normalized key.
         key: &'a str,
@@ -22,7 +22,7 @@ pub enum NewForgotten<'a> {
         /// Hash of the key.
         url_hash: u64,
     },
-    /// All URLs of a site.
+    /// All URLs on a site.
     Site {
         /// The site's name.
         name: &'a str,
@@ -38,24 +38,25 @@ pub enum NewForgotten<'a> {
 pub struct Forgotten {
     /// Its number.
     pub number: i32,
-    /// url or site.
+    /// `url` or `site`.
     pub kind: String,
-    /// The normalized key of the URL, or the name of the site.
+    /// The URL's normalized key, or the site's name.
     pub name: String,
-    /// Everything stored up to this time is forgotten.
+    /// Everything that was stored up to this time is forgotten.
     pub forgotten_at: DateTime<Utc>,
 }
 
-/// An archive with records of a forgotten URL or site, or a crawl that fetched it.
+/// An archive with records of a forgotten URL or site, or a crawl that has fetched it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForgottenArchive {
-    /// The site's name. `None` for a crawl that fetched it and stored nothing.
+    /// The archive's object name. `None` in the additional row for each crawl that has fetched the
+    /// URL or site.
     pub object: Option<String>,
-    /// Name of the crawl that wrote it.
+    /// The crawl's name.
     pub crawl_name: String,
-    /// That crawl's store URL.
+    /// The crawl's store URL.
     pub store: String,
-    /// That crawl's settings, which may contain further stores.
+    /// The crawl's settings, which may contain further stores.
     pub settings: Value,
 }
 
@@ -63,23 +64,25 @@ from_row!(Forgotten { number, kind, name, forgotten_at });
 from_row!(ForgottenArchive { object, crawl_name, store, settings });
 
 sql_calls! {
-    /// Returns forgotten URLs and sites that may still be in archives.
+    /// Returns the forgotten URLs and sites that archives may still contain.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn uncleared() -> Result<Vec<Forgotten>, Error>
         = operator_rows("select * from coordinator.uncleared()");
 
-    /// Returns the archives that have records of a forgotten URL or site.
+    /// Returns the archives that contain records of a forgotten URL or site, and the crawls that
+    /// have fetched it.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn forgotten_archives(number: i32) -> Result<Vec<ForgottenArchive>, Error>
         = operator_rows("select * from coordinator.forgotten_archives($1)", number);
 
-    /// Records that no archive contains these URLs and sites any longer, and removes them from
-    /// rows. Returns how many it cleared. It skips those that were forgotten again since, and
-    /// clears nothing while an index that may contain some of them is being written.
+    /// Records that no archive contains these URLs and sites any longer, and deletes their contents
+    /// from rows. Returns how many were cleared. URLs and sites that were forgotten again since
+    /// then are skipped. If an index is being written that may contain one of them, nothing is
+    /// cleared.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -92,8 +95,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Forgets what live crawls have stored for a URL or site up to now. From then on no function
-    /// returns it. Returns how many captures there were.
+    /// Forgets everything that live crawls have stored for a URL or site until now. From then on no
+    /// function returns it. Returns the number of affected captures.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

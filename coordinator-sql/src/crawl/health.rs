@@ -1,34 +1,33 @@
-//! Live crawls' health, as `doctor` checks it.
+//! The state of live crawls that `doctor` checks.
 
 use chrono::{DateTime, Utc};
 
 use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
-/// Live crawls' slots, workers and links.
+/// The state of live crawls' slots, workers and links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontierHealth {
-    /// Crawls that have not ended.
+    /// Number of crawls that have not ended.
     pub open_crawls: i32,
-    /// Crawls among them that are not paused.
+    /// Number of these crawls that are not paused.
     pub running_crawls: i32,
-    /// The stores of open crawls.
+    /// The stores of these crawls.
     pub stores: Vec<String>,
-    /// Workers that crawl, seen within some seconds.
+    /// Number of crawl workers that were seen in the last seconds.
     pub live_workers: i32,
-    /// Slots with valid leases.
+    /// Number of slots with valid leases.
     pub held_slots: i32,
-    /// All slots.
+    /// Number of slots.
     pub slots: i32,
-    /// Slots whose last holders, two or more, died one after the other. They are leased apart from
-    /// other slots.
+    /// Slots with at least two consecutive deaths. They are leased separately from other slots.
     pub suspect_slots: Vec<i16>,
     /// Slots that fetch one URL at a time.
     pub isolated_slots: Vec<i16>,
-    /// The hour of the oldest links kept for slots to read.
+    /// The oldest hour for which links still exist.
     pub oldest_links: Option<DateTime<Utc>>,
     /// Whether a slot's cursor is ahead of this server's transactions.
     pub is_of_another_server: bool,
-    /// The server's clock.
+    /// The server's time.
     pub server_time: DateTime<Utc>,
 }
 
@@ -47,7 +46,7 @@ from_row!(FrontierHealth {
 });
 
 sql_calls! {
-    /// Returns live crawls' health in this database.
+    /// Returns the state of this database's live crawls.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

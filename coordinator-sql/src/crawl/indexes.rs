@@ -1,4 +1,5 @@
-//! Reads the input for the jobs that write a live crawl's indexes, lists and documents at its end.
+//! Reads the input for the jobs that write a live crawl's indexes, lists and documents after it has
+//! ended.
 //!
 //! Does not depend on how an index is written.
 
@@ -19,21 +20,21 @@ use crate::{
     sql_calls::sql_calls,
 };
 
-/// Time limit for reading one job's rows: the time limit of a job.
+/// Time limit for reading one job's rows. It equals a job's time limit.
 const READING_TIME: Duration = Duration::from_secs(60 * 60);
 
-/// The crawl that a run closes.
+/// An ended crawl whose indexes a run writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrawlRun {
     /// Its number in this database.
     pub crawl: i32,
     /// Its id.
     pub id: Uuid,
-    /// Its name, which is part of its objects' names.
+    /// Its name, which its objects' names contain.
     pub name: String,
     /// The reason why it ended.
     pub ended_by: Option<String>,
-    /// The store URL of its records.
+    /// The store URL for its records.
     pub store: String,
     /// Its settings.
     pub settings: Value,
@@ -41,11 +42,11 @@ pub struct CrawlRun {
     pub started_at: DateTime<Utc>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// How many jobs write its indexes.
+    /// Number of jobs that write its indexes.
     pub parts: i32,
 }
 
-/// A fetch with a stored record, as an index contains it.
+/// A fetch with a stored record, as written to an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexRow {
     /// Hash of the host.
@@ -60,7 +61,7 @@ pub struct IndexRow {
     pub redirect: Option<String>,
     /// SHA-256 of the body, 32 bytes.
     pub sha256: Option<Vec<u8>>,
-    /// The media type in the response, without parameters.
+    /// The response's media type, without parameters.
     pub mime: Option<String>,
     /// Character encoding name.
     pub charset: Option<String>,
@@ -68,13 +69,14 @@ pub struct IndexRow {
     pub language: Option<String>,
     /// The reason why the body is truncated.
     pub truncated: Option<String>,
-    /// Whether the record is an earlier one with an identical body.
+    /// Whether the fetch has no body of its own, because an earlier record has an identical body.
+    /// The record fields then describe this earlier record.
     pub is_revisit: bool,
-    /// The URL of the record.
+    /// URL of the record.
     pub record_url: String,
     /// When the record was stored.
     pub record_at: DateTime<Utc>,
-    /// The archive that has the record.
+    /// The archive that contains the record.
     pub object: String,
     /// Record offset in the archive, in bytes.
     pub record_offset: i64,
@@ -82,7 +84,7 @@ pub struct IndexRow {
     pub record_length: i32,
 }
 
-/// A fetch with its URL's hash.
+/// An index row with its URL's hash.
 struct HashedRow {
     url_hash: u64,
     row: IndexRow,
@@ -120,13 +122,13 @@ impl FromRow for HashedRow {
     }
 }
 
-/// Reads the fetches with stored records in a range of slots, in no order. Holds a transaction,
-/// which ends when this is dropped.
+/// Reads the fetches with stored records in a range of slots, in no particular order. This holds a
+/// transaction, which ends when the value is dropped.
 #[derive(Debug)]
 pub struct IndexRows(Transaction);
 
 impl IndexRows {
-    /// Returns the next fetches. An empty result means that none are left.
+    /// Returns the next fetches. An empty result means that no fetches are left.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -135,7 +137,7 @@ impl IndexRows {
         values(&self.0.unnamed("fetch 5000 from index_rows").await?)
     }
 
-    /// Ends the transaction, so that its connection becomes free.
+    /// Ends the transaction, so that its connection can be reused.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -145,8 +147,8 @@ impl IndexRows {
 }
 
 sql_calls! {
-    /// Starts to write an ended crawl's indexes. Returns opened, reopened, running, written or
-    /// not_ended. `None` if there is no such crawl.
+    /// Starts writing an ended crawl's indexes. Returns `opened`, `reopened`, `running`, `written`
+    /// or `not_ended`. `None` if the crawl does not exist.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -155,17 +157,17 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns the crawl that a run closes.
+    /// Returns the crawl whose indexes a run writes.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or if the run closes no crawl.
+    /// Returns an error if Postgres cannot be reached, or if the run does not belong to a crawl.
     pub async fn load_crawl_run(&self, run: i32) -> Result<CrawlRun, Error> {
         let sql = "select * from coordinator.load_crawl_run($1)";
         let found = self.load_if_any(sql, &[bind(&run)]).await?;
         found.ok_or_else(|| Error::Unexpected(format!("run number {run} is of no crawl")))
     }
 
-    /// Opens the fetches with stored records in a range of slots.
+    /// Starts reading the fetches with stored records in a range of slots.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -181,7 +183,7 @@ impl Coordinator {
         Ok(IndexRows(transaction))
     }
 
-    /// Returns fetches by the hashes for host and URL. URLs without a stored record are omitted.
+    /// Returns fetches by their hashes of host and URL. URLs without a stored record are omitted.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -201,7 +203,7 @@ impl Coordinator {
             .collect())
     }
 
-    /// Returns the archives that a crawl's fetches name, in byte order.
+    /// Returns the archives to which a crawl's fetches refer, in byte order.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

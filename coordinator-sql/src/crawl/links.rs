@@ -12,31 +12,31 @@ use crate::{
 /// Link rows that slots have not read yet.
 #[derive(Debug, Clone)]
 pub struct UnreadLinks {
-    /// The slots' new cursor once all rows up to it are merged.
+    /// The slots' new cursor, to be recorded once all rows below this ceiling are merged.
     pub ceiling: String,
     /// The rows.
     pub rows: Vec<UnreadRow>,
-    /// The position of the last row, if there may be more rows below the ceiling.
+    /// The last row's position. `None` if there are no more rows below the ceiling.
     pub more_after: Option<String>,
 }
 
-/// A link row, with the slots that must read it.
+/// A row of links, with the slots that must merge them.
 #[derive(Debug, Clone)]
 pub struct UnreadRow {
-    /// The row's position among all rows, in Postgres' format.
+    /// The row's position in reading order, in Postgres' format.
     pub position: String,
-    /// The caller's slots that have links in this row and have not read it.
+    /// The caller's slots that have links in this row and have not read it yet.
     pub slots: Vec<i16>,
     /// The crawl.
     pub crawl: i32,
-    /// Number of links in the row, for all slots of its group.
+    /// Number of links in the row, for all slots in its group.
     pub amount: i32,
     /// The links, packed.
     pub data: Vec<u8>,
 }
 
-/// Links that are read together. Links for which a client is waiting have their own lane, so that
-/// they do not wait for others.
+/// A lane of links that are read separately. Links for which a client is waiting have their own
+/// lane, so that other links do not delay them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkLane {
     /// Links for which a client is waiting.
@@ -68,9 +68,10 @@ sql_row!("link_row": SqlLink from LinksRow as |row| {
 });
 
 sql_calls! {
-    /// Adds submitted links to a crawl. The last call by the client that started it sets `is_last`,
-    /// even without links. From then on the crawl may end once these links, and those that an
-    /// operator adds later, are read. Returns false if the crawl has ended.
+    /// Adds submitted links to a crawl. When the client that started the crawl makes its last call,
+    /// it sets `is_last`, even without links. From then on the crawl may end once all its links
+    /// have been read, including links that an operator adds later. Returns false if the crawl has
+    /// ended.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -80,7 +81,7 @@ sql_calls! {
             crawl, is_last, sql_rows::<_, SqlLink<'_>>(links),
         );
 
-    /// Drops the link partitions that every slot has read. Returns how many it dropped.
+    /// Drops the link partitions that every slot has read. Returns how many were dropped.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -89,9 +90,9 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Reads at most `limit` link rows in a lane that slots have not read yet, from each slot's
-    /// cursor. `from` is the ceiling and the last position of the previous batch, if there may be
-    /// more.
+    /// Reads at most `limit` link rows that these slots have not read yet, from one lane. Starts at
+    /// each slot's cursor, or continues at `from`, which is the previous batch's ceiling and last
+    /// position.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

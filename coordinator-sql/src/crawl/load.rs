@@ -1,4 +1,4 @@
-//! Loads a slot holder's input: due hosts, their states in crawls, and their rows.
+//! Loads a slot holder's input: due hosts, their state in each crawl, and their host rows.
 
 use chrono::{DateTime, Utc};
 use tokio_postgres::Row;
@@ -27,13 +27,13 @@ pub struct DueHost {
     pub host_hash: u64,
     /// When its next URL is due.
     pub next_due: DateTime<Utc>,
-    /// Known URLs of the host in the crawl.
+    /// The host's known URLs in this crawl.
     pub known: i32,
-    /// Pending URLs among them.
+    /// The pending URLs among these.
     pub pending: i32,
 }
 
-/// A chunk with a host's state in a crawl.
+/// A chunk of a host's state in a crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredChunk {
     /// The slot.
@@ -42,13 +42,13 @@ pub struct StoredChunk {
     pub crawl: i32,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// Its number, ascending per crawl and host.
+    /// Its sequence number, ascending per crawl and host.
     pub seq: i32,
-    /// The chunk.
+    /// The chunk's packed data.
     pub data: Vec<u8>,
 }
 
-/// An open crawl's recorded sums in a slot.
+/// An open crawl's recorded sums for a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotSums {
     /// The slot.
@@ -57,7 +57,7 @@ pub struct SlotSums {
     pub crawl: i32,
     /// Pending URLs.
     pub pending: i64,
-    /// Reserved pages that are not used.
+    /// Reserved pages that were not used yet.
     pub reserved: i64,
 }
 
@@ -89,7 +89,7 @@ impl FromRow for StoredChunk {
     }
 }
 
-/// A host and its slot.
+/// A slot, and the row for one of its hosts.
 struct HostOfSlot(i16, FrontierHostRow);
 
 impl FromRow for HostOfSlot {
@@ -116,7 +116,8 @@ impl FromRow for HostOfSlot {
 }
 
 sql_calls! {
-    /// Returns at most `limit` hosts in the slots with a URL due before `until`, soonest first.
+    /// Returns at most `limit` hosts in these slots that have a URL due before `until`, ordered by
+    /// due time.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -130,8 +131,8 @@ sql_calls! {
             slots.to_vec(), until, i32::try_from(limit).unwrap_or(i32::MAX),
         );
 
-    /// Returns host chunks, each host given by slot, crawl and host hash, in the order in which
-    /// they were written.
+    /// Returns the chunks for these hosts in the order in which they were written. A host is given
+    /// as slot, crawl and host hash.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -143,16 +144,16 @@ sql_calls! {
             hosts.iter().map(|(.., hash)| signed_hash(*hash)).collect::<Vec<_>>(),
         );
 
-    /// Returns the blocklist's hosts that were added after a time, including imported lists. An
-    /// addition may become visible later than its time, so the caller should repeat the call from
-    /// some minutes before.
+    /// Returns the blocked hosts that were added after a time, including those on imported lists.
+    /// Because a transaction may commit later than its time, the caller should start each call some
+    /// minutes before the previous one.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn load_blocked_hosts(after: DateTime<Utc>) -> Result<Vec<BlockedHost>, Error>
         = load("select * from coordinator.load_blocked_hosts($1)", after);
 
-    /// Returns the open crawls' recorded sums in slots.
+    /// Returns the recorded sums of all open crawls for these slots.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -161,8 +162,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns the host rows for sites, each site given by slot and site hash; each row comes with
-    /// its slot. A host has a row since its first chunk.
+    /// Returns the host rows for these sites, each with its slot. A site is given as slot and site
+    /// hash. A host gets its row together with its first chunk.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,5 +1,5 @@
-//! Counts a crawl's fetches in batches. Each batch is a transaction of about a second, and leaves
-//! nothing in Postgres.
+//! Counts a crawl's fetches in batches. Each batch is one transaction, which takes less than a
+//! second and writes nothing.
 
 use tokio_postgres::Row;
 
@@ -12,22 +12,23 @@ use crate::{
     row::FromRow,
 };
 
-/// Fetches in a batch that share a property.
+/// A count of fetches in a batch that share a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportRow {
-    /// The shared property: outcome, status, type, depth, hour, or host.
+    /// The shared property: `outcome`, `status`, `type`, `depth`, `hour` or `host`.
     pub kind: String,
-    /// The property's value. `None` if they have none. The outcome for a host's fetches.
+    /// The property's value, or the outcome if `kind` is `host`. `None` if the fetches have no
+    /// value.
     pub name: Option<String>,
-    /// The host's hash, for a host's fetches.
+    /// The host's hash if `kind` is `host`.
     pub host_hash: Option<u64>,
-    /// captured, failed, refused or left. Only failed or left for a host's fetches.
+    /// `captured`, `failed`, `refused` or `left`. Only `failed` or `left` if `kind` is `host`.
     pub ending: String,
-    /// The number of fetches.
+    /// Number of fetches.
     pub amount: u64,
 }
 
-/// A result row. The last one contains the position to continue from.
+/// A result row. The last row contains the position to continue from.
 enum AnsweredRow {
     Counted(ReportRow),
     Position(FetchPosition),
@@ -47,17 +48,17 @@ impl FromRow for AnsweredRow {
     }
 }
 
-/// A batch's counts, in recording order.
+/// The counts for a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportPart {
     /// The counts.
     pub rows: Vec<ReportRow>,
-    /// The position to continue from. `None` if no fetch was left.
+    /// The position to continue from. `None` if there were no more fetches.
     pub next: Option<FetchPosition>,
 }
 
 impl Coordinator {
-    /// Counts a crawl's next fetches after a position.
+    /// Counts the next batch of a crawl's fetches after a position.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -79,7 +80,7 @@ impl Coordinator {
         Ok(ReportPart { rows, next })
     }
 
-    /// Returns host names in a crawl, by their hashes.
+    /// Returns the hostnames for these hashes. Hosts without a fetch in this crawl are omitted.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,4 +1,5 @@
-//! Rules that crawl owners obey in addition to sites' robots.txt. They can only tighten it.
+//! Rules that an owner's crawls obey in addition to sites' robots.txt. These can only restrict a
+//! crawl further.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -8,17 +9,18 @@ use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 /// Rules that an owner's crawls obey in addition to robots.txt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RobotsOverrideRow {
-    /// The id, unique over all owners.
+    /// The id, unique across all owners.
     pub id: Uuid,
     /// Its owner.
     pub owner: String,
-    /// The domain to which it applies, with all hosts below it. `None` applies to every host.
+    /// The domain to which this applies, including all hosts below it. `None` applies to every
+    /// host.
     pub site: Option<String>,
-    /// Another robot's product token whose rules are obeyed, too.
+    /// Another robot's product token. The crawls also obey the rules for this robot.
     pub user_agent: Option<String>,
-    /// Lines of robots.txt without a `User-agent`, at most 4,096 characters.
+    /// robots.txt lines without a `User-agent` line, at most 4,096 characters.
     pub rules: Option<String>,
-    /// Minimum delay per host, in milliseconds, at most 300,000.
+    /// Minimum delay per host in milliseconds, at most 300,000.
     pub delay_ms: Option<i32>,
 }
 
@@ -42,14 +44,14 @@ sql_calls! {
     pub async fn list_robots_overrides(owner: &str) -> Result<Vec<RobotsOverrideRow>, Error>
         = operator_rows("select * from coordinator.list_robots_overrides($1)", owner);
 
-    /// Drops an owner's override. Returns false if the owner has none with this id.
+    /// Drops an owner's override. Returns false if the owner has no override with this id.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn drop_robots_override(owner: &str, id: Uuid) -> Result<bool, Error>
         = operator_value("select coordinator.drop_robots_override($1, $2)", owner, id);
 
-    /// Returns the overrides of all owners with open crawls, for slot holders.
+    /// Returns the overrides for all owners with open crawls. Slot holders call this.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

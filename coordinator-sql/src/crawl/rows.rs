@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Changes to a crawl's sums in one slot by a checkpoint. Invariant: known = pending + captured +
+/// A checkpoint's changes to a crawl's sums in one slot. Invariant: known = pending + captured +
 /// failed + refused + left.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct CrawlCounts {
@@ -12,31 +12,31 @@ pub struct CrawlCounts {
     pub crawl: i32,
     /// URLs that became known.
     pub known: i64,
-    /// URLs that became pending, minus those that finished.
+    /// URLs that became pending, minus URLs that finished.
     pub pending: i64,
-    /// Fetches whose record was stored.
+    /// URLs whose record was stored.
     pub captured: i64,
-    /// Fetches that failed, by outcome.
+    /// URLs that failed, by outcome.
     pub failed: Value,
-    /// Fetches that were refused, by reason.
+    /// URLs that were refused, by reason.
     pub refused: Value,
     /// URLs that were skipped (state `left`), by reason.
     pub left: Value,
     /// Rejected links, by reason.
     pub links_refused: Value,
-    /// Links that this checkpoint writes, for all slots together.
+    /// Number of links that this checkpoint writes for other slots.
     pub sent: i64,
-    /// Links that were merged.
+    /// Number of links that the slot has merged.
     pub read: i64,
     /// Reserved pages that were used.
     pub pages: i64,
-    /// Reserved pages that are returned.
+    /// Reserved pages that are no longer needed.
     pub given_back: i64,
     /// Bytes that were uploaded to the store.
     pub stored_bytes: i64,
 }
 
-/// A finished URL.
+/// A finished URL's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchRow {
     /// The crawl.
@@ -65,13 +65,13 @@ pub struct FetchRow {
     pub mime: Option<String>,
     /// Character encoding name.
     pub charset: Option<String>,
-    /// Language of the text.
+    /// Language of the page.
     pub language: Option<String>,
     /// Title of the page.
     pub title: Option<String>,
-    /// The `ETag`, for conditional requests.
+    /// The response's `ETag`, for conditional requests.
     pub etag: Option<String>,
-    /// The `Last-Modified`, for conditional requests.
+    /// The response's `Last-Modified`, for conditional requests.
     pub last_modified: Option<String>,
     /// The redirect target.
     pub redirect: Option<String>,
@@ -81,7 +81,8 @@ pub struct FetchRow {
     pub record_offset: Option<i64>,
     /// Record length, in bytes.
     pub record_length: Option<i32>,
-    /// The archive object with an earlier record of the same body, if the fetch refers to one.
+    /// The archive object that contains an earlier record with the same body. `None` if the fetch
+    /// has its own body.
     pub body_object: Option<String>,
     /// Offset of this earlier record, in bytes.
     pub body_offset: Option<i64>,
@@ -91,32 +92,32 @@ pub struct FetchRow {
     pub body_at: Option<DateTime<Utc>>,
     /// URL of this earlier record, if it differs from this URL.
     pub body_url: Option<String>,
-    /// Hashes (host and key) of the earlier record's URL, if they differ.
+    /// Hashes of the earlier record's host and key, if its URL differs.
     pub body_hashes: Option<(u64, u64)>,
     /// The reason why the body is truncated.
     pub truncated: Option<String>,
-    /// Text of the page, at most 64 KiB, if the crawl is indexed for search.
+    /// The page's text, at most 64 KiB. `None` if the crawl has no full-text search.
     pub text: Option<String>,
     /// Whether the URL is a requisite or a sitemap.
     pub is_no_page: bool,
-    /// The URL that links or redirects to this one. `None` for a seed.
+    /// The URL that links or redirects to this one. `None` for a seed, or if this URL is not known.
     pub via: Option<Via>,
-    /// The problem with the server's certificate. `None` if there is no problem, or for http.
+    /// The problem with the server's certificate. `None` if there is no problem or no TLS.
     pub certificate: Option<&'static str>,
 }
 
 /// The URL in the same crawl that links or redirects to a fetched URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Via {
-    /// The hashes of a URL's host and key. The URL's row is recorded earlier or by the same
+    /// The hashes of a URL's host and key. This URL's row is recorded earlier, or by the same
     /// checkpoint.
     Recorded(u64, u64),
-    /// A URL whose row may not be recorded yet.
+    /// A URL whose row may not be recorded.
     Url(String),
 }
 
 impl Via {
-    /// Returns the hashes of host and key for [`Via::Recorded`].
+    /// Returns the host and key hashes if this is [`Via::Recorded`].
     pub(crate) fn hashes(&self) -> Option<(u64, u64)> {
         match self {
             Self::Recorded(host_hash, url_hash) => Some((*host_hash, *url_hash)),
@@ -124,7 +125,7 @@ impl Via {
         }
     }
 
-    /// Returns the URL for [`Via::Url`].
+    /// Returns the URL if this is [`Via::Url`].
     pub(crate) fn url(&self) -> Option<&String> {
         match self {
             Self::Recorded(..) => None,
@@ -134,21 +135,22 @@ impl Via {
 }
 
 impl FetchRow {
-    /// Returns the referrer's host hash, if it is another host.
+    /// Returns the referrer's host hash. `None` if the referrer is on the same host or has no
+    /// recorded row.
     pub(crate) fn via_host_hash(&self) -> Option<u64> {
         let (host_hash, _) = self.via.as_ref()?.hashes()?;
         Some(host_hash).filter(|host_hash| *host_hash != self.host_hash)
     }
 }
 
-/// One crawl's links for some of the 16 slots in a group.
+/// A crawl's links for some of the 16 slots in a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinksRow {
     /// The crawl. For submitted links, the submitting call sets this field.
     pub crawl: i32,
-    /// The group: slots 16 n to 16 n + 15.
+    /// The group's number. Group n has slots 16 n to 16 n + 15.
     pub slot_group: i16,
-    /// A bit for each slot in the group that has links.
+    /// A mask that selects the slots in the group that have links.
     pub slot_mask: i32,
     /// Whether a client is waiting for these links.
     pub is_urgent: bool,
@@ -158,29 +160,28 @@ pub struct LinksRow {
     pub data: Vec<u8>,
 }
 
-/// A chunk with a host's state in a crawl.
+/// A chunk of a host's state in a crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkRow {
     /// The crawl.
     pub crawl: i32,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// The chunk's number per crawl and host, from 1, ascending.
+    /// The chunk's sequence number, starting at 1 for each crawl and host.
     pub seq: i32,
     /// Whether this chunk replaces all earlier ones.
     pub is_snapshot: bool,
     /// When the host's next URL is due. `None` if nothing is pending.
     pub next_due: Option<DateTime<Utc>>,
-    /// Known URLs, after this chunk.
+    /// The host's known URLs after this chunk.
     pub known: i32,
-    /// Pending URLs, after this chunk.
+    /// The host's pending URLs after this chunk.
     pub pending: i32,
-    /// The chunk.
+    /// The chunk's packed data.
     pub data: Vec<u8>,
 }
 
-/// A row of `frontier_hosts`: the delays, robots.txt and addresses of a host, shared by all
-/// crawls.
+/// A row in `frontier_hosts`: a host's delays, robots.txt and addresses, which all crawls share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontierHostRow {
     /// Hash of the hostname.
@@ -195,14 +196,13 @@ pub struct FrontierHostRow {
     pub delay_ms: i32,
     /// The host's smoothed response time, in milliseconds.
     pub response_ms: i32,
-    /// Crawl-delay of its robots.txt, in milliseconds.
+    /// The robots.txt's Crawl-delay, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// Origins that are paused, or have not responded since their pause: an array of objects,
-    /// described in `put_hosts.sql`. `None` if there are none.
+    /// Origins that are paused, or have not responded since their pause, as an array of objects
+    /// that `put_hosts.sql` describes. `None` if there are none.
     pub origins: Option<Value>,
-    /// The host's robots.txt files, packed, with their expiry. `None` leaves the row's value
-    /// unchanged.
+    /// The packed robots.txt files and when they expire. `None` keeps the recorded ones.
     pub robots: Option<(Vec<u8>, DateTime<Utc>)>,
-    /// The host's IP addresses, with their expiry. `None` leaves the row's value unchanged.
+    /// The IP addresses and when they expire. `None` keeps the recorded ones.
     pub addresses: Option<(Vec<String>, DateTime<Utc>)>,
 }

@@ -1,4 +1,5 @@
-//! Schedules, which start crawls repeatedly. The first worker that checks fires one that is due.
+//! Schedules, which start crawls repeatedly. When a schedule is due, the first worker that notices
+//! fires it.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -22,19 +23,19 @@ pub enum ScheduleTimes {
     Every {
         /// The period.
         every_s: i32,
-        /// The first time. `None`: one period after it was added.
+        /// The first time. `None` means one period after the schedule was added.
         first_at: Option<DateTime<Utc>>,
     },
-    /// At a time of day, in UTC.
+    /// At a time of day (UTC) on some weekdays.
     Daily {
         /// Seconds since midnight, 0 to 86,399.
         at_s: i32,
-        /// The weekdays: a mask whose first bit is Monday, 1 to 127.
+        /// The weekdays as a mask whose first bit is Monday, 1 to 127.
         weekdays: i16,
     },
 }
 
-/// Period, first time, time of day and weekdays, as Postgres takes them.
+/// A schedule's period, first time, time of day and weekdays, as parameters.
 type ScheduleParts = (Option<i32>, Option<DateTime<Utc>>, Option<i32>, Option<i16>);
 
 impl ScheduleTimes {
@@ -46,7 +47,7 @@ impl ScheduleTimes {
     }
 }
 
-/// A schedule to add. Its seeds are rows with at most 20,000 links in total, none of them urgent.
+/// A schedule to add. Its seeds contain at most 20,000 links in total, and no link is urgent.
 #[derive(Debug, Clone)]
 pub struct NewSchedule {
     /// Its id, unique across all owners.
@@ -59,20 +60,20 @@ pub struct NewSchedule {
     pub times: ScheduleTimes,
     /// The store URL for its crawls' records.
     pub store: String,
-    /// Its crawls' settings, which include `limit`, `duration_s` and `max_store_bytes`.
+    /// The settings for its crawls, including `limit`, `duration_s` and `max_store_bytes`.
     pub settings: Value,
-    /// Seeds of its crawls.
+    /// The seeds for its crawls.
     pub links: Vec<LinksRow>,
 }
 
-/// What adding a schedule did.
+/// The result of adding a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScheduleAdded {
-    /// It was added, and first fires at this time.
+    /// The schedule was added, and first fires at this time.
     Added(DateTime<Utc>),
     /// Its owner has another schedule with this name.
     NameTaken,
-    /// Its owner has 100 schedules.
+    /// Its owner already has 100 schedules.
     TooMany,
 }
 
@@ -83,15 +84,15 @@ pub struct ScheduleRow {
     pub id: Uuid,
     /// Its name.
     pub name: String,
-    /// Its period in seconds, if it has one.
+    /// Its period in seconds. `None` for a daily schedule.
     pub every_s: Option<i32>,
-    /// Its time of day in seconds since midnight UTC, if it has one.
+    /// Its time of day in seconds since midnight UTC. `None` for a periodic schedule.
     pub at_s: Option<i32>,
-    /// The weekdays of that time: a mask whose first bit is Monday.
+    /// The weekdays for this time, as a mask whose first bit is Monday.
     pub weekdays: Option<i16>,
     /// The store URL for its crawls' records.
     pub store: String,
-    /// Settings of its crawls.
+    /// The settings for its crawls.
     pub settings: Value,
     /// Number of its seeds.
     pub seeds: i64,
@@ -99,14 +100,14 @@ pub struct ScheduleRow {
     pub created_at: DateTime<Utc>,
     /// When it fires next.
     pub next_at: DateTime<Utc>,
-    /// How many crawls it has started.
+    /// Number of crawls that it has started.
     pub fired: i64,
-    /// How often it did not start one, because the last crawl had not ended, the owner was not
-    /// allowed to crawl, or it failed.
+    /// Number of times that it did not start a crawl, because its last crawl had not ended, its
+    /// owner was not allowed to crawl, or the start failed.
     pub skipped: i64,
     /// The last crawl that it started.
     pub last_crawl: Option<Uuid>,
-    /// Why it failed to fire the last time, if it did.
+    /// The error of the last failed start. `None` if a start has succeeded since then.
     pub last_error: Option<String>,
 }
 
@@ -140,15 +141,16 @@ impl FromRow for ScheduleAdded {
 }
 
 sql_calls! {
-    /// Returns an owner's schedules, the next one first, or only the one with `id`.
+    /// Returns an owner's schedules, ordered by their next time, or only the schedule with this
+    /// `id`.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn list_schedules(owner: &str, id: Option<Uuid>) -> Result<Vec<ScheduleRow>, Error>
         = operator_rows("select * from coordinator.list_schedules($1, $2)", owner, id);
 
-    /// Drops an owner's schedule. Crawls that it started are kept. Returns false if the owner has
-    /// none with this id.
+    /// Drops an owner's schedule. Crawls that it started continue. Returns false if the owner has
+    /// no schedule with this id.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,4 +1,4 @@
-//! Slots: the slices of all sites that workers lease.
+//! Slots. All sites are divided into slots, which workers lease.
 
 use std::time::Duration;
 
@@ -14,39 +14,39 @@ use crate::{
     sql_calls::sql_calls,
 };
 
-/// The proof of a slot lease, which every write must show: slot, lease number, random token.
+/// The proof that every write to a slot must present: slot, lease number and random token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlotFence {
     /// The slot, 0 to 255.
     pub slot: i16,
-    /// The lease number, which increases with each lease of the slot.
+    /// The lease number, which increases with each of the slot's leases.
     pub lease_number: i32,
-    /// Random, drawn by Postgres when the lease was granted.
+    /// A random token that Postgres generates for each lease.
     pub token: Uuid,
 }
 
-/// The right to send requests to a slot's hosts, for a limited time.
+/// The right to send requests to a slot's hosts for a limited time.
 #[must_use = "a lease that is dropped keeps its slot until it expires"]
 #[derive(Debug, Clone)]
 pub struct SlotLease {
-    /// The fence of this lease.
+    /// The fence for this lease.
     pub fence: SlotFence,
-    /// Duration of the lease from its start or its last renewal.
+    /// Lease duration, counted from the start or the last renewal.
     pub length: Duration,
-    /// Number of consecutive holders that died before they reached a checkpoint.
+    /// Number of consecutive holders that died before they recorded a checkpoint.
     pub deaths: i16,
-    /// Whether the slot's URLs are fetched one at a time, each recorded as in progress first.
+    /// Whether the slot fetches one URL at a time and records each URL as in progress before.
     pub is_isolated: bool,
     /// The links that the slot has read.
     pub cursors: LinkCursors,
 }
 
-/// The links that a slot has read, as Postgres snapshots in text form.
+/// The links that a slot has read, as Postgres snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkCursors {
-    /// Snapshot of the ordinary links that were read.
+    /// The snapshot in which all ordinary links that were read are visible.
     pub ordinary: String,
-    /// Snapshot of the urgent links that were read.
+    /// The snapshot in which all urgent links that were read are visible.
     pub urgent: String,
 }
 
@@ -55,9 +55,9 @@ pub struct LinkCursors {
 pub struct SlotRenewal {
     /// The slots whose leases are still valid.
     pub held: Vec<i16>,
-    /// Live workers that crawl.
+    /// Number of live crawl workers.
     pub live_workers: u32,
-    /// Maximum number of slots for each of these workers.
+    /// Maximum number of slots per worker.
     pub share: usize,
 }
 
@@ -84,8 +84,8 @@ impl SlotFences {
 }
 
 sql_calls! {
-    /// Reserves at most `wanted` pages in a limited crawl before its URLs are fetched. `None` if
-    /// the lease is lost, 0 if no pages are left, or nothing in the slot is pending.
+    /// Reserves at most `wanted` pages in a limited crawl, before the slot's URLs are fetched.
+    /// `None` if the lease is lost. 0 if no pages are left, or if the slot has nothing pending.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -101,9 +101,9 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Leases up to `wanted` free slots while any crawl is open, within the worker's share. Slots
-    /// whose last two holders died are leased apart from others, up to 16 together, to a worker
-    /// whose other slots have no deaths. A slot with more deaths is leased alone.
+    /// Leases up to `wanted` free slots within the worker's share, if any crawl is open. Slots with
+    /// two consecutive deaths are leased up to 16 together, without other slots, and only to a
+    /// worker whose slots have no deaths. A slot with more deaths is leased alone.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -114,10 +114,12 @@ impl Coordinator {
         rows.iter().map(lease).collect()
     }
 
-    /// Renews a worker's slot leases in one call, over a separate connection.
+    /// Renews a worker's slot leases in one call. Uses the connection that is reserved for
+    /// renewals.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached. The leases then run until they expire.
+    /// Returns an error if Postgres cannot be reached. The leases then remain valid until they
+    /// expire.
     pub async fn renew_slots(
         &self,
         worker: &str,
@@ -136,10 +138,10 @@ impl Coordinator {
     }
 
     /// Releases slots, and returns those that the worker held. `is_leaving` means that the worker
-    /// stops crawling, so that the others can share its slots immediately.
+    /// stops crawling. Other workers can then share its slots immediately.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached. The leases then expire by themselves.
+    /// Returns an error if Postgres cannot be reached. The leases then remain until they expire.
     pub async fn release_slots(
         &self,
         worker: &str,

@@ -1,5 +1,7 @@
-//! Webhooks as workers see them: leases for webhooks with due events, and attempts' results. Does
-//! not depend on how a body is delivered.
+//! Webhooks for the workers that send events: leases for webhooks with due events, and the results
+//! of attempts.
+//!
+//! Does not depend on how a body is delivered.
 
 use std::fmt;
 
@@ -9,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{error::Error, row::from_row, sql_calls::sql_calls};
 
-/// A webhook's lease, with events to send.
+/// A webhook's lease, with the events to send.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookLease {
     /// The webhook.
@@ -18,11 +20,11 @@ pub struct WebhookLease {
     pub token: Uuid,
     /// The id of the key that owns the webhook.
     pub key: String,
-    /// URL to which events are sent.
+    /// The URL to which events are sent.
     pub url: String,
     /// The secrets for signing events, newest first.
     pub secrets: Vec<Vec<u8>>,
-    /// The numbers of the events.
+    /// The events' numbers, in the order of `event_ids` and `bodies`.
     pub numbers: Vec<i64>,
     /// The events' ids, which receivers see.
     pub event_ids: Vec<Uuid>,
@@ -32,7 +34,7 @@ pub struct WebhookLease {
 
 impl fmt::Debug for WebhookLease {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Omit the secrets, and the bodies, which belong to the key.
+        // We omit the secrets, and the bodies, which contain the key's data.
         let mut shown = formatter.debug_struct("WebhookLease");
         shown.field("id", &self.id).field("key", &self.key).field("url", &self.url);
         shown.field("numbers", &self.numbers).finish_non_exhaustive()
@@ -42,9 +44,9 @@ impl fmt::Debug for WebhookLease {
 /// The result of an attempt to send an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookTry {
-    /// The number of the event.
+    /// The event's number.
     pub number: i64,
-    /// `ok` if it was delivered, otherwise the attempt's outcome.
+    /// `ok` if the event was delivered, otherwise the failure.
     pub outcome: &'static str,
     /// The response status, if there was one.
     pub status: Option<i16>,
@@ -55,18 +57,18 @@ pub struct WebhookTry {
 pub struct WebhookRecorded {
     /// `recorded`, or `lost` if another worker has the lease or the webhook is gone.
     pub word: String,
-    /// The reason if this disabled the webhook: `gone` or `failing`.
+    /// The reason if this call disabled the webhook: `gone` or `failing`.
     pub disabled_because: Option<String>,
-    /// Events that were given up.
+    /// Number of events that were given up.
     pub dropped: i64,
 }
 
 /// How many webhooks have waiting events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebhookBacklog {
-    /// Webhooks with waiting events.
+    /// Number of webhooks with waiting events.
     pub waiting: i64,
-    /// Webhooks among them whose last attempt failed.
+    /// Number of these webhooks whose last attempt failed.
     pub failing: i64,
 }
 
@@ -77,7 +79,7 @@ pub struct WebhookState {
     pub id: Uuid,
     /// The id of the key that owns the webhook.
     pub key: String,
-    /// URL to which events are sent.
+    /// The URL to which events are sent.
     pub url: String,
     /// The event types that the webhook receives.
     pub events: Vec<String>,
@@ -91,7 +93,7 @@ pub struct WebhookState {
     pub disabled_because: Option<String>,
     /// Failed attempts since the last successful one.
     pub failures: i32,
-    /// When the first of these failures happened.
+    /// When the first of these attempts failed.
     pub failing_since: Option<DateTime<Utc>>,
     /// When an event was last delivered.
     pub last_success_at: Option<DateTime<Utc>>,
@@ -101,11 +103,11 @@ pub struct WebhookState {
     pub last_outcome: Option<String>,
     /// Response status of the last failed attempt.
     pub last_status: Option<i16>,
-    /// Events that were delivered.
+    /// Number of events that were delivered.
     pub sent: i64,
-    /// Events that were given up.
+    /// Number of events that were given up.
     pub dropped: i64,
-    /// Events that are waiting.
+    /// Number of events that are waiting.
     pub pending: i64,
 }
 
@@ -133,15 +135,15 @@ from_row!(WebhookState {
 });
 
 sql_calls! {
-    /// Leases at most `limit` webhooks with due events, for a minute.
+    /// Leases at most `limit` webhooks with due events for a minute.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
     pub async fn lease_webhooks(limit: i32) -> Result<Vec<WebhookLease>, Error>
         = rows("select * from coordinator.lease_webhooks($1)", limit);
 
-    /// Records attempts for a leased webhook and releases its lease. `retry_after_s` is the pause
-    /// that the receiver requested.
+    /// Records the attempts for a leased webhook, and releases its lease. `retry_after_s` is the
+    /// pause that the receiver requested.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -164,7 +166,7 @@ sql_calls! {
     pub async fn webhook_backlog() -> Result<WebhookBacklog, Error>
         = row("select * from coordinator.webhook_backlog()");
 
-    /// Returns the webhooks of a key, or of all keys, oldest first.
+    /// Returns a key's webhooks, or all keys' webhooks if `key` is `None`, oldest first.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

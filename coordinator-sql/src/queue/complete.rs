@@ -1,4 +1,4 @@
-//! `complete`: records a job's rows and completes it.
+//! `complete`: records a job's rows and marks the job as completed.
 
 use std::time::Instant;
 
@@ -15,10 +15,10 @@ use crate::{
 };
 
 impl Coordinator {
-    /// Completes a job: records `output` in fenced chunks, the last one in the same transaction as
-    /// the completion and the jobs that follow. Retries transient errors until `trust_until`, after
-    /// which the lease may have expired. A repeated call whose first reply was lost records nothing
-    /// twice.
+    /// Completes a job. Records `output` in fenced chunks. The last chunk shares a transaction with
+    /// the completion and the jobs that follow. Retries transient errors until `trust_until`,
+    /// because the lease may expire then. If a call is repeated because its reply was lost, nothing
+    /// is recorded twice.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached in time, or rejects the rows.
@@ -60,12 +60,13 @@ impl Coordinator {
             transaction.commit().await?;
             return Ok(None);
         }
-        // If the lease is not held, `complete` knows whether it was lost or the job was completed.
+        // If the lease is not held, `complete` finds out whether it was lost or the job was already
+        // completed.
         let completion = complete_in(&transaction, fence, stats).await?;
         if completion == Completion::Recorded {
             if !held {
-                // The lease is current, but Postgres lost an earlier chunk in a failover. The
-                // transaction is rolled back, and the job is performed again by another lease.
+                // The lease is current, but a failover has lost an earlier chunk. We do not commit
+                // this transaction, and the job runs again under another lease.
                 return Ok(Some(Completion::Lost));
             }
             transaction.commit().await?;

@@ -1,4 +1,4 @@
-//! `retry`, `discard` and `release`, which end a lease without output.
+//! `retry`, `discard` and `release`, which end a lease without recording output.
 
 use std::time::Instant;
 
@@ -15,14 +15,14 @@ const RETRY: &str = "select coordinator.retry($1, $2, $3, $4)";
 const DISCARD: &str = "select coordinator.discard($1, $2, $3, $4)";
 const RELEASE: &str = "select coordinator.release($1, $2, $3, $4)";
 
-/// The effect of `retry`, `discard` or `release` on a job.
+/// The effect that `retry`, `discard` or `release` had on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerbResult {
-    /// The job will be performed again, after a pause.
+    /// The job will run again after a pause.
     Retry,
-    /// The job is discarded: it had no attempt left, or another attempt cannot help.
+    /// The job is discarded, because it has no attempts left or cannot succeed.
     Discarded,
-    /// The job can be leased again, and this lease does not count as an attempt.
+    /// The job can be leased again. This lease does not count as an attempt.
     Released,
     /// The lease was lost, so nothing was written.
     Lost,

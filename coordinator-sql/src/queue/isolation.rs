@@ -1,4 +1,5 @@
-//! Poison-item isolation: records which item of a job is being handled, so that a crash names it.
+//! Poison-item isolation: records the job item that a worker is about to process, so that a crash
+//! can be attributed to this item.
 
 use std::time::Instant;
 
@@ -8,8 +9,8 @@ use crate::{
 };
 
 sql_calls! {
-    /// Returns a job's suspect items, which a worker was handling when it died, with the number of
-    /// these deaths.
+    /// Returns a job's suspect items and their deaths. A suspect is an item that a worker was
+    /// processing when it died.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -18,7 +19,7 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Records which item of a job the worker handles next. Retries transient errors until
+    /// Records the job item that the worker processes next. Retries transient errors until
     /// `trust_until`. Returns false if the lease is lost.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! `lease` and `renew`: the right to work on jobs, for a limited time.
+//! `lease` and `renew`: the right to work on a job for a limited time.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -18,19 +18,20 @@ use crate::{
 /// The result of a renewal.
 #[derive(Debug, Clone, Default)]
 pub struct Renewal {
-    /// The jobs whose leases still hold.
+    /// The jobs whose leases are still valid.
     pub held: HashSet<i64>,
-    /// Number of workers that hold any lease, which are the live ones.
+    /// Number of live workers, which are those that hold a lease.
     pub live_workers: u32,
-    /// The fleet's icon requests per second, if limited.
+    /// The fleet's icon requests per second. `None` if unlimited.
     pub rate: Option<i32>,
-    /// The fleet's requests per second to the source, if limited.
+    /// The fleet's requests per second to the source. `None` if unlimited.
     pub archive_rate: Option<i32>,
 }
 
 impl Coordinator {
-    /// Leases up to `wanted` jobs of `kinds`, from the oldest run and its latest stage first.
-    /// `digests` are this worker's; `cursors` are the start positions of the search.
+    /// Leases up to `wanted` jobs of these `kinds`. Prefers the oldest run, and in each run the
+    /// latest stage. `digests` are this worker's digests, and `cursors` are the positions at which
+    /// the search starts.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.
@@ -52,10 +53,11 @@ impl Coordinator {
         run_polled(&self.work, sql, &parameters).await?.iter().map(lease).collect()
     }
 
-    /// Renews the leases of a worker in one call, over its own connection.
+    /// Renews a worker's leases in one call. Uses the connection that is reserved for renewals.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached. The leases then remain until they expire.
+    /// Returns an error if Postgres cannot be reached. The leases then remain valid until they
+    /// expire.
     pub async fn renew(&self, worker_id: &str, fences: &[Fence]) -> Result<Renewal, Error> {
         let fences = Fences::from(fences);
         let parameters = [vec![bind(&worker_id)], fences.and([])].concat();

@@ -1,19 +1,19 @@
-//! The progress of runs, for a worker that exits when the work is done.
+//! The progress of runs, for a worker that exits when its work is done.
 
 use crate::{
     bind::bind, call::run_polled, coordinator::Coordinator, error::Error, job::JobKind, row::first,
 };
 
-/// The progress of runs, for a worker that exits when the work is done.
+/// The progress of the runs that have some kinds of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// No run with these kinds of jobs was ever started.
     NoScan,
     /// A run with these kinds is running or paused.
     Running,
-    /// The newest such run has finished without discarded jobs, or was cancelled.
+    /// The newest of these runs has finished without discarded jobs, or was cancelled.
     Ended,
-    /// The newest such run has finished with discarded jobs.
+    /// The newest of these runs has finished with discarded jobs.
     EndedWithDiscards,
 }
 

@@ -1,4 +1,4 @@
-//! The HTTP service's functions: keys, what they may use, what they submit, and what they read.
+//! Tests of the HTTP service's functions: keys, quotas, submissions and results.
 
 mod answers;
 mod bucket;

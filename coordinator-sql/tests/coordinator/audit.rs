@@ -98,7 +98,7 @@ enum Step {
     Retry(Index),
     Discard(Index),
     Release(Index),
-    /// A lease expires without its holder's knowledge.
+    /// The lease expires, and its holder does not notice.
     Expire(Index),
     Renew(u8),
     /// All backed-off jobs become ready.
@@ -148,13 +148,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Two scans and those who work on them.
+/// Two scans and the workers' leases.
 struct World {
     database: Database,
     scans: [i32; 2],
-    /// Every lease that was given and not ended by its holder, lost or not.
+    /// All leases that their holders have not ended, including lost ones.
     held: Vec<(String, Lease)>,
-    /// Leases that were ended by their holder, and whether by completing.
+    /// All leases that their holders have ended, and whether by completing the job.
     over: Vec<(Lease, bool)>,
     hints: HashMap<String, LeaseCursors>,
     reopenings: i64,
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// Whether Postgres says that a lease is the job's current one.
+    /// Returns whether this is the job's current lease.
     async fn is_current(&self, lease: &Lease) -> bool {
         let sql = "select exists (select from everytab.jobs where job_id = $1
             and lease_number = $2 and lease_token = $3 and state = 'leased')";
@@ -210,7 +210,7 @@ impl World {
         given
     }
 
-    /// Ends a lease as its holder means to; a lost one must be told so.
+    /// Ends a lease in this way. If it was lost, the call must report this.
     async fn end(&mut self, lease: Lease, verb: &str) {
         let worker = self.database.worker.clone();
         let current = self.is_current(&lease).await;
@@ -234,7 +234,7 @@ impl World {
         self.over.push((copy, false));
     }
 
-    /// A verb over a lease that has ended: nothing may change.
+    /// Makes a call for a lease that has already ended. Nothing may change.
     async fn late(&self, index: Index, verb: u8) {
         if self.over.is_empty() {
             return;
@@ -382,7 +382,7 @@ impl World {
         }
     }
 
-    /// Everybody who holds a lease lets it run out; one worker that stays must reach the end.
+    /// Lets all leases expire. A single worker must then finish both scans.
     async fn finish(&mut self) {
         for scan in self.scans {
             self.database.owner.pause_run(scan, None, false).await.unwrap();

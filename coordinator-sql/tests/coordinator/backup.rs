@@ -1,5 +1,5 @@
-//! What a backup is compared by: any row that differs shows, order and settings do not; and a
-//! snapshot holds one moment.
+//! Tests of comparing a backup: a digest changes if any row changes, but does not depend on row
+//! order or settings. All readers of a snapshot see the same state.
 
 use everytab_coordinator::{Contents, Coordinator, TableDigest};
 use everytab_patience::until;
@@ -119,7 +119,7 @@ async fn analyzing_a_table_leaves_the_others_unlocked() {
     holder.run("begin; lock table everytab.warc_files in share update exclusive mode").await;
     let owner = database.owner.clone();
     let analyzing = tokio::spawn(async move { owner.analyze().await });
-    // The tables that a session holds while it waits for that one.
+    // Selects the tables that a session has locked while it waits for this table.
     let held = "select coalesce(string_agg(distinct held.relation::regclass::text, ' '), '')
                   from pg_locks waiting
                   left join pg_locks held on held.pid = waiting.pid and held.granted

@@ -1,10 +1,12 @@
-//! The chaos table: leases shorter than the work, failures, sweeps all the time, and workers that
-//! go on with jobs they lost. Nothing is completed twice, and no stale word is taken.
+//! Chaos test: leases are shorter than the work, jobs fail, sweeps run all the time, and workers
+//! continue jobs whose leases they have lost. No job may be completed twice, and no call with a
+//! lost lease may be accepted.
 //!
-//! The measure is queue.md's: 3,000 jobs, leases of 30 ms, work of 1 to 60 ms, 10 % failures, a
-//! sweep every 5 ms, 16 workers. `CHAOS_JOBS` sets another number of jobs. Where leases are renewed
-//! they last half a second, which a tenth of the jobs exceeds: a worker on a busy machine cannot
-//! renew within 30 ms, and a job whose leases run out again and again is not taken for minutes.
+//! queue.md specifies the numbers: 3,000 jobs, leases of 30 ms, work of 1 to 60 ms, 10 % failures,
+//! a sweep every 5 ms, and 16 workers. `CHAOS_JOBS` sets another number of jobs. In the test with
+//! renewals, leases last half a second, and a tenth of the jobs take longer. This is because a
+//! worker on a busy computer cannot renew within 30 ms, and a job whose leases expire repeatedly
+//! backs off for minutes.
 
 use std::{
     collections::HashMap,
@@ -41,7 +43,7 @@ struct Table {
     done: AtomicBool,
 }
 
-/// Draws in 0..1, a function of the seed and its place.
+/// Random numbers between 0 and 1, which depend only on the seed.
 struct Draws(u64);
 
 impl Draws {
@@ -54,8 +56,8 @@ impl Draws {
     }
 }
 
-/// Whether Postgres says that a lease is still its job's current one. Asked before a verb: if it
-/// answers no, the verb must be refused, since a lost lease never comes back.
+/// Returns whether a lease is lost. Call this before ending the lease: if it is lost, ending it
+/// must fail, because a lost lease never becomes valid again.
 async fn is_lost(database: &Database, fence: Fence) -> bool {
     let sql = "select not exists (select from everytab.jobs where job_id = $1
                and lease_number = $2 and lease_token = $3 and state = 'leased')";
@@ -140,7 +142,7 @@ async fn chaos(jobs: usize, renews: bool) {
     let unfinished = "select count(*) from everytab.jobs
                        where run = $1 and kind = 'index'
                          and state in ('pending', 'leased')";
-    // Without renewal some jobs are never done in time: then this many sweeps are enough.
+    // Without renewals some jobs never finish in time, so stop after this many sweeps.
     for sweep in 0.. {
         database.worker.sweep(100).await.unwrap();
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -57,7 +57,7 @@ async fn two_last_search_jobs_open_one_publish_job() {
     assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::Ended);
 }
 
-/// Neither of the two transactions sees that the other stage ended, until one of them waits.
+/// Neither transaction sees that the other stage has ended, so one must wait for the other.
 #[tokio::test]
 async fn the_last_search_job_and_the_last_map_job_open_one_publish_job() {
     let database = Database::new().await;
@@ -109,7 +109,7 @@ async fn search_and_map_are_performed_again_without_each_other_and_both_after_a_
     database.assert_audited(scan).await;
 }
 
-/// 48 x 48 bundles make a region; `bundler` computes the same from the same number of bundles.
+/// A region has 48 x 48 bundles. `bundler` computes the same number of regions.
 #[tokio::test]
 async fn a_scan_has_as_many_map_jobs_as_its_map_has_regions() {
     let database = Database::new().await;

@@ -124,7 +124,7 @@ async fn rows_and_completion_are_there_together_or_not_at_all() {
     assert!(record_page(&session, &lease, 1).await);
     assert_eq!(complete_in(&session, &lease, no_counts()).await, "recorded");
     assert_eq!(database.contents().await, before, "seen before the commit");
-    drop(session); // the connection breaks
+    drop(session); // The connection breaks.
     while database.contents().await != before {
         tokio::task::yield_now().await;
     }

@@ -6,7 +6,7 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
 use crate::setup::{Database, again, no_counts, settings, soon, until_someone_waits, with_token};
 
-/// Completes all of them at the same time, without rows; answers in their order.
+/// Completes these jobs concurrently, without rows. Returns the results in order.
 async fn complete_at_once(worker: &Coordinator, leases: Vec<Lease>) -> Vec<Completion> {
     let calls: Vec<_> = leases
         .into_iter()
@@ -53,7 +53,8 @@ async fn a_lost_lease_among_completions_that_meet_is_the_only_one_lost() {
     assert_eq!(database.value::<i32>(sql, scan).await, 1);
 }
 
-/// The same lease twice in one transaction breaks that transaction: the others must not suffer.
+/// A lease that occurs twice in a transaction makes this transaction fail. The other completions
+/// must still succeed.
 #[tokio::test]
 async fn one_lease_completed_twice_at_once_is_recorded_once_and_harms_no_other() {
     let database = Database::new().await;
@@ -85,14 +86,15 @@ async fn a_caller_that_goes_away_keeps_no_other_from_completing() {
         }));
         until_someone_waits(&database).await;
     }
-    // The first is at the counter with its transaction; the second waits for its turn.
+    // The first call's transaction waits for the counter, and the second call waits to become the
+    // leader.
     calls.remove(0).abort();
     calls.remove(0).abort();
     session.run("commit").await;
     assert_eq!(calls.remove(0).await.unwrap(), Completion::Recorded);
     database.assert_audited(scan).await;
-    // The second still holds its lease. Whether the first is completed depends on how much of its
-    // transaction had been sent.
+    // The second job is still leased. Whether the first is completed depends on how much of its
+    // transaction was sent before the call was cancelled.
     let sql = "select state::text from everytab.jobs where job_id = $1";
     let states = [jobs[1], jobs[2]].map(|job| database.value::<String>(sql, job));
     assert_eq!(futures_util::future::join_all(states).await, ["leased", "completed"]);
@@ -102,7 +104,7 @@ async fn a_caller_that_goes_away_keeps_no_other_from_completing() {
 async fn a_job_is_on_the_disk_when_its_worker_is_told_that_it_is_completed() {
     let folder = tempfile::tempdir().unwrap();
     let mut durable = PostgresSettings::new(folder.path().join("postgres"));
-    // No other process writes the log out meanwhile.
+    // The WAL writer must not flush the log in the meantime.
     durable.extra = vec![("wal_writer_delay".into(), "10s".into())];
     let server = PrivatePostgres::start(durable).unwrap();
     let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));

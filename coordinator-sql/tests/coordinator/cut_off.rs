@@ -25,7 +25,7 @@ type Fatal = Arc<Mutex<Option<&'static str>>>;
 /// passes no bytes, as if a router had forgotten it. Later connections work.
 struct Wire {
     url: String,
-    /// What a message to the server must hold for its connection to be dead from then on.
+    /// When a message to the server contains this string, the connection is cut off.
     fatal: Fatal,
 }
 
@@ -52,7 +52,8 @@ impl Wire {
         wire
     }
 
-    /// The next message that holds this kills all connections of then; later ones pass.
+    /// The next message that contains this string cuts off all current connections. Later
+    /// connections work.
     fn swallow_at(&self, text: &'static str) {
         *self.fatal.lock().unwrap() = Some(text);
     }
@@ -126,7 +127,7 @@ async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_wel
         assert!(error.is_transient(), "{error}");
         worker.renew(WORKER_ID, &[]).await.unwrap();
     }
-    // A load only reads, so it is simply repeated.
+    // A load only reads, so the client repeats it.
     for step in ["begin", "load_scan", "commit"] {
         wire.swallow_at(step);
         worker.load_scan(scan).await.unwrap();
@@ -159,7 +160,7 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
         .unwrap();
     let lease = leases.pop().unwrap();
     let output = output_of(&lease);
-    // The rows are written and the job's row is locked, and nothing more is ever heard.
+    // The rows are written and the job's row is locked, and then the connection is cut off.
     wire.swallow_at("coordinator.complete");
     let rows = output.clone();
     let completing = tokio::spawn(async move {
@@ -169,7 +170,8 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and state = 'idle in transaction' and $1 = 0";
     until("a silent session", async || database.value::<i64>(sql, 0).await > 0).await;
-    // Revoking needs the row's lock, which Postgres takes from a client that falls silent.
+    // Revoking needs the row's lock. Postgres releases it when the silent client's transaction
+    // times out.
     assert_eq!(database.owner.revoke_leases(Some(scan), "test").await.unwrap(), 1);
     let next = database.lease_one(JobKind::Index).await;
     let completion = database.worker.complete(next, &output, &no_counts(), soon()).await.unwrap();

@@ -1,5 +1,5 @@
-//! Tests that runs and crawls end correctly with any default isolation level of the server,
-//! database or role, because every transaction sets its own level.
+//! Tests that runs and crawls end correctly even if the server, database or role has another
+//! default isolation level, because every transaction sets its own level.
 
 use everytab_coordinator::{CheckpointResult, Completion, CrawlCounts, JobKind};
 use everytab_patience::until;
@@ -13,7 +13,7 @@ use crate::{
 
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
 
-/// A database with this default, for every session that it is given from now on.
+/// Creates a database whose new sessions have this default isolation level.
 async fn with_default(level: &str) -> Database {
     let database = Database::new().await;
     let alter =
@@ -44,7 +44,7 @@ async fn a_run_ends_whose_last_search_and_map_jobs_end_together() {
             assert_eq!(database.complete(other).await, Completion::Recorded);
         }
         let map = database.lease_one(JobKind::Map).await;
-        // Both have counted their stage down when they come to the row of the run.
+        // Both transactions decrement their stage's counter and then wait for the run's row.
         let holder = database.session().await;
         holder.run("begin").await;
         query("select 1 from everytab.runs where run = $1 for update")
@@ -71,7 +71,8 @@ async fn a_run_ends_whose_last_search_and_map_jobs_end_together() {
     }
 }
 
-/// A caller that names no level is not told that a completion was recorded that opens nothing.
+/// If a caller does not set the level, the second completion must fail. It must not be recorded
+/// without opening the next stage.
 #[tokio::test]
 async fn of_two_last_completions_that_read_one_snapshot_the_second_fails() {
     let database = with_default("repeatable read").await;
@@ -147,7 +148,8 @@ async fn a_crawl_ends_whose_last_checkpoints_come_together() {
     }
 }
 
-/// A renewal names no level, because idle workers repeat it. It is repeated if it loses a race.
+/// A renewal does not set the level, because idle workers repeat it. After a serialization failure
+/// it is repeated.
 #[tokio::test]
 async fn a_lease_whose_job_changes_during_its_renewal_is_renewed() {
     for level in LEVELS {

@@ -26,15 +26,16 @@ async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {
     complete_in(session, lease, hosts_counted(1)).await
 }
 
-/// Both last completers have their transactions open; the second waits for the first, which ends
-/// by `first_ends`.
+/// Completes the last two index jobs in overlapping transactions. The second waits for the first,
+/// which ends with the statement `first_ends`.
 async fn two_last_completers(database: &Database, first_ends: &'static str) -> i32 {
     let scan = database.start(2).await;
     let leases = database.lease(JobKind::Index, 2).await;
     let [first, second] = leases.try_into().unwrap();
     let (one, other) = (database.session().await, database.session().await);
     one.run("begin").await;
-    // Another file: the same one would make the second wait for its name already.
+    // The two jobs record different WARC files. Otherwise the second would already wait for the
+    // file's name.
     assert_eq!(complete_index(&one, &first, 0).await, "recorded");
     let waiting = tokio::spawn(async move {
         other.run("begin").await;

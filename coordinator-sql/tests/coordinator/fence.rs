@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// More rows than one chunk carries: the first chunk's transaction is a write of its own.
+/// Returns more rows than fit into one chunk, so that the first chunk has its own transaction.
 fn two_chunks_of(kind: JobKind) -> Output {
     match kind {
         JobKind::Index => Output::Hosts((0..5_001).map(|n| host(n.into(), n)).collect()),

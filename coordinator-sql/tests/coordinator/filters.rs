@@ -1,4 +1,4 @@
-//! Filters and imported lists: versions, and whose they are.
+//! Tests of filters and imported lists: their versions and owners.
 
 use everytab_coordinator::{NewFilterList, OPERATOR};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! The live crawl: slots, links, checkpoints, ends and limits, and going on in another server.
+//! Tests of live crawls: slots, links, checkpoints, limits and ends, and continuing on a restored
+//! server.
 
 mod changes;
 mod checkpoint;

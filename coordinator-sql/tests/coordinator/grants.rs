@@ -181,7 +181,7 @@ async fn operate(worker: &Coordinator, scan: i32) -> Vec<String> {
 async fn the_worker_operates_nothing() {
     let database = Database::new().await;
     let scan = database.start(1).await;
-    // So that migrating has something to do.
+    // Otherwise migrating would have nothing to do.
     database.run("update everytab.migrations set digest = 'another'").await;
     let before = database.contents().await;
     let codes = operate(&database.worker, scan).await;
@@ -208,7 +208,7 @@ async fn the_worker_does_a_whole_scan() {
     assert!(!database.worker.run_outcomes(scan).await.unwrap().is_empty());
 }
 
-/// A worker's role cannot shadow what the functions call.
+/// A worker's role cannot replace a function's tables by its own temporary tables.
 #[tokio::test]
 async fn a_temporary_table_of_the_worker_changes_no_function() {
     let database = Database::new().await;
@@ -217,7 +217,7 @@ async fn a_temporary_table_of_the_worker_changes_no_function() {
     let make = "create temporary table jobs (job_id bigint)";
     database.revoke_temporary().await;
     assert_eq!(refusal(&session, make.into()).await.as_deref(), Some(DENIED));
-    // As in a database whose owner may not revoke it.
+    // Grant this as in a database whose owner was not able to revoke it.
     let grant = "do $$ begin execute format('grant temporary on database %I to everytab_worker',
                                             current_database()); end $$";
     database.run(grant).await;

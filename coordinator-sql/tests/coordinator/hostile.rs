@@ -11,8 +11,8 @@ use crate::{
     setup::{Database, digests},
 };
 
-/// Takes one index job and keeps its fence in a setting of the session, for the statements of a
-/// hostile worker, which makes no table.
+/// Leases one index job and stores its fence in the session's settings, so that the following
+/// statements can use it. A worker cannot create a table for this.
 const TAKE: &str = "
     select set_config('evil.job', job_id::text, false),
            set_config('evil.number', lease_number::text, false),
@@ -87,7 +87,7 @@ async fn each_statement_of_a_hostile_worker_is_refused() {
     }
     assert_eq!(database.contents().await, before);
     database.assert_audited(scan).await;
-    // The calls of an honest worker are accepted.
+    // The same calls are accepted if they stay within the limits.
     evil.0.batch_execute(&record_hosts(5_000, 1, WARC)).await.unwrap();
 }
 
@@ -151,7 +151,7 @@ async fn a_role_takes_the_kinds_of_its_own_and_no_others() {
         .await;
         assert_eq!(limits, [("90s".to_owned(), 1_000)], "{role}");
     }
-    // The icons' role has none of the functions by which tabs are made.
+    // The icons' role cannot execute functions that other kinds of jobs need.
     let icons = Session::connect(&url("everytab_worker_icons")).await;
     for sql in [
         "select coordinator.load_later_blocks(1, '{}', '{}')",

@@ -1,4 +1,4 @@
-//! Imported lists: a pattern stays while any list names it.
+//! Tests of imported lists: a pattern remains on the blocklist while any list contains it.
 
 use crate::setup::Database;
 
@@ -7,7 +7,7 @@ async fn import(database: &Database, list: &str, names: &[&str]) -> i64 {
     database.owner.import_list(list, "test", &kinds, names).await.unwrap()
 }
 
-/// What is on the blocklist.
+/// Returns the blocklist's patterns.
 async fn blocked(database: &Database) -> Vec<String> {
     let sql = "select pattern from everytab.blocklist where $1 = 0 order by pattern";
     database.rows::<(String,)>(sql, 0).await.into_iter().map(|(pattern,)| pattern).collect()
@@ -28,11 +28,11 @@ async fn a_pattern_stays_while_any_list_names_it() {
     assert!(!database.owner.remove_list("a").await.unwrap());
     assert_eq!(blocked(&database).await, ["dup.example", "only-b.example"]);
     assert_eq!(counts(&database).await, [("b".to_owned(), 2), ("c".to_owned(), 0)]);
-    // The list that has it drops it in a newer version.
+    // A newer version of list b no longer contains the pattern, which then belongs to list c.
     assert_eq!(import(&database, "b", &["only-b.example"]).await, 1);
     assert_eq!(blocked(&database).await, ["dup.example", "only-b.example"]);
     assert_eq!(counts(&database).await, [("b".to_owned(), 1), ("c".to_owned(), 1)]);
-    // Imported again, it is named by both again.
+    // After another import, both lists contain the pattern again.
     assert_eq!(import(&database, "b", &["dup.example", "only-b.example"]).await, 1);
     assert_eq!(import(&database, "b", &["dup.example", "only-b.example"]).await, 1);
     assert!(database.owner.remove_list("c").await.unwrap());
@@ -47,7 +47,7 @@ async fn a_list_that_drops_what_only_noted_it_or_what_an_operator_added_leaves_i
     database.owner.block("hostname", "own.example", None).await.unwrap();
     assert_eq!(import(&database, "a", &["dup.example", "own.example"]).await, 1);
     assert_eq!(import(&database, "b", &["dup.example", "own.example"]).await, 0);
-    // b names it no more, so that it goes with a.
+    // List b no longer contains the pattern, so removing list a removes the pattern.
     assert_eq!(import(&database, "b", &["own.example"]).await, 0);
     assert!(database.owner.remove_list("a").await.unwrap());
     assert!(database.owner.remove_list("b").await.unwrap());

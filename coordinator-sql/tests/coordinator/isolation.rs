@@ -7,7 +7,7 @@ use everytab_coordinator::{JobKind, Lease};
 
 use crate::setup::{Database, soon, with_token};
 
-/// Leases the only warc job, writes an item down if there is one, and dies.
+/// Leases the only warc job, records an item if one is given, and lets the lease expire.
 async fn die(database: &Database, item: Option<i64>) -> Lease {
     database.end_backoffs().await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -122,7 +122,7 @@ async fn a_renewal_ends_at_the_deadline_whatever_the_worker_says() {
     let history = database.owner.job_history(lease.fence.job_id).await.unwrap();
     let said = history.last().unwrap().message.clone().unwrap();
     assert_eq!(said, "the job met its deadline");
-    // Under isolation a job handles one item at a time, and its deadline is later.
+    // Under isolation a job processes one item at a time, so its deadline is later.
     database.run("update everytab.jobs set crashes = 3").await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '31 s'").await;
@@ -135,12 +135,13 @@ async fn a_slow_rate_moves_the_deadline() {
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '61 min'").await;
-    // At the rate of S3 a job is done in minutes: one of an hour hangs.
+    // At S3's rate a job takes minutes, so after an hour it hangs.
     assert!(database.owner.set_archive_rate(scan, Some(1_000)).await.unwrap());
     assert!(!database.holds(lease.fence).await);
     assert!(database.owner.set_archive_rate(scan, Some(2)).await.unwrap());
     assert!(database.holds(lease.fence).await);
-    // A worker that dies before the later deadline has lost its lease, and not met the deadline.
+    // If a worker dies before the later deadline, the event must report the expired lease and not
+    // the deadline.
     database.expire_leases().await;
     assert_eq!(database.worker.sweep(9).await.unwrap(), 1);
     let history = database.owner.job_history(lease.fence.job_id).await.unwrap();
@@ -148,7 +149,7 @@ async fn a_slow_rate_moves_the_deadline() {
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '61 min'").await;
     assert!(database.holds(lease.fence).await);
-    // The owner's own deadline is kept at any rate.
+    // A deadline that the owner has set applies at any rate.
     assert!(database.owner.set_deadline(scan, Some(Duration::from_secs(60))).await.unwrap());
     assert!(!database.holds(lease.fence).await);
     let hours = "select coordinator.time_at_rate('warc', 5000, 9) > interval '1 day'

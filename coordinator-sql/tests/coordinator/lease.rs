@@ -18,7 +18,7 @@ async fn two_workers_that_lease_at_once_share_no_job() {
     session.run("begin").await;
     let sql = "select job_id from coordinator.lease('one', '{index}', 3, '{}', '{0}')";
     let first: Vec<i64> = query(sql).column(&session).await;
-    // Neither waits for the open transaction nor takes what it holds.
+    // This neither waits for the open transaction nor leases the jobs that it has locked.
     let second = database.lease(JobKind::Index, 5).await;
     session.run("commit").await;
     assert_eq!((first.len(), second.len()), (3, 2));
@@ -66,7 +66,8 @@ async fn many_workers_at_once_get_every_job_exactly_once() {
     for worker in workers {
         parts.extend(worker.await.unwrap());
     }
-    // A worker that saw rows locked by others may leave early; the rest is still there.
+    // A worker may stop early because other workers have locked the ready jobs. The remaining jobs
+    // are leased here.
     parts.extend(database.lease(JobKind::Index, 200).await.iter().map(|lease| lease.part));
     parts.sort_unstable();
     assert_eq!(parts, (0..200).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Tests that shards divide the hashes without gap or overlap, and that a limited scan takes
+//! Tests that shards divide all hashes without a gap or overlap, and that a limited scan takes
 //! exactly the hosts with the smallest hashes.
 
 use everytab_coordinator::{HostRow, JobKind};
@@ -10,7 +10,7 @@ use crate::{
     setup::{Database, LEASE_MS, host},
 };
 
-/// Both ends of each shard, as unsigned hashes; none for a shard that no hash falls into.
+/// Returns each shard's lowest and highest unsigned hash. `None` for an empty shard.
 async fn bounds(database: &Database, scan: i32, shards: i32, span: u64) -> Vec<Option<(u64, u64)>> {
     let sql = "update everytab.scans set shards = $2, hash_span = $3::text::numeric
                 where scan = $1";
@@ -31,7 +31,8 @@ async fn shards_cover_every_hash_once() {
     let scan = database.start(1).await;
     for shards in [1, 2, 3, 17, 25_000] {
         let spans = [u64::MAX, 24_998, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 16, 1, 0];
-        // A call a shard: the many shards take the two spans that say most.
+        // Each shard costs a call, so test large numbers of shards only with the two most important
+        // spans.
         for span in spans.into_iter().take(if shards > 17 { 2 } else { spans.len() }) {
             let found = bounds(&database, scan, shards, span).await;
             assert_eq!(found.len(), usize::try_from(shards).unwrap());
@@ -50,7 +51,7 @@ async fn shards_cover_every_hash_once() {
     }
 }
 
-/// Scans `files` with a limit and gives the hashes of all shards, in order.
+/// Scans `files` with a limit and returns all shards' hostnames, in order.
 async fn scanned(
     database: &Database,
     files: &[Vec<HostRow>],
@@ -90,7 +91,7 @@ fn a_limit_takes_exactly_the_smallest_hashes() {
     let database = runtime.block_on(Database::new());
     let result = TestRunner::new(config).run(&strategy, |(hashes, limit, per_bundle)| {
         let hosts: Vec<_> = hashes.iter().zip(0..).map(|(hash, n)| host(*hash, n)).collect();
-        // Every other host stands in both files: a capture is not a host.
+        // Every other host has a capture in both files, but must be counted once.
         let other = hosts.iter().step_by(2).cloned().collect();
         let files = [hosts.iter().rev().cloned().collect(), other];
         let found = runtime.block_on(scanned(&database, &files, Some(limit), per_bundle));

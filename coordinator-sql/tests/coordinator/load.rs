@@ -9,7 +9,7 @@ use crate::{
     setup::{Database, host, hosts_counted, kinds_before, no_counts, page, soon, warc_path},
 };
 
-/// Captures of one hostname, `https`, age in seconds, WARC file, offset.
+/// Returns a capture of one hostname with this `https`, age in seconds, WARC file and offset.
 fn capture(https: bool, age: i64, name: &str, warc_offset: i64) -> HostRow {
     let base = host(42, 0);
     let fetch_time = base.fetch_time - chrono::Duration::seconds(age);
@@ -63,7 +63,7 @@ async fn captures_that_no_completed_lease_recorded_are_not_read() {
     let scan = database.start(2).await;
     let mut leases = database.lease(JobKind::Index, 2).await;
     let (discarded, done) = (leases.pop().unwrap(), leases.pop().unwrap());
-    // As a lost lease, and one that is discarded after its chunks, leave them.
+    // Insert rows of a lost lease, and of a job that was discarded after it recorded chunks.
     for (file, lease_number, hash) in [(done.part, 0, 7), (done.part, 2, 8), (discarded.part, 1, 9)]
     {
         query(
@@ -99,7 +99,7 @@ async fn the_fullest_bundle_is_counted_by_the_rows_of_completed_leases_alone() {
     let mut leases = database.lease(JobKind::BundleShard, 3).await;
     let (one, other, discarded) =
         (leases.pop().unwrap(), leases.pop().unwrap(), leases.pop().unwrap());
-    // As a lost lease, and one that is discarded after its row, leave them.
+    // Insert rows of a lost lease, and of a job that was discarded after it recorded its row.
     for (shard, lease_number, tabs) in [
         (one.part, one.fence.lease_number - 1, 900),
         (one.part, one.fence.lease_number + 1, 800),
@@ -118,7 +118,7 @@ async fn the_fullest_bundle_is_counted_by_the_rows_of_completed_leases_alone() {
         database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
     }
     database.worker.discard(discarded, "bad", soon()).await.unwrap();
-    // Ten bundles of 41 tabs: one has five.
+    // One shard has 41 tabs in ten bundles, so one of these bundles has five.
     assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 5);
 }
 
@@ -188,7 +188,7 @@ async fn hostnames_and_suffixes_are_blocked_as_they_stood_when_the_scan_started(
     database.complete_hosts(lease, rows).await;
     let expected: Vec<bool> = names.iter().map(|(_, blocked)| *blocked).collect();
     assert_eq!(blocked(&database, scan).await, expected);
-    // What icon jobs must not dial is the same list.
+    // Icon jobs use the same patterns to avoid requests.
     let frozen = database.worker.load_blocklist(scan).await.unwrap();
     let frozen: Vec<(&str, &str)> =
         frozen.iter().map(|host| (host.kind.as_str(), host.pattern.as_str())).collect();

@@ -1,5 +1,5 @@
-//! The plans of the functions that load a job's input do not depend on statistics, which the tables
-//! of a young or restored scan lack.
+//! Tests that plans of functions that load a job's input do not depend on statistics, which the
+//! tables of a new or restored scan lack.
 
 use serde_json::json;
 
@@ -11,7 +11,8 @@ use crate::{
 const SHARDS: i32 = 30;
 const HOSTS_PER_SHARD: i32 = 400;
 
-/// A scan with the rows that its index, warc and icon jobs recorded: three icons a host.
+/// Creates a scan with the rows that its index, warc and icon jobs recorded, including three icons
+/// per host.
 async fn recorded_scan(database: &Database) -> i32 {
     let scan = database.start_with(1, LEASE_MS, json!({"entries_per_bundle": 120})).await;
     // The tables of this scan have no statistics until the test analyzes them.
@@ -57,7 +58,7 @@ async fn recorded_scan(database: &Database) -> i32 {
     scan
 }
 
-/// Buffers that a load of a shard touches: the median of some shards, in a session of its own.
+/// Returns the median number of buffers that loading a shard reads, in a new session.
 async fn buffers(database: &Database, function: &str, scan: i32) -> i64 {
     let session: Session = database.session().await;
     session.run("set statement_timeout = '30s'").await;
@@ -80,8 +81,8 @@ async fn buffers(database: &Database, function: &str, scan: i32) -> i64 {
 async fn a_shard_is_loaded_as_cheaply_before_its_tables_have_statistics() {
     let database = Database::new().await;
     let scan = recorded_scan(&database).await;
-    // The queue's own tables have statistics in the first minutes of a scan already. With them the
-    // planner expects few rows, and would choose nested loops.
+    // The queue's own tables already have statistics some minutes after a scan's start. Because of
+    // these the planner expects few rows and would choose nested loops.
     database.run("analyze everytab.jobs").await;
     let functions = ["load_warc", "load_icon", "load_bundle_shard"];
     let mut without = Vec::new();

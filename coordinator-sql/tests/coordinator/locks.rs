@@ -18,9 +18,9 @@ use crate::{
     setup::{Database, LEASE_MS, digests, no_counts, soon},
 };
 
-/// How long a worker's call may wait for a lock before Postgres ends it, and the test fails. The
-/// functions hold theirs for 200 ms at most; this is longer, because a busy machine may stop the
-/// process that holds one. The bench `locks` measures.
+/// Maximum time that a worker's call may wait for a lock in this test. The functions hold their
+/// locks for at most 200 ms. This limit is longer, because a busy computer may pause the process
+/// that holds a lock. The benchmark `locks` measures the actual times.
 const LONGEST_WAIT: &str = "set lock_timeout = '2s'";
 /// Number of workers in the fleet.
 const WORKERS: usize = 3;

@@ -26,7 +26,7 @@ async fn database_of(server: &PrivatePostgres) -> Database {
     Database::at(server.admin_url(), worker, "postgres".into()).await
 }
 
-/// A server with a migrated database, in a folder that its user can enter.
+/// Starts a server with a migrated database, in a directory that the server's user can access.
 async fn migrated() -> (TempDir, PrivatePostgres, Database) {
     let folder = tempfile::tempdir().unwrap();
     set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -67,7 +67,7 @@ async fn the_lease_after_a_lost_one_has_its_number_and_another_token_and_fences_
     assert_eq!(done, Completion::Recorded);
     let late = worker.complete(lost, &icons(), &no_counts(), soon()).await.unwrap();
     assert_eq!(late, Completion::Lost);
-    // Readers use the archive of the lease that completed the job.
+    // Readers use the archive whose lease completed the job.
     let archives = database.owner.referenced_archives(scan).await.unwrap();
     assert_eq!(archives.iter().map(|of| of.token).collect::<Vec<_>>(), [token]);
     let hosts = worker.load_bundle_shard(scan, 0).await.unwrap();
@@ -90,8 +90,8 @@ async fn a_lease_of_a_slot_ends_with_the_failover_and_its_holder_records_nothing
     drop(database);
     let server = server.fail_over(standby, server_settings(folder.path())).unwrap();
     let database = database_of(&server).await;
-    // The numbers of some of these are the next ones, but the holder's cursors contain transaction
-    // ids that this server reuses.
+    // The new server expects some of these numbers next. It must still reject them, because the
+    // holders' cursors contain transaction ids that it reuses.
     for (slot, number) in [(3, 2), (3, 3), (4, 1), (4, 2), (5, 1)] {
         let next = checkpoint(&leases[slot], number);
         let answer = database.worker.checkpoint_slot(&next).await.unwrap();

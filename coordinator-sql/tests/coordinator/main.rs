@@ -1,7 +1,7 @@
 //! Tests of the coordinator on a real Postgres, one module per behavior. Each test has its own
 //! database.
 
-// A broken expectation ends the test that has it.
+// Tests may unwrap and panic, because a failure ends only its own test.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod api;

@@ -1,5 +1,5 @@
-//! Migrating: again, concurrently, beside what others built on the functions, and what refuses a
-//! schema that is not this program's.
+//! Tests of migrating: repeatedly, concurrently, and in a database where other roles' objects use
+//! the functions. Also tests that other programs' schemas are rejected.
 
 use everytab_coordinator::{Coordinator, Error, migrations, schema_digest};
 use everytab_postgres::{ADMIN_USER, PrivatePostgres, shared_for_tests};
@@ -22,7 +22,7 @@ async fn migrating_twice_changes_nothing() {
     let (name, coordinator) = empty_database().await;
     assert_eq!(coordinator.migrate().await.unwrap(), migrations());
     let before = dump(&name);
-    // Who made each function, as the catalogue counts: a function made again is another row.
+    // Each function's row version in the catalog. It changes if the function is created again.
     let made = "select md5(string_agg(oid || ' ' || xmin, ',' order by oid)) from pg_proc
                  where pronamespace = 'coordinator'::regnamespace";
     let functions = shared_for_tests().psql(&name, made).unwrap();
@@ -38,7 +38,7 @@ async fn migrating_in_the_middle_of_a_scan_loses_nothing() {
     let scan = database.start_sharded(2).await;
     let lease = database.lease_one(everytab_coordinator::JobKind::Warc).await;
     let before = database.contents().await;
-    // As a program with other functions and the same tables finds it.
+    // This makes the database look as if a program with other functions had migrated it.
     database.run("update everytab.migrations set digest = 'another'").await;
     assert!(database.owner.migrate().await.unwrap().is_empty());
     assert_eq!(database.contents().await, before);
@@ -76,7 +76,7 @@ async fn migrating_two_databases_of_one_cluster_at_once_works() {
 async fn a_migration_that_fails_changes_nothing() {
     let (name, coordinator) = empty_database().await;
     let server = shared_for_tests();
-    // Stands where a function is to be made.
+    // Create a procedure with a function's name, so that creating the function fails.
     server
         .psql(
             &name,
@@ -125,7 +125,8 @@ async fn may(database: &Database, role: &str, function: &str) -> bool {
     query(sql).value(&database.pool).await
 }
 
-/// A role of an operator, for one test: roles belong to the whole server.
+/// Creates an operator's role for one test. Roles belong to the whole server, so its name contains
+/// the database's name.
 async fn monitoring_role(database: &Database) -> String {
     let role = format!("monitoring_{}", database.name);
     query(format!("create role {role}")).execute(&database.pool).await;
@@ -141,7 +142,7 @@ async fn grants_and_views_of_others_outlive_migrating_and_old_grants_of_ours_do_
         format!("grant usage on schema coordinator to {role}"),
         format!("grant execute on function {listed} to {role}"),
         format!("create view public.watch as select * from {listed}"),
-        // As an earlier version could have granted.
+        // An earlier version may have granted this.
         "grant execute on function coordinator.cancel_run(integer) to everytab_worker".to_owned(),
         "update everytab.migrations set digest = 'another'".to_owned(),
     ] {
@@ -163,7 +164,7 @@ async fn a_function_with_another_result_is_replaced_and_its_grants_come_back() {
         "create function coordinator.list_scans() returns integer language sql as 'select 1'"
             .to_owned(),
         format!("grant execute on function coordinator.list_scans() to {role}"),
-        // One with other parameters, and one that this version does not have.
+        // One function has other parameters, and the other does not exist in this version.
         "create function coordinator.list_scans(p integer) returns integer language sql
              as 'select 1'"
             .to_owned(),
@@ -180,7 +181,7 @@ async fn a_function_with_another_result_is_replaced_and_its_grants_come_back() {
     assert!(database.owner.list_scans().await.unwrap().is_empty());
 }
 
-/// Dumps the schema without the grants of a role.
+/// Dumps the schema without a role's grants.
 fn dump_without(database: &str, role: &str) -> String {
     let lines = dump(database);
     let kept = lines.lines().filter(|line| !line.contains(role));
@@ -243,7 +244,7 @@ async fn a_database_of_another_encoding_is_refused_with_what_to_do() {
 
 #[tokio::test]
 async fn migrating_resets_settings_that_a_role_gave_itself() {
-    // Roles belong to the whole server.
+    // Roles belong to the whole server, so this test needs its own server.
     let server = PrivatePostgres::start_for_tests().unwrap();
     let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));
     Coordinator::connect(&owner, &settings()).await.unwrap().migrate().await.unwrap();
@@ -273,7 +274,7 @@ async fn migrating_resets_settings_that_a_role_gave_itself() {
     }
     database.run(mine).await;
     assert_ne!(database.value::<String>(set, 0).await, before);
-    // Also where the schema is this program's already.
+    // Settings are reset even if the database already has this program's schema.
     assert!(database.owner.migrate().await.unwrap().is_empty());
     assert_eq!(database.value::<String>(set, 0).await, before);
     drop(database);

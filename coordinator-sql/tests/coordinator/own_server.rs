@@ -1,5 +1,5 @@
-//! Servers of their own for tests of the roles, of each version of Postgres that is installed: the
-//! system's, and those of npm's `@embedded-postgres`, which `scripts/install/test.sh` installs.
+//! Private servers for tests of roles, with each installed version of Postgres: the system's
+//! versions, and those of npm's `@embedded-postgres`, which `scripts/install/test.sh` installs.
 
 use std::{
     fs,
@@ -16,9 +16,9 @@ use crate::session::Session;
 
 /// The superuser of these servers.
 pub(crate) const ADMIN: &str = "rdsadmin";
-/// The versions that npm's packages bring.
+/// The versions in npm's packages.
 const PACKAGED: [&str; 3] = ["16", "17", "18"];
-/// Directory in which Debian's packages install the servers.
+/// Directory in which Debian's packages install servers.
 const SYSTEM: &str = "/usr/lib/postgresql";
 
 /// A server in its own directory. It is stopped when this value is dropped.
@@ -29,13 +29,13 @@ pub(crate) struct OwnServer {
 
 impl Drop for OwnServer {
     fn drop(&mut self) {
-        // The server has already stopped, or stops now.
+        // The server may have stopped already.
         let _ = self.running.kill();
         let _ = self.running.wait();
     }
 }
 
-/// A command that runs as a user other than root, as Postgres demands.
+/// Returns a command that runs as a user other than root, because Postgres requires this.
 fn unprivileged(program: &Path) -> Command {
     let mut command = Command::new(program);
     let id = |flag: &str, user: &[&str]| -> u32 {
@@ -50,7 +50,7 @@ fn unprivileged(program: &Path) -> Command {
 }
 
 impl OwnServer {
-    /// Makes a cluster whose `pg_hba.conf` has these rules, and starts it.
+    /// Creates a cluster with these rules in its `pg_hba.conf`, and starts it.
     pub(crate) async fn start(bin: &Path, rules: &str) -> Self {
         let folder = tempfile::TempDir::new().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -93,8 +93,8 @@ impl OwnServer {
     }
 }
 
-/// A copy of the server programs of npm's package, with the links that npm would have made. None
-/// where the package is not installed.
+/// Copies the server programs from npm's package, with the links that npm would have created.
+/// `None` if the package is not installed.
 fn packaged(version: &str) -> Option<tempfile::TempDir> {
     let installed = std::env::var_os("EVERYTAB_NODE").map(PathBuf::from);
     let package = installed?.join("node_modules").join(format!("postgres-{version}"));
@@ -121,8 +121,8 @@ fn packaged(version: &str) -> Option<tempfile::TempDir> {
     Some(copy)
 }
 
-/// Runs a test with the programs of each installed version. A version of npm's that is missing is
-/// an error where CI is true.
+/// Runs a test with each installed version's programs. In CI, a missing version from npm is an
+/// error.
 pub(crate) async fn on_each_version(test: impl AsyncFn(PathBuf)) {
     let query = "select setting from pg_config where name = 'BINDIR'";
     let shared = PathBuf::from(shared_for_tests().psql("postgres", query).unwrap().trim());

@@ -1,5 +1,5 @@
-//! How a worker's role gets a password, as docs/scan.md says, on servers of several versions;
-//! and the errors of a worker that has none or a wrong one.
+//! Tests on several versions of Postgres that a worker's role can get a password as docs/scan.md
+//! describes, and that a worker with a missing or wrong password gets a helpful error.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,13 @@ use crate::{
     session::Session,
 };
 
-/// The owner, who is not a superuser, needs no password here.
+/// The owner is not a superuser and needs no password here.
 const RULES: &str = "local all rdsadmin trust\nlocal all everytab_owner trust\n\
                      local all all scram-sha-256\n";
-/// From this version on the owner changes the workers' roles through `everytab_roles.change`.
+/// From this version on, the owner changes the workers' roles by calling `everytab_roles.change`.
 const CREATOR_BECOMES_MEMBER: i32 = 160_000;
 
-/// Connects once; an error as text.
+/// Connects once. Returns an error as a string.
 async fn connect(url: &str) -> Result<Coordinator, String> {
     let connected = Coordinator::connect(url, &ConnectSettings::default()).await;
     connected.map_err(|error| error.to_string())
@@ -40,7 +40,7 @@ async fn workers_sign_in_by_password(bin: PathBuf) {
     ] {
         let url = server.url(role, "everytab");
         let with = |password: &str| format!("{url}&password={password}");
-        // No role has a password at first.
+        // At first no role has a password.
         let refused = connect(&with("pass-1")).await.unwrap_err();
         let named = format!("the password of user {role} was refused");
         assert!(refused.contains(&named), "{}: {refused}", bin.display());
@@ -59,7 +59,7 @@ async fn workers_sign_in_by_password(bin: PathBuf) {
         assert!(wrong.contains("it came from the database URL"), "{wrong}");
         assert!(!wrong.contains("pass-2"), "{wrong}");
     }
-    // Another migration leaves the passwords as they are.
+    // Another migration does not change the passwords.
     session.run("update everytab.migrations set digest = 'another'").await;
     owner.migrate().await.unwrap();
     let url = server.url("everytab_worker_icons", "everytab");

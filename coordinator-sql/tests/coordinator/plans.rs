@@ -9,7 +9,7 @@ use crate::{
     setup::{Database, settings},
 };
 
-/// Starts a scan with 20,000 jobs of one kind, of which a tenth have ended.
+/// Starts a scan with 20,000 jobs of one kind. A tenth of them have ended.
 async fn many_jobs(database: &Database) -> i32 {
     let scan = database.start_sharded(1).await;
     query(
@@ -24,8 +24,8 @@ async fn many_jobs(database: &Database) -> i32 {
     scan
 }
 
-/// A statement out of a function's own text, from `start` to before `end`, prepared with the
-/// function's variables as parameters.
+/// Extracts a statement from a function's source, from `start` to before `end`. Returns it as a
+/// prepared statement with the function's variables as parameters.
 fn prepared(text: &str, (start, end): (&str, &str), variables: &[(&str, &str)]) -> String {
     let from = text.find(start).unwrap();
     let to = from + text[from..].find(end).unwrap();
@@ -38,8 +38,8 @@ fn prepared(text: &str, (start, end): (&str, &str), variables: &[(&str, &str)]) 
     format!("prepare it ({}) as {statement}", kinds.join(", "))
 }
 
-/// The plan of a statement must use `index` and never read the whole table of jobs,
-/// with and without statistics, for given values and for any.
+/// Asserts that a statement's plan uses `index` and never reads the whole table of jobs. This must
+/// hold with and without statistics, and for custom and generic plans.
 async fn assert_planned(statement: &str, values: &str, index: &str) {
     let database = Database::new().await;
     let scan = many_jobs(&database).await;
@@ -135,8 +135,8 @@ async fn a_completion_finds_its_job_by_its_id() {
     }
 }
 
-/// Otherwise Postgres would plan their statements for each call, which takes more than half of its
-/// CPU time. The plans above are good for any values.
+/// Without generic plans Postgres would plan these functions' statements for each call, which takes
+/// more than half of its CPU time. The plans above are suitable for all values.
 #[tokio::test]
 async fn the_verbs_of_each_job_plan_once_a_session() {
     let database = Database::new().await;
@@ -148,7 +148,7 @@ async fn the_verbs_of_each_job_plan_once_a_session() {
     assert_eq!(names, ["complete", "lease", "renew"]);
 }
 
-/// Buffers that a statement touches, all that its functions do included.
+/// Returns the number of buffers that a statement reads, including the functions that it calls.
 async fn buffers(session: &Session, sql: &str) -> i64 {
     let sql = format!("explain (analyze, buffers, format json) {sql}");
     let plan: serde_json::Value = query(sql).value(session).await;
@@ -167,7 +167,8 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
     for sql in ["begin isolation level repeatable read", "select count(*) from everytab.jobs"] {
         pinning.run(sql).await;
     }
-    // As leasing and completing them one by one would: two new versions of each row.
+    // This creates two new versions of each row, as leasing and completing the jobs one by one
+    // would.
     for sql in [
         "update everytab.jobs set state = 'leased', lease_token = gen_random_uuid(),
                 worker_id = 'me',
@@ -199,7 +200,7 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
         measured.push((is_incremental, buffers(&session, &lease).await));
     }
     println!("buffers per lease call (is it incremental): {measured:?}");
-    // The first calls of a session read the catalogs as well.
+    // A session's first calls also read the catalogs.
     for (is_incremental, buffers) in &measured[7..] {
         assert!(*is_incremental && *buffers <= 50, "{buffers} buffers: {measured:?}");
     }
@@ -223,7 +224,8 @@ async fn a_job_row_takes_at_most_150_bytes() {
 
 #[tokio::test]
 async fn renewals_stay_hot() {
-    // Open transactions in other databases delay the pruning of rows.
+    // This test has its own server, because open transactions in other databases delay the pruning
+    // of rows.
     let server = PrivatePostgres::start_for_tests().unwrap();
     let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));
     Coordinator::connect(&owner, &settings()).await.unwrap().migrate().await.unwrap();

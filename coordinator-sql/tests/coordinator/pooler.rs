@@ -1,5 +1,6 @@
-//! Names of statements: none through a pooler in transaction mode, where a name may belong to
-//! another client's statement, and one for each statement in a session of our own.
+//! Tests of statement names. Through a pooler in transaction mode, statements must not have names,
+//! because a name may belong to another client's statement. In a session of our own, each statement
+//! has a name.
 
 use std::{
     collections::BTreeSet,
@@ -22,17 +23,16 @@ use uuid::Uuid;
 
 use crate::setup::{Database, digests, no_counts, settings, soon};
 
-/// Sessions of the server for all clients.
+/// Number of server sessions for all clients.
 const SESSIONS: usize = 3;
-/// Clients, each with up to two connections.
+/// Number of clients, each with up to two connections.
 const CLIENTS: usize = 8;
-/// How often each client makes each call.
+/// Number of times that each client makes each call.
 const ROUNDS: usize = 12;
-/// Different calls.
+/// Number of different calls.
 const CALLS: usize = 12;
 
-/// Replaces a function by one whose result has another type, which a prepared statement does not
-/// survive.
+/// Replaces a function by one with another result type, which makes its prepared statements fail.
 const OTHER_RESULT: &str = "
     do $$ declare digest text := coordinator.schema_digest(); begin
         drop function coordinator.schema_digest();
@@ -41,20 +41,21 @@ const OTHER_RESULT: &str = "
         grant execute on function coordinator.schema_digest() to everytab_worker;
     end $$";
 
-/// Replaces a function by one that resets its session, as something between client and server may.
+/// Replaces a function by one that deallocates the session's prepared statements, as a pooler may
+/// do.
 const RESETS_SESSION: &str = "
     do $$ declare digest text := coordinator.schema_digest(); begin
         execute format('create or replace function coordinator.schema_digest() returns text
                         language plpgsql as %L',
             format('begin execute ''deallocate all''; return %L; end', digest));
     end $$";
-/// The start of a session that a proxy refuses, as RDS Proxy does.
+/// A startup message that contains this is rejected, as RDS Proxy does.
 const OPTIONS: &[u8] = b"\0options\0";
 
-/// The facts that the calls must return.
+/// The results that the calls must return.
 struct Facts {
     database: Database,
-    /// Numbers and ids of the scans.
+    /// The scans' numbers and ids.
     scans: Vec<(i32, Uuid)>,
     version: i32,
 }
@@ -95,7 +96,8 @@ impl Facts {
         }
     }
 
-    /// Makes the calls of many clients together, each in another order, then completes all jobs.
+    /// Makes many clients' calls concurrently, each client in another order, and then completes all
+    /// jobs.
     async fn check_all(&self, url: &str) {
         let settings = ConnectSettings { max_connections: 2, ..settings() };
         let clients = (0..CLIENTS).map(|_| Coordinator::connect(url, &settings));
@@ -134,7 +136,7 @@ async fn every_call_gets_its_own_result(pooler_settings: &str) {
     for _ in 0..SESSIONS * 3 {
         worker.check_schema().await.unwrap();
     }
-    // An unnamed statement is made for each call.
+    // A statement without a name is parsed for each call, so it uses the new function.
     facts.database.run(OTHER_RESULT).await;
     worker.check_schema().await.unwrap();
 }
@@ -183,7 +185,7 @@ async fn a_session_that_was_reset_costs_one_call_that_may_be_repeated() {
     database.worker.check_schema().await.unwrap();
 }
 
-/// Passes a session on, unless it starts with options.
+/// Forwards a connection, unless its startup message contains options.
 async fn pass_without_options(mut client: TcpStream, refused: Arc<AtomicU32>) {
     let mut start = vec![0; 16 << 10];
     let length = client.read(&mut start).await.unwrap();

@@ -11,7 +11,8 @@ use crate::{
     setup::{Database, until_someone_waits},
 };
 
-/// What would outlive a transaction, or wait for one that a pooler gives to another client.
+/// SQL that a function must not contain, because its effect would outlive the transaction, or it
+/// waits for an event that a pooler may deliver to another client.
 const OF_A_SESSION: [&str; 13] = [
     "listen ",
     "notify ",
@@ -46,7 +47,7 @@ async fn no_function_does_what_needs_a_session() {
         for word in OF_A_SESSION {
             assert!(!code.contains(word), "{name} says {word:?}");
         }
-        // A function's own settings, and those of a transaction, end by themselves.
+        // The settings of a function or a transaction end automatically.
         let body = code.split("as $function$").nth(1).unwrap_or_default();
         let sets = body.lines().map(str::trim).any(|line| {
             line.starts_with("set ") && !line.starts_with("set local ") && line.contains(" to ")
@@ -63,7 +64,7 @@ async fn calls_leave_nothing_behind_in_their_sessions() {
     database.work().await;
     database.worker.load_scan(scan).await.unwrap();
     database.worker.run_outcomes(scan).await.unwrap();
-    // Sessions end when they are closed; until then they show what they hold.
+    // The sessions are still open, so locks that they hold would be visible.
     let held: i64 = database
         .value(
             "select count(*) from pg_locks l join pg_stat_activity a using (pid)
@@ -90,7 +91,7 @@ async fn a_call_without_a_connection_says_that_all_are_in_use() {
         acquire_timeout: Duration::from_millis(100),
         ..ConnectSettings::default()
     };
-    // A busy server takes longer than that to begin a session.
+    // On a busy server, connecting may take longer than this.
     let worker = eventually("a session", async || {
         let connected = Coordinator::connect(&database.worker_url, &settings).await;
         connected.inspect_err(|error| assert!(error.is_transient(), "{error}")).ok()
@@ -112,7 +113,7 @@ async fn a_call_without_a_connection_says_that_all_are_in_use() {
     waiting.await.unwrap().unwrap();
 }
 
-/// The process ids of the sessions that a role has.
+/// Returns the process ids of a role's sessions.
 async fn sessions_of(database: &Database, role: &str) -> BTreeSet<i32> {
     let sql = "select pid from pg_stat_activity
                 where datname = current_database() and usename = $1";
@@ -120,7 +121,8 @@ async fn sessions_of(database: &Database, role: &str) -> BTreeSet<i32> {
     pids.into_iter().collect()
 }
 
-/// A client with two connections that have ended a call each, and their sessions.
+/// Creates a client with two connections, each of which has finished a call. Also returns their
+/// sessions.
 async fn with_two_sessions(database: &Database) -> (Coordinator, BTreeSet<i32>) {
     let settings = ConnectSettings { max_connections: 2, ..ConnectSettings::default() };
     let url = database.worker_url.replace("everytab_worker", "everytab_api");

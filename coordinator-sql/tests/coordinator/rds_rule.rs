@@ -1,7 +1,8 @@
-//! The rule of Amazon RDS that members of `rds_iam` sign in by token only, on servers of several
-//! versions: the owner, who makes the workers' roles, must not become such a member.
+//! Tests Amazon RDS's rule on several versions of Postgres: members of `rds_iam` can sign in only
+//! with a token. The owner creates the workers' roles, and must not become a member of `rds_iam` by
+//! this.
 //!
-//! From Postgres 16 on, the creator of a role becomes its member.
+//! Since Postgres 16, a role's creator becomes its member.
 
 use std::path::PathBuf;
 
@@ -13,12 +14,12 @@ use crate::{
     setup::Database,
 };
 
-/// Local connections as RDS has them: its own administrator, then no password for members of
-/// rds_iam.
+/// Local connections with RDS's rules: its administrator may connect, and members of rds_iam may
+/// not connect without a token.
 const RULES: &str = "local all rdsadmin trust\nlocal all +rds_iam reject\nlocal all all trust\n";
 
-/// The five statements that lock the owner out where it is a member, around our migration; then a
-/// scan by the worker's role.
+/// Runs our migration and the statements that would lock out an owner who is a member. Then the
+/// worker's role performs a scan.
 async fn the_owner_stays_in(bin: PathBuf) {
     let server = OwnServer::start(&bin, RULES).await;
     let admin = "create role rds_iam; create role everytab_owner login createrole";
@@ -34,7 +35,7 @@ async fn the_owner_stays_in(bin: PathBuf) {
     for worker in workers.split(", ") {
         assert!(!server.admits(worker).await, "{worker} signs in without a token");
     }
-    // The owner's work goes on, and a later migration finds the roles.
+    // The owner can still connect, and a later migration finds the roles.
     let session = Session::connect(&owner_url).await;
     session.run("update everytab.migrations set digest = 'another'").await;
     owner.migrate().await.unwrap();

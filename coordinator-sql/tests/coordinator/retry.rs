@@ -1,4 +1,4 @@
-//! A run that failed for a reason of ours: backed off, tried again, discarded at the fifth.
+//! Tests of failed attempts: a job backs off, is retried, and is discarded at its fifth failure.
 
 use everytab_coordinator::{JobKind, VerbResult};
 
@@ -18,7 +18,7 @@ async fn a_failed_job_waits_longer_each_time_and_is_discarded_at_the_fifth() {
                      from everytab.jobs j join everytab.job_events e using (job_id)
                     where job_id = $1 order by e.at desc limit 1";
         let waits: f64 = database.value(sql, job_id).await;
-        // A sixtieth of the lease, doubled each time, with full jitter.
+        // The back-off is up to a sixtieth of the lease, doubles each time, and has full jitter.
         let most = 5.0 * f64::from(1 << attempt);
         assert!((0.0..=most + 1.0).contains(&waits), "{waits} s after attempt {attempt}");
         database.end_backoffs().await;

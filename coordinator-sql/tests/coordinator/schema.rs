@@ -1,6 +1,6 @@
-//! `schema.sql`, the tables, types, indexes and grants as one text for people, is what migrating an
-//! empty database gives.
-//! `UPDATE_SCHEMA=1 cargo test -p everytab-coordinator schema` writes it.
+//! Tests that `schema.sql` is the result of migrating an empty database. This file shows the
+//! tables, types, indexes and grants to readers. `UPDATE_SCHEMA=1 cargo test -p
+//! everytab-coordinator schema` writes it.
 
 use std::{fmt::Write as _, fs, path::PathBuf, process::Command};
 
@@ -13,11 +13,11 @@ const HEADER: &str = "\
 -- and grants.sql. To be read, never applied. The functions are in functions/.
 ";
 
-/// The schema of a database, without what names versions or sets a session, so that Postgres 15
-/// and later write the same.
+/// Returns a database's schema without version numbers and session settings, so that Postgres 15
+/// and later produce identical output.
 pub(crate) fn dump(database: &str) -> String {
     let server = shared_for_tests();
-    // pg_dump of the server's own installation: one that is older refuses.
+    // We use the server's own pg_dump, because an older one would refuse to work.
     let bin = server.psql("postgres", "select setting from pg_config where name = 'BINDIR'");
     let dumped = Command::new(PathBuf::from(bin.unwrap()).join("pg_dump"))
         .args(["--schema-only", "--no-owner"])
@@ -43,8 +43,8 @@ pub(crate) fn dump(database: &str) -> String {
     text
 }
 
-/// Replaces the functions of a dump, whose text is in `functions/`, by a list of those that other
-/// roles than the owner may execute.
+/// Replaces the functions in a dump by a list of those that roles other than the owner may execute.
+/// The functions' source is in `functions/`.
 fn without_functions(dump: &str) -> String {
     const SECTION: &str = "\n-- Name: ";
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! Plain SQL sessions, with which tests inspect the tables.
+//! Plain SQL sessions in which tests inspect the tables.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ impl Session {
         self.0.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
 
-    /// How many rows of tables whose names begin so a query reads, all that its functions do
-    /// included.
+    /// Returns the number of rows that a query reads from tables whose names start with `table`,
+    /// including the functions that it calls.
     pub(crate) async fn rows_read(&self, table: &str, query: Query) -> i64 {
-        // Those of transactions before are among them, until the server has told of them.
+        // The counts may include earlier transactions whose statistics were not flushed yet.
         let read = || {
             let sql = "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint
                          from pg_stat_xact_all_tables
@@ -44,7 +44,7 @@ impl Session {
     }
 }
 
-/// Sessions of one database, each lent to one statement at a time.
+/// Sessions of one database. Each is used by one statement at a time.
 #[derive(Clone)]
 pub(crate) struct Sessions {
     url: Arc<str>,
@@ -139,7 +139,7 @@ impl Query {
     }
 }
 
-/// A parameter with the type that it is sent as.
+/// A parameter with the Postgres type as which it is sent.
 pub(crate) trait Typed: ToSql + Sync + Send + 'static {
     const TYPE: Type;
 }
@@ -164,7 +164,7 @@ typed! {
     Vec<Value> => JSONB_ARRAY,
 }
 
-/// A row as a tuple.
+/// A tuple that is read from a row.
 pub(crate) trait FromRow {
     fn from_row(row: &Row) -> Self;
 }

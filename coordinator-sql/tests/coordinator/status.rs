@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::setup::{Database, WORKER_ID, kinds_before, soon};
 
-/// The document that `scan status --json` prints.
+/// Returns the JSON that `scan status --json` prints.
 async fn status(database: &Database, scan: i32) -> Value {
     serde_json::to_value(database.worker.scan_status(scan).await.unwrap()).unwrap()
 }
@@ -58,7 +58,7 @@ async fn outcomes_are_summed_over_completed_jobs_alone() {
         "counts": {"bytes": 10_000_000_000_i64},
     });
     assert_eq!(outcomes, expected);
-    // Reopened, a job's numbers no longer count; done again, they count once.
+    // When a job is reopened, its counts are removed. When it completes again, they count once.
     database.run("update everytab.icons set outcome = 'x'").await;
     database.work().await;
     database.run("update everytab.icons set outcome = 'x' where shard = 0").await;
@@ -273,7 +273,7 @@ async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
     let shown = status(&database, scan).await;
     let workers = shown["workers"].as_array().unwrap();
     let names: Vec<&str> = workers.iter().filter_map(|w| w["holder"].as_str()).collect();
-    // The usual worker did the index job, which is as recent.
+    // The usual worker completed the index job in the last five minutes, so it is also shown.
     assert_eq!(names, ["busy", "resting", WORKER_ID], "{shown}");
     let busy = &workers[0];
     assert_eq!((&busy["leases"], &busy["kinds"]), (&json!(2), &json!(["warc", "icon"])));
@@ -289,7 +289,7 @@ async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
     assert_eq!(resting["last_error"], "the resolver does not answer");
 }
 
-/// The line disappeared when any worker of the fleet completed a job.
+/// The entry once disappeared when any other worker completed a job.
 #[tokio::test]
 async fn a_worker_with_a_faulty_resolver_is_named_while_others_work() {
     let database = Database::new().await;
@@ -312,12 +312,12 @@ async fn a_worker_with_a_faulty_resolver_is_named_while_others_work() {
     assert_eq!(troubles().await, ["faulty"]);
     database.complete(lease("faulty").await).await;
     assert!(troubles().await.is_empty());
-    // All workers use the same store.
+    // All workers use the same store, so any worker's completed job removes the entry.
     release("faulty", "waiting for the archive: it cannot be reached").await;
     assert_eq!(troubles().await, ["faulty"]);
     database.complete(lease("healthy").await).await;
     assert!(troubles().await.is_empty());
-    // A worker that was stopped is not named for longer than there are icon jobs.
+    // If the worker was stopped, its entry disappears when all icon jobs have ended.
     release("stopped", "waiting for the resolver: no response").await;
     assert_eq!(troubles().await, ["stopped"]);
     database.work_on(&[JobKind::Icon]).await;

@@ -12,7 +12,7 @@ async fn an_expired_lease_is_up_for_the_next_worker_with_no_ones_help() {
     let scan = database.start_with(3, 10, json!({"entries_per_bundle": 1})).await;
     let first = database.lease(JobKind::Index, 3).await;
     assert_eq!(first.len(), 3);
-    // Nothing but asking for work, and time as Postgres sees it.
+    // Only lease calls and the passing of time free the expired leases.
     let mut second = Vec::new();
     while second.len() < 3 {
         second.extend(database.lease(JobKind::Index, 3).await);

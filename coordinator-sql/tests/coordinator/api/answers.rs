@@ -1,4 +1,4 @@
-//! Tests of idempotency keys: a request with the same key is performed once.
+//! Tests of idempotency keys: requests with the same idempotency key are performed once.
 
 use everytab_coordinator::{ApiCaller, ApiError, ApiStarted, IdempotencyKey, NewApiKey};
 
@@ -14,7 +14,7 @@ async fn start(
     caller: &ApiCaller,
     request: &IdempotencyKey,
 ) -> Result<ApiStarted, ApiError> {
-    // Each has an id and a name of its own, as the service makes them.
+    // Like the service, use a new id and name for each attempt.
     let crawl = new_crawl(None);
     service.api.api_start_crawl(caller, &crawl, Some(request), &links(&[1, 2]), true).await
 }
@@ -33,11 +33,11 @@ async fn the_same_request_gets_the_same_answer_and_starts_nothing() {
     assert_eq!(again, ApiStarted { is_repeated: true, ..first.clone() });
     assert_eq!(service.status(first.crawl).await.seeds, 2);
     assert_eq!(service.api.api_key(&caller).await.unwrap().urls_today, 2);
-    // A different body with the same key is rejected as the client's mistake.
+    // If the body differs, the request is rejected, because the client has made a mistake.
     let mismatch = start(&service, &caller, &named("a", 2)).await;
     assert_eq!(code(mismatch), "idempotency_mismatch");
     assert_eq!(crawls(&service).await, 1);
-    // A name is the key's own.
+    // Two keys may use the same idempotency key.
     for (caller, name) in [(&other, "a"), (&caller, "b")] {
         assert!(!start(&service, caller, &named(name, 2)).await.unwrap().is_repeated);
     }

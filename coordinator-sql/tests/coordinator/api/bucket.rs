@@ -1,4 +1,4 @@
-//! Tests of the leaky bucket: concurrent requests never exceed the burst and the rate of a key.
+//! Tests of the leaky bucket: concurrent requests never exceed a key's burst and rate.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ async fn many_at_the_same_time_get_no_more_than_burst_and_rate() {
     let caller = service.add(limited).await;
     let began = Instant::now();
     let mut admitted = 0.0;
-    // Single requests and groups of submissions, from connections of their own.
+    // Half of the connections send single requests, and the others send groups of submissions.
     let mut requests = tokio::task::JoinSet::new();
     for number in 0..8 {
         let other = service.another().await;
@@ -63,13 +63,13 @@ async fn a_full_bucket_says_when_to_come_again_and_leaks_until_then() {
     service.leak(&caller, after).await;
     service.api.api_admit(&caller).await.unwrap();
     assert_eq!(code(service.api.api_admit(&caller).await), "throttled");
-    // However long it leaks, it is never emptier than empty.
+    // The level never falls below zero, even after a long time.
     service.leak(&caller, 1_000_000).await;
     for _ in 0..2 {
         service.api.api_admit(&caller).await.unwrap();
     }
     assert_eq!(code(service.api.api_admit(&caller).await), "throttled");
-    // A clock that goes back leaks nothing, and takes nothing.
+    // If the clock is set back, nothing leaks, and the level does not rise.
     service.leak(&caller, -1_000).await;
     assert_eq!(code(service.api.api_admit(&caller).await), "throttled");
 }
@@ -86,7 +86,7 @@ async fn a_list_costs_by_its_length_and_a_refused_request_nothing() {
     assert_eq!(code(service.extend(&caller, None, &urls).await), "quota_urls");
     assert_eq!(code(service.start(&caller, &urls).await), "quota_urls");
     assert_eq!(service.database.value::<f64>(level, 0).await, full);
-    // More than the bucket holds waits for an empty one.
+    // If a request costs more than the burst, it is accepted only when the bucket is empty.
     let everything = "update everytab.api_keys set urls_a_day = null";
     service.database.run(everything).await;
     let urls: Vec<u64> = (0..5_000).collect();
@@ -124,7 +124,8 @@ async fn sixty_urls_a_minute_are_urgent_and_the_others_are_not_refused() {
     assert_eq!(service.database.value::<i64>(sql, 0).await, urgent);
 }
 
-/// By name: none of these may write anything but the bucket.
+/// The functions are listed by name, because none of them may write anything except the bucket's
+/// level.
 #[tokio::test]
 async fn requests_that_only_read_do_not_wait_for_the_log_and_others_do() {
     let service = Service::new().await;
@@ -161,7 +162,7 @@ async fn requests_that_only_read_do_not_wait_for_the_log_and_others_do() {
     for (call, commit) in
         [("api.admit($1, $2, 0)", "off"), ("api.set_rate($1, $2, null, 'rate', null)", "on")]
     {
-        // Servers of tests wait for no log at all.
+        // The test servers disable synchronous_commit, so enable it first.
         session.0.batch_execute("set synchronous_commit = on; begin").await.unwrap();
         let secret = caller.secret_sha256.as_slice();
         session.0.query(&format!("select {call}"), &[&caller.key, &secret]).await.unwrap();

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::service::{HOST, Service, code, id_of, links, new_key, standing, submission};
 use crate::{frontier::holder::new_crawl, setup::sqlstate};
 
-/// The code of every call that a caller can make for a crawl, or ok.
+/// Makes every call that a key can make for a crawl. Returns each refusal's code, or ok.
 async fn try_all(service: &Service, caller: &ApiCaller, id: Uuid, crawl: i32) -> Vec<String> {
     fn word<T>(result: Result<T, ApiError>) -> String {
         match result {
@@ -33,7 +33,7 @@ async fn try_all(service: &Service, caller: &ApiCaller, id: Uuid, crawl: i32) ->
         word(api.api_overview(caller, Some(id)).await),
         word(api.api_find_capture(caller, Some(id), (HOST, 1), None).await),
         submitted.map_or_else(|refusal| refusal.code, |_| "ok".into()),
-        // The last one, for it ends the crawl.
+        // This is last, because it ends the crawl.
         word(api.api_move_crawl(caller, id, CrawlVerb::Cancel).await),
     ]
 }
@@ -46,7 +46,7 @@ async fn what_belongs_to_another_key_does_not_exist() {
     let before = service.status(number).await;
     let refused = try_all(&service, &other, crawl.id, number).await;
     assert!(refused.iter().all(|code| code == "not_found"), "{refused:?}");
-    // The same as of what nobody has, and as of an operator's crawl.
+    // The codes are identical for a crawl that does not exist and for an operator's crawl.
     assert_eq!(try_all(&service, &other, Uuid::new_v4(), 99).await, refused);
     let operators = new_crawl(None);
     let operators_number = service.database.owner.start_crawl(&operators).await.unwrap();
@@ -117,7 +117,7 @@ async fn the_operator_makes_lists_and_revokes_keys_and_no_other_role_does() {
     assert_eq!((seen.urls_today, seen.pages_today, seen.open_crawls), (2, 0, 0));
     assert_eq!(owner.list_keys().await.unwrap(), [seen]);
 
-    // A name is of one valid key; an id of one for ever.
+    // A name is unique among valid keys. An id is never reused.
     let namesake = NewApiKey { name: "key 0".into(), ..new_key(1) };
     assert_eq!(sqlstate(owner.add_key(&namesake).await), "23505");
     assert!(owner.revoke_key(&id).await.unwrap());

@@ -1,4 +1,4 @@
-//! Tests of finding the captures of a URL.
+//! Tests of finding a URL's captures.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn captures_of_the_keys_own_crawls_may_be_read_for_a_request_each() {
     assert_eq!(admitted().await.unwrap(), [false; 4]);
     let wrong = ApiCaller { secret_sha256: [9; 32], ..caller.clone() };
     assert_eq!(code(service.api.api_admit_captures(&wrong, &asked).await), "unauthorized");
-    // The start of the crawl took one request, and each of these calls four.
+    // Starting the crawl was charged as one request, and each of these calls is charged as four.
     assert!(admitted().await.is_ok() && admitted().await.is_ok());
     assert_eq!(code(admitted().await), "throttled");
 }
@@ -38,7 +38,8 @@ async fn the_nearest_capture_that_is_kept_is_found_in_a_keys_own_crawls() {
     let lease = service.lease("a").await;
     let now = Utc::now();
     let mut crawls = Vec::new();
-    // By hours ago. The newest crawl has not the newest capture.
+    // Crawls with their captures' age in hours. The newest crawl does not have the newest stored
+    // capture.
     for (caller, hours, is_kept) in [
         (&caller, 50, true),
         (&caller, 2, true),

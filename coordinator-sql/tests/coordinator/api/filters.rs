@@ -55,7 +55,7 @@ async fn the_same_request_writes_a_filter_once_and_gets_the_same_answer() {
     let add = async |caller, name, request| api.api_add_filter(caller, name, &body, request).await;
     let (first, is_repeated) = add(&caller, "mine", Some(&request)).await.unwrap();
     assert!(!is_repeated);
-    // Even where it has another version by now, or is no more.
+    // The first reply is repeated even if the filter was changed or removed since then.
     api.api_change_filter(&caller, first.id, &json!({})).await.unwrap();
     assert_eq!(add(&caller, "mine", Some(&request)).await.unwrap(), (first.clone(), true));
     api.api_remove_filter(&caller, first.id).await.unwrap();
@@ -63,6 +63,6 @@ async fn the_same_request_writes_a_filter_once_and_gets_the_same_answer() {
     assert_eq!(api.api_filters(&caller, None, None).await.unwrap(), []);
     let another = IdempotencyKey { request_sha256: [2; 32], ..request.clone() };
     assert_eq!(code(add(&caller, "b", Some(&another)).await), "idempotency_mismatch");
-    // Names of requests are a key's own.
+    // Two keys may use the same idempotency key.
     assert!(!add(&other, "mine", Some(&another)).await.unwrap().1);
 }

@@ -76,7 +76,7 @@ async fn the_service_executes_these_functions_and_no_others() {
             "coordinator.schema_digest",
         ]
     );
-    // No other role but the owner's executes any of schema api.
+    // Other roles cannot execute functions in schema api.
     let sql = "select p.proname::text from pg_proc p
                  join pg_namespace n on n.oid = p.pronamespace
                 where n.nspname = 'api'
@@ -141,7 +141,8 @@ async fn the_service_reads_and_writes_no_table_and_makes_nothing() {
     service.api.check_schema().await.unwrap();
 }
 
-/// A cluster that has the workers' roles from an earlier version gets this one beside them.
+/// Migrating also adds this role to a cluster that already has the workers' roles from an earlier
+/// version.
 #[tokio::test]
 async fn the_role_is_limited_and_migrating_again_leaves_it() {
     let database = Database::new().await;

@@ -17,9 +17,9 @@ async fn no_more_urls_a_day_than_allowed_and_all_of_them_the_next_day() {
     let caller = service.add(NewApiKey { urls_a_day: Some(10), ..new_key(0) }).await;
     service.extend(&caller, None, &[1, 2, 3]).await.unwrap();
     service.start(&caller, &[1, 2, 3]).await.unwrap();
-    // All of a list or none.
+    // A list is accepted or rejected as a whole.
     assert_eq!(code(service.extend(&caller, None, &[4, 5, 6, 7, 8]).await), "quota_urls");
-    // Of URLs that came one by one, those that fit.
+    // URLs that are submitted one by one are accepted until the quota is reached.
     let all: Vec<_> = (10..20).map(|url| submission(&caller, url)).collect();
     let answers = service.api.api_submit(&standing(), &all).await.unwrap();
     let taken: Vec<bool> = answers.iter().map(Result::is_ok).collect();
@@ -56,7 +56,7 @@ async fn pages_of_today_count_whatever_has_ended_since_and_those_of_yesterday_do
     service.capture(&lease, foreign, &[1]).await;
     assert_eq!(pages().await, 2);
     assert_eq!(service.capture(&lease, short, &[1, 2]).await, [short]);
-    // What ended is counted once, however often it is counted.
+    // An ended crawl's pages count once, even if usage is counted several times.
     for _ in 0..3 {
         assert_eq!(pages().await, 4);
     }
@@ -67,7 +67,7 @@ async fn pages_of_today_count_whatever_has_ended_since_and_those_of_yesterday_do
     assert_eq!((refused.as_str(), &detail["used"]), ("quota_pages", &5.into()));
     assert_eq!(code(service.extend(&caller, None, &[9]).await), "quota_pages");
     assert_eq!(code(service.start(&caller, &[9]).await), "quota_pages");
-    // What is there already is still shown.
+    // Reading is still allowed.
     service.api.api_crawls(&caller, None, 10, None).await.unwrap();
 
     service.next_day().await;
@@ -77,7 +77,8 @@ async fn pages_of_today_count_whatever_has_ended_since_and_those_of_yesterday_do
     assert_eq!(pages().await, 2);
     assert_eq!(service.capture(&lease, long, &[6]).await, [long]);
     assert_eq!(pages().await, 3);
-    // The other key's page is of yesterday, for it was captured before the first count of today.
+    // The other key's page counts for yesterday, because it was captured before today's first
+    // count.
     assert_eq!(service.api.api_key(&other).await.unwrap().pages_today, 0);
 }
 
@@ -105,7 +106,7 @@ async fn bytes_of_all_crawls_ever_count() {
 async fn no_more_crawls_are_open_than_allowed_whoever_starts_them_at_the_same_time() {
     let service = Service::new().await;
     let caller = service.add(NewApiKey { max_crawls: Some(3), ..new_key(0) }).await;
-    // A standing crawl is none of them.
+    // A standing crawl does not count.
     service.submit(&caller, &[1]).await;
     let mut requests = tokio::task::JoinSet::new();
     for _ in 0..8 {
@@ -123,7 +124,7 @@ async fn no_more_crawls_are_open_than_allowed_whoever_starts_them_at_the_same_ti
         let Err(ApiError::Refused(refusal)) = refusal else { panic!("{refusal:?}") };
         assert_eq!((refusal.code.as_str(), &refusal.detail["used"]), ("quota_crawls", &3.into()));
     }
-    // One that ends makes room, and one that is paused does not.
+    // A paused crawl still counts, and an ended one does not.
     let lease = service.lease("a").await;
     let (paused, ends) = (started[0].as_ref().unwrap(), started[1].as_ref().unwrap());
     let pause = everytab_coordinator::CrawlVerb::Pause;

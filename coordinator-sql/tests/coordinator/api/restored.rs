@@ -21,7 +21,7 @@ fn run(program: &str, arguments: &[&str]) {
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// A copy of a database as `backup` and `restore` make it: the tables alone, by a dump.
+/// Copies a database as `backup` and `restore` do: dumps only the tables.
 async fn restored(service: &Service) -> Service {
     let server = shared_for_tests();
     let folder = tempfile::TempDir::new().unwrap();

@@ -26,7 +26,7 @@ pub(super) struct Service {
     pub(super) api: Coordinator,
 }
 
-/// A key without limits.
+/// Returns a key without limits.
 pub(super) fn new_key(number: u8) -> NewApiKey {
     NewApiKey {
         key: format!("{}aaaaaaaaaaa", char::from(b'a' + number)),
@@ -44,7 +44,7 @@ pub(super) fn new_key(number: u8) -> NewApiKey {
     }
 }
 
-/// Crawls of single URLs.
+/// Returns the settings for standing crawls.
 pub(super) fn standing() -> StandingCrawl {
     StandingCrawl { store: "file:///kept".into(), settings: json!({"scope": "page", "depth": 0}) }
 }
@@ -53,7 +53,7 @@ fn number_of(url: u64) -> i32 {
     i32::try_from(url).unwrap()
 }
 
-/// Rows of links to URLs, each a number.
+/// Returns links to numbered URLs.
 pub(super) fn links(urls: &[u64]) -> Vec<LinksRow> {
     let numbers: Vec<i32> = urls.iter().map(|url| number_of(*url)).collect();
     rows_of_links(0, &numbers, slot_of, false)
@@ -77,7 +77,7 @@ pub(super) fn id_of(crawl: i32, url: u64) -> FetchId {
     FetchId { crawl, host_hash: HOST, url_hash: url }
 }
 
-/// The code of a refusal.
+/// Returns a refusal's code. Panics if the call was not refused.
 pub(super) fn code<T: std::fmt::Debug>(result: Result<T, ApiError>) -> String {
     match result {
         Err(ApiError::Refused(refusal)) => refusal.code,
@@ -108,7 +108,7 @@ impl Service {
         ApiCaller { key: key.key, secret_sha256: key.secret_sha256 }
     }
 
-    /// A key without limits.
+    /// Creates a key without limits and returns its caller.
     pub(super) async fn caller(&self, number: u8) -> ApiCaller {
         self.add(new_key(number)).await
     }
@@ -142,14 +142,14 @@ impl Service {
         self.api.api_add_links(caller, (crawl, &standing()), None, &links(urls), false).await
     }
 
-    /// Returns the status of a crawl, as the operator sees it.
+    /// Returns a crawl's status, as the operator sees it.
     pub(super) async fn status(&self, crawl: i32) -> CrawlStatus {
         let all = self.database.owner.crawl_status(None).await.unwrap();
         all.into_iter().find(|status| status.crawl == crawl).unwrap()
     }
 
-    /// Records fetches of URLs that were links of a crawl, by the holder of one slot, as the next
-    /// checkpoint of its lease; the crawls that have ended.
+    /// Records fetches of URLs that were links in a crawl, as the next checkpoint of this slot
+    /// lease. Returns the crawls that have ended.
     pub(super) async fn record(
         &self,
         lease: &SlotLease,
@@ -174,22 +174,22 @@ impl Service {
         self.record(lease, crawl, rows).await
     }
 
-    /// Leases all slots and returns the lease of one of them. An open crawl of the operator keeps
-    /// the leases.
+    /// Leases all slots and returns one of the leases. Starts an operator's crawl, because slots
+    /// are leased only while a crawl is open.
     pub(super) async fn lease(&self, worker: &str) -> SlotLease {
         self.database.owner.start_crawl(&new_crawl(None)).await.unwrap();
         self.database.lease_all_slots(worker).await.swap_remove(5)
     }
 
-    /// Lets what was counted of a key be counted anew.
+    /// Makes a key's usage due for another count.
     pub(super) async fn forget_counts(&self) {
         self.database
             .run("update everytab.api_usage set counted_at = counted_at - interval '6 s'")
             .await;
     }
 
-    /// Makes all that was done today that of yesterday. Rows of keys are locked in their order and
-    /// before those of crawls, as submissions do.
+    /// Changes today's usage to yesterday's. Locks keys' rows in their order, and then crawls'
+    /// rows, as submissions do.
     pub(super) async fn next_day(&self) {
         self.database
             .run(
@@ -205,7 +205,7 @@ impl Service {
             .await;
     }
 
-    /// Lets a key's bucket leak for a while.
+    /// Lets a key's bucket leak for some seconds.
     pub(super) async fn leak(&self, caller: &ApiCaller, seconds: i64) {
         let sql = "update everytab.api_usage
                       set at = at - make_interval(secs => $2::double precision),

@@ -88,7 +88,7 @@ async fn a_crawl_that_ends_meanwhile_takes_no_link() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
-    // The checkpoint that ends it commits after the submission began.
+    // The checkpoint that ends the crawl commits after the submission has started.
     let ends = service.database.session().await;
     ends.run("begin").await;
     query(
@@ -112,8 +112,9 @@ async fn a_crawl_that_ends_meanwhile_takes_no_link() {
     assert_eq!(service.database.value::<i64>(links, number).await, 1);
 }
 
-/// Groups of the same keys in any order, checkpoints that end their crawls, cancels and the end of
-/// replaced crawls, all at the same time: nobody waits for ever, and the sums are exact.
+/// Runs submissions of the same keys in any order, checkpoints that end their crawls, cancellations
+/// and the end of replaced crawls, all concurrently. No call may wait forever, and the sums must be
+/// exact.
 #[tokio::test]
 async fn groups_and_checkpoints_do_not_wait_for_each_other() {
     let service = Service::new().await;
@@ -140,7 +141,7 @@ async fn groups_and_checkpoints_do_not_wait_for_each_other() {
     let lease = service.lease("a").await;
     for _ in 0..10 {
         for status in service.database.owner.crawl_status(None).await.unwrap() {
-            // A URL that the crawl merges and answers, of those that were sent or will be.
+            // The crawl merges and captures a URL that was submitted or will be submitted.
             if status.state == "running" {
                 service
                     .capture(&lease, status.crawl, &[u64::from(status.read.unsigned_abs() as u32)])
@@ -172,8 +173,9 @@ async fn what_no_service_of_ours_sends_is_an_error_and_not_a_refusal() {
     assert!(service.database.owner.crawl_status(None).await.unwrap().is_empty());
 }
 
-/// A session that had looked for the partition in vain made it once more: it is told of new tables
-/// only when it locks one.
+/// A session may have found no partition, although another session has created it since. Postgres
+/// tells a session about new tables only when the session takes a lock, so it could create the
+/// partition again.
 #[tokio::test]
 async fn two_keys_that_need_a_partition_at_the_same_time_share_it() {
     let service = Service::new().await;

@@ -1,4 +1,4 @@
-//! What a key limits of its own crawls and starts again and again, and what its quotas pause.
+//! Tests of a key's own limits and schedules, and of quotas that pause its crawls.
 
 use everytab_coordinator::{
     CrawlVerb, IdempotencyKey, NewApiKey, NewSchedule, RateChange, RobotsOverrideRow, ScheduleTimes,
@@ -20,7 +20,7 @@ pub(super) fn schedule(name: &str) -> NewSchedule {
     }
 }
 
-/// State of a crawl, and who paused it.
+/// Returns a crawl's state and the reason why it is paused.
 async fn standing_of(service: &Service, crawl: i32) -> (String, Option<String>) {
     service.database.worker.open_crawls().await.unwrap();
     let status = service.status(crawl).await;
@@ -47,7 +47,7 @@ async fn the_crawls_of_a_key_that_is_revoked_pause_for_good() {
     assert_eq!(standing_of(&service, of_other).await, running());
     let moved = service.database.owner.move_crawl(new.id, CrawlVerb::Resume).await.unwrap();
     assert_eq!(moved.unwrap().paused_by.as_deref(), Some("key_revoked"));
-    // It can be ended.
+    // A paused crawl can be cancelled.
     let moved = service.database.owner.move_crawl(new.id, CrawlVerb::Cancel).await.unwrap();
     let moved = moved.unwrap();
     assert_eq!((moved.state.as_str(), moved.paused_by), ("ended", None));
@@ -183,7 +183,7 @@ async fn a_schedule_of_a_key_is_skipped_while_a_quota_does_not_allow_it() {
     let (open, fired, ..) = fire().await;
     assert_eq!(fired, 1);
     service.database.owner.move_crawl(open.unwrap().id, CrawlVerb::Cancel).await.unwrap();
-    // Three of its five URLs of the day are used, and it has three seeds.
+    // The key has used three of its five URLs per day, and the schedule has three seeds.
     let (open, fired, skipped, why) = fire().await;
     assert_eq!((open, fired, skipped, why.as_deref()), (None, 1, 1, Some("quota_urls")));
     service.next_day().await;

@@ -1,4 +1,4 @@
-//! What an operator changes of a crawl that runs: more seeds, and other ends.
+//! Tests of an operator's changes to a running crawl: more seeds and other limits.
 
 use everytab_coordinator::{CrawlChange, CrawlChanged, CrawlVerb};
 
@@ -12,7 +12,7 @@ async fn seeds_that_are_added_to_a_running_crawl_are_waited_for_and_do_not_reope
     let leases = database.lease_all_slots("a").await;
     let rows = rows_of_links(crawl, &[2, 3], |_| 1, true);
     assert!(database.owner.add_links(crawl, &rows, false).await.unwrap());
-    // The first seed is read and captured; those that were added are not read yet.
+    // The first seed is read and captured. The added seeds are not read yet.
     let mut first = checkpoint(&leases[1], 1);
     let mut sums = counts(crawl);
     (sums.known, sums.captured, sums.read) = (1, 1, 1);
@@ -26,7 +26,7 @@ async fn seeds_that_are_added_to_a_running_crawl_are_waited_for_and_do_not_reope
     second.counts = vec![sums];
     assert_eq!(database.record_checkpoint(&second).await, [crawl]);
     assert_eq!(database.ending(id).await, ("ended".into(), Some("empty".into()), true));
-    // What has ended takes nothing more.
+    // An ended crawl accepts no seeds.
     assert!(!database.owner.add_links(crawl, &rows, false).await.unwrap());
     assert!(!database.owner.add_links(crawl, &[], true).await.unwrap());
 }

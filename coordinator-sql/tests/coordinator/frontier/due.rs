@@ -1,12 +1,12 @@
-//! What is due is found without what rests.
+//! Tests that due hosts are found without reading the hosts of resting crawls.
 
 use everytab_coordinator::CrawlVerb;
 use serde_json::json;
 
 use crate::{frontier::holder::new_crawl, session::query, setup::Database};
 
-/// A crawl with so many hosts that are due in slot 3, earlier than those of crawls with a greater
-/// number.
+/// Starts a crawl with this many hosts that are due in slot 3. They are due earlier than the hosts
+/// of crawls that are started later.
 async fn crawl_with_hosts(database: &Database, page_limit: Option<i64>, hosts: i32) -> i32 {
     let mut crawl = new_crawl(page_limit);
     crawl.settings = json!({ "scope": "any", "media": "none" });
@@ -35,8 +35,8 @@ async fn crawl_with_hosts(database: &Database, page_limit: Option<i64>, hosts: i
     number
 }
 
-/// Those of a crawl that is paused, or whose pages are used up, were all read by each call, for
-/// they are due for longer than others.
+/// Each call once read all hosts of crawls that are paused or have used up their pages, because
+/// these hosts have been due for longer than others.
 #[tokio::test]
 async fn what_is_due_is_found_without_reading_crawls_that_rest() {
     let database = Database::new().await;
@@ -60,7 +60,7 @@ async fn what_is_due_is_found_without_reading_crawls_that_rest() {
     assert_eq!(due.rows::<(i32, i64)>(&session).await, [(running, 20), (also_running, 30)]);
 }
 
-/// However many hosts the one that began first has.
+/// The oldest crawl does not take another crawl's share, even if it has many hosts.
 #[tokio::test]
 async fn each_crawl_has_its_share_of_the_hosts_that_are_looked_at() {
     let database = Database::new().await;

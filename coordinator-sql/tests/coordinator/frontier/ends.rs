@@ -1,5 +1,5 @@
-//! Tests of the end of crawls: it is exact even with concurrent calls, and limits are never
-//! exceeded.
+//! Tests of the end of crawls: crawls end at the right time even with concurrent calls, and never
+//! exceed a limit.
 
 use chrono::Utc;
 use everytab_coordinator::{CrawlCounts, CrawlStatus, CrawlVerb, FrontierHostRow};
@@ -15,8 +15,8 @@ use crate::{
     setup::Database,
 };
 
-/// Grows the sums of a crawl in a slot by (known, pending, captured, sent, read), as a checkpoint
-/// does; answers open, ended or closed.
+/// Adds (known, pending, captured, sent, read) to a crawl's sums in a slot, as a checkpoint does.
+/// Returns open, ended or closed.
 async fn count(session: &Session, slot: i32, crawl: i32, [k, p, c, s, r]: [i64; 5]) -> String {
     let sql = "select coordinator.count_in_slot($1::int::smallint, $2, $3, $4, $5, '{}', '{}',
                                                 '{}', '{}', $6, $7, 0, 0, 0)";
@@ -24,7 +24,7 @@ async fn count(session: &Session, slot: i32, crawl: i32, [k, p, c, s, r]: [i64; 
     call.value(session).await
 }
 
-/// Waits until `count` other sessions wait for a lock.
+/// Waits until `count` sessions are waiting for a lock.
 async fn until_waiting(database: &Database, count: i64) {
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and wait_event_type = 'Lock'
@@ -58,7 +58,7 @@ async fn a_link_on_its_way_keeps_its_crawl_open() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 1).await;
     let session = database.session().await;
-    // The page leads to another slot: recorded there, and read by nobody yet.
+    // The page links to another slot. The link is recorded, but this slot has not read it yet.
     assert_eq!(count(&session, 1, crawl, [1, 0, 1, 1, 1]).await, "open");
     assert_eq!(database.ending(id).await.0, "running");
     assert_eq!(count(&session, 2, crawl, [1, 1, 0, 0, 1]).await, "open");
@@ -76,7 +76,7 @@ async fn a_crawl_does_not_end_before_its_last_seeds() {
     assert_eq!(count(&session, 1, crawl, [1, 0, 1, 0, 1]).await, "open");
     assert!(database.owner.add_links(crawl, &[], true).await.unwrap());
     assert_eq!(database.ending(new.id).await, ("ended".into(), Some("empty".into()), true));
-    // One without any seed.
+    // A crawl without seeds ends immediately.
     let (_, id) = database.start_crawl(None, &[], |_| 1).await;
     assert_eq!(database.ending(id).await.0, "ended");
 }
@@ -97,7 +97,7 @@ async fn a_cancel_waits_for_a_checkpoint_and_counts_what_is_left() {
     assert_eq!((status.known, status.captured, status.pending), (3, 1, 0));
     assert_eq!(status.left, json!({ "cancel": 2 }));
     assert_eq!(count(&session, 1, crawl, [1, 1, 0, 0, 0]).await, "closed");
-    // What has ended stays so.
+    // An ended crawl cannot be resumed.
     let resumed = database.owner.move_crawl(id, CrawlVerb::Resume).await.unwrap().unwrap();
     assert_eq!((resumed.state.as_str(), resumed.ended_by.as_deref()), ("ended", Some("cancel")));
     let nobody = uuid::Uuid::new_v4();
@@ -137,7 +137,7 @@ async fn time_and_bytes_end_a_crawl() {
     sums.stored_bytes = 1_000;
     stored.counts = vec![sums];
     database.record_checkpoint(&stored).await;
-    // One ends a call.
+    // Each call ends one crawl.
     for left in [1, 0] {
         assert_eq!(database.worker.open_crawls().await.unwrap().len(), left);
     }
@@ -155,7 +155,8 @@ async fn a_large_fleet_ends_a_crawl_whose_time_is_over_by_few_of_its_calls() {
                    select 'worker-' || n, now() + interval '1 hour' from generate_series(1, 200) n";
     database.run(workers).await;
     database.run("update everytab.crawls set ends_at = now()").await;
-    // Ten calls of 200 look, by chance: that 2,000 do not would happen once in 10^44 times.
+    // On average, ten out of 200 calls check this. That 2,000 calls do not has a probability of
+    // 10^-44.
     let mut calls = 1;
     while !database.worker.open_crawls().await.unwrap().is_empty() {
         calls += 1;
@@ -170,7 +171,7 @@ async fn pages_are_reserved_before_they_are_asked_and_given_back() {
     let (crawl, id) = database.start_crawl(Some(10), &[1, 2], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
     let reserve = |wanted| database.worker.reserve_pages(leases[3].fence, crawl, wanted);
-    // Nothing of the slot is pending.
+    // The slot has nothing pending.
     assert_eq!(reserve(100).await.unwrap(), Some(0));
     let mut first = checkpoint(&leases[3], 1);
     let mut sums = counts(crawl);
@@ -190,13 +191,13 @@ async fn pages_are_reserved_before_they_are_asked_and_given_back() {
         due.iter().map(|host| host.slot).collect::<Vec<_>>()
     };
     assert_eq!(due().await, [3, 4]);
-    // A fourth of what is left for a slot, and one at least.
+    // Each call reserves a fourth of the slot's share, but at least one page.
     let mut got = Vec::new();
     while let Some(pages @ 1..) = reserve(100).await.unwrap() {
         got.push(pages);
     }
     assert_eq!(got, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
-    // Nothing is left for other slots, whose hosts would be looked at again and again.
+    // No pages are left for other slots, so their hosts are no longer returned.
     assert_eq!(due().await, [3]);
     let mut second = checkpoint(&leases[3], 2);
     let mut sums = counts(crawl);
@@ -214,7 +215,8 @@ async fn pages_are_reserved_before_they_are_asked_and_given_back() {
     assert_eq!(status.left, json!({ "limit": 49 }));
 }
 
-/// Lists of crawls added up all slots of all of them, each with its reasons.
+/// Without stored totals, a list of crawls would add up all slots of all crawls, each with its
+/// reasons.
 #[tokio::test]
 async fn the_sums_of_a_crawl_that_has_ended_are_kept() {
     let database = Database::new().await;

@@ -1,5 +1,5 @@
-//! Shared setup of the frontier tests: new crawls, and functions for each call of a slot's holder.
-//! Links and chunks are lists of numbers, because Postgres does not parse them.
+//! Shared setup for the frontier tests: new crawls, and functions for each call that a slot holder
+//! makes. Links and chunks are lists of numbers, because Postgres does not parse them.
 
 use chrono::Utc;
 use everytab_coordinator::{
@@ -24,7 +24,7 @@ pub(crate) fn new_crawl(page_limit: Option<i64>) -> NewCrawl {
     }
 }
 
-/// Links to numbers, as rows by group of slots.
+/// Returns links to numbered pages, as rows for groups of slots.
 pub(crate) fn rows_of_links(
     crawl: i32,
     numbers: &[i32],
@@ -114,7 +114,7 @@ pub(crate) fn counts(crawl: i32) -> CrawlCounts {
     }
 }
 
-/// Returns an empty checkpoint of a lease.
+/// Returns an empty checkpoint for a lease.
 pub(crate) fn checkpoint(lease: &SlotLease, number: i64) -> Checkpoint {
     Checkpoint {
         fence: lease.fence,
@@ -159,7 +159,7 @@ impl Database {
         }
     }
 
-    /// State and ending of a crawl, and whether its sums add up.
+    /// Returns a crawl's state, the reason why it ended, and whether its sums add up.
     pub(crate) async fn ending(&self, id: Uuid) -> (String, Option<String>, bool) {
         let status = self.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
         let sum = |counts: &Value| -> i64 {
@@ -169,7 +169,7 @@ impl Database {
         (status.state, status.ended_by, status.known == status.pending + ended)
     }
 
-    /// Makes the leases of a worker's slots expire. The next call of any worker frees them.
+    /// Makes a worker's slot leases expire. The next call by any worker frees these slots.
     pub(crate) async fn expire_slots(&self, worker: &str) {
         let sql = "update everytab.slots set lease_until = now() where holder = $1";
         crate::session::query(sql).bind(worker.to_owned()).execute(&self.pool).await;

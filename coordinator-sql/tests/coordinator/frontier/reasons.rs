@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::holder::{checkpoint, counts, fetch};
 use crate::{session::query, setup::Database};
 
-/// The numbers of the URLs that a filter finds, `limit` a call.
+/// Returns the numbers of the URLs that a filter finds. Each call returns at most `limit` fetches.
 async fn found(database: &Database, id: Uuid, filter: &FetchFilter, limit: i32) -> Vec<i32> {
     let (mut numbers, mut next) = (Vec::new(), Some(FetchPosition::default()));
     while let Some(after) = next {
@@ -60,7 +60,7 @@ async fn what_led_to_a_url_is_told_whether_its_row_is_recorded_or_not() {
     unknown.via = Some(Via::Recorded(99, 99));
     one.fetches = vec![seed, own, elsewhere, unrecorded, unknown];
     database.record_checkpoint(&one).await;
-    // The order of a crawl that has ended depends on no other transaction.
+    // In an ended crawl, fetches are returned even if other transactions are open.
     database.owner.move_crawl(id, everytab_coordinator::CrawlVerb::Cancel).await.unwrap();
     let all = FetchFilter::default();
     let page = database.owner.crawl_fetches(id, FetchPosition::default(), 9, &all).await.unwrap();
@@ -71,14 +71,13 @@ async fn what_led_to_a_url_is_told_whether_its_row_is_recorded_or_not() {
     assert_eq!(faults, [None, Some("expired"), None, None, None]);
 }
 
-/// The list had no filter: whoever looked for the failures among 10 million pages made 10,000
-/// calls.
+/// Before the list had a filter, finding the failures among 10 million pages took 10,000 calls.
 #[tokio::test]
 async fn fetches_are_found_by_outcome_host_and_status_without_reading_all_of_them() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 3).await;
     let session = database.session().await;
-    // Of 120,000 rows every 10,000th failed, and a host has 300 of them.
+    // Every 10,000th of 120,000 fetches failed, and one host has 300 of them.
     let sql = "insert into everytab.fetches (crawl, host_hash, url_hash, url, at, depth, status,
                                              outcome, slot, lease_number)
                select $1, case when n % 400 = 0 then 1 else 2 end # (1::bigint << 63),
@@ -111,7 +110,7 @@ async fn fetches_are_found_by_outcome_host_and_status_without_reading_all_of_the
         ("'timeout', null, null", 0),
         ("null, (1::bigint << 63) + 1, null", 300),
         ("'ok', null, null", 1_000),
-        // What no index has is looked for in so many rows a call.
+        // No index contains the status, so a call reads its maximum number of rows.
         ("null, null, 500::smallint", 50_000),
     ] {
         let call = format!("coordinator.crawl_fetches('{id}', 0::smallint, 0, 0, 1000, {filter})");

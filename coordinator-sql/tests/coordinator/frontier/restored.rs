@@ -1,5 +1,5 @@
-//! A database that came back from a backup: its transaction ids are of another server, and yet each
-//! slot reads each of its links once.
+//! Tests of a database that was restored from a backup: although its transaction ids are from
+//! another server, each slot reads each of its links once.
 
 use everytab_coordinator::{CheckpointResult, Contents};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::setup::Database;
 
-/// Makes the rows those of a server that had given out a million more transaction ids.
+/// Raises the rows' transaction ids, as if another server had already assigned a million more.
 const OF_AN_OLDER_SERVER: &str = "
     update everytab.links set xid = (xid::text::bigint + 1000000)::text::xid8;
     create function pg_temp.later(pg_snapshot) returns pg_snapshot language sql as $$
@@ -38,7 +38,7 @@ async fn in_another_server_each_slot_reads_what_it_had_not_read_and_nothing_twic
     database.run(OF_AN_OLDER_SERVER).await;
     assert!(health().await.is_of_another_server);
 
-    // Twice, as a restore that was cut off and run again does.
+    // A restore that was interrupted and repeated calls this twice.
     for epoch in 1..3 {
         assert_eq!(database.owner.begin_epoch().await.unwrap(), Some(epoch));
     }
@@ -52,7 +52,7 @@ async fn in_another_server_each_slot_reads_what_it_had_not_read_and_nothing_twic
     assert_eq!(leases[6].cursors, leases[5].cursors);
     let (ceiling, numbers) = read(&database, &cursors).await;
     assert_eq!(numbers, [6, 40, 5 + 512, 5 + 768]);
-    // What this server adds is new, and nothing comes again.
+    // Links that this server adds are read, and no link is read twice.
     let new = rows_of_links(crawl, &[5 + 1024], slot_of, false);
     database.owner.add_links(crawl, &new, true).await.unwrap();
     let slots = [5, 6, 40].map(|slot| (slot, at(&ceiling)));

@@ -37,7 +37,7 @@ async fn one(database: &Database, name: &str) -> ScheduleRow {
     all.into_iter().find(|row| row.name == name).unwrap()
 }
 
-/// Makes all schedules due, as if so many hours had passed.
+/// Makes all schedules due, as if this many hours had passed.
 async fn pass(database: &Database, hours: i32) {
     let sql = "update everytab.schedules
                   set next_at = clock_timestamp() - make_interval(hours => $1) returning 1";
@@ -60,7 +60,7 @@ async fn a_schedule_starts_a_crawl_with_its_seeds_settings_and_ends() {
     pass(&database, 0).await;
     let open = database.worker.open_crawls().await.unwrap().pop().unwrap();
     assert_eq!((open.owner.as_str(), open.budget_left), ("somebody", Some(7)));
-    // As everytab_commoncrawl makes and reads it.
+    // The name must have the form that everytab_commoncrawl parses.
     let parts: Vec<&str> = open.name.split('-').collect();
     let is_time = parts[1].len() == 14 && parts[1].bytes().all(|byte| byte.is_ascii_digit());
     assert!(parts.len() == 3 && parts[0] == "LIVE" && is_time, "{}", open.name);
@@ -94,7 +94,7 @@ async fn whoever_looks_while_another_fires_passes_by_and_does_not_fire_again() {
     assert_eq!(fire(&b).await, 0, "it waits for nobody");
     a.run("commit").await;
     assert_eq!(fire(&b).await, 0);
-    // One whose transaction fails leaves it due.
+    // If the transaction rolls back, the schedule remains due.
     pass(&database, 1).await;
     for id in database.worker.open_crawls().await.unwrap().iter().map(|crawl| crawl.id) {
         database.owner.move_crawl(id, CrawlVerb::Cancel).await.unwrap();
@@ -202,7 +202,7 @@ async fn a_schedule_is_its_owners_and_its_crawls_stay_when_it_is_dropped() {
     }
 }
 
-/// The model of `coordinator.next_time`, in days of chrono's calendar.
+/// A model of `coordinator.next_time` that uses chrono's calendar.
 fn next_time(times: ScheduleTimes, anchor: DateTime<Utc>, after: DateTime<Utc>) -> DateTime<Utc> {
     match times {
         ScheduleTimes::Every { every_s, .. } => {
@@ -240,7 +240,7 @@ fn times() -> impl Strategy<Value = ScheduleTimes> {
     ]
 }
 
-/// Also in a session whose clocks are changed twice a year.
+/// The session's time zone has daylight saving time, which must not matter.
 #[tokio::test]
 async fn the_next_time_is_that_of_the_model_in_days_of_utc() {
     let database = Database::new().await;
@@ -255,7 +255,8 @@ async fn the_next_time_is_that_of_the_model_in_days_of_utc() {
         let anchor = at(anchor_s);
         let mut after = at(after_s);
         if is_edge {
-            // Exactly at a time, at which the next one is due.
+            // Test exactly the time at which a schedule is due. The result must be the next time
+            // after it.
             after = next_time(times, anchor, after);
         }
         let (every_s, at_s, weekdays) = match times {

@@ -31,7 +31,7 @@ async fn each_worker_gets_its_share_and_what_is_given_back() {
     database.start_crawl(None, &[1], |_| 3).await;
     let first = database.lease_all_slots("a").await;
     let fences: Vec<SlotFence> = first.iter().map(|lease| lease.fence).collect();
-    // The second worker says that it lives, and the first learns what its share is now.
+    // The second worker reports that it is alive, and the first worker learns its new share.
     assert!(database.lease_all_slots("b").await.is_empty());
     let renewal = database.worker.renew_slots("b", &[]).await.unwrap();
     assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (0, 2, 128));
@@ -39,7 +39,7 @@ async fn each_worker_gets_its_share_and_what_is_given_back() {
     assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (256, 2, 128));
     database.worker.release_slots("a", &fences[..200], false).await.unwrap();
     assert_eq!(database.lease_all_slots("b").await.len(), 128);
-    // What is free beyond the shares waits for who holds less.
+    // Free slots beyond a worker's share remain free for workers that hold fewer.
     assert_eq!(database.lease_all_slots("a").await.len(), 72);
     assert_eq!(database.lease_all_slots("b").await.len(), 0);
 }
@@ -75,14 +75,14 @@ async fn a_lost_lease_records_nothing_and_its_number_has_grown() {
     assert_eq!(database.worker.reserve_pages(fences[3], 1, 5).await.unwrap(), None);
     assert!(database.worker.renew_slots("a", &fences).await.unwrap().held.is_empty());
     assert!(database.worker.release_slots("a", &fences, false).await.unwrap().is_empty());
-    // A token with another slot's number is no lease.
+    // A token with another slot's number is not a valid lease.
     let forged = SlotFence { slot: 4, ..found[3].fence };
     assert!(database.worker.renew_slots("b", &[forged]).await.unwrap().held.is_empty());
-    // A checkpoint proves progress.
+    // A checkpoint resets the slot's deaths.
     database.record_checkpoint(&checkpoint(&found[3], 1)).await;
     database.expire_slots("b").await;
     database.run("delete from everytab.workers").await;
-    // All others have died twice, and come a few together.
+    // All other slots have two deaths and are leased a few together.
     let again = database.lease_all_slots("c").await;
     assert_eq!(again.iter().map(|lease| lease.deaths).collect::<Vec<_>>(), [2; 16]);
     let deaths = "select deaths from everytab.slots where slot = 3";
@@ -97,10 +97,10 @@ async fn a_slot_that_kills_its_holders_comes_alone_and_then_isolated() {
     let suspect = database.lease_all_slots("a").await;
     assert_eq!(suspect.iter().map(|lease| lease.fence.slot).collect::<Vec<_>>(), [9]);
     assert!(!suspect[0].is_isolated);
-    // Who holds it gets no other one; another worker gets its share.
+    // The holder of a suspect slot gets no other slot. Another worker gets its share.
     assert!(database.lease_all_slots("a").await.is_empty());
     assert_eq!(database.lease_all_slots("b").await.len(), 128);
-    // The next one that gets it has others, which all are proved.
+    // The next holder has other slots, all without deaths.
     database.expire_slots("a").await;
     let suspect = database.lease_all_slots("b").await;
     assert_eq!((suspect[0].fence.slot, suspect[0].deaths, suspect[0].is_isolated), (9, 3, true));
@@ -110,7 +110,8 @@ async fn a_slot_that_kills_its_holders_comes_alone_and_then_isolated() {
 async fn slots_that_killed_their_holders_come_a_few_together_and_then_alone() {
     let database = Database::new().await;
     database.start_crawl(None, &[1], |_| 3).await;
-    // A lone worker died twice before it recorded anything, and then once more with two slots.
+    // Set the deaths as if the only worker had died twice before its first checkpoint, and a third
+    // time with two slots.
     database.run("update everytab.slots set deaths = 2 where slot < 20").await;
     database.run("update everytab.slots set deaths = 1 where slot = 20").await;
     database.run("update everytab.slots set deaths = 3 where slot in (21, 22)").await;
@@ -124,7 +125,8 @@ async fn slots_that_killed_their_holders_come_a_few_together_and_then_alone() {
             database.record_checkpoint(&checkpoint(&lease, 1)).await;
         }
     }
-    // The others come together, and one of them is to be proved before the next suspect comes.
+    // The other slots are leased together. Slot 20 must record a checkpoint before the worker gets
+    // another suspect.
     let others = database.lease_all_slots("a").await;
     assert_eq!(others.len(), 256 - 22);
     database.worker.release_slots("a", &[others[0].fence], false).await.unwrap();

@@ -1,4 +1,4 @@
-//! What owners of crawls limit, and how it comes to holders of slots.
+//! Tests of owners' limits on their crawls, and how slot holders receive these limits.
 
 use everytab_coordinator::{OpenCrawl, RateChange, RobotsOverrideRow};
 use uuid::Uuid;
@@ -37,7 +37,7 @@ async fn rates_of_an_owner_and_of_a_crawl_come_with_the_open_crawls() {
     assert_eq!((found.rate, found.owner_rate), (None, Some(2.5)));
     let found = open(&database, other).await;
     assert_eq!((found.rate, found.owner_rate, found.owner_min_delay_ms), (None, None, None));
-    // Another owner's crawl is none; the operator's are all.
+    // An owner cannot change another owner's crawl, but the operator can change any crawl.
     assert!(!set(Some("a"), Some(other_id), RateChange::Rate(Some(1.0))).await);
     assert!(set(None, Some(other_id), RateChange::MinDelay(Some(5))).await);
     assert_eq!(open(&database, other).await.min_delay_ms, Some(5));
