@@ -1,5 +1,4 @@
-//! Embeds the page (the directory `site/`) as `SITE_FILES`, which contains each file's name and
-//! bytes.
+//! Embeds the page (the directory `site/`) as `SITE_FILES`, with each file's name and bytes.
 
 #![allow(clippy::disallowed_methods, reason = "a build script reads files; the library does not")]
 

@@ -1,6 +1,6 @@
 //! The bundle: the JSON file with tabs that the page fetches. Its schema is `bundle.schema.json`.
 //!
-//! This does not depend on the tabs' source, or on how an icon was made.
+//! This module does not depend on the tabs' source, or on how an icon was made.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
@@ -17,7 +17,7 @@ pub struct BundleIcon {
     pub height: u32,
 }
 
-/// The tab of one host.
+/// One host's tab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tab {
     /// The home page's URL, without a trailing slash.

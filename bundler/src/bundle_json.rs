@@ -1,20 +1,18 @@
 //! A bundle's JSON (`bundle.schema.json`): its fields and their serialization.
 //!
 //! Fields have a fixed order and there are no spaces, so that equal tabs give equal bytes. `<`,
-//! U+2028 and U+2029 are always escaped, so that the JSON can be embedded in a script. If a tab has
-//! no icon, `icon` is "" and `icon_w` and `icon_h` are absent.
+//! U+2028 and U+2029 are always escaped, so that this JSON can be embedded in a script. If a tab
+//! has no icon, `icon` is "" and `icon_w` and `icon_h` are absent.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// A bundle in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BundleJson<'a> {
     pub(crate) entries: Vec<BundleEntry<'a>>,
 }
 
-/// A tab in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BundleEntry<'a> {
     pub(crate) url: Cow<'a, str>,
@@ -29,7 +27,6 @@ pub(crate) struct BundleEntry<'a> {
 }
 
 impl BundleJson<'_> {
-    /// Serializes the bundle file.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         // Strings, numbers and flags can always be serialized.
         let json = serde_json::to_string(self).unwrap_or_default();

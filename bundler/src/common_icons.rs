@@ -1,10 +1,10 @@
-//! Counts icons that many hosts in a shard show. These are default icons of hosting companies and
-//! of software for websites.
+//! Counts icons that many hosts in a shard show, such as the default icons of hosting companies and
+//! website software.
 //!
 //! A shard is a random sample of the scan's hosts, so an icon that is common in the scan is common
 //! in most shards. Therefore each shard can be counted separately. Icons that are rare in a shard
-//! are not counted, which limits the counts to 200 icons per shard. This does not depend on why
-//! hosts share an icon: the hosts of one large organization look the same.
+//! are not counted, which limits the counts to 200 icons per shard. This module does not depend on
+//! why hosts share an icon.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,12 +16,12 @@ use crate::bundle::Tab;
 const MIN_HOSTS: usize = 3;
 /// An icon is common if at least one tab in this many has it.
 const TABS_PER_HOST: usize = 200;
-/// Number of hexadecimal digits of the PNG's SHA-256 that identify an icon in the counts. These 64
-/// bits are enough to distinguish icons.
+/// Number of hexadecimal digits from the PNG's SHA-256 that identify an icon in the counts. These
+/// 64 bits are enough to distinguish icons.
 const NAME_DIGITS: usize = 16;
 
-/// Returns the number of tabs for each common icon. The keys are the first hexadecimal digits of
-/// the PNG's SHA-256.
+/// Returns each common icon's number of tabs. The keys are the first hexadecimal digits of the
+/// PNG's SHA-256.
 #[must_use]
 pub fn common_icons(tabs: &[Tab]) -> BTreeMap<String, u64> {
     let mut hosts: HashMap<&[u8], usize> = HashMap::new();

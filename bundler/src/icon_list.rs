@@ -1,33 +1,34 @@
-//! Icon lists, which contain the source icon of each tab in a shard. With these lists we can find
-//! an icon's tabs in the published files alone, after the scan's database has been deleted.
+//! Icon lists, which contain each tab's source icon. With these lists we can find an icon's tabs in
+//! the published files alone, after the scan's database has been deleted.
 //!
-//! A list has 16 bytes for each tab with an icon: the first 8 bytes of the icon's SHA-256, as its
-//! host served the icon, and the first 8 bytes of the hostname's SHA-256. A shard's tabs are sorted
-//! by the hostname's SHA-256, and lines are sorted. The tab itself is in one of the shard's
-//! bundles, which are about ten with 110 KB each. A removed tab has no line. For 30 million tabs
-//! the lists take 480 MB in 25,000 objects, a sixtieth of the bundles.
+//! For each tab with an icon, a shard's list has 16 bytes. These are the first 8 bytes of the
+//! icon's SHA-256, as its host served it, and the first 8 bytes of the hostname's SHA-256. Lines
+//! are sorted. The tab itself is in one of the shard's bundles, which are about ten with 110 KB
+//! each. A removed tab has no line. For 30 million tabs the lists take 480 MB in 25,000 objects, a
+//! sixtieth of the bundles.
 //!
-//! A list is a pure function of the shard's tabs. This does not depend on how an icon is decoded.
+//! A list is a pure function of the shard's tabs. This module does not depend on how an icon is
+//! decoded.
 
 use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
 /// Number of SHA-256 bytes in a list. With 30 million icons, two icons share 8 bytes in about one
-/// of 40,000 scans.
+/// scan out of 40,000.
 pub const PREFIX_BYTES: usize = 8;
-/// Length of a line in bytes.
+/// Bytes per line.
 const LINE_BYTES: usize = 2 * PREFIX_BYTES;
 
-/// The first bytes of a SHA-256.
+/// A SHA-256's first bytes.
 pub type DigestPrefix = [u8; PREFIX_BYTES];
 
-/// The source icon of a tab.
+/// A tab's source icon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IconLine {
-    /// The first bytes of the SHA-256 of the icon, as its host served the icon.
+    /// The first bytes of the icon's SHA-256, as its host served the icon.
     pub icon: DigestPrefix,
-    /// The first bytes in the hostname's SHA-256.
+    /// The first bytes of the hostname's SHA-256.
     pub hostname: DigestPrefix,
 }
 
@@ -44,8 +45,8 @@ pub fn prefix_of(sha256: &[u8; 32]) -> DigestPrefix {
     [a, b, c, d, e, f, g, h]
 }
 
-/// Parses the first bytes of a hexadecimal digest. `None` unless the string has 64 hexadecimal
-/// digits.
+/// Parses a hexadecimal digest and returns its first bytes. `None` unless the string has 64
+/// hexadecimal digits.
 #[must_use]
 pub fn prefix_of_hex(text: &str) -> Option<DigestPrefix> {
     let mut digest = [0; 32];
@@ -77,7 +78,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<IconLine>, String> {
     Ok(lines.iter().map(line).collect())
 }
 
-/// Removes the lines of these hosts from a list. `None` if the list has no such lines.
+/// Removes these hosts' lines from a list. `None` if there are none.
 ///
 /// # Errors
 /// Returns an error if the list ends within a line.

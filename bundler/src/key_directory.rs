@@ -1,8 +1,8 @@
 //! The key directory: the public keys that verify our requests, published for website operators.
 //!
-//! This is a JSON Web Key Set (RFC 7517) at the well-known location of Web Bot Auth. A key remains
-//! in the directory until it expires, so that the old key can still be looked up after a change of
-//! keys.
+//! This is a JSON Web Key Set (RFC 7517) at the well-known location for Web Bot Auth. A key remains
+//! in the directory until it expires, so that an old key can still be looked up after it was
+//! replaced.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 /// enough to look up a key during the whole month after it was replaced.
 const KEPT_SECONDS: u64 = 62 * 24 * 3600;
 
-/// The directory as JSON.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Directory {
     keys: Vec<PublishedKey>,
@@ -34,8 +33,8 @@ struct PublishedKey {
     other: Map<String, Value>,
 }
 
-/// Returns the directory with an Ed25519 key and without expired keys. `now` is in seconds since
-/// 1970. A malformed directory is replaced, because verifiers could not read it either.
+/// Returns the directory with an Ed25519 key and without expired keys. `now` is a Unix time in
+/// seconds. This replaces a malformed directory, because verifiers could not read it either.
 #[must_use]
 pub fn with_key(published: Option<&[u8]>, key_id: &str, public_key: [u8; 32], now: u64) -> Vec<u8> {
     let published = published.and_then(|bytes| serde_json::from_slice(bytes).ok());

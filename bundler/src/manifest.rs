@@ -1,7 +1,7 @@
 //! The manifest: a small JSON file that the page reads first. It identifies the live scan.
 //!
 //! Publishing writes the whole manifest, and a takedown changes some fields. A takedown preserves
-//! unknown fields (`extra`), so that an older program does not drop fields of a newer one.
+//! unknown fields (`extra`), so that an older program does not drop a newer version's fields.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -20,7 +20,7 @@ pub struct Manifest {
     pub crawl: String,
     /// Number of bundles. They are numbered from 0.
     pub bundles: u64,
-    /// Prefix of the scan's objects below the site's root. It ends with a slash.
+    /// Prefix for this scan's objects below the site's root. It ends with a slash.
     pub prefix: String,
     /// When the scan was published, in UTC, in RFC 3339 format.
     pub generated_at: String,
@@ -28,7 +28,7 @@ pub struct Manifest {
     pub hosts: u64,
     /// Number of tabs with an icon.
     pub with_icon: u64,
-    /// Number of home pages with a title. `None` if an older version published the scan.
+    /// Number of home pages with a title. `None` if an older version published this scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<u64>,
     /// Number of home pages with a title that may be framed. `None` as for `titles`.
@@ -37,7 +37,7 @@ pub struct Manifest {
     /// The scan's setting for tabs per bundle. `None` as for `titles`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entries_per_bundle: Option<u32>,
-    /// Contact for visitors: an address with `mailto:` or `https:`.
+    /// Contact for visitors, as a `mailto:` or `https:` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
     /// Bundles that a takedown rewrote. Maps a bundle's number to its path below the prefix.
@@ -46,8 +46,7 @@ pub struct Manifest {
     /// The map with all icons. `None` if the scan has no map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapManifest>,
-    /// Kinds of search files that the scan has in addition to the sorted names. Absent if there are
-    /// none.
+    /// Kinds of search files in addition to the sorted names. Absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchKinds>,
     /// Fields that this program version does not know. They are preserved.
@@ -102,9 +101,9 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Maximum percentage by which each count may decrease with a new scan, unless the scan's settings
-/// contain another value. The web changes by a few percent per month. If a site would lose a fifth
-/// of its tabs, the scan was a rehearsal with a limit, or most of it failed.
+/// Default maximum percentage by which each count may decrease with a new scan. The web changes by
+/// a few percent per month. If a site would lose a fifth of its tabs, the scan was a rehearsal with
+/// a limit, or most of it failed.
 pub const MAX_LOSS_PERCENT: u8 = 20;
 
 /// A count that must not decrease much from one scan to the next.
@@ -112,8 +111,8 @@ struct ComparedCount {
     what: &'static str,
     /// A decrease by this number is always allowed, because the count is rounded.
     rounding: u64,
-    /// Returns the count of the first manifest. `None` if it does not have this count, or if the
-    /// count has another meaning in the second manifest.
+    /// Returns the first manifest's count. `None` if there is no such count, or if it has another
+    /// meaning in the second manifest.
     of: fn(&Manifest, &Manifest) -> Option<u64>,
 }
 
@@ -162,7 +161,7 @@ impl Manifest {
     }
 
     /// Returns a bundle's object name. A takedown's override takes precedence. `bundlePath` in
-    /// `site/js/bundles.js` implements the same rule.
+    /// `site/js/bundles.js` implements this rule, too.
     #[must_use]
     pub fn bundle_name(&self, number: i32) -> String {
         let overridden = self.overrides.get(&number.to_string()).cloned();
@@ -195,8 +194,8 @@ impl Manifest {
         }
     }
 
-    /// Returns the numbers of the bundles that a takedown rewrote, if `published` belongs to the
-    /// same scan. Caches may contain the original bundles for a year.
+    /// Returns the numbers of bundles that a takedown rewrote, if `published` belongs to this scan.
+    /// Caches may contain the original bundles for a year.
     #[must_use]
     pub fn rewritten_before(&self, published: &Self) -> Vec<i32> {
         if published.scan != self.scan {
@@ -205,8 +204,8 @@ impl Manifest {
         published.overrides.keys().filter_map(|number| number.parse().ok()).collect()
     }
 
-    /// Sets a bundle's override to `path`, below the prefix. Subtracts the removed tabs and the
-    /// removed tabs with an icon from the totals.
+    /// Sets a bundle's override to `path`, below the prefix. Subtracts the removed tabs, and those
+    /// with an icon, from the totals.
     pub fn without_tabs(&mut self, number: i32, path: &str, tabs: u64, with_icon: u64) {
         self.set_override(number, path);
         self.hosts = self.hosts.saturating_sub(tabs);

@@ -3,8 +3,8 @@
 //! Bundle `b` is in column `b % side` and row `b / side`. Within the bundle's square, the tab in
 //! slot `s` is in column `s % grid` and row `s / grid`. At level 0 a cell has 8x8 pixels. Each
 //! further level halves the width and height, until one tile shows everything. Every tile is a
-//! square of `48 * grid` pixels, which at level `z` covers `6 << z` x `6 << z` bundles. This does
-//! not depend on how tiles are encoded, or on the source of the thumbnails.
+//! square with a side of `48 * grid` pixels. At level `z` it covers `6 << z` x `6 << z` bundles.
+//! This module does not depend on how tiles are encoded, or where the thumbnails come from.
 
 pub mod part;
 
@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 use self::part::CELL_PIXELS;
 use crate::object_names;
 
-/// Number of bundles along an edge of a tile at level 0.
+/// Number of bundles along a tile's edge at level 0.
 const BUNDLES_OF_A_TILE: u32 = 6;
 /// The coarsest level at which a pixel shows at most one cell. Map jobs draw the levels up to this
 /// one, and publishing draws the coarser levels.
 pub const CELL_LEVEL: u32 = 3;
-/// Number of bundles along an edge of the region that a map job draws. A region is one tile at
-/// [`CELL_LEVEL`]. `map_regions` in the database uses the same number.
+/// Number of bundles along the edge of a map job's region. A region is one tile at [`CELL_LEVEL`].
+/// `map_regions` in the database uses the same number.
 const BUNDLES_OF_A_REGION: u32 = BUNDLES_OF_A_TILE << CELL_LEVEL;
-/// Maximum number of cells along an edge of a bundle, for up to 1,024 tabs. A scan with larger
-/// bundles has no map, because the memory of map jobs grows with the square of this number.
+/// Maximum number of cells along a bundle's edge, for up to 1,024 tabs. A scan with larger bundles
+/// has no map, because the map jobs' memory grows with this number's square.
 const MAX_GRID: u32 = 32;
 /// The background colour, as red, green and blue. White and black icons are visible on this grey,
 /// and a tile can represent it exactly.
@@ -70,8 +70,8 @@ impl TileNumber {
     }
 }
 
-/// The size of the map, and everything else that the page needs to read the map. This is `map` in
-/// the manifest, and the scan's `map/index.json`.
+/// The map's size, and everything else that the page needs to read the map. This is `map` in the
+/// manifest, and the scan's `map/index.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapManifest {
     /// Bundles per row.
@@ -80,7 +80,7 @@ pub struct MapManifest {
     pub grid: u32,
     /// Number of levels.
     pub levels: u32,
-    /// Width and height of a tile in pixels.
+    /// A tile's width and height in pixels.
     pub tile: u32,
     /// File extension for tiles.
     pub extension: String,
@@ -99,7 +99,7 @@ impl MapManifest {
         self.overrides.get(&tile.name()).cloned().unwrap_or_else(|| tile.path())
     }
 
-    /// Returns the layout of the map. `None` if this program does not make maps with this layout.
+    /// Returns the map's layout. `None` if this program does not make maps with this layout.
     #[must_use]
     pub fn layout(&self) -> Option<MapLayout> {
         let layout = MapLayout { side: self.side, grid: self.grid };
@@ -114,7 +114,7 @@ impl MapManifest {
 /// Maximum number of bundles per row. It is limited because bundle numbers have 31 bits.
 const MAX_SIDE: u32 = 46_341;
 
-/// The layout of a map.
+/// A map's layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapLayout {
     side: u32,
@@ -122,8 +122,8 @@ pub struct MapLayout {
 }
 
 impl MapLayout {
-    /// Returns the layout for this many bundles of at most `most_tabs` tabs. `None` if there are no
-    /// tabs, or if the bundles are too large.
+    /// Returns the layout for this many bundles with at most `most_tabs` tabs each. `None` if there
+    /// are no tabs, or if the bundles are too large.
     #[must_use]
     pub fn new(bundles: u64, most_tabs: u32) -> Option<Self> {
         let side = u32::try_from(ceil_sqrt(bundles)).ok()?;
@@ -153,13 +153,13 @@ impl MapLayout {
         self.grid as usize
     }
 
-    /// Returns the width and height of a tile in pixels.
+    /// Returns a tile's width and height in pixels.
     #[must_use]
     pub fn tile_pixels(&self) -> usize {
         (BUNDLES_OF_A_TILE * CELL_PIXELS * self.grid) as usize
     }
 
-    /// Returns the width and height of a bundle at level 0 in pixels.
+    /// Returns a bundle's width and height at level 0 in pixels.
     #[must_use]
     pub fn bundle_pixels(&self) -> usize {
         (CELL_PIXELS * self.grid) as usize
@@ -207,7 +207,7 @@ impl MapLayout {
         (row < across).then(|| TileNumber { level: self.region_level(), column, row })
     }
 
-    /// Returns the tile at a level that contains a bundle.
+    /// Returns the tile that contains a bundle at this level.
     #[must_use]
     pub fn tile_of(&self, bundle: u32, level: u32) -> TileNumber {
         let size = BUNDLES_OF_A_TILE << level;
@@ -216,7 +216,7 @@ impl MapLayout {
     }
 
     /// Returns the pixel at which a bundle starts in its tile, from the left and the top. At levels
-    /// coarser than the regions' level, a pixel shows several icons and may belong to two adjacent
+    /// above the regions' level, a pixel shows several icons and may belong to two adjacent
     /// bundles.
     #[must_use]
     pub fn offset_in_tile(&self, bundle: u32, level: u32) -> (usize, usize) {
@@ -225,7 +225,7 @@ impl MapLayout {
         (offset(bundle % self.side), offset(bundle / self.side))
     }
 
-    /// Returns the numbers of the bundles that a tile shows, row by row. Only the first `bundles`
+    /// Returns the numbers of bundles that a tile shows, row by row. Only the first `bundles`
     /// exist.
     #[must_use]
     pub fn bundles_in(&self, tile: TileNumber, bundles: u32) -> Vec<u32> {
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn thirty_million_tabs_make_fewer_than_ten_thousand_tiles() {
-        // The mean bundle has 120 tabs, the fullest about 134, by chance up to 136.
+        // A bundle has 120 tabs on average. The fullest has about 134, and by chance up to 136.
         let layout = MapLayout::new(250_000, 136).unwrap();
         let manifest = layout.manifest();
         assert_eq!(

@@ -1,10 +1,10 @@
 //! The names of all objects that EveryTab writes, and the HTTP headers for each name.
 //!
-//! This module defines the layout of the published site and of the archive. `site/js/bundles.js`
-//! repeats the rule for bundles (`bundlePath`), because the page computes their names in the
-//! browser. An object that is not a pure function of a scan's inputs has the lease number in its
-//! name. An object whose content never changes under its name is cached for a year, and any other
-//! object for a minute. This does not depend on the store that contains the objects.
+//! This module defines the published site's layout and the archive's. `site/js/bundles.js` repeats
+//! the rule for bundles (`bundlePath`), because the page computes their names in the browser. An
+//! object that is not a pure function of a scan's inputs has the lease number in its name. An
+//! object whose content never changes under its name is cached for a year, and any other object for
+//! a minute. This module does not depend on the store that contains the objects.
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -21,7 +21,7 @@ pub const STATS: &str = "stats.json";
 pub const HISTORY: &str = "history.json";
 /// The picture shown for shared links to the site.
 pub const PREVIEW: &str = "preview.png";
-/// The public keys of the site's robot, at the location defined by Web Bot Auth
+/// The public keys of the site's robot, at the location that Web Bot Auth defines
 /// (draft-ietf-webbotauth-httpsig-protocol).
 pub const KEY_DIRECTORY: &str = ".well-known/http-message-signatures-directory";
 /// Contact for reports about the site's vulnerabilities (RFC 9116).
@@ -34,17 +34,17 @@ pub const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// `Cache-Control` for an object that can be replaced under its name.
 pub const CACHE_SHORT: &str = "public, max-age=60, must-revalidate";
 
-/// Prefix of store tokens, in archive and site. A scan's own prefixes are removed, backed up and
-/// searched as a whole, so tokens have a separate prefix.
+/// Prefix for store tokens, in archive and site. Tokens have a separate prefix, because a scan's
+/// own prefixes are removed, backed up and searched as a whole.
 const TOKENS_PREFIX: &str = ".everytab/";
 
-/// Returns the name of a scan's store token: `.everytab/<scan id>`. `scan start` writes the token
+/// Returns the name of a scan's store token: `.everytab/<scan id>`. `scan start` writes this token
 /// into archive and site, and workers use only stores that contain it.
 pub fn store_token(scan_id: Uuid) -> String {
     format!("{TOKENS_PREFIX}{scan_id}")
 }
 
-/// Common prefix of all scans on a site.
+/// Common prefix for all scans on a site.
 pub const SCANS_PREFIX: &str = "scans/";
 
 /// Returns the prefix for all scan objects that the site reads: `scans/<scan id>/`.
@@ -53,14 +53,13 @@ pub fn scan_prefix(scan_id: Uuid) -> String {
 }
 
 /// Returns a bundle's name: `scans/<scan id>/tabs/<n>.json`, `n` from 0, without leading zeros.
-/// `bundlePath` in `site/js/bundles.js` computes the same name.
+/// `bundlePath` in `site/js/bundles.js` computes this name, too.
 pub fn bundle(scan_id: Uuid, number: impl Into<i64>) -> String {
     scan_prefix(scan_id) + &bundle_path(number)
 }
 
-/// Returns the content hash for an object's name. It consists of the first 8 bytes of the content's
-/// SHA-256 as 16 hexadecimal digits, which is more than enough to distinguish versions of an
-/// object.
+/// Returns the content hash for an object's name. This is the first 8 bytes of the content's
+/// SHA-256 as 16 hexadecimal digits, which is more than enough to distinguish an object's versions.
 pub fn content_hash(bytes: &[u8]) -> String {
     hex::encode(&Sha256::digest(bytes)[..8])
 }
@@ -70,8 +69,8 @@ pub fn bundle_path(number: impl Into<i64>) -> String {
     format!("tabs/{}.json", number.into())
 }
 
-/// Returns the path of a bundle that a takedown rewrote, below the scan's prefix:
-/// `tabs/<n>-<content hash>.json`. The manifest's `overrides` contain this path.
+/// Returns a rewritten bundle's path, below the scan's prefix: `tabs/<n>-<content hash>.json`. The
+/// manifest's `overrides` contain this path after a takedown.
 pub fn rewritten_bundle_path(number: impl Into<i64>, content_hash: &str) -> String {
     format!("{}{content_hash}.json", rewritten_bundles_prefix(number))
 }
@@ -116,12 +115,11 @@ pub fn search_words_index_path(range: usize) -> String {
     format!("{}index.tsv", search_words_prefix(range))
 }
 
-/// Prefix, below the scan's prefix, of markers for hosts whose words were removed.
+/// Prefix, below the scan's prefix, for markers of hosts whose words were removed.
 pub const SEARCH_REMOVED_PATH: &str = "search/removed/";
 
-/// Returns the path, below the scan's prefix, of the marker for a removed host:
-/// `search/removed/<first bytes of the hostname's SHA-256>`. The marker means that the host has no
-/// words.
+/// Returns the path, below the scan's prefix, for a removed host's marker: `search/removed/<first
+/// bytes of the hostname's SHA-256>`. This marker means that the host has no words.
 pub fn search_removed_path(hostname: DigestPrefix) -> String {
     SEARCH_REMOVED_PATH.to_owned() + &hex::encode(hostname)
 }
@@ -142,8 +140,8 @@ pub fn host_ranks(scan_id: Uuid) -> String {
     archive_prefix(scan_id) + "search/host-ranks.txt"
 }
 
-/// Path, below the scan's prefix, of the file that contains the number of digits in the request
-/// files' names.
+/// Path, below the scan's prefix, for the file with the number of digits in the request files'
+/// names.
 pub const REQUESTS_INDEX_PATH: &str = "requests/index.json";
 /// Prefix, below the scan's prefix, for request files.
 pub const REQUESTS_PATH: &str = "requests/";
@@ -159,10 +157,10 @@ pub const MAP_PATH: &str = "map/";
 /// Path, below the scan's prefix, for the map's size.
 pub const MAP_INDEX_PATH: &str = "map/index.json";
 
-/// Prefix, below the scan's prefix, of markers for bundles that must be drawn again.
+/// Prefix, below the scan's prefix, for markers of bundles that must be drawn again.
 pub const MAP_REPAINT_PATH: &str = "map/repaint/";
 
-/// Returns the path, below the scan's prefix, of the marker for a bundle that must be drawn again.
+/// Returns the path, below the scan's prefix, for the marker of a bundle that must be drawn again.
 pub fn map_repaint_path(bundle: impl Into<i64>) -> String {
     format!("{MAP_REPAINT_PATH}{}", bundle.into())
 }
@@ -180,9 +178,9 @@ pub fn map_tile_path(level: u32, column: u32, row: u32) -> String {
     format!("{MAP_PATH}{level}/{column}-{row}.{MAP_TILE_EXTENSION}")
 }
 
-/// Returns the path, below the scan's prefix, of a tile that a takedown painted over:
+/// Returns the path, below the scan's prefix, for a repainted tile:
 /// `map/<level>/<column>-<row>-<content hash>.jpg`. The manifest's `map.overrides` contain this
-/// path.
+/// path after a takedown.
 pub fn rewritten_map_tile_path(level: u32, column: u32, row: u32, content_hash: &str) -> String {
     let before = rewritten_map_tiles_prefix(level, column, row);
     format!("{before}{content_hash}.{MAP_TILE_EXTENSION}")
@@ -205,8 +203,8 @@ pub fn icon_list_path(first_bundle: impl Into<i64>) -> String {
     format!("{ICON_LISTS_PREFIX}{}.bin", first_bundle.into())
 }
 
-/// Parses the bundle in a path that [`bundle_path`] returned. `None` for any other path, such as
-/// the path of a rewritten bundle.
+/// Parses the bundle in a path that [`bundle_path`] returned. `None` for any other path, such as a
+/// rewritten bundle's.
 pub fn bundle_number(path: &str) -> Option<i32> {
     path.strip_prefix(BUNDLES_PREFIX)?.strip_suffix(".json")?.parse().ok()
 }
@@ -221,7 +219,7 @@ pub fn archive_prefix(scan_id: Uuid) -> String {
     format!("archive/{scan_id}/")
 }
 
-/// Number of hexadecimal digits of a lease's token in the archive's name.
+/// Number of hexadecimal digits from a lease's token in the archive's name.
 const TOKEN_DIGITS: usize = 16;
 
 /// Returns the name of the archive with the icons that one lease fetched for a shard:
@@ -238,7 +236,7 @@ pub fn archive(
     format!("{}{shard}-{lease_number}-{token}.warc.gz", archive_prefix(scan_id))
 }
 
-/// Parses shard and lease number in a name that [`archive`] returned for a scan. `None` for any
+/// Parses shard and lease number in a name that [`archive`] returned for this scan. `None` for any
 /// other name.
 pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
     let name = key.strip_prefix(&archive_prefix(scan_id))?.strip_suffix(".warc.gz")?;
@@ -251,7 +249,7 @@ pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
     is_ours.then_some(lease)
 }
 
-/// Returns the name of a shard's sorted lines (hostname, bundle, slot), which the search jobs
+/// Returns the name for a shard's sorted lines (hostname, bundle, slot), which the search jobs
 /// merge: `archive/<scan id>/search/<shard>.tsv`.
 pub fn search_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
     format!("{}search/{}.tsv", archive_prefix(scan_id), shard.into())

@@ -1,10 +1,10 @@
-//! The published files of the page: their names with a content hash, and the rewritten references
-//! to them.
+//! The page's published files: their names with a content hash, and the rewritten references
+//! between them.
 //!
 //! A file's name depends on the names of the files to which it refers. Modules without imports are
 //! named first, followed by modules that import only named ones. The HTML pages keep their names
 //! and come last, with `index.html` at the very end. `build.rs` embeds the directory `site/`. This
-//! does not depend on where the files are stored.
+//! module does not depend on where the files are stored.
 
 use std::collections::BTreeMap;
 
@@ -43,11 +43,10 @@ pub const PLACEHOLDER_USER_AGENT: &str = "EveryTabBot/1.0 (+https://everytab.exa
 
 /// The list of pages for search engines. It must contain absolute URLs.
 const SITEMAP: &str = "sitemap.xml";
-/// Extensions of the files in which placeholders are replaced.
+/// Extensions of files in which placeholders are replaced.
 const FILLED_IN: [&str; 3] = [".html", ".txt", ".xml"];
 
-/// Directories of the site whose files have a content hash in their names and therefore never
-/// change.
+/// Site directories whose files have a content hash in their names and therefore never change.
 pub const HASHED_FOLDERS: [&str; 2] = ["css/", "js/"];
 
 /// Returns true for a page file, or a site's object, in one of [`HASHED_FOLDERS`].
@@ -72,8 +71,8 @@ pub fn changing_keys() -> Vec<String> {
     pages.filter(|key| !is_hashed(key)).chain(others.map(str::to_owned)).collect()
 }
 
-/// Returns the page's files in the order in which they must be published. `index.html` is last, so
-/// that every file to which it refers already exists.
+/// Returns the page's files in publishing order. `index.html` is last, so that every file to which
+/// it refers already exists.
 #[must_use]
 pub fn page_files(operator: &SiteOperator) -> Vec<PageFile> {
     publishable(SITE_FILES, operator)
@@ -92,7 +91,7 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
             let text = &waiting[name];
             waiting.keys().all(|other| other == name || !refers_to(text, name, other))
         });
-        // Files with circular imports cannot be named by their content. The site's own tests ensure
+        // Files with circular imports cannot be named by their content. The site's tests ensure
         // that there are none.
         let Some(name) = free.or_else(|| waiting.keys().next().copied()) else { break };
         let text = rewrite(&waiting.remove(name).unwrap_or_default(), name, &named);
@@ -117,9 +116,9 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
     published
 }
 
-/// Replaces the placeholders. Without a contact, lines that contain the contact are omitted.
-/// Without a site URL, the tags and rules that need it are omitted. The User-Agent itself contains
-/// a URL, in which nothing is replaced, because a page must show the exact value that is sent.
+/// Replaces the placeholders. Without a contact, this omits lines that contain it. Without a site
+/// URL, this omits the tags and rules that need it. The User-Agent itself contains a URL. This URL
+/// is not replaced, because a page must show the exact value that is sent.
 fn fill_in(text: &str, operator: &SiteOperator) -> String {
     let agent = escape(operator.user_agent.as_deref().unwrap_or(PLACEHOLDER_USER_AGENT));
     let between: Vec<String> =
@@ -178,7 +177,7 @@ fn rewrite(text: &str, from: &str, named: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// Returns the published name of a file: `js/main.js` becomes `js/main.0123456789abcdef.js`.
+/// Returns a file's published name: `js/main.js` becomes `js/main.0123456789abcdef.js`.
 fn hashed_name(name: &str, bytes: &[u8]) -> String {
     let hash = content_hash(bytes);
     match name.rsplit_once('.') {

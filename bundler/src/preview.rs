@@ -2,9 +2,9 @@
 //! has 1200x630 pixels, because chat programs and search engines expect this size.
 //!
 //! Equal tabs give equal bytes on every host with the same build, because resvg draws without
-//! system fonts. No font is used at all: titles are grey bars with the length of their text, and
-//! words are drawn as strokes. This does not depend on where bundles are stored, how icons are
-//! decoded, or how pictures are encoded.
+//! system fonts. This picture uses no font at all: titles are grey bars with their text's length,
+//! and words are drawn as strokes. This module does not depend on where bundles are stored, how
+//! icons are decoded, or how pictures are encoded.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use resvg::{
@@ -26,8 +26,8 @@ const TAB_PX: u32 = 200;
 const TABS_PER_ROW: u32 = WIDTH / TAB_PX + 1;
 /// Number of tabs in the picture.
 pub const TABS: usize = (ROWS * TABS_PER_ROW) as usize;
-/// Maximum number of bundles that are read for the picture. If a scan has few icons, reading all
-/// bundles is not worth the time.
+/// Maximum number of bundles to read for the picture. If a scan has few icons, reading all bundles
+/// is not worth the time.
 pub const MAX_BUNDLES: u64 = 32;
 /// Colours of the strips between the rows, as on the page.
 const STRIP_COLOURS: [&str; 6] = ["#d8dee8", "#d6e5e6", "#dde8dc", "#e8ded6", "#e0d9e8", "#d9dde9"];
@@ -41,7 +41,7 @@ pub struct PreviewIcon {
     pub width: u32,
     /// Height in pixels, at most 32.
     pub height: u32,
-    /// Red, green, blue and alpha of each pixel, row by row. The alpha is straight (not
+    /// Each pixel's red, green, blue and alpha, row by row. The alpha is straight (not
     /// premultiplied).
     pub rgba: Vec<u8>,
 }
@@ -55,8 +55,8 @@ pub struct PreviewTab {
     pub title_chars: usize,
 }
 
-/// Iterates over the tabs in a bundle that the picture may show, which are the tabs with an icon.
-/// Yields the icon's PNG and the number of characters in the title.
+/// Iterates over the tabs with an icon, which the picture may show. Yields the icon's PNG and the
+/// title's number of characters.
 pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usize)> + '_ {
     bundle.icons_and_titles().filter_map(|(icon, title)| {
         let png = STANDARD.decode(icon).ok()?;
@@ -64,7 +64,7 @@ pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usiz
     })
 }
 
-/// Returns the left and top coordinates of tab `i`, in pixels. The left coordinate may be negative.
+/// Returns tab `i`'s left and top coordinates in pixels. The left coordinate may be negative.
 fn corner_of(i: usize) -> (i32, i32) {
     let (row, column) = (i as i32 / TABS_PER_ROW as i32, i as i32 % TABS_PER_ROW as i32);
     let shift = (row * 73 + 40) % TAB_PX as i32;
@@ -72,7 +72,7 @@ fn corner_of(i: usize) -> (i32, i32) {
 }
 
 /// Draws the picture with `tabs`, which are repeated if there are fewer than [`TABS`]. `all_tabs`
-/// is the number of tabs on the site. Returns red, green, blue and alpha of [`WIDTH`] x [`HEIGHT`]
+/// is the site's number of tabs. Returns red, green, blue and alpha for [`WIDTH`] x [`HEIGHT`]
 /// opaque pixels. `None` if there are no tabs to show.
 #[must_use]
 pub fn draw(tabs: &[PreviewTab], all_tabs: u64) -> Option<Vec<u8>> {
@@ -156,8 +156,8 @@ fn card(all_tabs: u64) -> String {
     svg + "</svg>"
 }
 
-/// Returns a line of text that is centred at the x coordinate `middle`. The top of its capitals is
-/// at `top`. Letters and strokes are enlarged by `scale`.
+/// Returns a text line that is centred at the x coordinate `middle`. Its capitals start at `top`.
+/// Letters and strokes are enlarged by `scale`.
 fn line(text: &str, middle: u32, top: u32, scale: f64, stroke: u32, colour: &str) -> String {
     let (paths, width) = stroke_letters::paths(text);
     let left = f64::from(middle) - f64::from(width) * scale / 2.0;

@@ -91,7 +91,7 @@ impl PublishedBundle {
 }
 
 fn is_of(entry: &BundleEntry<'_>, hostname: &str) -> bool {
-    // The URL contains the crawl's hostname unchanged, and parsing the URL could change the
+    // The URL contains the crawl's hostname unchanged, and parsing this URL could change the
     // hostname.
     let address = entry.url.split_once("://").map_or("", |(_, rest)| rest);
     address.split('/').next() == Some(hostname)

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A file is a pure function of its lines, so that removing a host gives the same bytes as writing
-//! the file without this host. This does not depend on where requests are recorded, or on stores.
+//! the file without this host. This module does not depend on where requests are recorded, or on
+//! stores.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -18,12 +19,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::removed_hosts::RemovedHosts;
 
-/// Maximum number of lines per host in a file. The hosts of a content delivery network get requests
-/// for the icons of many sites, and nobody reads a million lines.
+/// Maximum number of lines per host in a file. A content delivery network's hosts get requests for
+/// many sites' icons, and nobody reads a million lines.
 pub const MAX_LINES_OF_HOST: usize = 200;
 /// Maximum total size of a scan's files, in bytes.
 pub const MAX_BYTES: u64 = 2_000_000_000;
-/// Maximum length of the URL in a line, in bytes. Longer URLs are truncated.
+/// Maximum length of a line's URL, in bytes. Longer URLs are truncated.
 const MAX_URL_BYTES: usize = 300;
 /// Intended number of lines per file. At 10 compressed bytes per line, such a file is fetched
 /// quickly.
@@ -36,7 +37,7 @@ const MAX_UNPACKED_BYTES: u64 = 256 * 1024 * 1024;
 /// `requests/index.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestIndex {
-    /// Number of hexadecimal digits of a hostname's SHA-256 that name its file.
+    /// Number of hexadecimal digits from a hostname's SHA-256 that name its file.
     pub digits: usize,
 }
 
@@ -61,14 +62,14 @@ impl RequestIndex {
         1 << (4 * self.digits)
     }
 
-    /// Returns the file of a host, given the first eight bytes of the SHA-256 of its name.
+    /// Returns a host's file, given the first eight bytes of its name's SHA-256.
     #[must_use]
     pub fn bucket(self, hash: u64) -> u64 {
         hash >> (64 - 4 * self.digits)
     }
 }
 
-/// The fields of a line, which describe one request.
+/// A line's fields, which describe one request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLine<'a> {
     /// The host that received the request.
@@ -88,8 +89,7 @@ pub struct RequestLine<'a> {
 }
 
 impl RequestLine<'_> {
-    /// Formats the line. Omits the query, because the query of a redirect may contain a visitor's
-    /// token.
+    /// Formats the line. Omits the query, because a redirect's query may contain a visitor's token.
     #[must_use]
     pub fn text(&self) -> String {
         let Self { host, asked_at, method, status, outcome, bytes, url } = self;
@@ -108,7 +108,7 @@ pub fn host_of(line: &str) -> &str {
     line.split('\t').next().unwrap_or_default()
 }
 
-/// The lines of one host: the first [`MAX_LINES_OF_HOST`] by time, and the total number.
+/// One host's lines: the first [`MAX_LINES_OF_HOST`] by time, and the total number.
 #[derive(Clone, Debug, Default)]
 pub struct LinesOfHost {
     lines: Vec<String>,

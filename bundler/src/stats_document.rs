@@ -1,6 +1,6 @@
 //! `stats.json`: a scan's numbers, by stage and as totals with names that readers know.
 //!
-//! This does not depend on the source of the counts, or on the meaning of fetch outcomes.
+//! This module does not depend on the source of the counts, or on the meaning of fetch outcomes.
 
 use serde_json::{Map, Value, json};
 
@@ -9,14 +9,14 @@ use crate::{
     stats_names::{CountFamily, CountName, InputName, OutcomeName, StageName},
 };
 
-/// The section of a stage's numbers that contains a [`StageCount`].
+/// The section in a stage's numbers that contains a [`StageCount`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountSection {
     /// The stage's inputs.
     Inputs,
-    /// The outcomes of the stage's inputs.
+    /// The inputs' outcomes.
     Outcomes,
-    /// All other counts of the stage's jobs.
+    /// All other counts from the stage's jobs.
     Counts,
 }
 
@@ -46,7 +46,7 @@ pub struct StageCount {
     pub amount: u64,
 }
 
-/// A stage's start and end, and the numbers of its jobs by result.
+/// A stage's start and end, and its number of jobs by result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTimes {
     /// The stage, by its [`StageName`].
@@ -63,8 +63,8 @@ pub struct StageTimes {
     pub discarded: i64,
 }
 
-/// Numbers of fetches for icon candidates by outcome. Every fetch is counted in exactly one of the
-/// first seven fields.
+/// Numbers of icon candidate fetches by outcome. Every fetch is counted in exactly one of the first
+/// seven fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FetchTotals {
     /// Fetches that returned an icon.
@@ -81,7 +81,7 @@ pub struct FetchTotals {
     pub failed_too_large: u64,
     /// Fetches that failed in any other way.
     pub failed_other: u64,
-    /// Fetches that robots.txt forbids; they are also counted above.
+    /// Fetches that robots.txt forbids. These are also counted above.
     pub robots_refusals: u64,
 }
 
@@ -92,12 +92,12 @@ pub struct ScanNumbers {
     pub counts: Vec<StageCount>,
     /// The stages, in any order.
     pub stages: Vec<StageTimes>,
-    /// Fetches for icon candidates.
+    /// Icon candidate fetches.
     pub fetches: FetchTotals,
 }
 
 impl ScanNumbers {
-    /// Returns the number of a stage's inputs with this outcome.
+    /// Returns how many of a stage's inputs have this outcome.
     #[must_use]
     pub fn outcome(&self, stage: StageName, name: OutcomeName) -> u64 {
         self.sum(stage, CountSection::Outcomes, name.as_str())
@@ -123,7 +123,6 @@ impl ScanNumbers {
         self.counts.iter().filter(fits)
     }
 
-    /// Returns a family's counts by member.
     fn family(&self, stage: StageName, family: CountFamily) -> Map<String, Value> {
         self.of(stage.as_str(), CountSection::Counts)
             .filter_map(|count| Some((family.member(&count.name)?, count.amount)))
@@ -204,11 +203,11 @@ pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
     document
 }
 
-/// Returns the numbers about icon fetching: name resolution, connections, and the maximum requests
-/// in flight to one hostname and to one address in any shard.
+/// Returns the numbers about icon fetching: name resolution, connections, and any shard's maximum
+/// requests in flight to one hostname and to one address.
 fn fetching(numbers: &ScanNumbers) -> Value {
     let count = |name| numbers.count(StageName::Icon, name);
-    // Each shard adds 1 to the count of its maximum, so the largest member is the maximum of all
+    // Each shard adds 1 to its maximum's count, so the largest member is the maximum over all
     // shards.
     let most = |family| numbers.largest(StageName::Icon, family);
     json!({

@@ -2,7 +2,7 @@
 //!
 //! In Rust, these names are defined only here, except for fetch outcomes, which are in
 //! `everytab_fetcher::Outcome`. This ensures that jobs only use names that readers know. Names are
-//! stable, because the database stores them and readers of `stats.json` use them.
+//! stable, because the database stores them and readers use them in `stats.json`.
 
 macro_rules! names {
     (
@@ -224,8 +224,8 @@ names! {
 }
 
 names! {
-    /// Counts whose members are not a fixed list. The name of a count is the family's prefix
-    /// followed by the member.
+    /// Counts whose members are not a fixed list. A count's name is the family's prefix followed by
+    /// the member.
     CountFamily {
         /// Index rows that exactly one condition excludes, by this condition.
         LeftOut "left_out_";
@@ -261,7 +261,7 @@ impl CountFamily {
         format!("{}{member}", self.as_str())
     }
 
-    /// Returns the member in a count's name. `None` if the name belongs to another family.
+    /// Returns the member in a count's name. `None` if this name belongs to another family.
     #[must_use]
     pub fn member(self, name: &str) -> Option<&str> {
         name.strip_prefix(self.as_str())

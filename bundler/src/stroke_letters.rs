@@ -1,13 +1,13 @@
 //! Letters and digits as strokes, for pictures that are drawn without a font.
 //!
 //! Equal text gives equal paths on every host. A character without strokes is drawn as a space.
-//! This does not depend on the text, or on the position and size of the drawing.
+//! This module does not depend on the text, or on the drawing's position and size.
 
 /// Space between two characters.
 const GAP: u32 = 24;
 /// Width for a space and for a character without strokes.
 const SPACE: u32 = 14;
-/// The width and SVG path of each character. Capitals and digits extend from 0 down to the baseline
+/// Each character's width and SVG path. Capitals and digits extend from 0 to the baseline, which is
 /// at 100. Small letters start at 32.
 const LETTERS: [(char, u32, &str); 28] = [
     ('E', 52, "M52 0H0V100H52M0 48H44"),

@@ -1,15 +1,15 @@
-//! `blocklist.txt`: the takedowns of the operators. Scans skip them and publishing removes them.
+//! `blocklist.txt`: the operators' takedowns. Scans skip these and publishing removes them.
 //!
 //! The file has one pattern per line. A pattern is a bare hostname, or a kind, a colon and a value,
 //! such as `suffix:example.com`, `title:%casino%` or `sha256:<64 hex digits>`. A `#` starts a
-//! comment. In a line with a title, the `#` must follow a space, because titles may contain a `#`.
+//! comment. In a line with a title, this `#` must follow a space, because titles may contain a `#`.
 
-/// The property of a tab that is compared with a blocklist pattern.
+/// The tab's property that is compared with a blocklist pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PatternKind {
     /// A whole hostname.
     Hostname,
-    /// A domain with all hostnames below it.
+    /// A domain with all its subdomains.
     Suffix,
     /// A title, regardless of case. `%` matches any text, and `_` matches one character.
     Title,

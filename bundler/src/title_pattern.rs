@@ -38,7 +38,7 @@ impl TitlePattern {
     pub fn matches(&self, title: &str) -> bool {
         let title: Vec<char> = title.to_lowercase().chars().collect();
         let (mut at, mut token) = (0, 0);
-        // Position where matching continues if the shortest match of the last `%` fails.
+        // Position where matching continues if the last `%`'s shortest match fails.
         let mut longer: Option<(usize, usize)> = None;
         while at < title.len() {
             let is_next = match self.tokens.get(token) {

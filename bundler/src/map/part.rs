@@ -1,20 +1,20 @@
-//! A shard's part of the map: the thumbnails of its tabs, bundle by bundle, compressed.
+//! A shard's part of the map: its tabs' thumbnails, bundle by bundle, compressed.
 //!
-//! A part starts with the number of bundles and the number of tabs in each bundle, as little-endian
-//! 4-byte numbers. The thumbnails follow in the order of the tabs.
+//! A part starts with the number of bundles and each bundle's number of tabs, as little-endian
+//! 4-byte numbers. The thumbnails follow in the tabs' order.
 
 use std::io::{Read as _, Write as _};
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 
-/// Width and height of a cell at level 0 in pixels. A thumbnail fills its cell.
+/// A cell's width and height at level 0 in pixels. A thumbnail fills its cell.
 pub const CELL_PIXELS: u32 = 8;
-/// Size of a thumbnail in bytes: red, green and blue for each pixel in a cell.
+/// A thumbnail's size in bytes: red, green and blue for each pixel in a cell.
 pub const THUMBNAIL_BYTES: usize = (CELL_PIXELS * CELL_PIXELS * 3) as usize;
-/// Maximum size of a part before compression, in bytes. A shard with 1,200 tabs has 230 KB.
+/// Maximum uncompressed size of a part in bytes. A shard with 1,200 tabs has 230 KB.
 const MAX_PART_BYTES: u64 = 256 << 20;
 
-/// Writes a part from the thumbnails in each bundle.
+/// Writes a part from each bundle's thumbnails.
 #[must_use]
 pub fn write_part<'a>(bundles: impl IntoIterator<Item = &'a [[u8; THUMBNAIL_BYTES]]>) -> Vec<u8> {
     let bundles: Vec<_> = bundles.into_iter().collect();
@@ -35,7 +35,7 @@ fn compressed(bundles: &[&[[u8; THUMBNAIL_BYTES]]]) -> std::io::Result<Vec<u8>> 
     encoder.finish()
 }
 
-/// Reads the thumbnails in each bundle from a part.
+/// Reads each bundle's thumbnails from a part.
 ///
 /// # Errors
 /// Returns an error if the bytes are not a valid part.
@@ -60,7 +60,7 @@ fn parse(plain: &[u8]) -> Option<Vec<Vec<[u8; THUMBNAIL_BYTES]>>> {
     (left.is_empty() && thumbnails.is_empty()).then_some(bundles)
 }
 
-/// Replaces the thumbnail of a tab in a part. `None` if the part does not contain this tab, or is
+/// Replaces a tab's thumbnail in a part. `None` if the part does not contain this tab, or is
 /// malformed.
 #[must_use]
 pub fn painted_over(

@@ -3,7 +3,7 @@
 //! If many names start with a prefix, they span many search files, and the page could not find the
 //! best of them. For each prefix that spans more than [`MAX_FILES_READ`] files,
 //! `search/<range>/best/<start>.tsv` contains the best results in order.
-//! `site/js/search-answers.js` implements the same order and names.
+//! `site/js/search-answers.js` implements this order and these names, too.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -20,20 +20,19 @@ pub const MAX_FILES_READ: usize = 2;
 pub const BEST_HOSTS: usize = 12;
 /// Maximum number of names at the top that consist of the typed text and a suffix.
 const MAX_LEADING: usize = 2;
-/// Maximum number of characters in the name of a file with the best results. File systems allow 255
-/// bytes.
+/// Maximum number of characters in a best-result file's name. File systems allow 255 bytes.
 const MAX_NAME_CHARACTERS: usize = 120;
 
-/// Prefix for the files with best results, below their directory.
+/// Prefix for best-result files, below their directory.
 pub const BEST_PREFIX: &str = "best/";
 
-/// Path to a range's best hosts, below its directory. No start has this name.
+/// Path to a range's best hosts, below its directory. No prefix's file has this name.
 pub const TOP_FILE: &str = "best/_top.tsv";
 /// Maximum rank for hosts in [`TOP_FILE`], in which the page searches names with a typing error.
 pub const TOP_MAX_RANK: u32 = 100_000;
 
-/// Returns the path of the file with the best results for `start`, below the range's directory.
-/// `None` if the name would be too long.
+/// Returns the path to the best-result file for `start`, below the range's directory. `None` if the
+/// name would be too long.
 #[must_use]
 pub fn best_file(start: &str) -> Option<String> {
     let mut name = String::with_capacity(start.len());
@@ -46,8 +45,8 @@ pub fn best_file(start: &str) -> Option<String> {
     (name.len() <= MAX_NAME_CHARACTERS).then(|| format!("{BEST_PREFIX}{name}.tsv"))
 }
 
-/// Returns the prefixes for which a directory has a file with the best results. `first_keys` are
-/// the first keys of the directory's files.
+/// Returns the prefixes for which a directory has a best-result file. `first_keys` are the first
+/// keys in the directory's files.
 #[must_use]
 pub fn starts_with_best(first_keys: &[String]) -> Vec<String> {
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
@@ -82,8 +81,8 @@ pub fn best<'a>(entries: &'a [SearchEntry], start: &str) -> Vec<&'a SearchEntry>
     leading.into_iter().chain(others).take(BEST_HOSTS).collect()
 }
 
-/// Returns the first `most` entries by rank, then length, then key. Of entries with equal keys only
-/// one is returned.
+/// Returns the first `most` entries by rank, then length, then key. If several entries have the
+/// same key, only one is returned.
 fn top(entries: &[SearchEntry], most: usize) -> Vec<&SearchEntry> {
     let mut found: Vec<&SearchEntry> = Vec::with_capacity(most + 1);
     let mut groups = entries.chunk_by(|a, b| search_key(&a.hostname) == search_key(&b.hostname));
@@ -103,8 +102,7 @@ fn one_of_key(entries: &[SearchEntry]) -> Option<&SearchEntry> {
     entries.iter().find(bare).or(entries.first())
 }
 
-/// Compares by rank, then by length of the key, then alphabetically. Hosts without a rank come
-/// last.
+/// Compares by rank, then by the key's length, then alphabetically. Hosts without a rank come last.
 fn compare(a: &SearchEntry, b: &SearchEntry) -> Ordering {
     let rank = |entry: &SearchEntry| entry.rank.unwrap_or(u32::MAX);
     rank(a).cmp(&rank(b)).then_with(|| {

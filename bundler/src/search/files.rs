@@ -1,8 +1,8 @@
-//! The published search files for one range of hostnames.
+//! The published search files for one hostname range.
 //!
 //! `search/<range>/<n>.tsv` has up to a thousand sorted lines. `search/<range>/index.tsv` has one
-//! line for each of these files, with the key of its first hostname. Suggestions show only text,
-//! and the page loads the icon of the selected suggestion from its bundle.
+//! line for each of these files, with its first hostname's key. Suggestions show only text, and the
+//! page loads the selected suggestion's icon from its bundle.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ pub fn first_keys(sorted: &[SearchEntry]) -> Vec<String> {
     firsts.map(|first| search_key(&first.hostname).into_owned()).collect()
 }
 
-/// Returns the paths, below the range's directory, and contents of the files with the best results.
-/// The arguments are the range's sorted entries and its files' first keys.
+/// Returns the best-result files' paths, below the range's directory, and contents. The arguments
+/// are the range's sorted entries and its files' first keys.
 pub fn best_files<'a>(
     sorted: &'a [SearchEntry],
     first_keys: &[String],
@@ -47,8 +47,8 @@ pub fn best_files<'a>(
     })
 }
 
-/// Returns the path and contents for the file with the range's best hosts, below the range's
-/// directory, from its sorted entries. The file has no titles. `None` if no host has such a rank.
+/// Returns the path, below the range's directory, and contents for the file with the range's best
+/// hosts. This file has no titles. `None` if no host has such a rank.
 #[must_use]
 pub fn top_file(sorted: &[SearchEntry]) -> Option<(String, String)> {
     let is_top = |entry: &&SearchEntry| entry.rank.is_some_and(|rank| rank <= TOP_MAX_RANK);

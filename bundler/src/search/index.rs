@@ -19,7 +19,7 @@ pub fn write_index(first_keys: &[String]) -> String {
     first_keys.iter().map(|key| format!("{key}\n")).collect()
 }
 
-/// Returns the numbers of the files that may contain a key. The range starts at the last file whose
+/// Returns the numbers of files that may contain a key. This range starts at the last file whose
 /// first key is lower, and ends with the last file whose first key is not greater.
 #[must_use]
 pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
@@ -28,9 +28,9 @@ pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
     before.saturating_sub(1)..through
 }
 
-/// Returns the lines of an index from the first keys of its files. `None` means that a file has
-/// become empty. An empty file gets the key of the next file, so that readers skip it. Empty files
-/// at the end get no line.
+/// Returns an index's lines from the first keys of its files. `None` means that a file has become
+/// empty. An empty file gets the next file's key, so that readers skip it. Empty files at the end
+/// get no line.
 #[must_use]
 pub fn first_keys_of(files: &[Option<String>]) -> Vec<String> {
     let mut lines = Vec::with_capacity(files.len());

@@ -2,8 +2,8 @@
 //! script.
 //!
 //! `site/js/search-keys.js` computes equal keys from equal hostnames and compares them by code
-//! points, which gives the same order as comparing UTF-8 bytes. The tests of both implementations
-//! read `site/tests/search-keys.json`.
+//! points, which gives the same order as comparing UTF-8 bytes. Both implementations' tests read
+//! `site/tests/search-keys.json`.
 
 use std::borrow::Cow;
 
@@ -12,8 +12,8 @@ use std::borrow::Cow;
 /// adds one more job for the words.
 pub const RANGES: usize = 28;
 
-/// Returns the key of a hostname. Visitors omit `www.` and type names in their own script, so the
-/// key does the same.
+/// Returns a hostname's key. Visitors omit `www.` and type names in their own script, so this key
+/// does the same.
 pub fn search_key(hostname: &str) -> Cow<'_, str> {
     let name = without_www(hostname);
     if !name.contains("xn--") {
@@ -45,9 +45,9 @@ pub fn range_of_key(key: &str) -> usize {
     }
 }
 
-/// Decodes a Punycode label without the further checks of IDNA, because Rust and the page need
-/// equal keys and not registrable names. A label is not decoded if the result would contain a
-/// control character or more ASCII characters than the label shows.
+/// Decodes a Punycode label without IDNA's further checks, because Rust and the page need equal
+/// keys and not registrable names. A label is not decoded if the result would contain a control
+/// character or more ASCII characters than the label shows.
 fn decode_label(label: &str) -> Option<String> {
     let encoded = label.strip_prefix("xn--")?;
     let decoded = idna::punycode::decode_to_string(encoded)?;

@@ -21,8 +21,7 @@ pub struct SearchEntry {
     pub title: String,
 }
 
-/// Maximum number of characters of a title in a line. They fill two lines of a suggestion on a
-/// phone.
+/// Maximum number of characters in a line's title. They fill two lines in a suggestion on a phone.
 pub const TITLE_MAX_CHARACTERS: usize = 70;
 
 impl SearchEntry {
@@ -41,13 +40,13 @@ impl SearchEntry {
     }
 }
 
-/// The reason why bytes are not a search file.
+/// Why bytes are not a search file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SearchFileError {
     /// The bytes are not UTF-8.
     #[error("it is not text in UTF-8")]
     NotText,
-    /// The header of the part does not contain the ends of all ranges.
+    /// The part's header does not contain the ends of all ranges.
     #[error("it does not begin with the header of a search part")]
     NoHeader,
     /// A line does not contain hostname, bundle and slot.
@@ -75,7 +74,6 @@ pub fn write_lines(entries: &[SearchEntry]) -> String {
     text
 }
 
-/// Appends one entry's line.
 pub(super) fn write_line(text: &mut String, entry: &SearchEntry) {
     let SearchEntry { hostname, bundle, slot, rank, title } = entry;
     let rank = rank.map(|rank| rank.to_string()).unwrap_or_default();
@@ -90,7 +88,7 @@ pub(super) fn write_line(text: &mut String, entry: &SearchEntry) {
 /// Reads the entries from a file in this format, in order.
 ///
 /// # Errors
-/// Returns an error if the bytes are not UTF-8, or if a line is malformed; the error quotes the
+/// Returns an error if the bytes are not UTF-8, or if a line is malformed. The error quotes the
 /// first such line.
 pub fn read_lines(bytes: &[u8]) -> Result<Vec<SearchEntry>, SearchFileError> {
     let text = std::str::from_utf8(bytes).map_err(|_| SearchFileError::NotText)?;

@@ -2,7 +2,7 @@
 //! search job to read only one range.
 //!
 //! A part starts with the header, which contains the end of each hostname range, counted in bytes
-//! after the header. The ends are decimal numbers with 12 digits, one per line. The header is
+//! after the header. These ends are decimal numbers with 12 digits, one per line. The header is
 //! followed by one line per hostname.
 
 use std::{fmt::Write as _, ops::Range};
@@ -35,11 +35,11 @@ pub fn write_part(mut entries: Vec<SearchEntry>) -> String {
     header + &body
 }
 
-/// Returns the byte range of a part that contains the lines for `range`. `header` is the part's
+/// Returns the byte range in a part that contains the lines for `range`. `header` is the part's
 /// first [`HEADER_BYTES`].
 ///
 /// # Errors
-/// Returns an error if the bytes are not the header of a part.
+/// Returns an error if the bytes are not a part's header.
 pub fn range_in_part(header: &[u8], range: usize) -> Result<Range<u64>, SearchFileError> {
     let end = |range: usize| -> Option<u64> {
         let line = header.chunks_exact(HEADER_NUMBER_BYTES).nth(range)?;

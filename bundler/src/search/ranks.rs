@@ -1,8 +1,7 @@
-//! The ranks of a scan's hosts. They are an input to the scan, which its search jobs read from the
-//! archive.
+//! A scan's host ranks. They are an input to the scan, which its search jobs read from the archive.
 //!
-//! The list has one hostname per line, without `www.`, best rank first. An empty line means that a
-//! rank is not used.
+//! The list has one hostname per line, without `www.`, best rank first. An empty line means that
+//! this rank is not used.
 
 use std::collections::HashMap;
 
@@ -12,12 +11,12 @@ use crate::search::key::without_www;
 /// find these by name.
 pub const RANKED_HOSTS: usize = 1_000_000;
 
-/// Hosts' ranks.
+/// The hosts' ranks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostRanks(HashMap<String, u32>);
 
 impl HostRanks {
-    /// Reads the ranks of the hosts for which `wanted` returns true.
+    /// Reads the ranks of hosts for which `wanted` returns true.
     #[must_use]
     pub fn read(list: &[u8], wanted: impl Fn(&str) -> bool) -> Self {
         let mut ranks = HashMap::new();

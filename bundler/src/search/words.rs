@@ -17,7 +17,7 @@ use crate::search::{
 
 /// Maximum number of lines in a word file, which then has about 35 KB.
 pub const LINES_PER_FILE: usize = 400;
-/// Maximum number of hosts per word. The best hosts are kept. The page shows a few of them. If a
+/// Maximum number of hosts per word, which are the best ones. The page shows a few of them. If a
 /// visitor types several words, the page searches these hosts for those that have all the words.
 pub const HOSTS_PER_WORD: usize = 100;
 /// Maximum rank of hosts for which the suffixes of the name are also words.
@@ -92,7 +92,7 @@ fn shortened(word: &str) -> String {
     word.chars().take(MAX_CHARACTERS).collect()
 }
 
-/// The hosts of each word, as indexes into all entries. They are the best ones, in order.
+/// Each word's best hosts in order, as indexes into all entries.
 pub type HostsOfWords = BTreeMap<Box<str>, Vec<u32>>;
 
 /// Returns the words in `entries` by range, with at most [`HOSTS_PER_WORD`] hosts per word.

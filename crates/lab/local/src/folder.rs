@@ -1,8 +1,8 @@
-//! A local installation's directory with its private Postgres. This module also builds the command
-//! line for the workers.
+//! A local installation's directory with its private Postgres. This module also builds the workers'
+//! command line.
 //!
 //! The directory is not changed before its lock is held, because another process may be using it.
-//! Does not depend on the work of the workers.
+//! This module does not depend on the workers' jobs.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::worker_processes::WorkerStart;
 
 /// The database's name in the private Postgres.
 const DATABASE: &str = "everytab";
-/// Directory of the private Postgres, below the local directory.
+/// The private Postgres's directory, below the local directory.
 const POSTGRES: &str = "postgres";
 /// The workers' database role.
 const WORKER_ROLE: &str = "everytab_worker";
@@ -43,7 +43,7 @@ impl LocalFolder {
         std::fs::create_dir_all(named_dir).map_err(about)?;
         let dir = named_dir.canonicalize().map_err(about)?;
         let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join(POSTGRES)))?;
-        // Remove the temporary files of killed workers.
+        // Remove killed workers' temporary files.
         std::fs::create_dir_all(temporary_in(&dir)).map_err(about)?;
         for entry in std::fs::read_dir(temporary_in(&dir)).map_err(about)? {
             let path = entry.map_err(about)?.path();
@@ -62,7 +62,6 @@ impl LocalFolder {
         Ok(self.postgres.stop()?)
     }
 
-    /// Returns the canonical path.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -72,7 +71,6 @@ impl LocalFolder {
         &self.named_dir
     }
 
-    /// Returns the database URL for a role.
     pub(crate) fn url(&self, role: &str) -> String {
         self.postgres.url(DATABASE, role)
     }
@@ -122,14 +120,14 @@ impl LocalFolder {
             arguments: all,
             database_url: self.url(WORKER_ROLE),
             workers,
-            // The operator watches the progress bars of a scan, so workers only log errors.
+            // The operator watches a scan's progress bars, so workers only log errors.
             log: "error",
             log_writer: sink.log_writer(),
         })
     }
 }
 
-/// Returns whether a directory has a database. If so, it may have unfinished work.
+/// Returns true if a directory has a database. If so, it may have unfinished work.
 pub(crate) fn holds_database(dir: &Path) -> bool {
     dir.join(POSTGRES).exists()
 }

@@ -6,7 +6,7 @@
 //! A scan that is killed or stopped at any moment continues when it is started again in the same
 //! directory.
 //!
-//! Does not depend on how a job does its work, or on the command line of this process.
+//! This crate does not depend on how a job does its work, or on this process's command line.
 //!
 //! ```
 //! # #[tokio::main]

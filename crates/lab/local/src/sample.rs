@@ -14,7 +14,7 @@ use ipnet::IpNet;
 /// Options for the small internet on loopback, which is scanned instead of the real one.
 #[derive(Debug, Clone)]
 pub struct SampleOptions {
-    /// Directory of a recording. If `None`, hosts are generated.
+    /// A recording's directory. If `None`, hosts are generated.
     pub recording: Option<PathBuf>,
     /// Number of hosts to generate.
     pub hosts: u64,
@@ -40,7 +40,7 @@ pub struct SampleNetwork {
     pub allow_ranges: Vec<IpNet>,
 }
 
-/// Returns the settings of the small internet for `sample`, with scratch files in `scratch_dir`.
+/// Returns the small internet's settings for `sample`, with scratch files in `scratch_dir`.
 ///
 /// # Errors
 /// Returns an error if the recording's directory cannot be read, or there is no mix with that name.

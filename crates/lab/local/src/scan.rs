@@ -24,8 +24,8 @@ use crate::{
 
 /// Worker option for the User-Agent.
 const USER_AGENT: &str = "--user-agent";
-/// How long a host in a site list is retried while it does not respond. The time is short, because
-/// a person is waiting for the scan.
+/// How long a host in a site list is retried while it does not respond. This is short, because a
+/// person is waiting for the scan.
 const HOST_PATIENCE: &str = "30s";
 /// The error if the options do not specify anything to scan.
 const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
@@ -59,8 +59,8 @@ pub struct LocalOptions {
 
 impl LocalOptions {
     /// Checks for errors that can be found before anything is created or started. If the directory
-    /// has a database, it may have an unfinished scan. Continuing it may need fewer options than a
-    /// new scan.
+    /// has a database, it may have an unfinished scan, and continuing this scan may need fewer
+    /// options than a new one.
     fn check(&self, dir: &Path) -> Result<(), OperationError> {
         let ScanOptions { internet, site_url, contact, .. } = &self.scan;
         if self.sample.is_none() && self.sites.as_ref().is_some_and(|sites| sites.file.is_none()) {
@@ -136,7 +136,7 @@ impl LocalScan {
     }
 
     /// Starts or continues the scan, watches it, and writes its summary as lines of data.
-    /// `worker_arguments` builds the fetch options of a worker. If there is a small internet, these
+    /// `worker_arguments` builds a worker's fetch options. If there is a small internet, these
     /// include the options to reach it.
     ///
     /// # Errors
@@ -239,7 +239,7 @@ impl LocalScan {
     }
 }
 
-/// Determines the crawl and the stores from the options. `crawled` is the crawl of a site list.
+/// Determines the crawl and the stores from the options. `crawled` is a site list's crawl.
 async fn plan(
     options: &LocalOptions,
     dir: &Path,
@@ -298,7 +298,7 @@ async fn find_or_start(
         }
         let is_cancelled = status.state == ScanState::Cancelled;
         if is_same && !is_cancelled && (is_running || !options.again) {
-            // The cause of a discarded job may have been fixed since then, so retry it.
+            // The cause may have been fixed since these jobs were discarded, so retry them.
             let mut again = coordinator.retry_jobs(newest, None, None, None).await?;
             if again == 0
                 && status.state.is_publishable()
@@ -323,14 +323,14 @@ async fn find_or_start(
     Ok(number)
 }
 
-/// Describes the discarded jobs of a finished scan. `None` if there are none.
+/// Describes a finished scan's discarded jobs. `None` if there are none.
 fn discards(status: &ScanStatus) -> Option<String> {
     if status.state != ScanState::FinishedWithDiscards {
         return None;
     }
     let last = status.errors.iter().find(|error| error.event == "discard");
-    // If publishing was rejected, the usual command to publish does not work here. It needs the
-    // database in this directory, which runs only while this command runs.
+    // If publishing was rejected, the usual command to publish does not work here. It needs this
+    // directory's database, which runs only while this command runs.
     let remedy = match last {
         Some(last) if last.kind == JobKind::Publish => {
             "; in this directory, remove the site's manifest.json to publish anyway"

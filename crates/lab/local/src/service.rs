@@ -2,7 +2,7 @@
 //! serves HTTP.
 //!
 //! If crawls are stopped or killed at any moment, they continue when the service is started again
-//! in the same directory. Does not depend on HTTP or on API keys.
+//! in the same directory. This module does not depend on HTTP or on API keys.
 
 use std::{
     path::{Path, PathBuf},
@@ -33,12 +33,12 @@ pub struct LocalService {
     folder: LocalFolder,
 }
 
-/// A running small internet. The service then crawls only this.
+/// A running small internet. The service then crawls only these hosts.
 #[derive(Debug)]
 pub struct ServiceSample {
     /// The settings with which a worker reaches the small internet.
     pub network: SampleNetwork,
-    /// Home page of a host without faults. `None` if the content is recorded.
+    /// The home page of a host without faults. `None` if the content is recorded.
     pub page: Option<String>,
     _running: Running,
 }
@@ -88,7 +88,7 @@ impl LocalService {
     /// Starts the small internet for `options`.
     ///
     /// # Errors
-    /// Returns an error if there is no such recording or mix.
+    /// Returns an error if this recording or mix does not exist.
     pub async fn start_sample(
         &self,
         options: &SampleOptions,
@@ -99,7 +99,7 @@ impl LocalService {
         Ok(ServiceSample { network: sample::network(&running)?, page, _running: running })
     }
 
-    /// Starts the crawl workers, with additional arguments of `run`.
+    /// Starts the crawl workers, with additional arguments for `run`.
     ///
     /// # Errors
     /// Returns an error if the program cannot be started.

@@ -1,6 +1,6 @@
 //! Crawls a list of sites in a directory, so that a scan can read the crawl afterwards.
 //!
-//! Does not depend on the scan.
+//! This module does not depend on the scan.
 
 use std::{
     fs::File,
@@ -22,12 +22,12 @@ use uuid::Uuid;
 
 use crate::{watch::REPAINT_INTERVAL, worker_processes::WorkerProcesses};
 
-/// Directory of the crawls' records, below the local directory.
+/// Directory for the crawls' records, below the local directory.
 pub(crate) const CRAWLS: &str = "crawls";
 /// Directory with one file per crawl. The file's name identifies the list, and its content
 /// identifies the crawl.
 const LISTS: &str = "sites";
-/// Maximum size of a list, in bytes. One host has no room for the pages of more sites.
+/// Maximum size of a list, in bytes. A single host has no room for the pages of more sites.
 const MAX_LIST_BYTES: u64 = 64 << 20;
 /// The error if the options have neither a list nor a small internet.
 pub(crate) const NO_LIST: &str = "--sites: give a FILE with a site a line, or --sample as well";
@@ -49,7 +49,7 @@ pub(crate) struct CrawledSites {
     pub(crate) store: String,
 }
 
-/// Returns the bytes of the list.
+/// Returns the list's bytes.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or there is neither a file nor a small internet.

@@ -6,7 +6,7 @@ use everytab_console::{LineSink, OperationError};
 use everytab_operations::backup::Verification;
 use everytab_postgres::PrivatePostgres;
 
-/// Reads every object of the backup at the URL `from`, loads its rows into a temporary Postgres,
+/// Reads every object in the backup at the URL `from`, loads its rows into a temporary Postgres,
 /// and compares them. Reports each fault as a line of data.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The worker processes of a local scan.
+//! A local scan's worker processes.
 //!
 //! A worker never outlives this process, because the kernel sends it SIGKILL when this process
 //! ends. A crashed worker is restarted. Ctrl-C in a terminal reaches only this process, which then
@@ -21,13 +21,13 @@ use tokio::{
 
 use crate::parent_death;
 
-/// Number of worker crashes after which this process gives up. If a restart can fix the cause, as
-/// after the out-of-memory killer, crashes do not recur this often.
+/// Maximum number of worker crashes. After more crashes, this process gives up. If a restart can
+/// fix the cause, as after the out-of-memory killer, crashes do not recur this often.
 const MAX_CRASHES: u32 = 20;
 /// Interval between checks whether the workers have exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The worker processes of a scan. Clones share them.
+/// A scan's worker processes. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct WorkerProcesses {
     shared: Arc<Mutex<Processes>>,
@@ -43,17 +43,14 @@ struct Processes {
 /// The data that is needed to start a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerStart {
-    /// Path to the worker's program.
     pub(crate) program: PathBuf,
-    /// Command line arguments.
     pub(crate) arguments: Vec<OsString>,
     /// The scan's database URL.
     pub(crate) database_url: String,
-    /// Number of workers.
     pub(crate) workers: u16,
     /// The workers' log level, unless the environment sets it.
     pub(crate) log: &'static str,
-    /// Receives the log lines of workers. `None` if they share this process's standard error.
+    /// Receives the workers' log lines. `None` if they share this process's standard error.
     pub(crate) log_writer: Option<fn(&[u8])>,
 }
 
@@ -79,8 +76,8 @@ impl WorkerProcesses {
         for mut child in std::mem::take(&mut shared.running) {
             match child.try_wait()? {
                 None => alive.push(child),
-                // Exit codes 0 and 3 mean that the scan has ended. 4 means that only this worker
-                // was drained.
+                // Exit codes 0 and 3 mean that the scan has ended. Code 4 means that only this
+                // worker was drained.
                 Some(status) if matches!(status.code(), Some(0 | 3 | 4)) => {}
                 Some(status) => crashed.push(status),
             }

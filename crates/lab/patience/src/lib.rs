@@ -1,4 +1,4 @@
-//! Waits for events in the tests of all packages, with a single limit that only a hang reaches.
+//! Waits for events in all packages' tests, with a single limit that only a hang reaches.
 //!
 //! Durations depend on the host and its load, so tests do not set their own time limits. A test
 //! names the event that it waits for, and fails after [`LIMIT`]. If a peer is silent on purpose, a
@@ -16,12 +16,12 @@ use std::{
 /// but shorter than the test runner's limit, so that a hang reports the event that did not happen.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// Timeout of a request to a peer that never responds: the test waits until it expires. Peers that
-/// respond do so within this time, even on a busy host.
+/// Timeout for a request to a peer that never responds. The test waits until this timeout expires.
+/// Other peers respond within this time, even on a busy host.
 pub const SILENCE: Duration = Duration::from_secs(3);
 
-/// A wait for the end of something long, such as a whole crawl. It continues while there is
-/// progress, even if a slow host makes little.
+/// A wait for something long to end, such as a whole crawl. It continues while there is progress,
+/// even if a slow host makes little.
 #[derive(Debug)]
 pub struct LongWait<T> {
     state: Option<T>,
@@ -60,8 +60,8 @@ impl<T: PartialEq + Debug> Default for LongWait<T> {
 const POLL: Duration = Duration::from_millis(10);
 /// Maximum pause between two checks.
 const MAX_POLL: Duration = Duration::from_millis(300);
-/// How much longer the pause is than the check before it. A check often runs a program, and this
-/// takes CPU time from the awaited event.
+/// How many times longer a pause is than the check before it. A check often runs a program, and
+/// this takes CPU time from the awaited event.
 const POLL_FACTOR: u32 = 3;
 
 /// Returns the pause after a check that began at this time.
@@ -123,7 +123,7 @@ pub async fn in_time<F: Future>(what: &str, future: F) -> F::Output {
     ended.unwrap_or_else(|_| panic!("waited too long for {what}"))
 }
 
-/// Compiles and runs the example of the README as a doc test.
+/// Compiles and runs the README's example as a doc test.
 #[cfg(doctest)]
 # [doc = include_str!("../README.md")]
 struct Readme;

@@ -4,7 +4,7 @@
 //! install `pg_config` and `psql` in directories without a server.
 //!
 //! `crates/scan/operations/src/backup/postgres_programs.rs` searches the same directories for
-//! `pg_dump` and `pg_restore`; the fleet's program must not link this crate.
+//! `pg_dump` and `pg_restore`, because the fleet's program must not link this crate.
 
 use std::{
     collections::BTreeSet,
@@ -15,7 +15,7 @@ use std::{
 
 use crate::error::PostgresError;
 
-/// The oldest usable version: the coordinator's functions use `merge`, `security_invoker` views and
+/// The oldest usable version. The coordinator's functions use `merge`, `security_invoker` views and
 /// `CREATE DATABASE ... STRATEGY`, which are new in 15 (Debian 12 has 15).
 pub(crate) const OLDEST_MAJOR: u32 = 15;
 
@@ -42,8 +42,8 @@ impl Binaries {
     }
 }
 
-/// Finds the programs to use: if there is a cluster, programs with its major version, else the
-/// first that are new enough, in the order of directories in the message of
+/// Finds the programs to use. If there is a cluster, these have its major version. Otherwise they
+/// are the first that are new enough, in the order of directories in the message of
 /// [`PostgresError::NotFound`].
 pub(crate) fn find(cluster: Option<u32>) -> Result<Binaries, PostgresError> {
     if let Some(folder) = env::var_os("EVERYTAB_PG_BIN").map(PathBuf::from) {
@@ -98,8 +98,8 @@ fn candidates() -> Vec<PathBuf> {
     folders
 }
 
-/// Parses the major version in the output of `--version`: 15 in `postgres (PostgreSQL) 15.18
-/// (Debian 15.18-0+deb12u1)`, 18 in `... 18beta1`.
+/// Parses the major version in the output of `--version`, such as 15 in `postgres (PostgreSQL)
+/// 15.18 (Debian 15.18-0+deb12u1)` and 18 in `... 18beta1`.
 pub(crate) fn major_in(version: &str) -> Option<u32> {
     let number = version.split_once("(PostgreSQL) ")?.1;
     let digits = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());

@@ -1,7 +1,7 @@
 //! Creates a cluster (the directory that holds a server's databases), completely or not at all.
 //!
-//! `initdb` works in `data.making`, which is renamed to `data` at the end. Leftovers of a killed
-//! `initdb` are deleted. The caller must hold the directory's lock.
+//! `initdb` works in `data.making`, which is renamed to `data` at the end. The leftovers of a
+//! killed `initdb` are deleted. The caller must hold the directory's lock.
 
 use std::{
     fs::{self, File},
@@ -90,7 +90,7 @@ fn run_initdb(
     }))
 }
 
-/// Passes only the variables that the programs need: a caller's PGDATA, PGPORT or PGOPTIONS would
+/// Passes only the variables that the programs need. A caller's PGDATA, PGPORT or PGOPTIONS would
 /// change their behaviour, and `error.rs` reads their messages in English.
 pub(crate) fn set_environment(command: &mut Command) {
     command.env_clear().env("LC_ALL", "C").env("TZ", "UTC");

@@ -1,7 +1,6 @@
-//! The errors of a private Postgres. Each message is one line with a remedy.
+//! A private Postgres's errors. Each message is one line with a remedy.
 //!
-//! Postgres reports errors only as text; [`PostgresError::from_output`] is the only function
-//! that reads this text.
+//! Postgres reports errors only as text. Only [`PostgresError::from_output`] parses this text.
 
 use std::{
     fs, io,
@@ -77,7 +76,7 @@ pub enum PostgresError {
     CannotEnter {
         /// The cluster.
         path: PathBuf,
-        /// The user ID of the server.
+        /// The server's user ID.
         user: u32,
     },
     /// Neither `postgres` nor `nobody` exists.
@@ -91,13 +90,13 @@ pub enum PostgresError {
     Initdb {
         /// The cluster's directory.
         path: PathBuf,
-        /// Its error message.
+        /// The error message of initdb.
         message: String,
     },
     /// The server exited before it was ready.
     # [error("Postgres did not start: {message} (log: {})", log.display())]
     Start {
-        /// Its error message.
+        /// The server's error message.
         message: String,
         /// The file with all messages.
         log: PathBuf,
@@ -116,7 +115,7 @@ pub enum PostgresError {
     TestUrl {
         /// The variable.
         variable: &'static str,
-        /// Its value.
+        /// The variable's value.
         value: String,
     },
     /// The operating system rejected an operation.
@@ -142,8 +141,8 @@ impl PostgresError {
         }
     }
 
-    /// Finds the error message in `output`. A full disk is recognised by the text, or by writing
-    /// next to `path`, because on a full disk the text may also be lost.
+    /// Finds the error message in `output`. Recognises a full disk by this text, or by writing next
+    /// to `path`, because on a full disk the text may also be lost.
     pub(crate) fn from_output(
         output: &str,
         path: &Path,
@@ -165,8 +164,8 @@ fn is_full(path: &Path) -> bool {
     written.is_err_and(|error| full.contains(&error.kind()))
 }
 
-/// Returns the last line marked as an error, without its prefix and with its hint; else the last
-/// line.
+/// Returns the last line marked as an error, without its prefix and with its hint. If there is
+/// none, returns the last line.
 pub(crate) fn error_message_in(output: &str) -> String {
     let marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "];
     let mut found = None;

@@ -1,7 +1,7 @@
 //! The lock that gives a directory one owner.
 //!
-//! The kernel releases it when the owner exits. The file holds the owner's process ID for error
-//! messages; it also decides whether to wait for an exiting owner.
+//! The kernel releases this lock when the owner exits. The file holds the owner's process ID, for
+//! error messages and to decide whether to wait for an exiting owner.
 
 use std::{
     fs::{self, File},
@@ -17,15 +17,15 @@ use crate::error::PostgresError;
 /// its exec.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The lock of a directory; the kernel releases it when the process exits.
+/// A directory's lock. The kernel releases it when the process exits.
 #[derive(Debug)]
 pub(crate) struct FolderLock {
     _file: File,
 }
 
 impl FolderLock {
-    /// Takes the lock of `dir`. Waits only if its owner has exited; otherwise the error names the
-    /// owner.
+    /// Takes the lock in `dir`. If another process holds it, waits only if its owner has exited.
+    /// Otherwise the error names the owner.
     pub(crate) fn take(dir: &Path) -> Result<Self, PostgresError> {
         let path = dir.join("lock");
         let mut file = File::options()

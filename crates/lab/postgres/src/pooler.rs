@@ -1,4 +1,4 @@
-//! PgBouncer in transaction mode in front of the server of a test run.
+//! PgBouncer in transaction mode in front of a test run's server.
 //!
 //! Failures panic, because a test without its pooler has failed.
 
@@ -17,12 +17,12 @@ use std::{
 
 use crate::testing::shared_for_tests;
 
-/// How often the log is read while PgBouncer starts.
+/// Interval at which the log is read while PgBouncer starts.
 const POLL: Duration = Duration::from_millis(10);
-/// How often it is read at most: a minute.
+/// Maximum number of these reads, which take a minute.
 const POLLS: usize = 6_000;
 
-/// A running PgBouncer, which stops with this value.
+/// A running PgBouncer. Dropping this value stops it.
 #[derive(Debug)]
 pub struct Pooler {
     child: Child,
@@ -33,7 +33,7 @@ pub struct Pooler {
 
 impl Drop for Pooler {
     fn drop(&mut self) {
-        // It has already stopped, or stops now.
+        // If PgBouncer has already stopped, these calls fail, which is harmless.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -41,8 +41,8 @@ impl Drop for Pooler {
 
 impl Pooler {
     /// Starts PgBouncer, with at most `sessions` sessions of `user` for all its clients, and
-    /// further settings, one per line. Its files are put into the new directory `folder`. Returns
-    /// `None` if PgBouncer is not installed.
+    /// further settings, one per line. Its files are in the new directory `folder`. Returns `None`
+    /// if PgBouncer is not installed.
     ///
     /// # Panics
     ///
@@ -91,7 +91,7 @@ impl Pooler {
         panic!("PgBouncer did not start: {}", pooler.log_text());
     }
 
-    /// Returns what it has logged.
+    /// Returns PgBouncer's log.
     ///
     /// # Panics
     ///
@@ -100,7 +100,7 @@ impl Pooler {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Returns the URL of a database of the shared server, through the pooler.
+    /// Returns a database's URL on the shared server, through this pooler.
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{}@127.0.0.1:{}/{database}", self.user, self.port)
     }

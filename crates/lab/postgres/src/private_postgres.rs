@@ -19,7 +19,7 @@ use crate::{
 /// A running private server. Dropping it stops it.
 #[derive(Debug)]
 pub struct PrivatePostgres {
-    // Fields are dropped in this order: the server stops before the lock is released.
+    // Fields are dropped in this order, so that the server stops before the lock is released.
     server: Server,
     pub(crate) folders: ServerFolders,
     psql: PathBuf,
@@ -28,14 +28,14 @@ pub struct PrivatePostgres {
 
 impl PrivatePostgres {
     /// Creates the cluster if there is none, starts its server and waits until it accepts
-    /// connections. Blocks: about 0.7 s the first time, 0.15 s later, longer after a crash
-    /// (recovery).
+    /// connections. Blocks for about 0.7 s the first time, 0.15 s later, and longer for recovery
+    /// after a crash.
     ///
     /// # Errors
     ///
     /// Returns an error if there are no usable programs, another process uses the directory, the
-    /// cluster has another major version or user, the disk is full, or Postgres rejects a setting:
-    /// see [`PostgresError`].
+    /// cluster has another major version or user, the disk is full, or Postgres rejects a setting
+    /// (see [`PostgresError`]).
     pub fn start(settings: PostgresSettings) -> Result<Self, PostgresError> {
         let dir = server_folders::make_folder(&settings.dir)?;
         let lock = FolderLock::take(&dir)?;
@@ -50,7 +50,8 @@ impl PrivatePostgres {
 
     /// Returns the URL to connect to:
     /// `postgres:///database?host=/directory&port=..&user=..&sslmode=disable`, as the client and
-    /// psql read it. It contains every part, so that variables such as `PGPORT` change nothing.
+    /// psql read it. This URL contains every part, so that variables such as `PGPORT` change
+    /// nothing.
     pub fn url(&self, database: &str, user: &str) -> String {
         psql::url(&self.folders.socket_folder, database, user)
     }
@@ -70,7 +71,7 @@ impl PrivatePostgres {
         self.server.pid()
     }
 
-    /// Returns false once the server has exited, by itself or through [`stop`](Self::stop).
+    /// Returns false after the server has exited, by itself or through [`stop`](Self::stop).
     pub fn is_running(&self) -> bool {
         self.server.is_running()
     }
@@ -85,12 +86,12 @@ impl PrivatePostgres {
     ///
     /// # Errors
     ///
-    /// Returns an error if psql is missing, else psql's first error message.
+    /// Returns an error if psql is missing. If psql fails, returns its first error message.
     pub fn psql(&self, database: &str, sql: &str) -> Result<String, PostgresError> {
         psql::run(&self.psql, &self.url(database, ADMIN_USER), sql)
     }
 
-    /// Stops the server by a fast shutdown: it closes open sessions and writes committed data.
+    /// Stops the server by a fast shutdown, which closes open sessions and writes committed data.
     /// Returns when the server has exited.
     ///
     /// # Errors
@@ -103,7 +104,8 @@ impl PrivatePostgres {
         Ok(())
     }
 
-    /// Stops the server and deletes its directory, and its cluster if that is elsewhere.
+    /// Stops the server and deletes its directory. If its cluster is in another directory, deletes
+    /// this too.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! System calls that the standard library lacks; the only `unsafe` code of this package.
+//! System calls that the standard library lacks. This is this package's only `unsafe` code.
 //!
 //! Each function is a safe wrapper: it passes plain numbers, or buffers that it owns.
 
@@ -11,7 +11,6 @@ use std::{
     process::Command,
 };
 
-/// The signals that stop Postgres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// SIGINT: the server closes the sessions, writes a checkpoint and exits.
@@ -52,8 +51,8 @@ impl UnixUser {
         // SAFETY: passwd is a plain C struct, so all zeros is a valid value.
         let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
         let mut found: *mut libc::passwd = std::ptr::null_mut();
-        // SAFETY: every pointer is to a live local of the expected type, the length is the buffer's
-        // own, and `entry`'s pointers into it are not used after this function.
+        // SAFETY: every pointer is to a live local variable with the expected type, the length is
+        // the buffer's own, and `entry`'s pointers into it are not used after this function.
         let code = unsafe {
             libc::getpwnam_r(
                 name.as_ptr(),
@@ -66,7 +65,7 @@ impl UnixUser {
         (code == 0 && !found.is_null()).then_some(Self { uid: entry.pw_uid, gid: entry.pw_gid })
     }
 
-    /// Makes `command` run as this user, without the supplementary groups of this process.
+    /// Makes `command` run as this user, without this process's supplementary groups.
     pub(crate) fn runs(self, command: &mut Command) {
         if self != Self::current() {
             command.uid(self.uid).gid(self.gid);
@@ -74,11 +73,11 @@ impl UnixUser {
     }
 }
 
-/// Makes the process that `command` starts leave the terminal's session and get `signal` when the
-/// *thread* that spawned it exits. That thread must therefore live as long as the process.
+/// Makes the process that `command` starts leave the terminal's session, and get `signal` when the
+/// *thread* that spawned it exits. This thread must therefore live as long as the process.
 ///
-/// The order matters: the kernel clears the setting when a process changes its user, and the
-/// standard library changes the user before it runs this hook. `execve` keeps it.
+/// The order matters, because the kernel clears this setting when a process changes its user, and
+/// the standard library changes the user before it runs this hook. `execve` keeps the setting.
 pub(crate) fn ends_with_its_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     let number = signal.number();
@@ -107,7 +106,7 @@ pub(crate) fn send(pid: u32, signal: Signal) -> io::Result<()> {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     if pid <= 1 {
-        // 0 and below are process groups; 1 is init.
+        // 0 and negative numbers are process groups, and 1 is init.
         return Err(io::ErrorKind::InvalidInput.into());
     }
     // SAFETY: kill takes two numbers and touches no memory of ours.
@@ -125,7 +124,7 @@ pub(crate) fn wait_without_reaping(pid: u32) -> io::Result<()> {
         // SAFETY: siginfo_t is a plain C struct, so all zeros is a valid value.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
         let flags = libc::WEXITED | libc::WNOWAIT;
-        // SAFETY: `info` is a live local of the expected type.
+        // SAFETY: `info` is a live local variable with the expected type.
         if unsafe { libc::waitid(libc::P_PID, pid, &raw mut info, flags) } == 0 {
             return Ok(());
         }

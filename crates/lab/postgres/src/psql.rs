@@ -11,19 +11,19 @@ use crate::{
     names::PORT,
 };
 
-/// Returns the URL of a database for a user, with every part included.
+/// Returns a database's URL for a user, with every part included.
 pub(crate) fn url(socket_folder: &Path, database: &str, user: &str) -> String {
     let folder = encode(socket_folder.as_os_str().as_encoded_bytes());
     let (database, user) = (encode(database.as_bytes()), encode(user.as_bytes()));
     format!("postgres:///{database}?host={folder}&port={PORT}&user={user}&sslmode=disable")
 }
 
-/// Returns the path of the socket in its directory.
+/// Returns the path to the socket in its directory.
 pub(crate) fn socket_in(socket_folder: &Path) -> PathBuf {
     socket_folder.join(format!(".s.PGSQL.{PORT}"))
 }
 
-/// Returns the value of the URL parameter `name`, if [`url`] could have written the URL.
+/// Returns the URL parameter `name`, if [`url`] could have written this URL.
 #[cfg(any(feature = "testing", test))]
 pub(crate) fn parameter_of(url: &str, name: &str) -> Option<String> {
     let query = url.strip_prefix("postgres:///")?.split_once('?')?.1;

@@ -1,10 +1,10 @@
 //! The server's process: starts it, waits until it is ready, stops it.
 //!
 //! A separate thread (the keeper) starts the server and waits for its exit, because the kernel's
-//! parent-death signal belongs to the thread that forked: a server started by a test's thread, or
-//! by a tokio thread that exits when idle, would be shut down with that thread. A signal is sent
-//! only under the lock that is also held for reaping, so that it never reaches another process with
-//! a reused ID.
+//! parent-death signal belongs to the thread that forked. If a test's thread started the server, or
+//! a tokio thread that exits when idle, the server would be shut down with this thread. A signal is
+//! sent only under the lock that is also held for reaping, so that it never reaches another process
+//! with a reused ID.
 
 use std::{
     fs::{self, File},
@@ -35,7 +35,7 @@ const START_LIMIT: Duration = Duration::from_secs(300);
 /// Interval at which the server's state is read.
 const POLL: Duration = Duration::from_millis(10);
 
-/// The exit of the server's process, announced by the keeper.
+/// The exit of the server's process, reported by the keeper.
 #[derive(Debug, Default)]
 struct ProcessEnd {
     /// `None` while the process runs.
@@ -43,7 +43,6 @@ struct ProcessEnd {
     changed: Condvar,
 }
 
-/// A server's process.
 #[derive(Debug)]
 pub(crate) struct Server {
     pid: u32,
@@ -196,7 +195,7 @@ fn server_settings(folders: &ServerFolders, settings: &PostgresSettings) -> Vec<
     own.chain(settings.extra.iter().cloned()).collect()
 }
 
-/// Returns true if the server accepts connections: Postgres writes its state into the eighth line
+/// Returns true if the server accepts connections. Postgres writes its state into the eighth line
 /// of `postmaster.pid`, where pg_ctl also reads it.
 fn is_ready(data: &Path, pid: u32) -> bool {
     let Ok(text) = fs::read_to_string(data.join("postmaster.pid")) else { return false };

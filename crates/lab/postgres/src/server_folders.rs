@@ -1,4 +1,4 @@
-//! The directories and files of a server, and the user that it runs as.
+//! A server's directories and files, and the user that runs it.
 //!
 //! `<dir>` holds `lock` and, if the cluster is elsewhere, `LOCATION`. `<dir>` or
 //! `/var/lib/everytab/<hash>` holds `data` (the cluster) and `server.log`. The socket is in
@@ -29,8 +29,8 @@ pub(crate) fn make_folder(dir: &Path) -> Result<PathBuf, PostgresError> {
     dir.canonicalize().map_err(PostgresError::io("enter", dir))
 }
 
-/// Creates the directory for a moved cluster. Another user can enter it, independently of the
-/// umask.
+/// Creates the directory for a moved cluster. This is independent of the umask, so that another
+/// user can enter the directory.
 fn make_enterable(home: &Path) -> Result<(), PostgresError> {
     let missing: Vec<&Path> = home.ancestors().take_while(|folder| !folder.exists()).collect();
     for folder in missing.into_iter().rev() {
@@ -46,20 +46,17 @@ fn make_enterable(home: &Path) -> Result<(), PostgresError> {
 pub(crate) struct ServerFolders {
     /// The owner's directory: lock and LOCATION.
     dir: PathBuf,
-    /// The directory of cluster and log: `dir`, or one that the server's user can enter.
+    /// The directory for cluster and log. This is `dir`, or one that the server's user can enter.
     home: PathBuf,
-    /// The cluster.
     pub(crate) data: PathBuf,
-    /// The file with the server's messages.
     pub(crate) log: PathBuf,
     /// The directory for the socket, and for locks that test processes share.
     pub(crate) socket_folder: PathBuf,
-    /// The user that the server runs as.
     pub(crate) user: UnixUser,
 }
 
 impl ServerFolders {
-    /// Chooses directories and user. The caller must hold the lock of `dir`.
+    /// Chooses directories and user. The caller must hold the lock in `dir`.
     pub(crate) fn choose(dir: &Path) -> Result<Self, PostgresError> {
         let pointer = dir.join("LOCATION");
         let moved = match fs::read_to_string(&pointer) {
@@ -117,8 +114,8 @@ impl ServerFolders {
         if self.home == self.dir { vec![&self.dir] } else { vec![&self.home, &self.dir] }
     }
 
-    /// Returns true if the server's user can enter the directory. Only starting a program there is
-    /// a reliable test; mode bits are not.
+    /// Returns true if the server's user can enter the directory. Mode bits are not a reliable test
+    /// for this, so this starts a program there.
     fn user_can_enter(&self, folder: &Path) -> Result<bool, PostgresError> {
         let mut command = Command::new("/bin/true");
         command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
@@ -130,7 +127,7 @@ impl ServerFolders {
         }
     }
 
-    /// Creates an empty directory of the server's user with mode 0700.
+    /// Creates an empty directory for the server's user with mode 0700.
     pub(crate) fn make_private_folder(&self, path: &Path) -> Result<(), PostgresError> {
         DirBuilder::new().mode(0o700).create(path).map_err(PostgresError::io("make", path))?;
         self.give(path)
@@ -154,7 +151,7 @@ impl ServerFolders {
             Err(error) => return Err(PostgresError::io("make", path)(error)),
         }
         let found = fs::symlink_metadata(path).map_err(PostgresError::io("look at", path))?;
-        // A directory of this process's user is left by a start that was killed before `give`.
+        // If this process's user owns the directory, a start was killed before `give`.
         let ours = found.uid() == self.user.uid || found.uid() == UnixUser::current().uid;
         if !found.is_dir() || !ours || found.mode() & 0o077 != 0 {
             return Err(PostgresError::SocketFolder { path: path.clone(), user: self.user.uid });
@@ -162,14 +159,15 @@ impl ServerFolders {
         self.give(path)
     }
 
-    /// Removes the socket's directory. Ignores a failure, because the next start uses it again.
+    /// Removes the socket's directory. Ignores a failure, because the next start uses this
+    /// directory again.
     pub(crate) fn remove_socket_folder(&self) {
         let _ = fs::remove_dir_all(&self.socket_folder);
     }
 }
 
-/// Returns the user that the server runs as: the owner of the cluster, else this process's user,
-/// or, if that is root, `postgres` or `nobody`.
+/// Returns the user that runs the server. This is the cluster's owner, or else this process's user.
+/// For root, this is `postgres` or `nobody` instead.
 fn user_for(data: &Path) -> Result<UnixUser, PostgresError> {
     let us = UnixUser::current();
     let owner = match fs::metadata(data) {

@@ -76,9 +76,10 @@ impl PrivatePostgres {
         orphans::stop_all_in(&data)?;
         fs::remove_dir_all(&data).map_err(PostgresError::io("delete", &data))?;
         fs::rename(&standby.data, &data).map_err(PostgresError::io("make", &data))?;
-        // The archive of the write-ahead log has nothing, so that recovery ends with its own.
+        // The archive for the write-ahead log is empty, so that recovery ends with the standby's
+        // own log.
         settings.extra.push(("restore_command".to_owned(), "false".to_owned()));
-        // Until it is promoted, no session is accepted: it could only read.
+        // Before the promotion, no session is accepted, because it could only read.
         settings.extra.push(("hot_standby".to_owned(), "off".to_owned()));
         Self::start(settings)
     }

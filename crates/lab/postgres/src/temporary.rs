@@ -1,7 +1,7 @@
 //! Temporary servers without durability, each in its own directory that is deleted at the end.
 //!
 //! The directories are called `everytab-passing-*`. Before one is created, directories with a free
-//! lock are removed: their owner was killed or exited without deleting them.
+//! lock are removed, because their owner was killed or exited without deleting them.
 
 use std::{
     fs::{self, Permissions},
@@ -43,7 +43,7 @@ impl PrivatePostgres {
         let nanoseconds = nanoseconds();
         let dir = parent.join(format!("{FOLDER_PREFIX}{pid}-{nanoseconds:x}"));
         fs::create_dir(&dir).map_err(PostgresError::io("make", &dir))?;
-        // The server's user must be able to enter it.
+        // The server's user must be able to enter this directory.
         fs::set_permissions(&dir, Permissions::from_mode(0o755))
             .map_err(PostgresError::io("make", &dir))?;
         // Many tests share a server.

@@ -1,7 +1,7 @@
 //! One Postgres for all tests in a run, and a separate database for each test.
 //!
-//! The server is the one that `with-postgres` named in the environment. Otherwise this process
-//! starts one, which stops with it. Failures panic, because a test without its database has failed.
+//! This is the server that `with-postgres` named in the environment. Otherwise this process starts
+//! one, which stops with it. Failures panic, because a test without its database has failed.
 
 #![allow(clippy::panic)]
 
@@ -28,15 +28,15 @@ use crate::{
 pub struct TestServer {
     socket_folder: PathBuf,
     psql: PathBuf,
-    /// The server of this process. `None` if `with-postgres` owns the server.
+    /// This process's server. `None` if `with-postgres` owns the server.
     _own: Option<PrivatePostgres>,
 }
 
-/// Returns the server of this test run. The first call starts it, unless `with-postgres` has.
+/// Returns this test run's server. The first call starts it, unless `with-postgres` has.
 ///
 /// # Panics
 ///
-/// Panics if the server cannot be started; the message is one line.
+/// Panics with a single line if the server cannot be started.
 pub fn shared_for_tests() -> &'static TestServer {
     static SERVER: OnceLock<TestServer> = OnceLock::new();
     SERVER.get_or_init(|| match TestServer::connect_or_start() {
@@ -93,7 +93,7 @@ impl TestServer {
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("test_{}_{made}_{:x}", std::process::id(), nanoseconds());
         let template = template.unwrap_or("template0");
-        // Copying files takes half as long as writing them to the log where nothing is synced.
+        // Without fsync, copying files takes half as long as writing them to the log.
         let sql = format!("create database \"{name}\" template \"{template}\" strategy file_copy");
         match self.psql("postgres", &sql) {
             Ok(_) => name,
@@ -108,8 +108,8 @@ impl TestServer {
     ///
     /// # Panics
     ///
-    /// Panics if the database cannot be created, or `prepare` panics; then the next call creates it
-    /// again.
+    /// Panics if the database cannot be created, or `prepare` panics. The next call then creates
+    /// the database again.
     pub fn template(&self, name: &str, prepare: impl FnOnce(&str)) {
         let made = self.template_once(name, prepare);
         if let Err(error) = made {

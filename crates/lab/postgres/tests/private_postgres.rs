@@ -1,4 +1,4 @@
-//! Starts, stops, kills and restarts servers of the installed Postgres.
+//! Starts, stops, kills and restarts servers with the installed Postgres.
 
 // clippy.toml allows unwrap in tests, but not in their helpers.
 #![allow(clippy::unwrap_used)]
@@ -42,7 +42,7 @@ fn runs_postgres(pid: u32) -> bool {
     fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program.ends_with("postgres"))
 }
 
-/// Another process that owns the server of a directory until it is killed.
+/// Another process that owns a directory's server until it is killed.
 struct Owner {
     process: Child,
 }

@@ -7,7 +7,7 @@
 //! in the log, and the gaps between them never look shorter than they were.
 //!
 //! A short response's line is written before its first bytes are sent, so this also holds for a
-//! client that abandons a short response after the head. The maximum number of lines limits memory
+//! client that abandons a short response after the head. A maximum number of lines limits memory
 //! use. Lines that do not fit are counted.
 
 use std::{
@@ -93,7 +93,7 @@ pub fn read_access_log(path: &Path) -> io::Result<Vec<AccessLine>> {
     BufReader::new(File::open(path)?).lines().map(read).collect()
 }
 
-/// The access log of one small internet. Clones share it. It is off until it is started.
+/// The access log for one small internet. Clones share it. It is off until it is started.
 #[derive(Clone, Default)]
 pub(crate) struct AccessLog(Arc<Mutex<Option<Started>>>);
 
@@ -110,7 +110,6 @@ enum Sink {
 }
 
 impl AccessLog {
-    /// Starts a new log.
     pub(crate) fn start(&self, target: &AccessLogTarget) -> Result<(), TestbedError> {
         let sink = match target {
             AccessLogTarget::Memory(max) => Sink::Memory { lines: Vec::new(), max: *max },
@@ -163,7 +162,7 @@ impl fmt::Debug for AccessLog {
 /// ends, or when this value is dropped.
 pub(crate) struct OpenLine {
     log: AccessLog,
-    /// Start time of the log to which this line belongs.
+    /// Start time of this line's log.
     epoch: Instant,
     line: AccessLine,
     is_written: bool,
@@ -231,7 +230,7 @@ mod tests {
         assert_eq!(lines.iter().map(|line| &line.path).collect::<Vec<_>>(), ["/1", "/2"]);
         assert!(lines.iter().all(|line| line.start_us <= line.end_us && line.status == 200));
         assert_eq!(log.lost(), 1);
-        // A request from the previous log does not appear in the log that was started after it.
+        // A request from the previous log does not appear in the new log.
         let open = log.begin(address, "a.example", "/4");
         log.start(&AccessLogTarget::Memory(2)).unwrap();
         drop(open);

@@ -29,7 +29,7 @@ pub(crate) enum Reception {
     Reset,
     /// The listener sends nothing and keeps the connection open.
     Ignored,
-    /// The address is not a loopback address: the listener closes the connection.
+    /// The address is not a loopback address, so the listener closes the connection.
     Foreign,
 }
 
@@ -39,8 +39,8 @@ pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
     let low = dice.below(65_534) + 1;
     let second = match behaviour {
         Behaviour::ConnectTimeout => DROPPED_OCTET,
-        // On systems with IPv6, a refused host resolves to ::1, where nothing listens. Without IPv6
-        // it has this address.
+        // With IPv6, a refused host resolves to ::1, where nothing listens. Without IPv6 it has
+        // this address.
         Behaviour::Refused | Behaviour::Reset => RESET_OCTET,
         Behaviour::NeverAnswers => IGNORED_OCTET,
         _ => (dice.below(239) + 1) as u8,

@@ -1,7 +1,8 @@
 //! The host behaviours in the small internet, each with a stable name.
 //!
 //! A host has exactly one behaviour. It is chosen from the mix by (seed, hostname), so that a
-//! response never depends on earlier requests. Does not depend on how a behaviour is implemented.
+//! response never depends on earlier requests. This module does not depend on how a behaviour is
+//! implemented.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,8 @@ macro_rules! behaviours {
 behaviours! {
     /// The host responds immediately and correctly.
     Fine,
-    /// Correct responses, each after a delay that depends on the URL (300 ms to 1 s).
+    /// The host responds correctly, each time after a delay that depends on the URL (300 ms to 1
+    /// s).
     Slow,
     /// The name does not exist.
     DnsNxdomain,
@@ -36,7 +38,7 @@ behaviours! {
     DnsNeverAnswers,
     /// The name has a private address, alone or among public ones.
     DnsPrivateAddress,
-    /// Connection requests are dropped: connecting times out.
+    /// Connection requests are dropped, so that connecting times out.
     ConnectTimeout,
     /// Connecting works, but the host sends nothing.
     NeverAnswers,
@@ -68,13 +70,13 @@ behaviours! {
     Unavailable,
     /// The host responds with 200 and an HTML page instead of an icon.
     HtmlInsteadOfIcon,
-    /// The host responds with 200 and an HTML page instead of an icon.
+    /// The host responds with 200 and an empty body.
     EmptyBody,
     /// The body has more than 512 KB, and Content-Length declares it.
     TooLarge,
     /// The body has more than 512 KB, and there is no Content-Length.
     TooLargeUnannounced,
-    /// One to five redirects, then the icon.
+    /// One to five redirects lead to the icon.
     RedirectChain,
     /// Six to nine redirects.
     RedirectTooMany,
@@ -88,7 +90,7 @@ behaviours! {
     RedirectBadScheme,
     /// The body starts with an image format's signature but is not an image.
     BrokenImage,
-    /// Content-Length is larger than the body; the connection ends after the body.
+    /// Content-Length is larger than the body, and the connection ends after the body.
     LengthTooLong,
     /// Content-Length is smaller than the body.
     LengthTooShort,
@@ -96,9 +98,9 @@ behaviours! {
     Gzip,
     /// The icon has a wrong Content-Type, or none.
     WrongContentType,
-    /// robots.txt disallows everything; icons are fine.
+    /// robots.txt disallows everything, but icons can be fetched.
     RobotsDisallow,
-    /// robots.txt responds with 503; icons are fine.
+    /// robots.txt responds with 503, but icons can be fetched.
     RobotsUnavailable,
 }
 

@@ -23,7 +23,7 @@ use rustls::{
 
 use crate::{behaviour::Behaviour, error::TestbedError};
 
-/// Maximum number of leaves in memory. When this number is reached, the table is cleared.
+/// Maximum number of leaves in memory. When this number is reached, all of them are dropped.
 const MAX_KEPT: usize = 4_096;
 
 /// The authority and the leaves that it signed.
@@ -35,7 +35,6 @@ pub(crate) struct Certificates {
     kept: Mutex<HashMap<(String, Fault), Arc<CertifiedKey>>>,
 }
 
-/// A fault in a leaf certificate.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Fault {
     None,
@@ -45,7 +44,6 @@ enum Fault {
 }
 
 impl Certificates {
-    /// Creates an authority.
     pub(crate) fn new() -> Result<Self, TestbedError> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.distinguished_name.push(DnType::CommonName, "Small internet authority");

@@ -1,4 +1,4 @@
-//! Counts requests and open connections. Tests use the counts to check that a client is polite.
+//! Counts requests and open connections. Tests use these counts to check that a client is polite.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
@@ -49,9 +49,9 @@ pub struct Http2Request {
 #[derive(Debug, Default)]
 struct OpenConnections {
     counts: Counts,
-    /// Host and path of each request. `None` until a test enables this log.
+    /// Each request's host and path. `None` until a test enables this log.
     access_log: Option<Vec<(String, String)>>,
-    /// The requests received over HTTP/2 since the access log was enabled.
+    /// Requests over HTTP/2 since the access log was enabled.
     http2_requests: Vec<Http2Request>,
     open_per_address: HashMap<IpAddr, u32>,
     open_per_host: HashMap<String, u32>,
@@ -74,7 +74,7 @@ impl Counters {
         self.lock().counts.bucket_requests += 1;
     }
 
-    /// Enables the log of each request's host and path.
+    /// Enables the log with each request's host and path.
     pub(crate) fn keep_access_log(&self) {
         self.lock().access_log.get_or_insert_default();
     }
@@ -130,7 +130,6 @@ impl Counters {
     }
 }
 
-/// One open connection.
 #[derive(Debug)]
 pub(crate) struct CountedConnection {
     counters: Counters,
@@ -177,8 +176,8 @@ fn raise<K: Clone + Eq + Hash>(open: &mut HashMap<K, u32>, key: K, most: &mut Op
 
 fn lower<K: Eq + Hash>(open: &mut HashMap<K, u32>, key: K) {
     if let Entry::Occupied(mut entry) = open.entry(key) {
-        // Remove an entry whose count drops to zero, so that the table does not grow with every
-        // host ever seen.
+        // Remove an entry whose count drops to zero. Otherwise the table would grow with every host
+        // ever seen.
         match entry.get().checked_sub(1) {
             None | Some(0) => drop(entry.remove()),
             Some(left) => *entry.get_mut() = left,

@@ -1,11 +1,11 @@
 //! Reproducible random numbers: a pure function of a seed and labels.
 //!
 //! All variety in the small internet is drawn from this module. Equal seeds and labels give equal
-//! numbers on every host and in any call order, because no clock or shared state is read.
+//! numbers on every host and in any call order, because this module reads no clock or shared state.
 
 use sha2::{Digest, Sha256};
 
-/// A stream of numbers determined by (seed, labels): SplitMix64, started from a SHA-256 digest.
+/// A number stream determined by (seed, labels): SplitMix64, started from a SHA-256 digest.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
@@ -28,8 +28,8 @@ impl Dice {
     /// Starts the stream for a label and a number.
     #[must_use]
     pub fn numbered(seed: u64, label: &str, number: u64) -> Self {
-        // Starts from one mixing step instead of a hash per number, which is cheaper. The step
-        // separates the streams of neighbouring numbers.
+        // This starts from one mixing step instead of a hash per number, which is cheaper. The step
+        // separates the streams for neighbouring numbers.
         let mut dice = Self::new(seed, &[label]);
         dice.0 = dice.0.wrapping_add(number.wrapping_mul(0xA076_1D64_78BD_642F));
         Self(dice.next())

@@ -2,7 +2,7 @@
 //!
 //! A response is a function of the query alone. Every host in the content has one A record, and so
 //! does each of the known names. Hosts that refuse connections only have the AAAA record `::1`,
-//! where nothing listens. All other names do not exist. Does not depend on HTTP.
+//! where nothing listens. All other names do not exist. This module does not depend on HTTP.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -30,16 +30,15 @@ use crate::{
     internet::{Internet, KNOWN_NAMES},
 };
 
-/// Time to live of every record.
+/// Every record's time to live.
 const TTL_SECONDS: u32 = 60;
-/// Idle timeout: a TCP connection that sends no query for this time is closed.
+/// Idle timeout. A TCP connection that sends no query for this time is closed.
 const TCP_IDLE: Duration = Duration::from_secs(10);
-/// Maximum number of ports that are tried to find a free one for both UDP and TCP.
+/// Maximum number of ports to try until one is free for both UDP and TCP.
 const PORT_TRIES: usize = 64;
-/// Maximum open TCP connections; more wait in the backlog.
+/// Maximum number of open TCP connections. Further connections wait in the backlog.
 const MAX_TCP_CONNECTIONS: usize = 256;
 
-/// The name server's two sockets.
 pub(crate) struct NameServer {
     udp: UdpSocket,
     tcp: TcpListener,
@@ -77,7 +76,7 @@ impl NameServer {
 async fn serve_udp(socket: UdpSocket, internet: &Arc<Internet>) {
     let mut buffer = vec![0; 4_096];
     loop {
-        // Linux reports ICMP errors caused by earlier responses here. We can ignore them.
+        // Linux reports ICMP errors for earlier responses here. We can ignore these.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else { continue };
         let question = buffer.get(..length).unwrap_or_default();
         if let Some(answer) = answer(internet, question) {
@@ -139,7 +138,6 @@ pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
     answer.to_vec().ok()
 }
 
-/// The result of looking up a name and a record type.
 enum LookUp {
     Addresses(Vec<RData>),
     NoSuchName,

@@ -1,7 +1,7 @@
 //! Icons drawn by code. A URL's icon is a pure function of (seed, host, path).
 //!
 //! The host determines the motif, so that all its icons look alike. The path determines the format,
-//! size and pixel format. Does not depend on HTTP.
+//! size and pixel format. This module does not depend on HTTP.
 
 mod canvas;
 mod encode;
@@ -12,7 +12,6 @@ use motif::Motif;
 
 use crate::dice::Dice;
 
-/// An icon and its content type.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Drawn {
     pub(crate) content_type: &'static str,
@@ -81,7 +80,7 @@ pub fn drawn_icon(seed: u64, host: &str, path: &str) -> Option<Vec<u8>> {
     Some(icon(seed, host, path)?.body)
 }
 
-/// Returns bytes that start with the signature of the path's format but are not an image.
+/// Returns bytes that start with the format's signature but are not an image.
 pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     let mut dice = Dice::new(seed, &["broken icon", host, path]);
     let format = format_of(path).unwrap_or(DrawnFormat::Png);
@@ -101,8 +100,7 @@ pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     };
     let mut body = start.to_vec();
     for _ in 0..dice.between(0, 400) {
-        // Use control characters only, because they cannot close an element. The SVG must be
-        // broken.
+        // Use only control characters. They cannot close an element, so that the SVG is broken.
         body.push((dice.next() as u8) & 0x1f);
     }
     Drawn { content_type: format.content_type(), body }
@@ -124,7 +122,7 @@ fn format_of(path: &str) -> Option<DrawnFormat> {
     })
 }
 
-/// Returns the size in a file name: the last number that has two or three digits.
+/// Returns the size in a file name, which is the last number with two or three digits.
 fn size_of(path: &str) -> Option<u32> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let numbers = name.split(|letter: char| !letter.is_ascii_digit());

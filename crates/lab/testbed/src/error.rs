@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-/// The reason why a small internet could not start.
+/// Why a small internet could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
     /// A file or directory could not be read or written.

@@ -3,8 +3,8 @@
 //!
 //! A world consists of sites with any number of hosts, and of pages that link to each other. Every
 //! response is a pure function of (seed, settings, host, target, day). No page is stored, so a
-//! world with a hundred million pages takes no memory. The only state is outside these functions
-//! and bounded: the server remembers which pages have already responded with 503 once.
+//! world with a hundred million pages takes no memory. The only state is bounded and outside these
+//! functions: the day, and the pages that have already responded with 503 once.
 //!
 //! Pages are reachable by construction. A host's pages are a tree below its home page, a site's
 //! hosts are a tree below its first host, and the sites are a tree below the first site. All other
@@ -21,7 +21,7 @@
 //! oracle    the records of a crawl
 //! ```
 //!
-//! Does not depend on the crawler or on HTTP connections.
+//! This module does not depend on the crawler or on HTTP connections.
 
 mod answers;
 mod bomb;

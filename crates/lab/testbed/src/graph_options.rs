@@ -1,4 +1,4 @@
-//! The options of `everytab-testbed` that describe a graph of sites.
+//! The options for a site graph in `everytab-testbed`.
 
 use std::str::FromStr;
 
@@ -89,7 +89,7 @@ fn spread(name: &str) -> Result<PageSpread, String> {
 }
 
 impl GraphOptions {
-    /// Returns the settings of the graph.
+    /// Returns the graph's settings.
     pub(crate) fn settings(&self, hosts: u64) -> Result<GraphSettings, String> {
         let mut traps = Vec::new();
         for name in &self.traps {

@@ -1,4 +1,4 @@
-//! State that all servers of the small internet share: settings, content, counters, and the
+//! The state that all servers in the small internet share: settings, content, counters, and the
 //! functions that map a hostname to its behaviour and addresses.
 
 use std::net::Ipv4Addr;
@@ -10,7 +10,7 @@ use crate::{
     generate::World, graph::ServedGraph, mix::Mix, recorded::Recording, settings::Latency,
 };
 
-/// Where pages and icons come from.
+/// The source of pages and icons.
 #[derive(Debug)]
 pub(crate) enum Library {
     Recorded(Recording),
@@ -27,14 +27,14 @@ pub(crate) struct Internet {
     pub(crate) library: Library,
     pub(crate) counters: Counters,
     pub(crate) access_log: AccessLog,
-    /// Permits for creating a response, which blocks a thread while it draws or reads.
+    /// Permits for creating a response, because drawing and reading block a thread.
     pub(crate) drawing: Semaphore,
     /// Whether `::1` exists on this system, so that connections can be refused by the kernel.
     pub(crate) has_ipv6: bool,
 }
 
-/// Hosts whose icons are used by many sites. They are always fine, because a fault in one of them
-/// would affect many sites and distort the shares of the mix.
+/// Hosts whose icons many sites use. These hosts are always fine, because a fault in one of them
+/// would affect many sites and distort the mix's shares.
 pub(crate) const SHARED_HOSTS: [&str; 4] = [
     "cdn.themes.example",
     "static.shopkeeper.example",
@@ -42,8 +42,8 @@ pub(crate) const SHARED_HOSTS: [&str; 4] = [
     "icons.forum-software.example",
 ];
 
-/// Names that exist in every small internet, because clients look them up to detect a resolver with
-/// false responses. Their websites have no content.
+/// Names that exist in every small internet, because clients look them up to detect a resolver that
+/// sends false responses. Their websites have no content.
 pub const KNOWN_NAMES: [&str; 3] = ["example.com", "iana.org", "wikipedia.org"];
 
 impl Internet {
@@ -60,7 +60,6 @@ impl Internet {
         }
     }
 
-    /// Returns the behaviour of the host.
     pub(crate) fn behaviour(&self, host: &str) -> Behaviour {
         if let Library::Graph(served) = &self.library {
             let graph = &served.graph;
@@ -72,7 +71,7 @@ impl Internet {
         }
     }
 
-    /// Returns the host's loopback address: its own, or one that it shares.
+    /// Returns the host's loopback address. This is either its own, or one that it shares.
     pub(crate) fn address(&self, host: &str) -> Ipv4Addr {
         let behaviour = self.behaviour(host);
         let behaviour_is_in_address =
@@ -84,12 +83,12 @@ impl Internet {
         }
     }
 
-    /// Returns the loopback address of one of the [`KNOWN_NAMES`].
+    /// Returns the loopback address for one of the [`KNOWN_NAMES`].
     pub(crate) fn known_address(&self, host: &str) -> Ipv4Addr {
         address::of_host(self.seed, host, Behaviour::Fine)
     }
 
-    /// Returns the addresses of a host that resolves to a private network. A third of such hosts
+    /// Returns the addresses for a host that resolves to a private network. A third of these hosts
     /// also have a public address.
     pub(crate) fn private_answer(&self, host: &str) -> Vec<Ipv4Addr> {
         let private = address::private_of_host(self.seed, host);
@@ -106,8 +105,8 @@ impl Internet {
     }
 }
 
-/// Returns true if the name could belong to the public internet: at least two labels of letters,
-/// digits, hyphens and underscores, where the last label is not a number.
+/// Returns true if the name could belong to the public internet. It must have at least two labels
+/// with letters, digits, hyphens and underscores, and the last label must not be a number.
 fn looks_public(host: &str) -> bool {
     let label_fits = |label: &str| {
         (1..=63).contains(&label.len())
@@ -124,8 +123,8 @@ fn looks_public(host: &str) -> bool {
         && !host.ends_with(".invalid")
 }
 
-/// Returns true if the name is one of those that clients make up to check their resolver. No
-/// recorded page names such a host.
+/// Returns true for a name that clients make up to check their resolver. No recorded page contains
+/// such a name.
 fn is_made_up(host: &str) -> bool {
     let label = host.strip_suffix(".com").and_then(|host| host.strip_prefix("everytab-"));
     label.is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))

@@ -1,9 +1,9 @@
 //! A small internet on loopback, from one seed number.
 //!
-//! Contains a name server, the web (HTTP and HTTPS) of any number of hosts, a crawl bucket in
-//! Common Crawl's layout, and the content of all three, recorded or generated. Every response is a
-//! pure function of (settings, request): it depends on no clock, counter or order of requests. Does
-//! not depend on the worker: any client can use it over the network.
+//! This crate contains a name server, any number of websites (HTTP and HTTPS), a crawl bucket in
+//! Common Crawl's layout, and the content for all three, recorded or generated. Every response is a
+//! pure function of (settings, request). It does not depend on clocks, counters or the order of
+//! requests. This crate does not depend on the worker, so any client can use it over the network.
 //!
 //! ```text
 //! running    starts and stops          dns        names to addresses
@@ -61,7 +61,7 @@ pub use running::{ClientSettings, Running, SmallInternet};
 pub use settings::{Content, Latency, Settings};
 pub use weather::{Storm, Weather};
 
-/// Compiles and runs the example of the README as a doc test.
+/// Compiles and runs the README's example as a doc test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,9 +1,9 @@
-//! The listening sockets of the web, for all addresses of 127.0.0.0/8.
+//! The web's listening sockets, for all addresses in 127.0.0.0/8.
 //!
 //! A packet filter on the socket (classic BPF, which needs no privileges) drops connection requests
-//! to the addresses of `DROPPED_OCTET`, so that connecting to them times out as on the internet.
-//! The same port of `::1` is bound without listening, so that connections there are refused and no
-//! other program can listen there.
+//! to the `DROPPED_OCTET` addresses, so that connecting to them times out as on the internet. The
+//! same port on `::1` is bound without listening. This way, the kernel refuses connections there
+//! and no other program can listen there.
 
 use std::{
     io,
@@ -15,17 +15,16 @@ use tokio::net::TcpListener;
 
 use crate::{address::DROPPED_OCTET, error::TestbedError};
 
-/// Number of connections that may wait to be accepted: enough for a client with thousands in
-/// flight.
+/// Number of connections that may wait to be accepted. This is enough for a client with thousands
+/// of requests in flight.
 const BACKLOG: i32 = 4_096;
 /// Maximum number of ports to try until one is free for IPv4 and IPv6.
 const PORT_TRIES: usize = 64;
 
-/// One listening port.
 pub(crate) struct Listener {
     pub(crate) accepting: TcpListener,
     pub(crate) port: u16,
-    /// The socket that prevents others from listening on this port of `::1`. `None` without IPv6.
+    /// The socket that prevents others from listening on this port on `::1`. `None` without IPv6.
     pub(crate) refusing: Option<Socket>,
 }
 
@@ -38,7 +37,7 @@ fn try_ports(wanted: u16) -> io::Result<Listener> {
     let mut refusal: io::Error = io::ErrorKind::AddrInUse.into();
     for _ in 0..PORT_TRIES {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-        // A port with a fixed number may still have closed connections of the previous server.
+        // On a fixed port, the previous server's closed connections may remain.
         socket.set_reuse_address(wanted != 0)?;
         socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, wanted)).into())?;
         let local = socket.local_addr()?.as_socket();
@@ -49,7 +48,7 @@ fn try_ports(wanted: u16) -> io::Result<Listener> {
                 refusal = taken;
                 continue;
             }
-            // This machine has no IPv6.
+            // This host has no IPv6.
             Err(_) => None,
         };
         drop_unreachable(&socket)?;
@@ -61,7 +60,8 @@ fn try_ports(wanted: u16) -> io::Result<Listener> {
     Err(refusal)
 }
 
-/// Binds without listening: the kernel refuses connections, and no other program gets the port.
+/// Binds without listening, so that the kernel refuses connections and no other program gets the
+/// port.
 fn reserve_on_ipv6(port: u16) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_only_v6(true)?;
@@ -71,9 +71,9 @@ fn reserve_on_ipv6(port: u16) -> io::Result<Socket> {
 
 /// Drops every packet whose destination is 127.`DROPPED_OCTET`.0.0/16.
 pub(crate) fn drop_unreachable(socket: &Socket) -> io::Result<()> {
-    /// `SKF_NET_OFF` of linux/filter.h: offsets from here are relative to the IP header.
+    /// `SKF_NET_OFF` in linux/filter.h. Offsets from here are relative to the IP header.
     const NETWORK_HEADER: u32 = -0x10_0000_i32 as u32;
-    /// Offset of the destination in an IPv4 header (RFC 791).
+    /// The destination's offset in an IPv4 header (RFC 791).
     const DESTINATION: u32 = 16;
     const LOAD_WORD: u16 = 0x20;
     const AND: u16 = 0x54;

@@ -1,13 +1,13 @@
-//! The mix of behaviours: the share of hosts with each behaviour, and the behaviour of each host.
+//! The mix of behaviours: each behaviour's share of hosts, and each host's behaviour.
 
 use serde::Serialize;
 
 use crate::{behaviour::Behaviour, dice::Dice, error::TestbedError};
 
-/// The number of parts in a whole: shares are parts per million.
+/// Shares are parts per million.
 const WHOLE: u32 = 1_000_000;
 
-/// The share of hosts with each behaviour, in parts per million. The rest is fine.
+/// Each behaviour's share of hosts, in parts per million. The remaining hosts are fine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Mix {
     shares: Vec<(Behaviour, u32)>,
@@ -22,8 +22,8 @@ impl Mix {
         Self { shares: Vec::new(), missing_favicon: 0, shared_address: 0 }
     }
 
-    /// Returns a mix with a few of every behaviour except `DnsNeverAnswers`, at rates near those of
-    /// the real web.
+    /// Returns a mix with a few hosts for every behaviour except `DnsNeverAnswers`, at rates close
+    /// to the real web's.
     #[must_use]
     pub fn light() -> Self {
         use Behaviour as B;
@@ -69,8 +69,9 @@ impl Mix {
         Self { shares: shares.to_vec(), missing_favicon: 250_000, shared_address: 0 }
     }
 
-    /// Returns the mix of a bad day, which a scan must survive: DNS faults 5 % of the hosts,
-    /// timeouts 3 %, refused connections 2 %, 4xx 6 %, 5xx 1 %, not an image 4 %, too large 0.1 %.
+    /// Returns the mix for a bad day, which a scan must survive. Faults affect these shares of
+    /// hosts: DNS 5 %, timeouts 3 %, refused connections 2 %, 4xx 6 %, 5xx 1 %, not an image 4 %,
+    /// too large 0.1 %.
     #[must_use]
     pub fn issue() -> Self {
         use Behaviour as B;
@@ -110,15 +111,15 @@ impl Mix {
         self
     }
 
-    /// Sets the share of hosts, of any behaviour, whose `/favicon.ico` is 404.
+    /// Sets the share of hosts whose `/favicon.ico` is 404, independent of their behaviour.
     #[must_use]
     pub fn with_missing_favicon(mut self, parts_per_million: u32) -> Self {
         self.missing_favicon = parts_per_million;
         self
     }
 
-    /// Sets the share of hosts, of any behaviour over HTTP, that share one of three addresses, so
-    /// that hosts that hang and hosts that respond have the same address.
+    /// Sets the share of hosts that share one of three addresses. This applies to hosts with any
+    /// behaviour over HTTP, so that hosts that hang and hosts that respond have the same address.
     #[must_use]
     pub fn with_shared_address(mut self, parts_per_million: u32) -> Self {
         self.shared_address = parts_per_million;
@@ -138,7 +139,8 @@ impl Mix {
         }
     }
 
-    /// Returns the share of a behaviour, in parts per million. 0 for `Fine`, which has the rest.
+    /// Returns a behaviour's share, in parts per million. 0 for `Fine`, which has the remaining
+    /// hosts.
     #[must_use]
     pub fn share(&self, behaviour: Behaviour) -> u32 {
         let held = self.shares.iter().find(|(known, _)| *known == behaviour);
@@ -160,7 +162,7 @@ impl Mix {
         Ok(())
     }
 
-    /// Returns the behaviour of a host: a pure function of (seed, hostname).
+    /// Returns a host's behaviour, a pure function of (seed, hostname).
     #[must_use]
     pub fn behaviour(&self, seed: u64, host: &str) -> Behaviour {
         let mut drawn = Dice::new(seed, &["behaviour", host]).below(u64::from(WHOLE));
@@ -173,13 +175,13 @@ impl Mix {
         Behaviour::Fine
     }
 
-    /// Returns true if the host has no `/favicon.ico`: a pure function of (seed, hostname).
+    /// Returns true if the host has no `/favicon.ico`. This is a pure function of (seed, hostname).
     pub(crate) fn lacks_favicon(&self, seed: u64, host: &str) -> bool {
         Dice::new(seed, &["lacks favicon", host]).below(u64::from(WHOLE))
             < u64::from(self.missing_favicon)
     }
 
-    /// Returns true if the host shares its address: a pure function of (seed, hostname).
+    /// Returns true if the host shares its address. This is a pure function of (seed, hostname).
     pub(crate) fn shares_address(&self, seed: u64, host: &str) -> bool {
         Dice::new(seed, &["shares an address", host]).below(u64::from(WHOLE))
             < u64::from(self.shared_address)

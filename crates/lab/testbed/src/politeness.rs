@@ -1,5 +1,5 @@
-//! Checks with an access log that a client was polite: one request per host at a time, with the
-//! host's delay between the end of one and the start of the next.
+//! Checks with an access log that a client was polite. It must send one request per host at a time,
+//! with the host's delay between one request's end and the next one's start.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,7 +12,7 @@ pub struct PolitenessFault {
     pub earlier: AccessLine,
     /// The later request.
     pub later: AccessLine,
-    /// The minimum time between the end of the earlier request and the start of the later one.
+    /// The minimum time between the earlier request's end and the later one's start.
     pub delay: Duration,
     /// The actual time between them. `None` if they overlapped.
     pub gap: Option<Duration>,
@@ -82,7 +82,8 @@ mod tests {
         let log = [line("b", 500, 600), line("a", 0, 100), line("b", 0, 9), line("a", 150, 160)];
         assert_eq!(faults(&log, 50), []);
         assert_eq!(faults(&log, 51), [(0, 150, Some(50))]);
-        // A long request overlaps with all that start before its end, not only with the next one.
+        // A long request overlaps with all requests that start before its end, not only with the
+        // next one.
         let log =
             [line("a", 0, 1_000), line("a", 10, 20), line("a", 500, 600), line("a", 1_000, 1)];
         assert_eq!(faults(&log, 0), [(0, 10, None), (0, 500, None)]);

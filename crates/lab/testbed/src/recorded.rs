@@ -1,6 +1,7 @@
-//! Icons of a recorded crawl: those in its WARC files, otherwise files of its `icons/` directory.
+//! A recorded crawl's icons. Icons in its WARC files are preferred to those in its `icons/`
+//! directory.
 //!
-//! Keeps an index of URLs in memory, and reads a body when it is requested.
+//! This module keeps an index of URLs in memory, and reads a body when it is requested.
 
 mod answers;
 
@@ -13,14 +14,14 @@ use answers::Answers;
 
 use crate::{dice::Dice, error::TestbedError, request::Request, stored_response::StoredResponse};
 
-/// The directory of icons that are broken on purpose. No host serves them.
+/// The directory for icons that are broken on purpose. No host serves them.
 const BROKEN: &str = "broken";
 
 /// The content of a directory with a recorded crawl.
 #[derive(Debug)]
 pub(crate) struct Recording {
     answers: Answers,
-    /// Format (the directory's name) and file of every icon, sorted.
+    /// Every icon's format (the directory's name) and file, sorted.
     icons: Vec<(String, PathBuf)>,
 }
 
@@ -46,15 +47,15 @@ impl Recording {
         Ok(Self { answers: Answers::read(warcs)?, icons })
     }
 
-    /// Returns the recorded response of the URL, or else an icon from the directory. `None` for
-    /// other paths.
+    /// Returns the URL's recorded response, or else an icon from the directory. `None` for other
+    /// paths.
     pub(crate) fn response(&self, seed: u64, request: &Request) -> Option<StoredResponse> {
         let Request { https, host, target, .. } = request;
         self.answers.find(*https, host, target).or_else(|| self.icon(seed, host, request.path()))
     }
 
-    /// Returns one of the icons, chosen by (seed, host, path), in the path's format if there are
-    /// any.
+    /// Returns one of the icons, chosen by (seed, host, path). It has the path's format, if such
+    /// icons exist.
     fn icon(&self, seed: u64, host: &str, path: &str) -> Option<StoredResponse> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let extension = name.rsplit_once('.').map(|(_, extension)| extension);

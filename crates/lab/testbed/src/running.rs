@@ -35,12 +35,12 @@ use crate::{
 /// A small internet on loopback, made from [`Settings`].
 pub struct SmallInternet;
 
-/// The settings that a worker needs to use this internet: values of its ordinary options.
+/// The settings that a worker needs to use this internet, as values for its ordinary options.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct ClientSettings {
     /// The name server.
     pub dns: SocketAddr,
-    /// The crawl bucket over HTTP, with a final slash.
+    /// The crawl bucket's URL, with a trailing slash.
     pub bucket_url: String,
     /// The same bucket as a directory.
     pub bucket_dir: PathBuf,
@@ -55,7 +55,7 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// Returns `--dns`, `--ca-file`, `--allow-range` and `--dial-port` as arguments of the worker.
+    /// Returns `--dns`, `--ca-file`, `--allow-range` and `--dial-port` as arguments for the worker.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![
@@ -79,11 +79,11 @@ pub struct Running {
     pub client: ClientSettings,
     /// The authority's certificate, as in `client.ca_file`.
     pub ca_pem: String,
-    /// Refusals of the crawl's bucket.
+    /// Refusals by the crawl's bucket.
     pub bucket_weather: Weather,
     internet: Arc<Internet>,
     servers: JoinSet<()>,
-    /// Sockets that reserve ports of `::1`, where connections are refused.
+    /// Sockets that reserve ports on `::1`, where connections are refused.
     _refusing: Vec<Socket>,
 }
 
@@ -111,7 +111,7 @@ impl SmallInternet {
         let mut https = listeners::bind("https", https_port)?;
         let names = NameServer::bind(dns_port).await?;
         let files = BucketServer::bind().await?;
-        // The port makes the name unique among running internets.
+        // This port makes the name unique among running internets.
         let scratch = bucket.parent().unwrap_or(Path::new("."));
         let ca_file = scratch.join(format!("authority-{}.pem", https.port));
         fs::write(&ca_file, &ca_pem).map_err(TestbedError::file(&ca_file))?;
@@ -176,13 +176,12 @@ impl Running {
         self.internet.counters.read()
     }
 
-    /// Records host and path of each request to a site from now on.
+    /// Starts to record each request's host and path.
     pub fn keep_access_log(&self) {
         self.internet.counters.keep_access_log();
     }
 
-    /// Returns host and path of each request to a site since
-    /// [`keep_access_log`](Self::keep_access_log).
+    /// Returns each request's host and path since [`keep_access_log`](Self::keep_access_log).
     #[must_use]
     pub fn access_log(&self) -> Vec<(String, String)> {
         self.internet.counters.access_log()
@@ -194,20 +193,20 @@ impl Running {
         self.internet.counters.http2_requests()
     }
 
-    /// Returns the behaviour of a host.
+    /// Returns a host's behaviour.
     #[must_use]
     pub fn behaviour(&self, host: &str) -> Behaviour {
         self.internet.behaviour(host)
     }
 
-    /// Returns true if the name is a host of this internet.
+    /// Returns true if this internet has a host with this name.
     #[must_use]
     pub fn knows(&self, host: &str) -> bool {
         self.internet.knows(host)
     }
 
-    /// Returns the hosts of generated content, in the order of the index, or those of a graph by
-    /// number. Empty for recorded content.
+    /// Returns generated content's hosts in index order, or a graph's hosts by number. Empty for
+    /// recorded content.
     pub fn hosts(&self) -> impl Iterator<Item = String> + '_ {
         let library = &self.internet.library;
         let count = match library {
@@ -222,7 +221,7 @@ impl Running {
         })
     }
 
-    /// Returns the graph of sites. `None` for other content.
+    /// Returns the site graph. `None` for other content.
     #[must_use]
     pub fn graph(&self) -> Option<&SiteGraph> {
         match &self.internet.library {
@@ -231,15 +230,14 @@ impl Running {
         }
     }
 
-    /// Sets the day of a graph of sites, on which the content of some pages depends. The initial
-    /// day is 0.
+    /// Sets a site graph's day, on which some pages' content depends. The initial day is 0.
     pub fn set_day(&self, day: u32) {
         if let Library::Graph(served) = &self.internet.library {
             served.set_day(day);
         }
     }
 
-    /// Starts a log with the times of each request to a site. An earlier one ends.
+    /// Starts a log with each request's times. An earlier log ends.
     ///
     /// # Errors
     /// Returns an error if the file cannot be created.
@@ -247,14 +245,14 @@ impl Running {
         self.internet.access_log.start(target)
     }
 
-    /// Returns the lines of a log in memory, in the order in which requests ended. For a log in a
-    /// file it returns none, but flushes the file to disk.
+    /// Returns the lines in memory, in the order in which requests ended. If the log is a file,
+    /// this flushes the file to disk and returns no lines.
     #[must_use]
     pub fn access_lines(&self) -> Vec<AccessLine> {
         self.internet.access_log.lines()
     }
 
-    /// Returns the number of requests for which the log had no room.
+    /// Returns the number of requests that did not fit into the log.
     #[must_use]
     pub fn lost_accesses(&self) -> u64 {
         self.internet.access_log.lost()
@@ -268,7 +266,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Without the authority's key the file is useless, so a failure does no harm.
+        // The file is useless without the authority's key, so a failure does no harm.
         let _ = fs::remove_file(&self.client.ca_file);
     }
 }

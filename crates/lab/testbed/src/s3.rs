@@ -1,9 +1,13 @@
 //! An S3-compatible server over a directory, for tests: `s3s-fs`, in this process, on loopback.
 //!
-//! Contains three corrections of s3s-fs, so that it responds as S3 does. Conditional puts are
-//! atomic (s3s-fs checks, then writes, and stores the version after the object); a bucket that was
-//! not created is missing (s3s-fs creates it on the first put); a directory of objects is not an
-//! object (s3s-fs responds with 500). Does not depend on its clients.
+//! This module corrects s3s-fs in three cases, so that it responds as S3 does:
+//!
+//! * Conditional puts are atomic. s3s-fs checks, then writes, and stores the version after the
+//!   object.
+//! * A bucket that was not created is missing. s3s-fs creates it on the first put.
+//! * A directory with objects is not an object. s3s-fs responds with 500.
+//!
+//! This module does not depend on its clients.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -32,7 +36,7 @@ use tokio::{
 
 use crate::weather::{Weather, path_and_range};
 
-/// Number of locks over which keys are spread. Writers of one key wait for each other.
+/// Number of locks over which keys are distributed. Writers of one key wait for each other.
 const KEY_LOCKS: usize = 64;
 
 /// The server could not start, or a bucket could not be created.
@@ -43,12 +47,12 @@ pub struct S3ServerError {
     cause: String,
 }
 
-/// A running server. Dropping it stops it and breaks its connections.
+/// A running server. Dropping this value stops the server and breaks its connections.
 #[derive(Debug)]
 pub struct S3Server {
     /// `http://127.0.0.1:<port>`, for path-style requests.
     pub endpoint: String,
-    /// Refusals of the server. Paths start with the bucket's name.
+    /// Refusals by the server. Paths start with the bucket's name.
     pub weather: Weather,
     dir: PathBuf,
     accepting: JoinHandle<()>,
@@ -85,7 +89,7 @@ impl S3Server {
         })
     }
 
-    /// Creates an empty bucket. S3 requires names of 3 to 63 characters.
+    /// Creates an empty bucket. S3 requires names with 3 to 63 characters.
     pub fn create_bucket(&self, bucket: &str) -> Result<(), S3ServerError> {
         std::fs::create_dir_all(self.dir.join(bucket))
             .map_err(|error| S3ServerError { dir: self.dir.clone(), cause: error.to_string() })
@@ -168,7 +172,7 @@ impl Buckets {
             .ok()
             .and_then(|index| self.locks.get(index));
         let Some(lock) = lock else { return self.service.call(request).await };
-        // The parts of a multipart upload change no object, so they may be written concurrently.
+        // A multipart upload's parts change no object, so they may be written concurrently.
         let is_part = request.uri().query().is_some_and(|query| query.contains("partNumber="));
         if key.is_empty() || reads || is_part {
             let _shared = lock.read().await;

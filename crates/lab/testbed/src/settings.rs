@@ -1,10 +1,10 @@
-//! Settings of a small internet. Equal settings give equal bytes on every machine.
+//! A small internet's settings. Equal settings give equal bytes on every host.
 
 use std::{path::PathBuf, time::Duration};
 
 use crate::{graph::GraphSettings, mix::Mix};
 
-/// The content of a small internet.
+/// A small internet's content.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Content {
     /// A directory with `index/cc-index/...`, the WARC files that its rows name, and `icons/`.
@@ -17,8 +17,8 @@ pub enum Content {
         /// Number of hostnames with a home page in the crawl.
         hosts: u64,
     },
-    /// A graph of sites for a crawler. There is no crawl: the bucket is empty, and the mix is not
-    /// used. Only the `base` of the latency applies.
+    /// A site graph for a crawler. There is no crawl, so the bucket is empty, and the mix is not
+    /// used. Only the `base` latency applies.
     Graph(Box<GraphSettings>),
 }
 
@@ -27,11 +27,11 @@ pub enum Content {
 pub struct Latency {
     /// The delay before every response.
     pub base: Duration,
-    /// The median of an additional delay that depends on the URL: 0.5 to 1.5 times this.
+    /// The median of an additional delay. It depends on the URL and is 0.5 to 1.5 times this.
     pub median: Duration,
-    /// The minimum additional delay of a slow host.
+    /// A slow host's minimum additional delay.
     pub slow_at_least: Duration,
-    /// The maximum additional delay of a slow host.
+    /// A slow host's maximum additional delay.
     pub slow_at_most: Duration,
 }
 
@@ -46,27 +46,27 @@ impl Default for Latency {
     }
 }
 
-/// Everything that decides the responses of a small internet, and the directory for its files.
+/// Everything that determines a small internet's responses, and the directory for its files.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The seed of all random choices.
+    /// The seed for all random choices.
     pub seed: u64,
     /// Recorded or generated.
     pub content: Content,
     /// The shares of hosts that misbehave.
     pub behaviours: Mix,
     /// The directory for the bucket and the certificate. It is created if it is missing, and reused
-    /// if it was created from the same settings.
+    /// if it was created from equal settings.
     pub scratch_dir: PathBuf,
     /// Response times.
     pub latency: Latency,
     /// Whether the servers use the internet's ports (80, 443, 53) instead of free ones, for
-    /// programs that know no others. Only one small internet in a network namespace can have them.
+    /// programs that support no others. Only one small internet per network namespace can use them.
     pub standard_ports: bool,
 }
 
 impl Settings {
-    /// Returns the settings of a generated internet with the light mix.
+    /// Returns the settings for a generated internet with the light mix.
     #[must_use]
     pub fn generated(seed: u64, hosts: u64, scratch_dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Settings {
         }
     }
 
-    /// Returns the settings of a graph of sites.
+    /// Returns the settings for a site graph.
     #[must_use]
     pub fn graph(seed: u64, graph: GraphSettings, scratch_dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Settings {
         }
     }
 
-    /// Returns the settings of a recorded internet in which every host is fine.
+    /// Returns the settings for a recorded internet in which every host is fine.
     #[must_use]
     pub fn recorded(seed: u64, dir: impl Into<PathBuf>, scratch_dir: impl Into<PathBuf>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The response of a URL before a behaviour changes it.
+//! A URL's response before a behaviour changes it.
 
 use bytes::Bytes;
 

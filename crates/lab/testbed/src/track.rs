@@ -1,10 +1,11 @@
-//! A track for measuring fetchers: many hosts of few kinds, served with as little work as possible.
+//! A track for measuring fetchers: many hosts with few kinds, served with as little work as
+//! possible.
 //!
 //! The small internet draws an icon for each response and has forty behaviours. Here a host is a
-//! number, its response is copied from a prepared one, and only totals are counted, so that the
-//! client is measured and not the server. The response to a URL is a pure function of the plan. The
-//! track needs ports 53, 80 and 443 of loopback, so it runs in its own network namespace. Does not
-//! depend on which client is measured.
+//! number, its response is copied from a prepared one, and only totals are counted. Therefore a
+//! measurement shows the client's speed and not the server's. A URL's response is a pure function
+//! of the plan. The track needs the loopback ports 53, 80 and 443, so it runs in its own network
+//! namespace. This module does not depend on the client.
 
 mod names;
 mod plan;

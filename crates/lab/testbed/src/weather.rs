@@ -1,7 +1,7 @@
-//! The weather of a store: refusals that a test switches on and off while the store is read.
+//! A store's weather: refusals that a test starts and ends while the store is read.
 //!
 //! Invariant: the same requests in the same order are refused, so a share does not depend on
-//! chance. Does not depend on the content of the store.
+//! chance. This module does not depend on the store's content.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use parking_lot::Mutex;
 /// The requests that a store refuses, and its response to them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Storm {
-    /// The status of refusals, such as 403, 503, or 404 for lists that are published late.
+    /// The status for refusals, such as 403, 503, or 404 for lists that are published late.
     pub status: u16,
     /// Number of refusals per thousand requests.
     pub per_thousand: u32,
-    /// A string in the path, or in the range after it, of each request that may be refused. Empty
+    /// Only requests with this string in the path, or in the range after it, may be refused. Empty
     /// for all requests.
     pub path: String,
     /// Number of such requests that succeed before the first one is refused.
@@ -23,7 +23,7 @@ pub struct Storm {
 }
 
 impl Storm {
-    /// Refuses every request with a status.
+    /// Refuses every request with this status.
     #[must_use]
     pub fn of(status: u16) -> Self {
         Self { status, per_thousand: 1_000, path: String::new(), after: 0 }
@@ -48,7 +48,7 @@ impl Storm {
     }
 }
 
-/// The weather of one store. There are no storms at first. Clones share it.
+/// One store's weather. There are no storms at first. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Weather(Arc<Mutex<State>>);
 
@@ -76,7 +76,7 @@ impl Weather {
         self.0.lock().refused
     }
 
-    /// Returns status and error code if the request is refused.
+    /// Returns the status and error code if the request is refused.
     pub(crate) fn refusal(&self, path: &str) -> Option<(StatusCode, &'static str)> {
         let mut state = self.0.lock();
         let storm = state.storms.iter_mut().find(|storm| path.contains(&storm.path))?;
@@ -103,7 +103,7 @@ impl Weather {
     }
 }
 
-/// Returns the path of a request, a space, and the requested range.
+/// Returns a request's path, a space, and the requested range.
 pub(crate) fn path_and_range<B>(request: &http::Request<B>) -> String {
     let range = request.headers().get(http::header::RANGE).and_then(|range| range.to_str().ok());
     let path = request.uri().path_and_query().map_or("/", |found| found.as_str());

@@ -1,7 +1,7 @@
-//! The web of the small internet: connections on the http and https ports.
+//! The small internet's web: connections on the http and https ports.
 //!
-//! Handles a connection before its first request. `answer` computes the response to a request;
-//! `http1` and `http2` write it.
+//! This module handles a connection before its first request. `answer` computes the response to a
+//! request, and `http1` and `http2` write it.
 
 mod answer;
 mod graph;
@@ -28,7 +28,7 @@ use crate::{
     listeners::Listener,
 };
 
-/// Maximum number of a listener's open connections; more wait in the backlog.
+/// Maximum number of open connections per listener. Further connections wait in the backlog.
 const MAX_CONNECTIONS: usize = 8_192;
 /// Time limit for each step of the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,8 +53,8 @@ pub(crate) async fn serve(listener: Listener, scheme: Scheme, internet: Arc<Inte
 }
 
 async fn receive(stream: TcpStream, scheme: &Scheme, internet: &Arc<Internet>) -> io::Result<()> {
-    // Only programs on this machine can reach a loopback address, unless a test routes another
-    // network namespace to this one.
+    // Only programs on this host can reach a loopback address, unless a test routes another network
+    // namespace to this one.
     let local = stream.local_addr()?.ip();
     let IpAddr::V4(address) = local else { return Ok(()) };
     let reception = address::reception(address);
@@ -96,7 +96,7 @@ async fn handshake(
         .filter(|host| internet.knows(host))
         .filter(|host| internet.behaviour(host) != Behaviour::TlsHandshakeFailure);
     let Some(host) = host else {
-        // Without a certificate the handshake ends with a fatal alert.
+        // Without a certificate, the handshake ends with a fatal alert.
         let config = certificates.refusing_config().map_err(io::Error::other)?;
         return timeout(HANDSHAKE_TIMEOUT, start.into_stream(config)).await?.map(|_| ());
     };

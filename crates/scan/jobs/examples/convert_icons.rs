@@ -1,11 +1,11 @@
-//! Times converting icons in processes of their own beside the same in this process, in batches as
-//! a bundle-shard job has them.
+//! Compares the time to convert icons in child processes with the time in this process, in batches
+//! as a bundle-shard job makes them.
 //!
 //!     convert_icons FOLDER [ROUNDS]     every file below FOLDER is an icon
 //!
-//! Prints for each round the microseconds an icon by the clock, on one thread, and the ratio; then
-//! the medians.
-// A measuring program reads files and a clock, and a broken folder is to stop it.
+//! For each round, this program prints the wall-clock microseconds per icon for both ways, on one
+//! thread, and their ratio. At the end it prints the medians.
+// This benchmark reads files and a clock, and a broken file should stop it.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{
@@ -26,7 +26,7 @@ use everytab_icon::{
 use everytab_jobs::icon_processes;
 use everytab_sandbox::Sandbox;
 
-/// Icons in a batch: those of 16 hosts.
+/// Icons per batch, about as many as 16 hosts have.
 const BATCH: usize = 16;
 
 fn main() -> ExitCode {
@@ -41,7 +41,8 @@ fn main() -> ExitCode {
     let rounds = arguments.next().map_or(5, |rounds| rounds.parse().unwrap());
     let mut files = Vec::new();
     files_below(Path::new(&folder), &mut files);
-    // Formats lie in folders: neighbours in a batch are to be as mixed as on the web.
+    // Each directory holds one format, so sort by file name to mix formats in a batch as on the
+    // web.
     files.sort_by_cached_key(|file| file.file_name().map(|name| name.to_owned()));
     let icons: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
     let mut times: [Vec<f64>; 3] = Default::default();
@@ -68,7 +69,7 @@ fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Microseconds an icon, and the bytes of all tab icons.
+/// Returns the microseconds per icon, and the total bytes of the tab icons.
 fn timed(icons: &[Vec<u8>], convert: fn(&[&[u8]]) -> usize) -> (f64, usize) {
     let begun = Instant::now();
     let bytes = icons

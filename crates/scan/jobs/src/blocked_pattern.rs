@@ -1,7 +1,7 @@
-//! Validates blocklist patterns and converts them into the form that is compared. Operators give
-//! patterns in commands; people also edit blocklist.txt.
+//! Validates blocklist patterns and normalizes them. Operators pass patterns to commands, and
+//! people also edit blocklist.txt.
 //!
-//! This does not depend on a pattern's origin or use.
+//! This module does not depend on a pattern's origin or use.
 
 use std::net::IpAddr;
 
@@ -13,10 +13,10 @@ const MAX_TITLE_CHARACTERS: usize = 300;
 /// Maximum invalid lines in a list that a message quotes. The message counts all of them.
 const NAMED_LINES: usize = 3;
 
-/// Returns a pattern in the form that is compared.
+/// Normalizes a pattern, so that it can be compared with the index and with other patterns.
 ///
 /// # Errors
-/// Returns one line with the pattern and what to do, if the pattern cannot match anything or would
+/// Returns one line with the pattern and a remedy, if the pattern cannot match anything or would
 /// match everything.
 pub fn check(kind: PatternKind, text: &str) -> Result<String, String> {
     match kind {
@@ -27,18 +27,18 @@ pub fn check(kind: PatternKind, text: &str) -> Result<String, String> {
     }
 }
 
-/// Returns a hostname in the form of the index: lower case, IDNA applied, no dot at the end, and
-/// only characters that DNS names may contain.
+/// Normalizes a hostname as the index does: lower case, IDNA applied, without a trailing dot.
+/// Allows only characters that DNS names may contain.
 ///
 /// # Errors
-/// Returns one line with the name and what to do.
-/// One line with the name and what to do.
+/// Returns one line with the name and a remedy.
 pub fn hostname(text: &str) -> Result<String, String> {
     let text = text.trim();
     name(text, text)
 }
 
-/// Parses the hostname `text`. Error messages quote `given`.
+/// Parses the hostname `text`. Error messages quote `given`, because the caller may have removed a
+/// prefix from this string.
 fn name(given: &str, text: &str) -> Result<String, String> {
     let refused = |reason: &str| format!("{given:?} is no hostname: {reason}");
     if text.contains('/') {
@@ -64,7 +64,7 @@ fn name(given: &str, text: &str) -> Result<String, String> {
 /// `*.example.com`.
 ///
 /// # Errors
-/// Returns one line with the domain and what to do.
+/// Returns one line with the domain and a remedy.
 pub fn suffix(text: &str) -> Result<String, String> {
     let text = text.trim();
     let domain = text.strip_prefix("*.").or_else(|| text.strip_prefix('.')).unwrap_or(text);
@@ -81,7 +81,6 @@ pub fn suffix(text: &str) -> Result<String, String> {
     Ok(domain)
 }
 
-/// Parses the SHA-256 of an icon into lower-case hex.
 fn sha256(text: &str) -> Result<String, String> {
     let text = text.trim().to_ascii_lowercase();
     match text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -109,12 +108,12 @@ fn title(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A blocklist's patterns.txt.
+/// A parsed blocklist.txt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatternList {
-    /// Valid patterns in the form that is compared, in the list's order.
+    /// Valid patterns, normalized, in the list's order.
     pub patterns: Vec<(PatternKind, String)>,
-    /// The reasons why other lines are invalid.
+    /// Why each of the other lines is invalid.
     refused: Vec<String>,
 }
 

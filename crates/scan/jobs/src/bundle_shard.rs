@@ -43,14 +43,14 @@ use crate::{
     warc::home_url,
 };
 
-/// Hosts whose icons a blocking thread converts in one batch, because passing a batch to the thread
-/// and back costs as much as a third of an icon.
+/// Number of hosts whose icons a blocking thread converts in one batch. Passing a batch to the
+/// thread and back costs as much as a third of an icon.
 const HOSTS_PER_BATCH: usize = 16;
-/// A host has no icon after this many failed conversions. This bounds its cost, and icons listed
-/// after so many broken ones are hardly better.
+/// A host gets no icon after this many failed conversions. This bounds the cost per host. An icon
+/// listed after this many broken ones is unlikely to be better.
 const MAX_FAILED_CONVERSIONS: usize = 4;
-/// Maximum bytes in an archive that is read whole; a larger one is read record by record. A shard's
-/// archive has about 5 MB.
+/// An archive of at most this many bytes is read whole, a larger one record by record. A typical
+/// shard's archive has about 5 MB.
 const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
 
 pub(crate) struct BundleShard;
@@ -130,7 +130,7 @@ impl Job for BundleShard {
     }
 }
 
-/// Blocks the hosts whose title matches a pattern, with the same code as a takedown.
+/// Blocks the hosts whose title matches a pattern, with the code that takedowns use.
 fn block_titles(hosts: &mut [BundleHost], patterns: &[String]) {
     let patterns: Vec<TitlePattern> =
         patterns.iter().map(|pattern| TitlePattern::new(pattern)).collect();
@@ -141,7 +141,7 @@ fn block_titles(hosts: &mut [BundleHost], patterns: &[String]) {
     }
 }
 
-/// A shard's archive: in memory if it has ordinary size, else read record by record.
+/// A shard's archive, in memory if it has at most [`ARCHIVE_BYTES_IN_MEMORY`] bytes.
 enum ShardArchive {
     Absent,
     Whole(Bytes),
@@ -154,7 +154,7 @@ impl ShardArchive {
         job: &ScanAssignment,
         hosts: &[BundleHost],
     ) -> Result<Self, JobError> {
-        // All hosts have the same.
+        // All hosts in a shard have the same archive.
         let first = hosts.first();
         let lease_number = first.and_then(|host| host.archive_lease_number);
         let token = first.and_then(|host| host.archive_token);
@@ -192,14 +192,11 @@ impl ShardArchive {
     }
 }
 
-/// A shard's tabs.
 struct ShardTabs {
     tabs: Vec<Tab>,
-    /// Each tab's hostname.
     hostnames: Vec<String>,
-    /// The icons from which the tabs were made.
+    /// The icons from which this shard's tabs were made.
     icons: Vec<IconLine>,
-    /// The thumbnail of each tab on the map.
     thumbnails: Vec<Thumbnail>,
     stats: Stats,
 }
@@ -251,13 +248,13 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
     Ok(ShardTabs { tabs, hostnames, icons, thumbnails, stats })
 }
 
-/// Converts icons, which are records in the archive, and keeps the results by offset.
+/// Converts icon records from the archive, and caches the results by offset.
 struct Converter<'a> {
     archive: ShardArchive,
     colours: Colours,
     sandbox: &'a Arc<Sandbox>,
     heartbeat: &'a Heartbeat,
-    /// Results by record offset, so that hosts with the same record share the work.
+    /// Results by record offset, so that hosts with the same record share the conversion.
     converted: HashMap<i64, Option<ShardIcon>>,
 }
 
@@ -265,13 +262,13 @@ struct Converter<'a> {
 #[derive(Debug, Clone)]
 struct ShardIcon {
     icon: TabIcon,
-    /// The digest of the source icon.
+    /// The source icon's digest.
     source: DigestPrefix,
     thumbnail: Thumbnail,
 }
 
 impl Converter<'_> {
-    /// Yields the host's icons with their numbers, in the order that SQL selected, until
+    /// Yields the host's icons with their indexes, in the order that SQL selected, until
     /// [`MAX_FAILED_CONVERSIONS`] have failed.
     fn looked_at(
         &self,
@@ -280,13 +277,12 @@ impl Converter<'_> {
         until_failed(host.archive_offsets.iter().map(|offset| self.converted.get(offset)))
     }
 
-    /// Returns the first of a host's icons that decodes.
     fn best_icon(&self, host: &BundleHost) -> Option<&ShardIcon> {
         self.looked_at(host).find_map(|(_, icon)| icon?.as_ref())
     }
 
-    /// Returns offset and length of the host's next record to convert. `None` if an icon decodes,
-    /// or if no record is left to try.
+    /// Returns the offset and length of the host's next record to convert. `None` if one of its
+    /// icons decodes, or if no record remains.
     fn next_record(&self, host: &BundleHost) -> Option<(i64, i64)> {
         let mut icons = self.looked_at(host);
         let (number, icon) = icons.find(|(_, icon)| !matches!(icon, Some(None)))?;
@@ -294,7 +290,7 @@ impl Converter<'_> {
         record.filter(|_| icon.is_none()).map(|(offset, length)| (*offset, *length))
     }
 
-    /// Converts the icons of these hosts until one of each host decodes, or none is left.
+    /// Converts these hosts' icons until each host has one that decodes, or no more records.
     async fn convert_for(
         &mut self,
         hosts: &[(BundleHost, String)],
@@ -310,7 +306,7 @@ impl Converter<'_> {
         }
     }
 
-    /// Converts records, by offset and length, in one batch on a blocking thread.
+    /// Converts records, given by offset and length, in one batch on a blocking thread.
     async fn convert(
         &mut self,
         wanted: BTreeMap<i64, i64>,
@@ -335,7 +331,7 @@ impl Converter<'_> {
     }
 }
 
-/// Yields a host's icons with their numbers until [`MAX_FAILED_CONVERSIONS`] have failed.
+/// Yields a host's icons with their indexes until [`MAX_FAILED_CONVERSIONS`] have failed.
 fn until_failed<'a>(
     icons: impl Iterator<Item = Option<&'a Option<ShardIcon>>>,
 ) -> impl Iterator<Item = (usize, Option<&'a Option<ShardIcon>>)> {
@@ -347,7 +343,7 @@ fn until_failed<'a>(
     })
 }
 
-/// The results of conversions, by record offset.
+/// Conversion results by record offset.
 type Conversions = Vec<(i64, Result<ShardIcon, Reason>)>;
 
 /// Converts a sandbox failure to a job error. No icon is at fault, so the job runs again.
@@ -358,7 +354,6 @@ fn void(error: SandboxError) -> JobError {
     }
 }
 
-/// Converts each record.
 fn convert_all(
     records: Vec<(i64, Result<Bytes, Reason>)>,
     sandbox: &Sandbox,
@@ -384,7 +379,6 @@ fn convert_all(
     Ok(converted)
 }
 
-/// Returns the icon's bytes from a record of an archive.
 fn body_of(record: &[u8]) -> Result<Vec<u8>, Reason> {
     let read = catch_unwind(AssertUnwindSafe(|| {
         let record =
@@ -398,14 +392,14 @@ fn body_of(record: &[u8]) -> Result<Vec<u8>, Reason> {
     read.unwrap_or(Err(CRASHED))
 }
 
-/// Writes the shard's part of the map, bundle by bundle.
+/// Writes this shard's part of the map, bundle by bundle.
 fn write_thumbnails(thumbnails: &[Thumbnail], bundles: i32) -> Vec<u8> {
     let bundles = usize::try_from(bundles).unwrap_or(1).max(1);
     let of_bundles = spread(thumbnails.len(), bundles).into_iter().map(|tabs| &thumbnails[tabs]);
     write_map_part(of_bundles)
 }
 
-/// Writes the shard's bundles. Returns their bytes, and the bundle and slot of each hostname.
+/// Serializes the shard's bundles. Returns them with each hostname's bundle and slot.
 fn write_bundles(
     tabs: &[Tab],
     bundles: i32,

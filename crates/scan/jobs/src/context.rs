@@ -1,6 +1,7 @@
-//! What a job uses to run: stores, the fetcher, the icon sandbox, a directory for temporary files.
+//! The environment of a job: stores, the fetcher, the icon sandbox, a directory for temporary
+//! files.
 //!
-//! This does not depend on Postgres, which a job reaches only through its assignment's item
+//! This module does not depend on Postgres, which a job reaches only through its assignment's item
 //! journal.
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
@@ -12,18 +13,19 @@ use tokio::sync::Mutex;
 
 use crate::{icon_processes, live_exclusions::LiveExclusions, scan_settings::ScanSettings};
 
-/// Maximum attempts in one store request by a worker. Twelve attempts with their pauses take about
-/// 50 s on average, so a shorter outage rarely ends a job. After a longer one, jobs are released.
+/// Maximum attempts per store request. Twelve attempts with their pauses take about 50 s on
+/// average, so a shorter outage rarely ends a job. After a longer one, jobs are released.
 pub const STORE_ATTEMPTS: u32 = 12;
 
-/// How long a store may take to answer a probe, which is a single request.
+/// Timeout for a store's response to a probe, which is a single request.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The environment in which every job of a worker runs; clones share it.
+/// The environment that all jobs of a worker share. Clones refer to the same stores and limits.
 #[derive(Clone)]
 pub struct Context {
     stores: Arc<Stores>,
-    /// Fetches URLs from the web. All jobs share it, so that its limits hold for all of them.
+    /// Fetches URLs from the web. All jobs share this fetcher, so that its limits apply to all of
+    /// them together.
     pub fetcher: Fetcher,
     /// Hosts that must no longer be requested, by scan.
     pub exclusions: Arc<LiveExclusions>,
@@ -33,15 +35,14 @@ pub struct Context {
     pub sandbox: Arc<Sandbox>,
 }
 
-/// Opened stores by URL and access, so that connections are shared.
+/// Opened stores by [`StoreKey`], so that connections are shared.
 struct Stores {
     settings: StoreSettings,
-    /// The rate limit that requests to any scan's source wait for.
+    /// The rate limit that applies to requests to all scans' sources.
     source_rate: Arc<AdaptiveRate>,
     open: Mutex<HashMap<StoreKey, Arc<dyn Store>>>,
 }
 
-/// The properties that distinguish stores.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct StoreKey {
     url: String,
@@ -84,8 +85,8 @@ impl Context {
         self.open(StoreKey { url, is_source: false, is_public: false, user_agent, is_probe }).await
     }
 
-    /// Returns a scan's source store. Its requests identify the operator and wait for the fleet's
-    /// rate.
+    /// Returns a scan's source store. Its requests identify the operator and count towards the
+    /// worker's source rate.
     ///
     /// # Errors
     /// Returns an error if the URL does not name a store.
@@ -112,14 +113,12 @@ impl Context {
         self.open(StoreKey { url, is_source: true, is_public, user_agent, is_probe }).await
     }
 
-    /// Sets the maximum requests per second that this worker sends to sources. `None` removes the
-    /// limit.
+    /// Sets this worker's maximum number of source requests per second. `None` removes the limit.
     pub fn allow_source_requests(&self, per_second: Option<f64>) {
         self.stores.source_rate.allow(per_second);
     }
 
-    /// Returns how many requests per second this worker may send to sources now. `None` if
-    /// unlimited.
+    /// Returns this worker's current limit on source requests per second. `None` if unlimited.
     pub fn source_requests(&self) -> Option<f64> {
         self.stores.source_rate.per_second()
     }

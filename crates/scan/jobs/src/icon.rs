@@ -1,4 +1,4 @@
-//! `icon`: fetches every candidate of a shard and archives the responses.
+//! `icon`: fetches a shard's icon candidates and archives the responses.
 
 mod archive;
 mod fetch_counts;
@@ -29,9 +29,9 @@ use crate::{
 /// Maximum disk bytes for one shard's icons. 1,200 hosts with 30 KB per icon take about 90 MB.
 pub const SPOOL_BYTES: u64 = 2 << 30;
 
-/// Returns the maximum concurrent icon jobs of a worker with this many requests in flight. A shard
-/// spends half a minute in its slow tail, and meanwhile other shards use the requests that it
-/// leaves idle.
+/// Returns a worker's maximum number of concurrent icon jobs for this many requests in flight. A
+/// shard spends half a minute in its slow tail, when it leaves most requests unused. Other shards
+/// use these.
 pub const fn concurrent_jobs(in_flight: usize) -> usize {
     match in_flight / 25 {
         ..8 => 8,
@@ -57,7 +57,7 @@ impl Job for Icon {
             };
         }
         let hosts = coordinator.load_icon(job.scan, job.part).await?;
-        // Loaded last: the worker learns of later exclusions by polling.
+        // Loaded last, because the worker polls for exclusions added after this query.
         let exclusions = coordinator.load_exclusions(job.scan, 0).await?;
         Ok((hosts, blocklist, exclusions))
     }
@@ -117,8 +117,8 @@ impl Job for Icon {
     }
 }
 
-/// Returns a signer for requests of the scan's site. `None` if this worker has no key or the site
-/// has no URL.
+/// Returns a signer for requests in the name of the scan's site. `None` if this worker has no key
+/// or the site has no URL.
 fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner>> {
     let key = context.fetcher.signing_key()?;
     let Some(site_url) = site_url else {
@@ -130,8 +130,9 @@ fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner
     signer.ok().map(Arc::new)
 }
 
-/// Returns the robot whose name requests carry. A scan of the public internet without a User-Agent
-/// is confined and must not send public requests.
+/// Returns the robot that identifies itself in requests. It is confined to the worker's
+/// `--allow-range` addresses, unless the scan fetches from the public internet and has a
+/// User-Agent.
 fn robot(settings: &ScanSettings, fetcher: &Fetcher) -> Result<Robot, JobError> {
     let robot = match &settings.user_agent {
         Some(agent) => Robot::new(agent)

@@ -5,7 +5,7 @@
 //! thumbnail, or the reason why there is none. Invariant: every reply is validated, because an
 //! attacker who exploits a decoder controls what it returns.
 //!
-//! This does not depend on which host an icon belongs to.
+//! This module does not depend on the host to which an icon belongs.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -23,37 +23,37 @@ use everytab_sandbox::{Crash, ProcessLimits, Sandbox, SandboxError, serve};
 const ARGUMENT: &str = "convert-icons";
 /// The running program, even if its file has been replaced since.
 const PROGRAM: &str = "/proc/self/exe";
-/// Limits of a decoder process. The address space has room for the program, a batch and four times
-/// the largest picture. No icon within the limits takes a second of CPU time, and a batch has some
-/// dozens.
+/// Resource limits for a decoder process. The address space has room for the program, a batch and
+/// four times the largest picture. No icon within the limits takes a second of CPU time, and a
+/// batch has some dozens.
 const LIMITS: ProcessLimits =
     ProcessLimits { address_space: 512 << 20, processor_time: Duration::from_secs(60) };
-/// Names a fault that a decoder process simulates for each corrupt icon, in debug builds.
+/// In debug builds, this variable names a fault that a decoder process simulates for each corrupt
+/// icon.
 const FAULT_VARIABLE: &str = "EVERYTAB_TEST_DECODER";
 /// The reason for an icon that crashes two processes.
 pub(crate) const CRASHED: &str = "crashed";
-/// Bytes of a reply before the PNG: four single bytes, two sides, the thumbnail.
+/// Bytes in a reply before the PNG: four single bytes, the source's dimensions, the thumbnail.
 const HEAD_BYTES: usize = 4 + 4 + 4 + THUMBNAIL_BYTES;
-/// Maximum bytes in a tab icon, more than its uncompressed pixels take.
+/// Maximum bytes in a tab icon, which is more than its uncompressed pixels take.
 const MAX_PNG_BYTES: usize = 8 << 10;
-/// The bytes of a PNG before its width.
+/// A PNG's bytes before its width.
 const PNG_START: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
 /// Why an icon was not converted: a kind of [`IconError`], or [`CRASHED`].
 pub type Reason = &'static str;
 
-/// A tab icon, with its thumbnail for the map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedIcon {
     /// The tab's icon.
     pub icon: TabIcon,
-    /// Made from the tab icon instead of the original, because a takedown that draws it again only
-    /// has the tab icon.
+    /// Made from the tab icon instead of the original, because a takedown that redraws this
+    /// thumbnail only has the tab icon.
     pub thumbnail: Thumbnail,
 }
 
-/// Converts icons until the input ends, if this program was started to do so; otherwise returns
-/// `None`. A program calls it first, before it starts another thread.
+/// Converts icons until the input ends, if this program was started to do so. Otherwise returns
+/// `None`. A program must call this first, before it starts another thread.
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next()? != ARGUMENT {
@@ -72,13 +72,14 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     }))
 }
 
-/// Returns the sandbox whose processes convert icons. The program must call [`serve_if_asked`].
+/// Returns the sandbox whose processes convert icons. The program must have called
+/// [`serve_if_asked`].
 pub fn sandbox() -> Sandbox {
     let arguments = [Some(ARGUMENT.to_owned()), wanted_fault()];
     Sandbox::new(PROGRAM, arguments.into_iter().flatten().collect())
 }
 
-/// Converts icons, and passes the number and result of each to `converted` as it arrives. Blocks
+/// Converts icons, and passes each index and result to `converted` when the result arrives. Blocks
 /// the thread.
 ///
 /// # Errors
@@ -120,7 +121,7 @@ fn write(converted: &Result<ConvertedIcon, Reason>) -> Vec<u8> {
     let TabIcon { png, width, height, source, blank } = icon;
     let format = Format::ALL.iter().position(|one| *one == source.format).unwrap_or_default();
     let mut answer = Vec::with_capacity(HEAD_BYTES + png.len());
-    // The sides and the number of formats each fit into a byte.
+    // Width, height and the number of formats each fit into a byte.
     answer.extend([1 + u8::from(*blank), format as u8, *width as u8, *height as u8]);
     answer.extend(source.width.to_le_bytes());
     answer.extend(source.height.to_le_bytes());

@@ -1,7 +1,7 @@
-//! Reads an index file from a store, and fetches the next window while the last one is parsed.
+//! Reads an index file from a store, and fetches the next window while the current one is parsed.
 //!
-//! Connects [`IndexReader`], which does no I/O, with a [`Store`]. This does not depend on how
-//! captures are used.
+//! Connects [`IndexReader`], which does no I/O, with a [`Store`]. This module does not depend on
+//! how captures are used.
 
 use std::ops::Range;
 
@@ -13,23 +13,23 @@ use everytab_storage::{StorageError, Store};
 use everytab_webpage::address::is_public;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Byte ranges of an index file that are requested concurrently. The twelve columns in a row group
-/// arrive in two rounds, and a source that limits connections (the HTTPS mirror allows 50) has room
-/// for four index jobs.
+/// Byte ranges in an index file that are requested concurrently. A row group's twelve columns
+/// arrive in two rounds. A source that limits connections (the HTTPS mirror allows 50) still has
+/// room for four index jobs.
 const CONCURRENT_RANGES: usize = 8;
 
-/// Returns the options for reading all captures in a file on hosts of the public internet.
+/// Returns the options for reading all captures on public hosts from a file.
 pub fn index_options() -> IndexOptions {
     IndexOptions { is_public_address: is_public, ..IndexOptions::default() }
 }
 
-/// Why reading an index file failed.
+/// Why an index file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexFileError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StorageError),
-    /// The file is not a valid index file. Permanent, because its bytes will not change.
+    /// The file is not a valid index file. This is permanent, because its bytes will not change.
     #[error(transparent)]
     Index(#[from] IndexError),
     /// The runtime is being shut down.
@@ -44,14 +44,14 @@ pub struct IndexFile<'a> {
     path: &'a str,
     /// `None` after an error.
     reader: Option<IndexReader>,
-    /// The byte ranges that were read ahead, with their bytes.
+    /// The byte ranges that were read ahead, with their contents.
     ahead: (Vec<Range<u64>>, Vec<Bytes>),
     counts: IndexCounts,
     formats: Option<Formats>,
 }
 
 impl<'a> IndexFile<'a> {
-    /// Creates a reader for the file of `size` bytes at `path` in `store`.
+    /// Creates a reader for the file at `path`, which has `size` bytes.
     pub fn new(store: &'a dyn Store, path: &'a str, size: u64, options: IndexOptions) -> Self {
         let reader = IndexReader::new(size, options);
         Self {
@@ -69,12 +69,12 @@ impl<'a> IndexFile<'a> {
         self.counts
     }
 
-    /// Returns how the needed columns are stored. `None` until the file's metadata has been read.
+    /// Returns how the needed columns are encoded. `None` until the file's metadata has been read.
     pub fn formats(&self) -> Option<&Formats> {
         self.formats.as_ref()
     }
 
-    /// Returns the next captures, at least one. Empty at the end, and after an error.
+    /// Returns the next captures. The result is empty only at the end and after an error.
     pub async fn next(&mut self) -> Result<Vec<Capture>, IndexFileError> {
         while let Some(mut reader) = self.reader.take() {
             let upcoming = reader.upcoming();

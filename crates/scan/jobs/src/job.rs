@@ -1,9 +1,8 @@
-//! What every job of a scan has in common: the assignment, loading it, and performing it.
+//! Defines what all jobs of a scan have in common: the assignment, loading, and performing.
 //!
-//! Invariant: while a job is performed, it reaches Postgres only through its assignment's item
-//! journal.
+//! Invariant: while a job runs, it reaches Postgres only through its assignment's item journal.
 //!
-//! This does not depend on which kinds of jobs exist.
+//! This module does not depend on the kinds of jobs that exist.
 
 use everytab_coordinator::{Coordinator, JobKind, Lease, ScanInfo};
 use everytab_fetcher::{Heartbeat, ItemIsolation};
@@ -12,25 +11,25 @@ use uuid::Uuid;
 
 use crate::{context::Context, scan_settings::ScanSettings};
 
-/// A job of a scan, with the scan.
+/// A leased job, with its scan.
 #[derive(Debug, Clone)]
 pub struct ScanAssignment {
     /// The scan's number in this database.
     pub scan: i32,
-    /// The kind of the job.
+    /// The job's kind.
     pub kind: JobKind,
-    /// The number of the shard, the index file or the hostname range.
+    /// The number of the job's shard, index file, hostname range or map region.
     pub part: i32,
-    /// The lease number. With the token it belongs to the names of objects that are not a pure
-    /// function of their inputs.
+    /// The lease number. Together with the token, this number distinguishes the names of objects
+    /// that are not a pure function of their inputs.
     pub lease_number: i32,
     /// The lease's token.
     pub lease_token: Uuid,
-    /// The scan.
+    /// The scan that this job belongs to.
     pub info: ScanInfo,
     /// The scan's settings.
     pub settings: ScanSettings,
-    /// Counts the items handled so far.
+    /// Counts the items handled so far, which shows that this job makes progress.
     pub heartbeat: Heartbeat,
     /// Whether items are handled one at a time, and where the current one is recorded.
     pub isolation: ItemIsolation,
@@ -67,14 +66,12 @@ impl ScanAssignment {
 
 /// One kind of job of a scan.
 pub(crate) trait Job {
-    /// The data that the job works on.
+    /// The data that this job works on.
     type Input: Send;
 
-    /// Loads the input from Postgres.
     async fn load(coordinator: &Coordinator, job: &ScanAssignment)
     -> Result<Self::Input, JobError>;
 
-    /// Performs the job.
     async fn perform(
         context: &Context,
         job: &ScanAssignment,

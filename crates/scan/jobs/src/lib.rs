@@ -1,9 +1,9 @@
-//! The jobs in a scan: one file per kind, and the registry.
+//! A scan's jobs: one file per kind, and the registry.
 //!
 //! A job loads its input from Postgres. Then it runs without a database, with a [`Context`]
 //! (stores, the fetcher, a directory), and returns rows and counts, which one completion records.
 //!
-//! This does not depend on scheduling.
+//! This crate does not depend on scheduling.
 //!
 //! ```
 //! use everytab_jobs::{icon, scan_settings::ScanSettings};

@@ -1,7 +1,7 @@
-//! Exclusion lists of the scans whose icons this worker fetches. The icon jobs in a scan share its
-//! list with the worker, which keeps it up to date while a job holds it.
+//! Exclusion lists of the scans whose icons this worker fetches. A scan's icon jobs share its list
+//! with the worker, which updates it while a job holds it.
 //!
-//! This does not depend on Postgres.
+//! This module does not depend on Postgres.
 
 use std::collections::HashMap;
 
@@ -16,13 +16,12 @@ pub struct LiveExclusions {
 }
 
 impl LiveExclusions {
-    /// Returns a scan's list.
     pub(crate) fn of_scan(&self, scan: i32) -> Exclusions {
         self.by_scan.lock().entry(scan).or_default().clone()
     }
 
-    /// Returns the lists that jobs hold now. Drops those of scans without a job, because the next
-    /// job loads its list from scratch.
+    /// Returns the lists that jobs hold now. Drops the lists of scans without a job, because a
+    /// scan's next job loads its list from scratch.
     pub fn held(&self) -> Vec<(i32, Exclusions)> {
         let mut by_scan = self.by_scan.lock();
         by_scan.retain(|_, exclusions| exclusions.is_shared());

@@ -1,12 +1,13 @@
-//! `map`: draws one region of the map of all icons, in tiles of up to four levels.
+//! `map`: draws one region from the map of all icons, in tiles of up to four levels.
 //!
-//! A region is one tile of the coarsest level at which a pixel shows at most one icon, with the
-//! tiles below it. A job draws it quarter by quarter and holds a tile of each level and one
-//! quarter's thumbnails: at most 576 bundles, which take 16 MB with 144 cells per bundle and 113 MB
-//! with 1,024, plus the parts that contain them. `publish` joins the coarser levels (`coarse`).
+//! A region is one tile of the coarsest level at which a pixel shows at most one icon, together
+//! with the tiles below it. A job draws its region quarter by quarter. In memory it holds one tile
+//! per level and one quarter's thumbnails. These are at most 576 bundles, which take 16 MB with 144
+//! cells per bundle and 113 MB with 1,024, plus the parts that contain them. `publish` draws the
+//! coarser levels (`coarse`).
 //!
-//! Invariant: tiles are a pure function of the shards' parts. This does not depend on where a tab's
-//! icon was fetched.
+//! Invariant: tiles are a pure function of the shards' parts. This module does not depend on where
+//! a tab's icon was fetched.
 
 mod coarse;
 mod draw;
@@ -35,16 +36,15 @@ use crate::{
     site_objects::{CONCURRENT_OBJECTS, put_all},
 };
 
-/// Maximum concurrent map jobs of a worker, because each holds thumbnails in memory.
+/// A worker's maximum number of concurrent map jobs, because each holds thumbnails in memory.
 pub const CONCURRENT_JOBS: usize = 1;
 
-/// The job that draws one region.
 pub(crate) struct DrawMap;
 
-/// Input of a map job.
+/// A map job's input.
 #[derive(Debug)]
 pub(crate) struct MapInput {
-    /// The shards whose bundles are written.
+    /// The shards whose bundles have been written.
     shards: Vec<i32>,
     layout: Option<MapLayout>,
 }
@@ -86,8 +86,7 @@ impl Job for DrawMap {
     }
 }
 
-/// Loads the layout of a scan's map. `None` if it has no tabs, or its bundles are too large for a
-/// map.
+/// Loads a map's layout. `None` if the scan has no tabs, or its bundles are too large for a map.
 ///
 /// # Errors
 /// Returns an error if Postgres cannot be reached.
@@ -100,16 +99,16 @@ pub(crate) async fn load_layout(
     Ok(MapLayout::new(info.bundles(), most_tabs.unsigned_abs()))
 }
 
-/// A map's input, and the store for its tiles.
+/// The input for drawing a map, and the store for its tiles.
 #[derive(Debug)]
 pub struct ScanMap {
-    /// The store with the shards' parts.
+    /// The store that holds the shards' parts.
     pub archive: Arc<dyn Store>,
     /// The site's store.
     pub site: Arc<dyn Store>,
     /// The scan's id.
     pub scan_id: Uuid,
-    /// The shards whose bundles are written.
+    /// The shards whose bundles have been written.
     pub shards: BTreeSet<i32>,
     /// Number of bundles in the scan.
     pub bundles: u32,
@@ -122,18 +121,18 @@ pub struct ScanMap {
 /// Counts of a drawn region.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct DrawnRegion {
-    /// Bundles shown by the tiles.
+    /// Bundles that the tiles show.
     pub bundles: u64,
     /// Bundles left empty, because their shard has no part.
     pub left_empty: u64,
     /// Tiles written.
     pub tiles: u64,
-    /// Their total size in bytes.
+    /// The tiles' total size in bytes.
     pub bytes: u64,
 }
 
 impl ScanMap {
-    /// Draws the tiles of region number `part`.
+    /// Draws the tiles in the region with this number.
     ///
     /// # Errors
     /// Returns an error if a store fails, or a part is missing or malformed.
@@ -207,7 +206,7 @@ impl ScanMap {
     }
 }
 
-/// Returns the thumbnails of the wanted bundles among those of some shards.
+/// Returns the wanted bundles' thumbnails from some shards' parts.
 fn unpacked(
     read: Vec<(i32, Bytes, String)>,
     per_shard: u32,

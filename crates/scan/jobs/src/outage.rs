@@ -1,11 +1,12 @@
-//! Determines which store is unavailable, and how to check that it serves requests again.
+//! Determines which store is unavailable, and how to check that this store serves requests again.
 //!
-//! Denied access to one object is not an outage if the store still serves its canary: an object
-//! that is known to exist in the source, or one that may be written to archive and site. An
-//! overloaded store is in outage, whatever its canary shows. A store without the scan's token is in
-//! outage too, and no canary is written to it, because it is not the scan's.
+//! If a store denies access to one object, this is not an outage as long as the store still serves
+//! its canary. The source's canary is an object that is known to exist. The canary of archive and
+//! site is an object that may be written. An overloaded store is in outage, whatever its canary
+//! shows. A store without the scan's token is also in outage. No canary is written to this store,
+//! because it is not the scan's.
 //!
-//! This does not depend on who waits, and for how long.
+//! This module does not depend on who waits, or for how long.
 
 use everytab_bundler::object_names;
 use everytab_commoncrawl::index::paths::paths_list;
@@ -16,7 +17,7 @@ use uuid::Uuid;
 
 use crate::{context::Context, scan_settings::ScanSettings, store_tokens};
 
-/// A scan's stores, and the CDN before its site.
+/// A scan's stores, and the CDN in front of its site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanStore {
     /// The crawl's bucket.
@@ -33,7 +34,7 @@ impl ScanStore {
     /// All stores.
     pub const ALL: [Self; 4] = [Self::Source, Self::Archive, Self::Site, Self::Cdn];
 
-    /// Returns the name in logs and in `scan status`.
+    /// Returns the store's name in logs and in `scan status`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -43,7 +44,7 @@ impl ScanStore {
         }
     }
 
-    /// Returns the kinds of jobs that need the store.
+    /// Returns the kinds of jobs that need this store.
     pub fn kinds(self) -> &'static [JobKind] {
         match self {
             Self::Source => &[JobKind::Index, JobKind::Warc],
@@ -53,7 +54,7 @@ impl ScanStore {
         }
     }
 
-    /// Returns the store's URL, if jobs write to it.
+    /// Returns the store's URL if jobs write to this store.
     pub(crate) fn written_url(self, settings: &ScanSettings) -> Option<&str> {
         match self {
             Self::Archive => Some(&settings.archive),
@@ -62,14 +63,15 @@ impl ScanStore {
         }
     }
 
-    /// Returns the store of an object that a job named in an error.
+    /// Returns the store that contains `place`, an object's URL in a job's error.
     fn of(place: &str, kind: JobKind, settings: &ScanSettings) -> Self {
         let ScanSettings { source, archive, site, .. } = settings;
         let is_in = |store: &str| {
             let store = store.strip_prefix("file://").unwrap_or(store).trim_end_matches('/');
             place.strip_prefix(store).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        // The site may be in a prefix of the archive's bucket, or vice versa.
+        // Try longer URLs first, because the site may be in a prefix of the archive's bucket, or
+        // vice versa.
         let mut stores = [(Self::Archive, archive), (Self::Site, site), (Self::Source, source)];
         stores.sort_by_key(|(_, url)| std::cmp::Reverse(url.len()));
         let found = stores.into_iter().find(|(_, url)| is_in(url)).map(|(store, _)| store);
@@ -82,7 +84,7 @@ impl ScanStore {
     }
 }
 
-/// A store that does not serve a job, for reasons that are not the job's.
+/// A store that does not serve a job, through no fault of the job.
 #[derive(Debug, Clone)]
 pub struct StoreOutage {
     /// The store.
@@ -101,7 +103,7 @@ impl std::fmt::Display for StoreOutage {
 }
 
 impl StoreOutage {
-    /// Returns the outage behind the failure of a scan's job.
+    /// Creates the outage for a store failure in a scan's job.
     pub(crate) fn of(
         failed: &StoreFailure,
         kind: JobKind,
@@ -117,7 +119,7 @@ impl StoreOutage {
         }
     }
 
-    /// Returns the outage of a store that does not hold the scan's token. `reason` says so.
+    /// Creates the outage for a store without the scan's token, which `reason` reports.
     pub(crate) fn of_other_store(
         store: ScanStore,
         reason: String,
@@ -131,13 +133,13 @@ impl StoreOutage {
     /// Returns true if a failure is the store's fault. Otherwise the store responds, and the object
     /// or the request is at fault.
     pub(crate) async fn is_confirmed(&self, failed: &StoreFailure, context: &Context) -> bool {
-        // The CDN has nothing that could be requested as a canary.
+        // The CDN has no object that could serve as a canary.
         let is_away = self.store == ScanStore::Cdn && !failed.is_refused;
         failed.is_of_the_store || is_away || self.check(context).await.is_err()
     }
 
-    /// Requests the store's canary once. Archive and site must hold the scan's token before the
-    /// canary is written.
+    /// Requests the store's canary once. Before this writes a canary to the archive or the site, it
+    /// looks for the scan's token there.
     ///
     /// # Errors
     /// Returns an error if the store cannot be reached, denies access or is not the scan's.
@@ -149,7 +151,7 @@ impl StoreOutage {
             }
             ScanStore::Archive => object_names::archive_prefix(self.scan_id),
             ScanStore::Site => object_names::scan_prefix(self.scan_id),
-            // The next job finds out.
+            // The CDN cannot be probed, so the next job finds out.
             ScanStore::Cdn => return Ok(()),
         };
         let Some(url) = self.store.written_url(&self.settings) else { return Ok(()) };
@@ -165,18 +167,19 @@ impl StoreOutage {
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreFault {
-    /// It cannot be reached, or denies access.
+    /// The store cannot be reached, or denies access.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// It does not hold the scan's token.
+    /// The store does not hold the scan's token.
     #[error("{0}")]
     OtherStore(String),
 }
 
-/// The object written to check whether a store accepts writes. `scan gc` removes it with its scan.
+/// An object that is written to check whether a store accepts writes. `scan gc` removes this object
+/// with its scan.
 const CANARY: &str = "canary";
 
-/// Reads the size of a crawl's path list, which must exist because the scan started with it.
+/// Reads the size of a crawl's path list. This object must exist, because the scan started with it.
 ///
 /// # Errors
 /// Returns an error if the store cannot be reached or denies access.

@@ -1,4 +1,4 @@
-//! `publish`: writes missing bundles, stats.json and the page, and last the manifest, which
+//! `publish`: writes missing bundles, stats.json and the page, and finally the manifest, which
 //! switches visitors to the new scan.
 
 mod excluded;
@@ -44,25 +44,25 @@ use crate::{
 
 pub(crate) struct Publish;
 
-/// Input for publishing a scan.
+/// The input for publishing a scan.
 #[derive(Debug, Clone)]
 pub struct PublishRequest {
-    /// The scan.
+    /// The scan to publish.
     pub info: ScanInfo,
     /// The scan's settings.
     pub settings: ScanSettings,
-    /// The shards whose bundles are written.
+    /// The shards whose bundles have been written.
     pub bundled: Vec<i32>,
     /// The scan's counts.
     pub outcomes: Vec<OutcomeCount>,
-    /// The document of `scan status`, for the stages' times.
+    /// The result of `scan status`, which contains the stages' times.
     pub status: ScanStatus,
-    /// The map's dimensions. `None` if the scan has no map, or a part of it was discarded.
+    /// The map's dimensions. `None` if the scan has no map, or a part of the map was discarded.
     pub map: Option<MapLayout>,
     /// Everything that must not be on the site at the time of publishing.
     pub excluded: Excluded,
-    /// Whether to replace the site of a later scan, of one with much more, or one that cannot be
-    /// read.
+    /// Whether to replace the site even if it shows a later scan, would lose too much, or has a
+    /// malformed manifest.
     pub force: bool,
 }
 
@@ -131,8 +131,8 @@ impl Job for Publish {
     }
 }
 
-/// Publishes a scan. The site works at every moment, because the manifest is replaced after
-/// everything that it names is written, and only if it has not changed since it was read.
+/// Publishes a scan. The site works at every moment, because the manifest is replaced only after
+/// all objects that it names have been written, and only if it has not changed since it was read.
 ///
 /// # Errors
 /// Returns an error if a store fails, if the site's store does not hold the scan's token, or if the
@@ -143,7 +143,8 @@ pub async fn publish_site(
     heartbeat: &Heartbeat,
 ) -> Result<Manifest, JobError> {
     let PublishRequest { info, settings, .. } = request;
-    // A publish job does not get here: all jobs look for their stores' tokens.
+    // Only the `publish` command needs this check. Before a `publish` job runs, `perform_job` has
+    // already checked the tokens.
     let site = context.store(&settings.site).await?;
     if let Some(fault) = store_tokens::fault(&*site, info.scan_id).await? {
         return Err(JobError::Discard(format!("publish refused: {fault}")));
@@ -151,7 +152,7 @@ pub async fn publish_site(
     Ok(publish_and_compare(context, request, heartbeat).await?.0)
 }
 
-/// Publishes a scan, and returns how its icons compare with those that were published before.
+/// Publishes a scan, and compares its icons with the icons that were published before.
 async fn publish_and_compare(
     context: &Context,
     request: &PublishRequest,
@@ -216,8 +217,8 @@ async fn publish_and_compare(
     Ok((manifest, icons))
 }
 
-/// Counts the icons that are the same as in the published scan. `None` if a list is malformed: a
-/// damaged list of the old site must not prevent its replacement.
+/// Counts the icons that are identical in the published scan. `None` if a list is malformed,
+/// because a damaged list of the old site must not prevent its replacement.
 async fn count_unchanged_icons(
     site: &dyn Store,
     manifest: &Manifest,
@@ -275,8 +276,8 @@ async fn publish_map(
     Ok(map)
 }
 
-/// Returns which kinds of search files the scan has, as its search jobs recorded. `None` for scans
-/// of older versions.
+/// Returns the kinds of search files in this scan, as its search jobs recorded them. `None` for
+/// scans of older versions.
 async fn search_kinds(site: &dyn Store, prefix: &str) -> Result<Option<SearchKinds>, JobError> {
     let kinds = site.get_tagged(&format!("{prefix}{SEARCH_KINDS_PATH}")).await?;
     Ok(kinds.and_then(|kinds| serde_json::from_slice(&kinds.bytes).ok()))
@@ -308,8 +309,8 @@ async fn fill_gaps(
     Ok(())
 }
 
-/// Parses the published manifest. A malformed one cannot be compared with the scan, so it is only
-/// replaced by force.
+/// Parses the published manifest. A malformed manifest cannot be compared with the scan, so it is
+/// replaced only if the operator uses `--force`.
 fn read_manifest(
     site_url: &str,
     before: Option<&Tagged>,
@@ -327,7 +328,8 @@ fn read_manifest(
     }
 }
 
-/// Says that a site's manifest cannot be parsed. Ends with the first part of the remedy.
+/// Returns a message for a malformed manifest. The message ends with the first part of the remedy,
+/// and callers append the rest.
 pub(crate) fn malformed_manifest(site_url: &str, error: &ManifestError) -> String {
     format!(
         "{site_url}: {error}; the scan cannot be compared with it: put the right file back or \
@@ -336,9 +338,9 @@ pub(crate) fn malformed_manifest(site_url: &str, error: &ManifestError) -> Strin
 }
 
 /// Replaces the manifest, unless the site shows a scan that must not be replaced. `left` is the
-/// manifest with all exclusions subtracted from its tabs and from nothing else, because an
-/// exclusion is not a loss. `seen` is the published manifest that was read earlier, with the
-/// bundles that takedowns had rewritten until then.
+/// manifest that is compared with the published one. Its `hosts` excludes removed tabs, but its
+/// other counts do not, because an exclusion is not a loss. `seen` is the published manifest that
+/// was read earlier. If a takedown has rewritten bundles since, this returns an error.
 async fn replace_manifest(
     site: &dyn Store,
     (manifest, left): (&Manifest, &Manifest),
@@ -364,8 +366,8 @@ async fn replace_manifest(
     site.update(MANIFEST, options, change).await
 }
 
-/// Checks that the manifest may replace the published one. Otherwise the error gives the reason and
-/// the command to run.
+/// Checks that this manifest may replace the published one. Otherwise the error gives the reason
+/// and the command to run.
 fn replacement(
     site_url: &str,
     published: Option<&Manifest>,
@@ -392,7 +394,7 @@ fn replacement(
     Err(JobError::Discard(format!("publish refused: {reason}")))
 }
 
-/// Returns the command that publishes the scan although the site would get worse.
+/// Returns the command that publishes the scan despite this refusal.
 fn force_command(request: &PublishRequest) -> String {
     format!("`everytab-worker publish --scan {} --force`", request.info.scan_id)
 }
@@ -401,11 +403,11 @@ fn pretty(value: &Value) -> Bytes {
     Bytes::from(format!("{value:#}\n"))
 }
 
-/// Invalidates the objects in the CDN that change under their names.
+/// Invalidates the objects in the CDN whose content changes under the same name.
 async fn invalidate(distribution: &str, manifest: &Manifest) -> Result<(), JobError> {
     let keys = changing_keys().into_iter().chain([String::new()]);
     let paths: Vec<String> = keys.map(|key| format!("/{key}")).collect();
-    // With this reference, repeating the request for one publishing is a no-op.
+    // With this reference, a repeated request for the same publishing is a no-op.
     let reference = format!("{}-{}", manifest.scan, manifest.generated_at);
     let settings = AwsSettings::default();
     let id = cdn::invalidate(distribution, &paths, &reference, &settings).await?;

@@ -1,6 +1,6 @@
-//! The registry: one line per kind of job, in pipeline order.
+//! The registry: one line per job kind, in pipeline order.
 //!
-//! This does not depend on scheduling.
+//! This module does not depend on scheduling.
 
 use everytab_coordinator::{Coordinator, JobKind};
 use everytab_job_result::{JobError, PerformedJob};
@@ -21,14 +21,14 @@ use crate::{
     warc::Warc,
 };
 
-/// Why a job of a scan could not be performed.
+/// Why a scan's job could not be performed.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanJobError {
     /// The job failed.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// A store cannot be reached or denies access. The job is released without counting an attempt,
-    /// and the worker leases no jobs that need the store until it responds.
+    /// A store cannot be reached, denies access or is not the scan's. The job is released without
+    /// counting an attempt, and the worker leases no jobs that need this store until it responds.
     #[error("{0}")]
     Outage(Box<StoreOutage>),
 }
@@ -48,10 +48,10 @@ async fn load_and_perform<J: Job>(
     J::perform(context, job, input).instrument(tracing::info_span!("perform")).await
 }
 
-/// Loads the input of a job from Postgres, and performs it without a database.
+/// Loads a job's input from Postgres, and performs the job without a database.
 ///
 /// # Errors
-/// Returns a [`ScanJobError`], which determines the next step for the job.
+/// Returns a [`ScanJobError`], which determines what the worker does with the job.
 pub async fn perform_job(
     coordinator: &Coordinator,
     context: &Context,
@@ -82,7 +82,8 @@ async fn perform_in_its_stores(
     Ok(performed)
 }
 
-/// Checks that the stores that a job needs, and whose URL `is_checked`, hold the scan's tokens.
+/// Checks that the job's stores hold the scan's tokens. Skips a store unless `is_checked` returns
+/// true for its URL.
 ///
 /// # Errors
 /// Returns an outage if a store has no token, and an error if it cannot be reached.

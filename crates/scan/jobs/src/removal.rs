@@ -1,14 +1,15 @@
 //! Removes tabs from a scan's objects, for publishing and for takedowns.
 //!
-//! A bundle is rewritten without the tabs of excluded hosts, under a name derived from its content,
-//! which the manifest then lists in `overrides`. The last tab of the bundle moves into the slot of
-//! a removed one, so that the other tabs stay where the search files say. The search lines of moved
-//! tabs are corrected, and those of excluded hosts are removed. The bundle's other names are
-//! overwritten too, for manifests and caches from a minute ago.
+//! A bundle is rewritten without its excluded tabs, under a name derived from its content, which
+//! the manifest then lists in `overrides`. The bundle's last tab moves into a removed tab's slot,
+//! so that the other tabs keep the positions that the search files contain. The search lines of
+//! moved tabs are corrected, and those of excluded hosts are removed. Objects under the bundle's
+//! other names are overwritten too, because older manifests and caches still refer to them.
 //!
-//! Invariants: an excluded host is found by its search line, which is removed last, and an excluded
-//! title or icon in its bundle, which is overwritten after the search lines. An interrupted removal
-//! is therefore completed by repeating it. This does not depend on Postgres or the manifest.
+//! Invariants: an interrupted removal is completed by repeating it. An excluded host is found by
+//! its search line, so this line is removed last. An excluded title or icon is found in its bundle,
+//! so the bundle is overwritten after the search lines. This module does not depend on Postgres or
+//! the manifest.
 
 mod answer_files;
 mod content;
@@ -42,7 +43,7 @@ pub use self::{
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 impl ScanObjects<'_> {
-    /// Returns true if the scan has search files, without which no tab can be found.
+    /// Returns true if the scan has search files, which are necessary to find a host's tab.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -51,8 +52,8 @@ impl ScanObjects<'_> {
         Ok(self.site.head(&key).await?.is_some())
     }
 
-    /// Finds the tabs of the excluded hosts. A few names are looked up; a domain, or many names,
-    /// are compared with every search line.
+    /// Finds the excluded hosts' tabs. A limited number of names are looked up one by one. For a
+    /// domain, or for more names, this reads all search lines.
     ///
     /// # Errors
     /// Returns an error if the store fails, or a search file is malformed.
@@ -60,8 +61,8 @@ impl ScanObjects<'_> {
         SearchFiles(*self).find(excluded).await
     }
 
-    /// Finds the tabs with an excluded title, which reads every bundle, and with an excluded icon,
-    /// which reads every icon list. `name` returns the object from which a bundle is read. Call
+    /// Finds the tabs with an excluded title or icon. For titles this reads every bundle, and for
+    /// icons every icon list. `name` returns the key of the object to read for a bundle. Call
     /// [`Self::correct_search`] before these tabs are removed from that object.
     ///
     /// # Errors
@@ -77,8 +78,9 @@ impl ScanObjects<'_> {
         Ok(FoundTabs { entries, twins: BTreeSet::new() })
     }
 
-    /// Rewrites each bundle with a tab in `found`, and each of `also`, without these tabs, under a
-    /// name derived from its content. `name` returns the object from which a bundle is read.
+    /// Rewrites each bundle with a tab in `found`, and each bundle in `also`, without these tabs,
+    /// under a name derived from its content. `name` returns the key of the object to read for a
+    /// bundle.
     ///
     /// # Errors
     /// Returns an error if the store fails, or a bundle is malformed.
@@ -129,7 +131,8 @@ impl ScanObjects<'_> {
         Ok(())
     }
 
-    /// Overwrites the bundles' other names too. Returns the keys that changed.
+    /// Overwrites the objects under the bundles' other names too. Returns the keys of these
+    /// objects.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -161,7 +164,7 @@ impl ScanObjects<'_> {
     }
 
     /// Updates the search files with the new positions of tabs in the rewritten bundles, and
-    /// removes the lines of removed hosts. Returns the hostnames whose lines may have changed.
+    /// removes the removed hosts' lines. Returns the hostnames whose lines may have changed.
     ///
     /// # Errors
     /// Returns an error if the store fails, or a search file is malformed.
@@ -184,8 +187,8 @@ impl ScanObjects<'_> {
         IconLists::new(self.site, self.prefix).forget(bundles, &removed).await?;
         let changes = Changes { moved: &moved, removed: &removed };
         let names = SearchFiles(*self);
-        // A host's line in the name files tells which other files contain the host, so it is
-        // changed last.
+        // A host's line in the name files is needed to find the other files that contain this host,
+        // so it is changed last.
         let lines = names.lines_that_change(changes).await?;
         let has_words =
             |line: &&SearchEntry| line.rank.is_some() && removed.contains(line.hostname.as_str());

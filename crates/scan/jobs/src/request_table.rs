@@ -1,9 +1,9 @@
-//! The request table of a shard in its archive, with one line per request.
+//! A shard's request table in its archive, with one line per request.
 //!
-//! The table is the second record of the shard's archive, a `resource` of the URN [`TABLE`], so
+//! The table is the second record in the shard's archive, a `resource` with the URN [`TABLE`], so
 //! that a reader only needs the object's first bytes. Lines are sorted by host and time.
 //!
-//! This does not depend on who reads it.
+//! This module does not depend on how the table is used.
 
 use std::fmt::Write as _;
 
@@ -12,15 +12,15 @@ use everytab_commoncrawl::warc::{Limits, Records};
 use everytab_fetcher::{LoggedRequest, LoggedRequests};
 use everytab_storage::{StorageError, Store};
 
-/// Target URI of the record.
+/// The record's target URI.
 pub const TABLE: &str = "urn:everytab:requests";
-/// Media type of the record.
+/// The record's media type.
 pub(crate) const TABLE_TYPE: &str = "text/tab-separated-values";
-/// Start of the first line, followed by the number of requests that had no room in the table.
+/// Start of the first line, followed by the number of requests that did not fit into the table.
 const HEADER: &str = "asked_at\tmethod\toutcome\tstatus\tbytes\turl\tleft out: ";
-/// Bytes in the archive that are read first; an ordinary shard's table takes about 60 KB.
+/// Number of bytes to read first. A typical shard's table takes about 60 KB.
 const FIRST_READ: u64 = 128 * 1024;
-/// Factor by which the read grows if it was too short.
+/// Factor by which the next read grows if the table was not complete.
 const READ_GROWTH: u64 = 4;
 
 /// Parses a request table. Skips malformed lines.
@@ -36,13 +36,12 @@ fn request(line: &str) -> Option<RequestLine<'_>> {
     Some(RequestLine { host: host_of(url)?, asked_at, method, status, outcome, bytes, url })
 }
 
-/// Returns the number of requests that had no room in a table.
+/// Returns the number of requests that did not fit into the table.
 pub fn left_out(table: &str) -> u64 {
     let header = table.lines().next().and_then(|line| line.strip_prefix(HEADER));
     header.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Writes a shard's request table.
 pub(crate) fn table(logged: &LoggedRequests) -> Vec<u8> {
     let mut requests: Vec<(&str, &LoggedRequest)> =
         logged.requests.iter().map(|one| (host_of(&one.url).unwrap_or_default(), one)).collect();
@@ -55,17 +54,17 @@ pub(crate) fn table(logged: &LoggedRequests) -> Vec<u8> {
         let method = if *was_sent { "GET" } else { "-" };
         let (outcome, status) = (end.as_str(), status.map(|status| status.to_string()));
         let status = status.unwrap_or_default();
-        // A URL of the fetcher is serialised, so it holds neither tabs nor line ends. Writing to a
+        // The fetcher serializes URLs, so they contain neither tabs nor line ends. Writing to a
         // `Vec` cannot fail.
         let _ = writeln!(table, "{at}\t{method}\t{outcome}\t{status}\t{bytes}\t{url}");
     }
     table.into_bytes()
 }
 
-/// Result of looking for the request table in an archive.
+/// The result of looking for the request table in an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FoundTable {
-    /// The table.
+    /// The archive's table.
     Table(String),
     /// The archive was written by a version without request tables.
     NotKept,
@@ -73,7 +72,7 @@ pub enum FoundTable {
     NoArchive,
 }
 
-/// Reads the request table of a shard's archive.
+/// Reads the request table in a shard's archive.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read.
@@ -91,7 +90,7 @@ pub async fn read_table(store: &dyn Store, key: &str) -> Result<FoundTable, Stor
     }
 }
 
-/// Parses the second record. `None` if the bytes do not contain all of it.
+/// Parses the second record. `None` if the bytes do not contain this record completely.
 fn second_record(bytes: &[u8]) -> Option<FoundTable> {
     let (_, record) = Records::new(bytes, Limits::default()).nth(1)?;
     let record = record.ok().filter(|record| record.truncation.is_none())?;
@@ -101,8 +100,8 @@ fn second_record(bytes: &[u8]) -> Option<FoundTable> {
     })
 }
 
-/// Returns the host of a URL as the fetcher serializes it, without a port and without a dot at its
-/// end. An IPv6 address keeps its brackets.
+/// Returns the host in a URL that the fetcher serialized, without port and trailing dot. An IPv6
+/// address keeps its brackets.
 pub fn host_of(url: &str) -> Option<&str> {
     let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
     let host = match authority.rsplit_once(':') {

@@ -1,6 +1,5 @@
-//! `search`: merges one hostname range of all shards' parts into the published search files. One
-//! more job, which may run concurrently with those of the ranges, writes the words of the hosts
-//! with a rank.
+//! `search`: merges one hostname range from all shards' parts into the published search files.
+//! Another job writes the words of hosts with a rank, and may run concurrently with the range jobs.
 
 mod parts;
 mod words;
@@ -29,7 +28,8 @@ use crate::{
     site_objects::{put_all, put_object},
 };
 
-/// Maximum concurrent search jobs of a worker, because each holds its range of hostnames in memory.
+/// A worker's maximum number of concurrent search jobs, because each holds its hostname range in
+/// memory.
 pub const CONCURRENT_JOBS: usize = 1;
 
 pub(crate) struct Search;
@@ -73,7 +73,7 @@ impl Job for Search {
     }
 }
 
-/// Counts of a merged range.
+/// Counts for a merged range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergedRange {
     /// Lines written.
@@ -84,7 +84,7 @@ pub struct MergedRange {
     pub top_level: BTreeMap<String, u64>,
 }
 
-/// Merges the shards' parts of one range into the files that the page reads.
+/// Merges one range from the shards' parts into the files that the page reads.
 ///
 /// # Errors
 /// Returns an error if a store fails, or an object is not a search part.
@@ -147,8 +147,8 @@ mod tests {
         }
     }
 
-    /// Compares 10,000 searches for prefixes and whole names, made as the page does, with a scan of
-    /// all names.
+    /// Makes 10,000 searches for prefixes and whole names as the page does, and compares the
+    /// results with a scan over all names.
     #[tokio::test]
     async fn what_is_found_by_the_files_is_what_a_plain_scan_finds() {
         let folder = tempfile::TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Writes objects in the site, with the headers that depend on their names.
+//! Writes objects to the site, with headers that depend on their names.
 
 use bytes::Bytes;
 use everytab_bundler::object_names::{cache_control, content_type};
@@ -6,8 +6,8 @@ use everytab_fetcher::Heartbeat;
 use everytab_storage::{PutOptions, StorageError, Store};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Objects in the site that a job reads or writes concurrently: enough to hide a store's latency,
-/// and few enough that their bytes (about 110 KB each) are negligible.
+/// Number of site objects that a job reads or writes concurrently. This is enough to hide a store's
+/// latency, and the bytes in memory (about 110 KB per object) are negligible.
 pub(crate) const CONCURRENT_OBJECTS: usize = 16;
 
 /// Returns the content type and cache rule for an object's name.
@@ -15,7 +15,6 @@ pub fn put_options(key: &str) -> PutOptions {
     PutOptions::new(content_type(key), cache_control(key))
 }
 
-/// Writes an object.
 pub(crate) async fn put_object(
     site: &dyn Store,
     key: &str,
@@ -44,8 +43,8 @@ pub(crate) async fn put_all(
     Ok(count)
 }
 
-/// Writes an object unless the store already has identical bytes, because publishing again changes
-/// few.
+/// Writes an object unless the store already has identical bytes, because most objects are
+/// unchanged when a scan is published again.
 pub(crate) async fn put_changed(
     site: &dyn Store,
     key: &str,

@@ -1,18 +1,18 @@
-//! Store tokens: workers recognise a scan's archive and site by this object in them.
+//! Store tokens: objects by which workers recognise a scan's archive and site.
 //!
 //! `file:///srv/archive` is a directory on every host, but only one of them is the scan's. `scan
-//! start` writes the tokens, and a worker performs no job in a store without one, because it would
-//! write to its own disk and report success. The name contains the scan's id, so another scan's
-//! token does not count.
+//! start` writes the tokens. A worker performs no job in a store without this scan's token, because
+//! it would write to its own disk and report success. The name contains the scan's id, so another
+//! scan's token does not count.
 //!
-//! This does not depend on Postgres, or on the scan's other objects.
+//! This module does not depend on Postgres, or on the scan's other objects.
 
 use bytes::Bytes;
 use everytab_bundler::object_names::store_token;
 use everytab_storage::{PutOptions, StorageError, Store};
 use uuid::Uuid;
 
-/// The content, for an operator who finds the object.
+/// The token's content, which explains the object to an operator.
 const CONTENT: &[u8] = b"Workers use this store for the scan in this object's name because the \
     object is here. `everytab-worker scan gc --drop-rows` removes it.\n";
 

@@ -23,15 +23,17 @@ use crate::{
     outage::known_object_is_read,
 };
 
-/// Maximum concurrent warc jobs of a worker: one waits for bytes while the other parses.
+/// A worker's maximum number of concurrent warc jobs, so that one waits for bytes while the other
+/// parses.
 pub const CONCURRENT_JOBS: usize = 2;
-/// WARC records that a job requests concurrently. The scan's archive rate limits requests per
-/// second.
+/// Number of WARC records that a job requests concurrently. In addition, the scan's archive rate
+/// limits requests per second.
 pub const CONCURRENT_RECORDS: usize = 24;
-/// Home pages that a blocking thread parses in one batch, because passing a batch to the thread and
-/// back costs as much as a third of a page.
+/// Number of home pages that a blocking thread parses in one batch. Passing a batch to the thread
+/// and back costs as much as a third of a page.
 const PAGES_PER_BATCH: usize = 8;
-/// Minimum refused records before a shard's refusals can count as the store's.
+/// A store's denials count as its failure only if it denies at least this many of a shard's
+/// records.
 const MOST_REFUSED: usize = 10;
 const _: () = assert!(CONCURRENT_RECORDS * CONCURRENT_JOBS <= 50);
 const _: () = assert!(PAGES_PER_BATCH < CONCURRENT_RECORDS);
@@ -65,14 +67,14 @@ impl Job for Warc {
 pub struct RecordSource {
     /// The crawl's bucket.
     pub store: Arc<dyn Store>,
-    /// The crawl's id. Its list of index files is known to exist in the store.
+    /// The crawl's id. The list of this crawl's index files is known to exist in the store.
     pub crawl: String,
 }
 
-/// Reads a row for each of a shard's hosts, from the store that holds their records.
+/// Returns a row for each of a shard's hosts. Reads their records from `source`.
 ///
 /// # Errors
-/// Returns an error if the store fails, refuses most of the records, or lacks most of them.
+/// Returns an error if the store fails, denies access to most records, or lacks most of them.
 pub async fn read_home_pages(
     source: &RecordSource,
     mut hosts: Vec<WarcHost>,
@@ -89,7 +91,7 @@ pub async fn read_home_pages(
         .into_iter()
         .map(|host| read_member(source.clone(), host, isolation.clone()))
         .collect();
-    // In isolation a record is read after the one before it has been parsed.
+    // In isolation, the next record is read only after the previous one has been parsed.
     let (in_flight, batch) = match isolation.is_on() {
         true => (1, 1),
         false => (CONCURRENT_RECORDS, PAGES_PER_BATCH),
@@ -134,13 +136,13 @@ pub async fn read_home_pages(
 pub(crate) const OK: &str = OutcomeName::Ok.as_str();
 const TITLE_EMPTY: &str = OutcomeName::TitleEmpty.as_str();
 const TITLE_ABSENT: &str = OutcomeName::TitleAbsent.as_str();
-/// Outcome of a host on the blocklist, whose page was not read.
+/// Outcome for a host on the blocklist, whose page was not read.
 pub(crate) const OPTED_OUT: &str = OutcomeName::OptedOut.as_str();
 const WARC_MISSING: &str = OutcomeName::WarcMissing.as_str();
-/// Outcome of a record that the store refuses to serve, although it serves others.
+/// Outcome for a record that the store denies, although the store serves others.
 const WARC_REFUSED: &str = OutcomeName::WarcRefused.as_str();
 const WARC_CORRUPT: &str = OutcomeName::WarcCorrupt.as_str();
-/// Outcome of a page that crashes the process or causes a panic.
+/// Outcome for a page that crashes the process or causes a panic.
 const CRASHED: &str = OutcomeName::Crashed.as_str();
 const NOT_A_RESPONSE: &str = OutcomeName::NotAResponse.as_str();
 
@@ -161,7 +163,7 @@ impl RequestedMember {
     }
 }
 
-/// Numbers of records in a shard that the store served and refused.
+/// Numbers of records in a shard that the store served and denied.
 #[derive(Debug, Default)]
 struct Refusals {
     given: usize,
@@ -169,8 +171,8 @@ struct Refusals {
 }
 
 impl Refusals {
-    /// Counts a record. Returns an error if most records so far were refused, because then the
-    /// store refuses this reader, although it serves the crawl's list.
+    /// Counts a record. Returns an error if most records so far were denied. The store then denies
+    /// access to the records, although it serves the crawl's list.
     fn count(&mut self, member: &RequestedMember, store: &Arc<dyn Store>) -> Result<(), JobError> {
         match member {
             RequestedMember::Refused => self.refused += 1,
@@ -212,8 +214,8 @@ async fn read_member(
     let end = start.saturating_add(host.warc_length.unsigned_abs());
     let read = match source.store.get_range(&host.warc_path, start..end).await {
         Err(error) if error.kind() == StorageErrorKind::Denied => {
-            // Only the record is refused if the store serves the object that it is known to have
-            // and still refuses the record afterwards.
+            // Only this record is denied if the store serves its canary and then denies the record
+            // again.
             known_object_is_read(&*source.store, &source.crawl).await?;
             source.store.get_range(&host.warc_path, start..end).await
         }
@@ -225,7 +227,7 @@ async fn read_member(
             tracing::debug!(%error, "a record is refused");
             Ok((host, RequestedMember::Refused))
         }
-        // The file is missing, or ends before the record starts.
+        // The file is missing, or ends before this record starts.
         Err(error)
             if matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Invalid) =>
         {
@@ -242,8 +244,8 @@ struct PageCounts {
     has_icon_for_other_media: bool,
 }
 
-/// Returns a row for each member. A member that causes a panic gets the outcome `crashed`; the
-/// others are not affected.
+/// Returns a row for each member. If a member causes a panic, only that member gets the outcome
+/// `crashed`.
 fn page_rows(
     members: &[(WarcHost, RequestedMember)],
     heartbeat: &Heartbeat,
@@ -274,11 +276,11 @@ fn page_row(host: &WarcHost, member: &RequestedMember) -> (PageRow, PageCounts) 
     }
 }
 
-/// Parses the page in a record, with the record's URL, or the host's own if there is none. Returns
-/// an outcome if the record holds no page.
+/// Parses the page in a record. If the record has no URL, this uses the host's own. Returns an
+/// outcome if the record does not contain a page.
 fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
     let record = warc::read_record(member, warc::Limits::default()).map_err(|_| WARC_CORRUPT)?;
-    // A revisit holds a response's head, and another record's body.
+    // A revisit holds a response's head, and refers to another record's body.
     if record.record_type != RecordType::Response {
         return Err(NOT_A_RESPONSE);
     }
@@ -288,7 +290,7 @@ fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
     Ok(understand(&url, response.headers.fields(), &response.body))
 }
 
-/// Returns a host's home page URL without the final slash, as tabs show it.
+/// Returns the URL of a host's home page without the trailing slash, as tabs show it.
 pub(crate) fn home_url(hostname: &str, https: bool) -> String {
     format!("{}://{hostname}", if https { "https" } else { "http" })
 }
@@ -359,13 +361,14 @@ fn without_page(host: &WarcHost, outcome: &str) -> PageRow {
     }
 }
 
-/// Cuts a declared attribute, which is only a hint, to a length that no honest one exceeds.
+/// Truncates a declared attribute, which is only a hint, to a length that no honest attribute
+/// exceeds.
 fn short(value: &str) -> String {
     value.chars().filter(|character| !character.is_control()).take(100).collect()
 }
 
 /// Serializes candidates. The result cannot contain NUL, which Postgres rejects, because URLs are
-/// percent-encoded and hints hold no control characters. Serializing a vector of strings cannot
+/// percent-encoded and hints contain no control characters. Serializing a vector of strings cannot
 /// fail.
 fn json_without_nul(candidates: &[Candidate]) -> String {
     serde_json::to_string(candidates).unwrap_or_else(|_| "[]".into())
@@ -384,7 +387,7 @@ mod tests {
         format!("WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{block}\r\n\r\n")
     }
 
-    /// Returns the outcomes of hosts with these records, in order of the hosts, and the counts.
+    /// Returns the hosts' outcomes for these records, in the order of the hosts, and the counts.
     async fn outcomes(records: &[String]) -> Result<(Vec<String>, Stats), JobError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();

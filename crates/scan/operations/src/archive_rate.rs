@@ -8,11 +8,11 @@ use std::str::FromStr;
 use everytab_console::OperationError;
 use url::{Host, Url};
 
-/// The fleet's requests per second to an S3 bucket, unless the operator sets another rate.
+/// Default for the fleet's requests per second to an S3 bucket.
 pub const S3_RATE: i32 = 1_000;
-/// The fleet's requests per second to a source over HTTPS, unless the operator sets another rate.
+/// Default for the fleet's requests per second to a source over HTTPS.
 pub const HTTPS_RATE: i32 = 9;
-/// The mirror of Common Crawl, for which [`HTTPS_RATE`] is the maximum.
+/// Common Crawl's mirror, for which [`HTTPS_RATE`] is the maximum.
 const PUBLIC_MIRROR: &str = "data.commoncrawl.org";
 
 /// The operator's setting for a scan's request rate to its source.
@@ -20,7 +20,7 @@ const PUBLIC_MIRROR: &str = "data.commoncrawl.org";
 pub enum ArchiveRate {
     /// No limit.
     Off,
-    /// Maximum requests per second of all workers together.
+    /// Maximum requests per second for all workers together.
     PerSecond(i32),
 }
 
@@ -31,13 +31,13 @@ impl FromStr for ArchiveRate {
         match (text, text.parse()) {
             ("off", _) => Ok(Self::Off),
             (_, Ok(rate @ 1..)) => Ok(Self::PerSecond(rate)),
-            _ => Err(format!("{text:?}: give requests a second, or off")),
+            _ => Err(format!("{text:?}: give a number of requests per second, or off")),
         }
     }
 }
 
-/// Returns the request rate for a scan of `source`. `None` if it is unlimited, as it always is for
-/// a directory.
+/// Returns the request rate for a scan of `source`. `None` if unlimited, which includes every
+/// directory.
 ///
 /// # Errors
 /// Returns an error if the rate exceeds what Common Crawl's mirror allows.

@@ -1,7 +1,8 @@
-//! Edits the blocklist of later scans: hostnames, domains, titles and icons, checked and converted
-//! to the form that the database compares.
+//! Edits the blocklist for later scans, with hostnames, domains, titles and icons. Patterns are
+//! validated and normalized first.
 //!
-//! A running scan keeps the list from its start. Publishing it removes hosts that were added since.
+//! A running scan keeps the list from its start. When this scan is published, hosts that were added
+//! since are removed.
 
 pub mod import;
 
@@ -10,7 +11,7 @@ use everytab_console::{LineSink, OperationError};
 use everytab_coordinator::Coordinator;
 use everytab_jobs::blocked_pattern;
 
-/// Patterns of one kind in the form that the database compares.
+/// Normalized patterns of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patterns {
     kind: PatternKind,
@@ -18,7 +19,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// Checks all patterns before any is sent.
+    /// Validates and normalizes all patterns before any is sent.
     ///
     /// # Errors
     /// Returns an error if a pattern cannot match anything, or would match everything.
@@ -28,8 +29,8 @@ impl Patterns {
         Ok(Self { kind, patterns: checked.map_err(OperationError::usage)? })
     }
 
-    /// Converts patterns to remove from a list. Accepts invalid ones, because an earlier version
-    /// may have added them.
+    /// Normalizes patterns to remove from a list. Accepts invalid patterns, because an earlier
+    /// version may have added them.
     #[must_use]
     pub fn listed(kind: PatternKind, patterns: &[String]) -> Self {
         let listed = |pattern: &String| {
@@ -38,7 +39,7 @@ impl Patterns {
         Self { kind, patterns: patterns.iter().map(listed).collect() }
     }
 
-    /// Returns the kind of all patterns.
+    /// Returns the patterns' kind.
     #[must_use]
     pub fn kind(&self) -> PatternKind {
         self.kind
@@ -50,7 +51,6 @@ impl Patterns {
         &self.patterns
     }
 
-    /// Adds the patterns to the database's list.
     pub(crate) async fn block(
         &self,
         coordinator: &Coordinator,
@@ -88,7 +88,7 @@ pub async fn add(
     Ok(())
 }
 
-/// Removes patterns from the list. Prints one line of data for each that was on it.
+/// Removes patterns from the list. Prints one line of data for each pattern that was on it.
 ///
 /// # Errors
 /// Returns an error if a pattern is not on the list, or the database fails.

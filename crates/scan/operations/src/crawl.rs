@@ -14,14 +14,14 @@ use crate::source::{self, NoNames};
 
 const CRAWL_LIST: &str = "collinfo.json";
 
-/// An index file, with the number of captures wanted from it. `None` for all.
+/// An index file, with the number of captures wanted from it. `None` for all captures.
 pub type WantedFile = (String, Option<i64>);
 
 /// The value of `--crawl` for the newest crawl.
 pub const LATEST: &str = "latest";
 
-/// Returns the id of the crawl that `crawl` names. `latest` means the newest crawl whose list of
-/// index files is published. `is_public` says whether an S3 bucket is read without credentials.
+/// Returns the id of `crawl`. `latest` means the newest crawl with a published list of index files.
+/// `is_public` says whether an S3 bucket is read without credentials.
 ///
 /// # Errors
 /// Returns an error if the name is invalid, or the list of crawls cannot be read.
@@ -46,8 +46,8 @@ pub async fn resolve(source: &str, is_public: bool, crawl: &str) -> Result<Strin
     })
 }
 
-/// Returns the crawls' ids, newest first, from their list or else from the bucket's prefixes,
-/// because the bucket that Common Crawl publishes has no copy of the list.
+/// Returns the crawls' ids, newest first. Uses the bucket's prefixes if there is no list, because
+/// Common Crawl's own bucket has no copy of the list.
 async fn newest_crawls(store: &dyn Store, is_public: bool) -> Result<Vec<String>, OperationError> {
     let missing = match source::list_of(store, is_public, CRAWL_LIST).await {
         Ok(list) => {
@@ -63,7 +63,7 @@ async fn newest_crawls(store: &dyn Store, is_public: bool) -> Result<Vec<String>
     })
 }
 
-/// Returns the parquet files of a crawl's index, in their published order.
+/// Returns a crawl's parquet index files, in their published order.
 ///
 /// # Errors
 /// Returns an error if the crawl is not in the bucket, or its list cannot be read.

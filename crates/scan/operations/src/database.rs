@@ -1,4 +1,4 @@
-//! Connects to the scans' database, and finds the scan for an operation.
+//! Connects to the scans' database, and finds an operation's scan.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub async fn connect_patiently(
 /// Returns the number of the given scan, or of the newest.
 ///
 /// # Errors
-/// Returns an error if there is none.
+/// Returns an error if this scan does not exist.
 pub async fn scan_number(
     coordinator: &Coordinator,
     scan: Option<Uuid>,

@@ -1,7 +1,7 @@
-//! Excludes hosts, domains and networks from a running scan, after checking them and converting
-//! them to the form that workers compare.
+//! Excludes hosts, domains and networks from a running scan. Exclusions are validated and
+//! normalized first.
 //!
-//! This does not depend on how workers learn of exclusions.
+//! This module does not depend on how workers learn about exclusions.
 
 use std::net::IpAddr;
 
@@ -13,8 +13,8 @@ use ipnet::IpNet;
 
 use crate::takedown;
 
-/// Minimum prefix length of a network by IP version. A shorter one covers far more than any owner
-/// has, and is most likely a mistake.
+/// Minimum prefix lengths for IPv4 and IPv6 networks. A shorter prefix covers far more than any
+/// owner has, and is most likely a mistake.
 const MIN_PREFIX: (u8, u8) = (8, 16);
 
 /// An exclusion.
@@ -22,7 +22,7 @@ const MIN_PREFIX: (u8, u8) = (8, 16);
 pub enum ExclusionPattern {
     /// A hostname.
     Hostname(String),
-    /// A domain with all hosts below it.
+    /// A domain with all its subdomains.
     Suffix(String),
     /// A network.
     Network(IpNet),
@@ -33,7 +33,7 @@ impl ExclusionPattern {
     /// `192.0.2.1`.
     ///
     /// # Errors
-    /// Returns one line that says what is wrong.
+    /// Returns one line that describes the mistake.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if let Ok(address) = text.parse::<IpAddr>() {
@@ -56,7 +56,7 @@ impl ExclusionPattern {
         }
     }
 
-    /// Returns kind and pattern as written to the database and to lists.
+    /// Returns the kind and the pattern, as written to the database and to lists.
     fn parts(&self) -> (&'static str, String) {
         match self {
             Self::Hostname(name) => ("hostname", name.clone()),
@@ -76,7 +76,7 @@ pub fn read_list(text: &str) -> Result<Vec<ExclusionPattern>, String> {
 }
 
 /// Excludes patterns from a running scan. Prints one line of data for each. Also adds hosts and
-/// domains to the blocklist.txt of the private prefix, if there is one.
+/// domains to the private prefix's blocklist.txt, if there is one.
 ///
 /// # Errors
 /// Returns an error if the scan has finished, or the database or the store fails.
@@ -125,7 +125,7 @@ pub async fn exclude(
     Ok(())
 }
 
-/// Prints a line of data for each exclusion of a scan, in their creation's order.
+/// Prints a line of data for each of a scan's exclusions, in the order of their creation.
 ///
 /// # Errors
 /// Returns an error if the database cannot be reached.

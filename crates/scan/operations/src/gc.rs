@@ -1,10 +1,10 @@
-//! `scan gc`: removes what no scan needs any longer: old sites, and archives that no row refers to.
+//! `scan gc`: removes old sites, and archives to which no row refers.
 //!
-//! Invariants: never touches the scan in a site's manifest, a running scan, or a scan that is newer
-//! than the published one and unknown here, because another database may be working on it. A store
-//! is listed before Postgres is queried for references, so that an object of a job that was
-//! repeated since is never taken for garbage. A scan's store tokens remain until its rows are
-//! dropped, because `scan retry` may reopen it.
+//! Invariants: this never touches the scan in a site's manifest or a running scan. It also keeps a
+//! scan that is newer than the published one and unknown here, because another database may be
+//! working on that scan. A store is listed before Postgres is queried for references. Otherwise, an
+//! object from a job that is repeated in between would be taken for garbage. A scan's store tokens
+//! remain until its rows are dropped, because `scan retry` may reopen the scan.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -24,10 +24,10 @@ use uuid::Uuid;
 
 use crate::scan_start::delete_tokens;
 
-/// Options of `scan gc`.
+/// Options for `scan gc`.
 #[derive(Debug, Clone, Copy)]
 pub struct GcOptions {
-    /// Number of the newest scans that keep their sites, in addition to the published one.
+    /// Number of newest scans that keep their sites, in addition to the published scan.
     pub keep: u32,
     /// Whether to only report what would be removed.
     pub dry_run: bool,
@@ -37,14 +37,13 @@ pub struct GcOptions {
 
 /// The prefix of the probes that `doctor` writes.
 pub(super) const PROBES: &str = ".doctor/";
-/// The name of the probe that `doctor --role` writes below the prefix that the role may write to.
+/// The name of the probe that `doctor --role` writes below the role's prefix.
 pub(super) const WORKER_PROBE: &str = ".doctor-probe";
 /// The prefixes of all probes in archive and site.
 const PROBE_PREFIXES: [&str; 3] = [".doctor", "archive/.doctor-probe", "scans/.doctor-probe"];
-/// Maximum objects in one call to a store; S3 accepts a thousand.
+/// Maximum objects per delete request, which is S3's limit.
 const KEYS_PER_DELETE: usize = 1_000;
 
-/// A scan of this database.
 struct KnownScan {
     number: i32,
     summary: ScanSummary,
@@ -61,7 +60,7 @@ impl KnownScan {
     }
 }
 
-/// Counts of the objects removed so far, or that would be removed.
+/// Counts the objects that were removed, or would be removed in a dry run.
 struct Sweep<'a> {
     sink: &'a dyn LineSink,
     dry_run: bool,
@@ -116,15 +115,14 @@ async fn known_scans(coordinator: &Coordinator) -> Result<Vec<KnownScan>, Operat
     Ok(known)
 }
 
-/// Objects below a prefix, by the scan in their key.
+/// The objects of one scan in a site.
 #[derive(Debug, Default, Clone, Copy)]
 struct Volume {
     objects: u64,
     bytes: u64,
 }
 
-/// Removes the prefixes of old scans from a site. Returns the old scans, even those without
-/// objects.
+/// Removes old scans' prefixes from a site. Returns the old scans, including scans without objects.
 async fn sweep_site(
     site: &Arc<dyn Store>,
     scans: &[&KnownScan],
@@ -186,16 +184,16 @@ async fn published(site: &dyn Store) -> Result<Option<Manifest>, OperationError>
     })
 }
 
-/// Returns the scan that a key below `scans/` belongs to.
+/// Returns the scan to which a key below `scans/` belongs.
 fn scan_of(key: &str) -> Option<Uuid> {
     let id = key.strip_prefix("scans/")?.split('/').next()?;
-    // Accept only the spelling that scans write: other spellings of the same id are not ours.
+    // Accept only the spelling that scans write, because other spellings of an id are not ours.
     Uuid::parse_str(id).ok().filter(|parsed| parsed.to_string() == id)
 }
 
-/// Returns the scans in a site that may be removed, among those `found` there and those of this
-/// database, for which `known` says whether they have finished. Ids are ordered by their scans'
-/// start.
+/// Returns the scans in a site that may be removed. `found` are the scans in the site. `known` are
+/// the scans in this database, with true for those that have finished. Ids are ordered by their
+/// scans' start.
 fn obsolete(found: &[Uuid], known: &HashMap<Uuid, bool>, live: Uuid, keep: u32) -> Vec<Uuid> {
     let mut newest: Vec<Uuid> = found.iter().chain(known.keys()).copied().collect();
     newest.sort_unstable_by(|a, b| b.cmp(a));
@@ -209,7 +207,7 @@ fn obsolete(found: &[Uuid], known: &HashMap<Uuid, bool>, live: Uuid, keep: u32) 
     newest.into_iter().skip(keep).filter(may_go).collect()
 }
 
-/// Removes the archives of a scan that none of its rows refers to.
+/// Removes a scan's archives to which no row refers.
 async fn sweep_archives(
     coordinator: &Coordinator,
     scan: &KnownScan,
@@ -227,7 +225,7 @@ async fn sweep_archives(
             (of.shard, (of.lease_number, key))
         })
         .collect();
-    // Queried again, because the scan may have finished since it was listed.
+    // Query this again, because the scan may have finished since it was listed.
     let has_ended = !coordinator.scan_status(scan.number).await?.state.is_open();
     let garbage: Vec<ObjectInfo> = listed
         .into_iter()
@@ -250,8 +248,8 @@ async fn sweep_archives(
 }
 
 /// Returns true if the archive belongs to a lost lease. While the scan runs, a shard's newest lease
-/// may still be active, so only archives of leases that are not newer than the completed lease are
-/// garbage. Another lease of the same number was lost in a failover.
+/// may still be active. Therefore only archives of leases up to the completed one are garbage.
+/// Another lease with the completed lease's number was lost in a failover.
 fn is_garbage(
     (lease_number, key): (i32, &str),
     referenced: Option<&(i32, String)>,
@@ -263,8 +261,8 @@ fn is_garbage(
     }
 }
 
-/// Removes the probes that `doctor` left behind when it was killed, or when it ran with keys that
-/// may not delete.
+/// Removes the probes that `doctor` left behind because it was killed, or because its keys may not
+/// delete.
 async fn sweep_probes(store: &dyn Store, sweep: &mut Sweep<'_>) -> Result<(), OperationError> {
     for prefix in PROBE_PREFIXES {
         let probes = store.list_all(prefix).await?;
@@ -314,7 +312,7 @@ async fn drop_scan_rows(
     if dry_run || coordinator.drop_scan(scan.number).await? {
         sink.data(format_args!("rows of scan {id}"))?;
         let (archive, site) = (&scan.settings.archive, &scan.settings.site);
-        // Its rows are gone, so a later run does not find the tokens.
+        // The rows are gone, so a later run would not find the tokens.
         if !dry_run && let Err(error) = delete_tokens([archive, site], id).await {
             sink.note(format_args!(
                 "a store token of scan {id} remains ({}); delete {} in {archive} and {site}",
@@ -348,10 +346,10 @@ mod tests {
             [(id(1), true), (id(2), false), (id(4), true), (id(6), true)].into();
         // 5 and 6 are the newest, 3 is live, 2 is running; 1 and 4 have finished.
         assert_eq!(obsolete(&found, &known, id(3), 2), [id(4), id(1)]);
-        // 5 is newer than the live one and unknown here, so it belongs to another database.
+        // 5 is newer than the live scan and unknown here, so it belongs to another database.
         assert_eq!(obsolete(&found, &known, id(3), 0), [id(6), id(4), id(1)]);
         assert_eq!(obsolete(&found, &HashMap::new(), id(6), 0).len(), 5);
-        // A scan whose site was removed before may still have rows.
+        // A scan without a site may still have rows.
         assert_eq!(obsolete(&[id(3)], &known, id(3), 2), [id(1)]);
         assert_eq!(obsolete(&found, &known, id(3), 100), Vec::<Uuid>::new());
     }

@@ -1,6 +1,6 @@
-//! A scan's host ranks. They are found, read and checked when the scan is started, and written into
-//! its archive, so that every search job reads the same bytes, and none depends on a file that may
-//! change or disappear while the scan runs.
+//! A scan's host ranks. `scan start` reads, checks and writes them into the archive. Therefore
+//! every search job reads the same bytes, and no job depends on a file that may change or disappear
+//! while the scan runs.
 
 use std::sync::Arc;
 
@@ -27,21 +27,20 @@ pub const LATEST: &str = "latest";
 /// The value of `--host-ranks` for a scan without ranks.
 pub const NONE: &str = "none";
 
-/// Bytes of the file's first part that are read. A million lines take about 28 bytes each,
+/// Number of bytes that are read from the beginning of the file. A million lines take about 28 MB,
 /// compressed.
 const READ_BYTES: u64 = 48 << 20;
-/// Bytes of one request.
+/// Bytes per request.
 const REQUEST_BYTES: u64 = 8 << 20;
 
-/// The host ranks of a scan that is not started yet.
+/// The host ranks for a scan that has not started yet.
 pub(crate) struct FoundRanks {
-    /// The part for the scan's settings.
+    /// The part that becomes a scan setting.
     pub(crate) pinned: PinnedRanks,
     list: String,
 }
 
-/// Reads the host ranks for a scan. `None` if the scan has none, or the source has no `latest`
-/// ones.
+/// Reads a scan's host ranks. `None` if the scan has none, or the source has no `latest` ranks.
 ///
 /// # Errors
 /// Returns an error if a named file is missing, a file is malformed, or a store fails.
@@ -82,7 +81,7 @@ pub(crate) async fn find(
 }
 
 impl FoundRanks {
-    /// Writes the ranks into the archive of the scan that is about to start.
+    /// Writes the ranks into a scan's archive before the scan starts.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -93,8 +92,8 @@ impl FoundRanks {
     }
 }
 
-/// Deletes the ranks of a scan that did not start. They may remain if the store fails, because they
-/// are a public list and no scan reads them.
+/// Deletes the ranks for a scan that did not start. They remain if the store fails, which is
+/// harmless because they are a public list and no scan reads them.
 pub(crate) async fn delete(archive: &str, scan_id: Uuid) {
     let key = object_names::host_ranks(scan_id);
     let deleted = match everytab_storage::open(archive, &StoreSettings::default()).await {
@@ -106,8 +105,8 @@ pub(crate) async fn delete(archive: &str, scan_id: Uuid) {
     }
 }
 
-/// Returns true if a scan with `found` in its settings requested the same ranks. A scan without
-/// ranks requested the newest ones or none.
+/// Returns true if a scan with `found` in its settings requested the same ranks as `asked`. A scan
+/// without ranks requested the newest ones or none.
 pub fn is_of(found: Option<&PinnedRanks>, asked: &str) -> bool {
     match found {
         Some(found) => found.asked == asked,
@@ -115,8 +114,8 @@ pub fn is_of(found: Option<&PinnedRanks>, asked: &str) -> bool {
     }
 }
 
-/// Returns the ranks of the newest web graph that has them, using the list of graphs or else the
-/// bucket's prefixes.
+/// Returns the path to the newest web graph's ranks. Skips graphs without ranks. Uses the bucket's
+/// prefixes if there is no list of graphs.
 async fn newest(store: &dyn Store, is_public: bool) -> Result<Option<String>, OperationError> {
     let graphs = match source::list_of(store, is_public, GRAPH_LIST).await {
         Ok(list) => graph_ids(&list)
@@ -131,8 +130,8 @@ async fn newest(store: &dyn Store, is_public: bool) -> Result<Option<String>, Op
     Ok(found.map_err(unreadable)?.ok().map(|graph| host_ranks_path(&graph)))
 }
 
-/// Creates the error for ranks that cannot be read at the moment. Starting later is better than a
-/// month's site without ranks, only because a server was busy for a second.
+/// Creates the error for ranks that cannot be read at the moment. It is better to start later than
+/// to publish a month's site without ranks because a server was busy for a second.
 fn unreadable(error: StorageError) -> OperationError {
     OperationError::new(format!(
         "ranks of hosts for search: {error}; start the scan again later, or without ranks by \
@@ -140,7 +139,7 @@ fn unreadable(error: StorageError) -> OperationError {
     ))
 }
 
-/// Returns the names of the web graphs among `folders`, newest first.
+/// Returns the names of the web graphs in `folders`, newest first.
 fn in_order(folders: &[String]) -> Vec<String> {
     let names = folders.iter().map(|folder| folder.trim_end_matches('/'));
     let mut graphs: Vec<String> =
@@ -149,7 +148,7 @@ fn in_order(folders: &[String]) -> Vec<String> {
     graphs
 }
 
-/// Returns the year and month in which a graph's crawls end: 2026 and 2 for
+/// Returns the year and month in which a graph's crawls end, such as 2026 and 2 for
 /// `cc-main-2025-26-dec-jan-feb`.
 fn month_of(graph: &str) -> (u32, usize) {
     const MONTHS: [&str; 12] =
@@ -160,7 +159,7 @@ fn month_of(graph: &str) -> (u32, usize) {
     (year, MONTHS.iter().position(|name| month.starts_with(name)).map_or(0, |month| month + 1))
 }
 
-/// Returns store and key for a URL, a file, or a path in the source.
+/// Returns the store and key for a URL, a file, or a path in the source.
 async fn of_name(
     name: &str,
     source: Arc<dyn Store>,
@@ -181,7 +180,7 @@ async fn of_name(
     Ok((source::open(folder, needs_no_credentials).await?, key.to_owned()))
 }
 
-/// Returns the first bytes of an object. `None` if it does not exist.
+/// Returns an object's first bytes. `None` if the object does not exist.
 async fn first_part(store: &dyn Store, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
     let Some(info) = store.head(key).await? else { return Ok(None) };
     let end = info.size.min(READ_BYTES);
@@ -218,7 +217,7 @@ mod tests {
         found.map(|found| found.pinned)
     }
 
-    /// Simulates a server that is busy for a second, which must not leave a month's scan without
+    /// Simulates a server that is busy for a second. This must not leave a month's scan without
     /// ranks.
     #[tokio::test]
     async fn ranks_that_cannot_be_read_for_the_moment_are_no_missing_ranks() {

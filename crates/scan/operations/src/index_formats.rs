@@ -1,33 +1,32 @@
-//! Reads how a crawl's index files are stored, from the footers of some of them, before a scan
+//! Determines how a crawl's index files are encoded, from some of their footers, before a scan
 //! starts.
 //!
-//! One program writes all index files in a crawl with the same settings, so that a few files
-//! represent all. This does not depend on the columns' meaning.
+//! One program writes all index files in a crawl with the same settings, so a few files represent
+//! all. This module does not depend on the meaning of columns.
 
 use everytab_commoncrawl::index::{Formats, IndexError, IndexOptions};
 use everytab_console::OperationError;
 use everytab_jobs::index_file::{IndexFile, IndexFileError};
 use everytab_storage::Store;
 
-/// Index files whose footers are read: the first, the last, and files at equal steps between. Each
-/// takes two requests.
+/// Number of index files whose footers are read: the first, the last, and files at equal steps
+/// between them. Each takes two requests.
 const FILES_READ: usize = 5;
 
-/// How the needed columns of some index files are stored.
+/// How the needed columns in some index files are encoded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IndexFormats {
-    /// The formats of the files that were read.
+    /// The formats in the files that were read.
     pub(crate) formats: Formats,
-    /// Files that were read.
     pub(crate) files_read: usize,
 }
 
-/// Reads the footers of some of `files`. A damaged file says nothing about the others, so it is
-/// logged, and its job will report it.
+/// Reads some of the footers of `files`. A damaged file says nothing about the others, so this only
+/// logs it. That file's job will report the damage.
 ///
 /// # Errors
-/// Returns an error if a file is not in the store, a needed column cannot be read (with its name
-/// and the reason), or all files that were read are damaged.
+/// Returns an error if a file is not in the store, if a needed column cannot be read (with its name
+/// and the reason), or if all files that were read are damaged.
 pub(crate) async fn read<'a>(
     store: &dyn Store,
     files: impl IntoIterator<Item = &'a str>,
@@ -53,7 +52,7 @@ pub(crate) async fn read<'a>(
     }
 }
 
-/// Returns how one file is stored, or how it is damaged.
+/// Returns how one file is encoded, or how it is damaged.
 async fn formats_of(
     store: &dyn Store,
     path: &str,
@@ -73,7 +72,7 @@ async fn formats_of(
     }
 }
 
-/// Returns the positions of up to [`FILES_READ`] of `count` files, in equal steps.
+/// Returns up to [`FILES_READ`] positions among `count` files, in equal steps.
 fn spread(count: usize) -> Vec<usize> {
     let most = FILES_READ.min(count);
     let steps = most.saturating_sub(1).max(1);

@@ -1,10 +1,10 @@
 //! Operations that people run in addition to the workers: starting a scan, plan, backup, restore,
 //! takedown, gc, doctor and blocklist.
 //!
-//! Every operation takes plain options and returns a value. Lines for programs and notes for people
-//! go to a `LineSink`. An `OperationError` is one line that names the option to change.
+//! Every operation takes plain options and returns a value. It writes lines for programs and notes
+//! for people to a `LineSink`. An `OperationError` is one line that names the option to change.
 //!
-//! This does not depend on the command line, standard output, or how a job works.
+//! This crate does not depend on the command line, standard output, or how a job works.
 //!
 //! ```
 //! use everytab_operations::blocklist::{PatternKind, Patterns};

@@ -1,7 +1,7 @@
-//! `plan`: estimates the resources of a scan before it is started.
+//! `plan`: estimates a scan's resources before it is started.
 //!
-//! Invariants: each number says whether it was measured or assumed; only one row group of one index
-//! file is read, unless it holds no home page. Shards and bundles are divided as in
+//! Invariants: each number says whether it was measured or assumed. Only one row group in one index
+//! file is read, unless this group has no home page. Shards and bundles are divided as in
 //! `coordinator.fan_out`.
 
 mod cost;
@@ -31,7 +31,7 @@ pub use self::{
 };
 use crate::{archive_rate, crawl, index_formats, source};
 
-/// Reads the crawl's list of index files and a sample of one, and prints the estimate.
+/// Reads the crawl's list of index files and a sample from one file, and prints the estimate.
 ///
 /// # Errors
 /// Returns an error if the crawl or its index cannot be read.
@@ -106,8 +106,8 @@ fn document(
     })
 }
 
-/// Prints the hours and dollars of a scan on a fleet, computed from the measured rates and a table
-/// of `prices` in JSON.
+/// Prints a scan's hours and dollars on a fleet, computed from the measured rates and a price table
+/// in JSON.
 ///
 /// # Errors
 /// Returns an error if an instance type has no price, or a number is invalid.
@@ -120,8 +120,8 @@ pub fn plan_fleet(
     report::print(options, prices, as_json, sink)
 }
 
-/// Prints the numbers of a scan next to those that the model predicts for as many hosts on a fleet.
-/// Ignores the fleet's number of hosts.
+/// Prints a scan's numbers next to the model's predictions for this many hosts on a fleet. Ignores
+/// the fleet's number of hosts.
 ///
 /// # Errors
 /// Returns an error if an instance type has no price.
@@ -135,7 +135,7 @@ pub fn reconcile(
     report::print_comparison(scan, options, prices, as_json, sink)
 }
 
-/// Reads the numbers of a published scan from `stats.json` in its site's store.
+/// Reads a published scan's numbers from `stats.json` in its site's store.
 ///
 /// # Errors
 /// Returns an error if there is no site, or it cannot be read.

@@ -17,27 +17,26 @@ use self::{
     unlike::unlike,
 };
 
-/// Interval at which a watching person sees a scan's status.
+/// Interval at which the status on a terminal is updated.
 pub const STATUS_INTERVAL: Duration = Duration::from_secs(2);
-/// A program that watches a scan waits this many times as long as the last reply took. Counting all
-/// results of a large scan takes a second of Postgres, so that watching costs at most a tenth of a
-/// core.
+/// A program that watches a scan waits this many times as long as the last reply took. To count all
+/// results in a large scan, Postgres needs a second. With this factor, watching costs at most a
+/// tenth of a core.
 pub const STATUS_SHARE: u32 = 10;
 /// Maximum columns in a bar, if the terminal has room.
 const MAX_BAR_CELLS: usize = 24;
 /// Minimum columns in a bar, which still show an eighth.
 const MIN_BAR_CELLS: usize = 8;
-/// Columns of the count behind a bar: a space and `123456/123456`.
+/// Columns for the count after a bar: a space and `123456/123456`.
 const COUNT_COLUMNS: usize = 14;
-/// Start column of the first line's text, behind `scan`.
+/// Start column for the first line's text, after `scan`.
 const TITLE_COLUMNS: usize = 5;
-/// Start column of the totals of a finished scan.
+/// Start column for a finished scan's totals.
 const TOTALS_COLUMNS: usize = 9;
 
-/// A label and the text behind it.
 type Labelled = (String, String);
 
-/// The values that one stage's line shows.
+/// The values on one stage's line.
 #[derive(Debug, Clone, PartialEq)]
 struct StageLine {
     kind: JobKind,
@@ -92,7 +91,7 @@ fn stage_line(status: &ScanStatus, stage: &StageStatus) -> StageLine {
     }
 }
 
-/// Returns the whole status, as lines for a terminal of `columns`.
+/// Returns the whole status, as lines for a terminal with this many columns.
 pub fn picture(status: &ScanStatus, columns: usize) -> Vec<String> {
     let title = format!("{}  {}  {}", status.scan_id, status.crawl, status.state);
     let mut lines = wrapped("scan", TITLE_COLUMNS, &title, columns);
@@ -172,7 +171,7 @@ fn outcome_lines(status: &ScanStatus, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the outcomes, the most frequent first.
+/// Returns the outcomes, with the most frequent first.
 fn by_amount(outcomes: &BTreeMap<String, i64>) -> Vec<(String, u64)> {
     let mut by_amount: Vec<(String, u64)> =
         outcomes.iter().map(|(name, amount)| (name.clone(), amount.unsigned_abs())).collect();
@@ -180,7 +179,7 @@ fn by_amount(outcomes: &BTreeMap<String, i64>) -> Vec<(String, u64)> {
     by_amount
 }
 
-/// Returns the outcomes whose share is out of line with the scan before.
+/// Returns the outcomes whose share differs too much from the previous scan's.
 fn unlike_lines(status: &ScanStatus) -> Vec<Labelled> {
     let lines = unlike(status).into_iter();
     lines.map(|unlike| ("! unlike".to_owned(), unlike.to_string())).collect()
@@ -203,7 +202,7 @@ fn left_out_line(status: &ScanStatus) -> Option<Labelled> {
     (!parts.is_empty()).then(|| ("left out".to_owned(), parts.join("; ")))
 }
 
-/// Returns the effort of fetching icons so far: look-ups, connections, robots.txt.
+/// Returns the effort to fetch icons so far: look-ups, connections, robots.txt.
 fn fetching_line(status: &ScanStatus) -> Option<Labelled> {
     let StageOutcomes { outcomes, counts, .. } = status.outcomes.get(&JobKind::Icon)?;
     if counts.is_empty() {
@@ -323,7 +322,7 @@ pub fn line(status: &ScanStatus) -> String {
     format!("{}: {}", status.state, parts.join("  "))
 }
 
-/// Returns a scan's results, as lines of at most `columns`: hosts, pages, icons by outcome,
+/// Returns a scan's results, as lines with at most `columns`: hosts, pages, icons by outcome,
 /// bundles, seconds per stage.
 pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
     let [warc, bundles] =
@@ -357,7 +356,7 @@ pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
 
 /// Formats a duration for people: `5.0s`, `2m05s` or `1h02m`.
 pub fn short_time(seconds: f64) -> String {
-    // Rounded for people; never negative, since all durations are clamped.
+    // Round for people. All durations are clamped, so this is never negative.
     let whole = seconds.round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
         (0, 0, _) if seconds < 10.0 => format!("{seconds:.1}s"),
@@ -373,7 +372,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a status with the given members, and otherwise empty.
+    /// Returns a status with these members and no others.
     fn status(members: Value) -> ScanStatus {
         let mut status = json!({
             "scan": "00000000-0000-0000-0000-000000000000", "crawl": "c", "state": "running",
@@ -423,7 +422,7 @@ mod tests {
         ] {
             assert!(lines.contains(&line.to_owned()), "{line}: {lines:#?}");
         }
-        // A scan like this one, one with too few icons to tell, and none.
+        // A similar scan before, one with too few icons to compare, and no scan before.
         for unmarked in [before(4, 476), before(96, 3), Value::Null] {
             assert_eq!(unlike_lines(&status(members(unmarked))), []);
         }

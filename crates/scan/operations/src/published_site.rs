@@ -1,12 +1,12 @@
 //! Checks whether a site shows a scan.
 //!
-//! This does not depend on the database.
+//! This module does not depend on the database.
 
 use everytab_bundler::{Manifest, object_names::MANIFEST};
 use everytab_console::OperationError;
 use everytab_storage::StoreSettings;
 
-/// Returns false if a site has no manifest, or one that no visitor's page can read.
+/// Returns true if a site has a manifest that the page can read.
 ///
 /// # Errors
 /// Returns an error if the store fails.

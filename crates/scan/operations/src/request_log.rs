@@ -1,10 +1,10 @@
-//! `publish --request-log`: public files that list for each host a scan's requests.
+//! `publish --request-log`: writes public files that list a scan's requests by host.
 //!
 //! All tables in the archive are read once. Their lines are spilled to 256 compressed temporary
-//! files by the host's hash, and each of these is converted to its hashes' public files.
-//! Invariants: the files are a pure function of the tables and the excluded hosts, on any host. The
+//! files by the host's hash. Each temporary file is then converted to the public files for its
+//! hashes. Invariants: the files are a pure function of the tables and the excluded hosts. The
 //! index is written last and the private list read after it, so that either this command or a
-//! takedown excludes a host.
+//! concurrent takedown excludes a host.
 
 use std::{
     collections::BTreeMap,
@@ -33,37 +33,37 @@ use everytab_storage::{Store, StoreSettings};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Tables and files that are read or written concurrently.
+/// Number of tables or files that are read or written concurrently.
 const CONCURRENT_OBJECTS: usize = 32;
-/// Number of temporary files: one for each first byte of a hash.
+/// Number of temporary files, one for each value of a hash's first byte.
 const SPILL_FILES: usize = 256;
 
-/// Options of `publish --request-log`.
+/// Options for `publish --request-log`.
 #[derive(Debug, Clone)]
 pub struct RequestLogOptions {
-    /// The directory for temporary files, which take a twentieth more than the public ones.
+    /// The directory for temporary files, which take a twentieth more than the public files.
     pub temporary: PathBuf,
-    /// The private prefix with the list of takedowns.
+    /// The private prefix, which contains the takedown list.
     pub private: Option<String>,
-    /// Maximum bytes in all files together.
+    /// Maximum total bytes in all files.
     pub max_bytes: u64,
 }
 
-/// Counts of what was written.
+/// The amount of data that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLogSize {
     /// Requests in the tables.
     pub requests: u64,
-    /// Public files.
+    /// Number of public files.
     pub files: u64,
     /// Their total size in bytes.
     pub bytes: u64,
 }
 
-/// Writes the request files of a published scan.
+/// Writes a published scan's request files.
 ///
 /// # Errors
-/// Returns an error if a store, the database or the disk fails, or the files would exceed
+/// Returns an error if a store, the database or the disk fails, or if the files would exceed
 /// `max_bytes`.
 pub async fn publish_request_log(
     coordinator: &Coordinator,
@@ -88,7 +88,7 @@ pub async fn publish_request_log(
     Ok(size)
 }
 
-/// Spills all tables into temporary files, except the lines of excluded hosts.
+/// Spills all tables into temporary files. Omits excluded hosts' lines.
 async fn spill(
     tables: &dyn Store,
     keys: impl Iterator<Item = String>,
@@ -113,7 +113,7 @@ async fn spill(
     Ok(spill)
 }
 
-/// The lines in all tables, by the first byte of the host's hash.
+/// The lines from all tables, by the first byte of the host's hash.
 struct Spill {
     files: Vec<GzEncoder<BufWriter<File>>>,
     lines: u64,
@@ -157,8 +157,8 @@ fn hosts_of(spilled: GzEncoder<BufWriter<File>>) -> io::Result<BTreeMap<String, 
     Ok(hosts)
 }
 
-/// Converts one temporary file into public files, by their numbers; files without hosts are
-/// included.
+/// Converts one temporary file into public files, each with its number. This includes files without
+/// hosts.
 fn files_of(
     first_byte: usize,
     spilled: GzEncoder<BufWriter<File>>,
@@ -205,7 +205,7 @@ impl PublicFiles<'_> {
             });
             stream::iter(puts).buffer_unordered(CONCURRENT_OBJECTS).try_collect::<()>().await?;
         }
-        // Files of an earlier run with more or fewer digits have other names.
+        // Files from an earlier run with more or fewer digits have other names.
         let length = request_file_path(0, index.digits).len() + self.prefix.len();
         let index_key = format!("{}{REQUESTS_INDEX_PATH}", self.prefix);
         let bytes = serde_json::to_vec(&index)?;

@@ -1,8 +1,9 @@
-//! Lists the requests that a scan sent to a host, for operators who are asked about them.
+//! Lists the requests that a scan sent to a host, so that operators can answer questions about
+//! them.
 //!
-//! The requests are read from the archive, where each shard has a table of all its requests. A page
-//! of any shard may have named an icon of the host, so all tables are read. Invariant: the result
-//! says what the tables cannot tell. This does not depend on how a request is sent.
+//! The requests are read from the archive, where each shard has a table with all its requests. This
+//! reads all tables, because a page in any shard may have named an icon on the host. Invariant: the
+//! result reports the gaps in the tables. This module does not depend on how requests are sent.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use everytab_bundler::{object_names, request_files::RequestLine};
@@ -21,69 +22,70 @@ use uuid::Uuid;
 
 use crate::scan_start::check_tokens;
 
-/// Tables that are read concurrently; with 20 ms per read, those of 25,000 shards take 16 s.
+/// Number of tables that are read concurrently. With 20 ms per read, reading the tables of 25,000
+/// shards takes 16 s.
 const CONCURRENT_TABLES: usize = 32;
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct AskedOnce {
-    /// The time in UTC, as `2026-05-03T12:00:01Z`.
+    /// The time in UTC, such as `2026-05-03T12:00:01Z`.
     pub asked_at: String,
     /// The requested URL.
     pub url: String,
     /// `GET`, or `-` if no connection was established and nothing was sent.
     pub method: String,
-    /// The fetch's outcome; `redirected` or `sent_again` if another request followed; `unfinished`
-    /// if the fetch was cancelled before the response.
+    /// The fetch's outcome. It is `redirected` or `sent_again` if another request followed, and
+    /// `unfinished` if the fetch was cancelled before the response.
     pub outcome: String,
-    /// The response's status. `None` if there was none.
+    /// The response's status code. `None` if there was no response.
     pub status: Option<u16>,
-    /// Bytes of the decoded body that were read.
+    /// Number of bytes that were read from the decoded body.
     pub bytes: u64,
 }
 
-/// An attempt at the host's own shard that ended before it was completed.
+/// An attempt at the host's own shard that ended before completion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EarlyEnd {
     /// The time in UTC.
     pub at: String,
-    /// How it ended, such as `expired` or `released`.
+    /// How the attempt ended, such as `expired` or `released`.
     pub event: String,
 }
 
 /// The gaps in the tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Untold {
-    /// Shards whose icons are not all fetched; completing a shard writes its table.
+    /// Shards whose icons are not all fetched. A shard's table is written on its completion.
     pub shards_not_completed: u64,
     /// Shards whose icons were fetched by a version without tables.
     pub shards_without_table: u64,
     /// Shards whose archive was removed.
     pub shards_without_archive: u64,
-    /// Requests to any host for which the tables had no room.
+    /// Requests to any host that did not fit into the tables.
     pub requests_without_room: u64,
     /// Attempts at the host's own shard that ended early. Their requests are in no table.
     pub early_ends: Vec<EarlyEnd>,
-    /// Such attempts at other shards, whose pages may name icons of the host.
+    /// Early ends in other shards, whose pages may name icons on the host.
     pub early_ends_elsewhere: u64,
 }
 
 /// The requests that a scan sent to a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostRequests {
-    /// The scan.
+    /// The scan's id.
     pub scan: Uuid,
-    /// The host.
+    /// The host's name.
     pub host: String,
-    /// The User-Agent of the requests. `None` if they had each worker's own.
+    /// The User-Agent in these requests. `None` if each worker used its own.
     pub user_agent: Option<String>,
-    /// The requests, by time.
+    /// The requests, sorted by time.
     pub requests: Vec<AskedOnce>,
     /// The gaps in the tables.
     pub untold: Untold,
 }
 
-/// The contents of one shard's table for the host.
+/// One shard's contribution to the result.
 struct FromShard {
     requests: Vec<AskedOnce>,
     untold: Untold,
@@ -159,7 +161,7 @@ fn asked_once(request: RequestLine<'_>) -> AskedOnce {
     }
 }
 
-/// Returns the attempts at the icons of the host's own shard that ended before completion.
+/// Returns the attempts at the icon job for the host's own shard that ended before completion.
 async fn early_ends(
     coordinator: &Coordinator,
     scan: i32,

@@ -23,12 +23,12 @@ use crate::{
     index_formats, site_identity, source,
 };
 
-/// The source and a scan's stores.
+/// A scan's source and stores.
 #[derive(Debug, Clone)]
 pub struct ScanStores {
     /// The crawl's bucket.
     pub source: String,
-    /// Whether the bucket is read without credentials.
+    /// Whether requests to the bucket carry no credentials.
     pub source_is_public: bool,
     /// The store for archived icons.
     pub archive: String,
@@ -65,7 +65,7 @@ pub fn absolute(place: String) -> Result<String, OperationError> {
     let path = std::path::absolute(&place).map_err(|error| {
         OperationError::usage(format!("{place:?} is not a directory's path: {error}"))
     })?;
-    // A path may hold spaces and percent signs, which a URL escapes.
+    // A path may contain spaces and percent signs, which a URL escapes.
     Url::from_file_path(&path)
         .map(String::from)
         .map_err(|()| OperationError::usage(format!("{place:?} is not a directory's path")))
@@ -74,36 +74,36 @@ pub fn absolute(place: String) -> Result<String, OperationError> {
 /// A scan's options, in addition to its stores.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
-    /// Maximum hosts. `None` for all.
+    /// Maximum number of hosts. `None` for all.
     pub limit: Option<u64>,
     /// Whether robots.txt is fetched and obeyed.
     pub obey_robots: bool,
     /// Tabs per bundle.
     pub entries_per_bundle: u32,
-    /// Colours that an icon keeps.
+    /// The colours that converted icons may have.
     pub icon_colours: Colours,
-    /// Duration of a lease.
+    /// The lease duration.
     pub lease: Duration,
     /// The CloudFront distribution to invalidate after publishing.
     pub distribution: Option<String>,
-    /// The public URL of the site, with a slash at the end.
+    /// The site's public URL, with a slash at the end.
     pub site_url: Option<String>,
-    /// The contact for website owners: a mail address or an https address.
+    /// The contact for website owners, an email address or an https URL.
     pub contact: Option<String>,
-    /// The internet from which icons are fetched.
+    /// The internet from which this scan fetches icons.
     pub internet: Internet,
-    /// The host ranks for search: `latest`, `none`, or a file of ranks.
+    /// The host ranks for search: `latest`, `none`, or a file with ranks.
     pub host_ranks: String,
-    /// Seed that shuffles the order of fetching, and nothing else.
+    /// Seed that shuffles the order of fetching, and has no other effect.
     pub shuffle: u64,
-    /// Percentage of its counts that the published site may lose to this scan.
+    /// Maximum percentage by which the published site's counts may fall with this scan.
     pub max_loss: u8,
-    /// The fleet's requests per second to the source. `None` for the source's usual rate.
+    /// The fleet's requests per second to the source. `None` for the source's default rate.
     pub archive_rate: Option<ArchiveRate>,
 }
 
 impl ScanOptions {
-    /// Returns true if requests go only to a small internet of the operator.
+    /// Returns true if requests go only to the operator's own small internet.
     pub fn is_confined(&self) -> bool {
         self.internet == Internet::Small
     }
@@ -118,11 +118,11 @@ pub struct StartedScan {
     pub number: i32,
     /// The crawl's id.
     pub crawl: String,
-    /// Index files that the scan reads.
+    /// Number of index files that the scan reads.
     pub index_files: usize,
 }
 
-/// Returns the settings of a scan with these stores and options, as they are frozen at its start.
+/// Returns the settings that are frozen when a scan with these stores and options starts.
 ///
 /// # Errors
 /// Returns an error if the scan would send requests to the public internet without identifying its
@@ -143,7 +143,7 @@ pub fn settings(
         site_url,
         contact,
         internet,
-        // Pinned when the scan is started.
+        // `prepare` adds the ranks to the settings.
         host_ranks: _,
         shuffle,
         max_loss,
@@ -171,7 +171,7 @@ pub fn settings(
     })
 }
 
-/// Returns true if `found`, a scan's settings, match `stores` and `options`.
+/// Returns true if a scan's settings in `found` match `stores` and `options`.
 ///
 /// # Errors
 /// Returns an error if `found` is malformed.
@@ -208,8 +208,8 @@ pub async fn start(
     Ok(StartedScan { id: scan.scan_id, number, crawl, index_files: scan.files.len() })
 }
 
-/// Works like [`start`], but returns `None` if the database has had a scan of `wanted` (with
-/// `latest`: any scan). May be called concurrently.
+/// Works like [`start`], but returns `None` if the database has had a scan of `wanted`, or any scan
+/// if `wanted` is `latest`. This may be called concurrently.
 ///
 /// # Errors
 /// Returns an error if the crawl or a store cannot be read, or the database fails.
@@ -249,12 +249,13 @@ async fn prepare(
     let archive_rate = archive_rate::of_scan(&stores.source, options.archive_rate)?;
     let store = source::open(&stores.source, stores.source_is_public).await?;
     let files = crawl::wanted_files(crawl::index_files(&*store, crawl).await?, options.limit);
-    // Finds files that no job could read before there are jobs.
+    // This finds unreadable files before any job is created.
     let found = index_formats::read(&*store, files.iter().map(|(path, _)| path.as_str())).await?;
     let read = format!("{} of {}", found.files_read, files.len());
     tracing::info!(crawl, read, formats = %found.formats, "how the index files are stored");
     for url in [&stores.archive, &stores.site] {
-        // Detects a missing bucket or wrong credentials before the first shard needs the store.
+        // This detects a missing bucket or wrong credentials before the first shard needs the
+        // store.
         let store = everytab_storage::open(url, &StoreSettings::default()).await?;
         if let Some(found) = store.list(object_names::MANIFEST).next().await {
             found?;
@@ -265,7 +266,7 @@ async fn prepare(
     }
     let ranks = host_ranks::find(&options.host_ranks, &settings).await?;
     let scan_id = Uuid::now_v7();
-    // The scan's jobs may run as soon as it is started.
+    // The objects must exist before the scan starts, because its jobs may then run immediately.
     if let Err(error) = write_objects(stores, ranks.as_ref(), scan_id).await {
         delete_objects(stores, scan_id).await;
         return Err(error);
@@ -282,8 +283,8 @@ async fn prepare(
     })
 }
 
-/// Writes the objects that a scan's jobs need before it is started: its host ranks, and the tokens
-/// that mark archive and site as the scan's.
+/// Writes the objects that a scan's jobs need before it is started. These are its host ranks, and
+/// the tokens that mark archive and site as the scan's.
 async fn write_objects(
     stores: &ScanStores,
     ranks: Option<&FoundRanks>,
@@ -310,7 +311,7 @@ pub(crate) async fn write_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), O
 /// Checks that stores hold a scan's token.
 ///
 /// # Errors
-/// Returns an error if a store on this machine is not the scan's, or cannot be reached.
+/// Returns an error if a store on this host is not the scan's, or cannot be reached.
 pub(crate) async fn check_tokens<const N: usize>(
     urls: [&str; N],
     scan_id: Uuid,
@@ -324,7 +325,7 @@ pub(crate) async fn check_tokens<const N: usize>(
     Ok(())
 }
 
-/// Deletes a scan's tokens from its stores, from the second one even if the first one fails.
+/// Deletes a scan's tokens from its stores. If the first deletion fails, still tries the second.
 ///
 /// # Errors
 /// Returns an error if a store fails.
@@ -338,16 +339,16 @@ pub(crate) async fn delete_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), 
     delete(second).await.and(deleted)
 }
 
-/// Deletes the objects in a scan that did not start. If the database's reply was lost, the scan may
-/// have started, so this is checked first.
+/// Deletes the objects of a scan that did not start. Checks this first, because the scan may have
+/// started although the database's reply was lost.
 async fn sweep(coordinator: &Coordinator, stores: &ScanStores, scan: &NewScan) {
     if let Ok(None) = coordinator.scan_number(Some(scan.scan_id)).await {
         delete_objects(stores, scan.scan_id).await;
     }
 }
 
-/// Deletes what [`write_objects`] wrote. Objects may remain if a store fails. They are small, and
-/// no scan reads them.
+/// Deletes the objects that [`write_objects`] wrote. If a store fails, they remain. They are small,
+/// and no scan reads them.
 async fn delete_objects(stores: &ScanStores, scan_id: Uuid) {
     host_ranks::delete(&stores.archive, scan_id).await;
     if let Err(error) = delete_tokens([&stores.archive, &stores.site], scan_id).await {
@@ -356,7 +357,7 @@ async fn delete_objects(stores: &ScanStores, scan_id: Uuid) {
     }
 }
 
-/// Adds the takedowns since the last scan to the blocklist. All lines are checked before any is
+/// Adds the takedowns since the last scan to the blocklist. Validates all lines before any is
 /// added.
 async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), OperationError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;

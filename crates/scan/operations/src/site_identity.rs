@@ -1,8 +1,8 @@
-//! Identity of a scan or a crawling process: the URL of its site, a contact, and the User-Agent
-//! with both.
+//! The identity of a scan or a crawling process: its site's URL, a contact, and the User-Agent with
+//! both.
 //!
 //! Invariant: requests go to the public internet only with a URL and a contact that can exist. This
-//! does not depend on how a scan or a process is started.
+//! module does not depend on how a scan or a process is started.
 
 use std::net::IpAddr;
 
@@ -10,16 +10,17 @@ use everytab_console::OperationError;
 use everytab_jobs::scan_settings::Internet;
 use url::{Host, Url};
 
-/// The robot's name and version, as sites see them. robots.txt names the part before the slash.
+/// The robot's name and version, as sites see them. In robots.txt, the part before the slash names
+/// the robot.
 const ROBOT: &str = "EveryTabBot/1.0";
-/// The page below the site's URL that describes the robot.
+/// The page below the site's URL that describes this robot.
 const ROBOT_PAGE: &str = "bot.html";
-/// Domains that nobody can own (RFC 2606, RFC 6761).
+/// Domains that cannot be registered (RFC 2606, RFC 6761).
 const RESERVED_DOMAINS: [&str; 7] =
     ["example", "test", "invalid", "localhost", "example.com", "example.net", "example.org"];
 
-/// Returns the User-Agent of a scan. `None` without a URL or without a contact, which only a scan
-/// of the small internet may lack.
+/// Returns a scan's User-Agent. `None` without a URL or without a contact, which is allowed only
+/// for the small internet.
 ///
 /// # Errors
 /// Returns an error for the public internet if the URL or the contact is missing or cannot exist.
@@ -39,11 +40,11 @@ pub fn user_agent(
     Ok(Some(format!("{ROBOT} (+{site_url}{slash}{ROBOT_PAGE}; {contact})")))
 }
 
-/// Returns the User-Agent of a crawling process: `user_agent` if given, else the one made of site
-/// and contact. `None` as for [`user_agent`].
+/// Returns a crawling process's User-Agent. This is `own_user_agent` if given, and otherwise
+/// contains site and contact. `None` as for [`user_agent`].
 ///
 /// # Errors
-/// Returns an error for the public internet if the User-Agent does not tell site owners whom to
+/// Returns an error for the public internet if this User-Agent does not tell site owners whom to
 /// contact.
 pub fn of_process(
     internet: Internet,
@@ -58,10 +59,10 @@ pub fn of_process(
     Ok(Some(own.to_owned()))
 }
 
-/// Checks that a User-Agent contains a URL or a mail address, and that each can exist.
+/// Checks that a User-Agent contains a URL or an email address, and that each of them can exist.
 ///
 /// # Errors
-/// Returns an error that names the invalid address, or says that there is none.
+/// Returns an error that names the invalid address, or reports that there is none.
 pub fn check_user_agent(user_agent: &str) -> Result<(), OperationError> {
     let parts = user_agent.split([' ', ';', ',', '(', ')', '<', '>']);
     let parts = parts.map(|part| part.trim_start_matches('+'));

@@ -1,9 +1,9 @@
-//! A scan's source, which is Common Crawl's bucket or another with the same layout, and the newest
-//! crawl or web graph in it.
+//! A scan's source, and its newest crawl or web graph. The source is Common Crawl's bucket, or
+//! another one with this layout.
 //!
-//! Crawls and web graphs are listed on Common Crawl's index server, and another bucket may have a
-//! copy of the lists. Each also has a prefix. Both may be listed before the needed file is
-//! published. A list that cannot be read at the moment does not count as missing.
+//! Common Crawl's index server lists crawls and web graphs. Another bucket may have a copy of these
+//! lists. Each crawl or graph also has a prefix. List and prefix may both appear before the needed
+//! file is published. A list that cannot be read at the moment does not count as missing.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use everytab_storage::{StorageError, StorageErrorKind, Store, StoreSettings};
 pub const PUBLIC_SOURCE: &str = "https://data.commoncrawl.org/";
 /// The server that publishes the lists of crawls and web graphs.
 const PUBLIC_LISTS: &str = "https://index.commoncrawl.org/";
-/// Maximum entries in a list that are tried, the newest first. One is added per month, and its
-/// files follow within days.
+/// Maximum number of list entries to try, starting with the newest. One entry is added per month,
+/// and its files follow within days.
 const MAX_TRIED: usize = 3;
 
-/// Opens a source; an S3 bucket without credentials if `is_public`.
+/// Opens a source. If `is_public`, an S3 bucket is opened without credentials.
 ///
 /// # Errors
 /// Returns an error if the URL does not name a store.
@@ -26,16 +26,16 @@ pub async fn open(source: &str, is_public: bool) -> Result<Arc<dyn Store>, Stora
     everytab_storage::open(source, &settings).await
 }
 
-/// Why there are no names.
+/// Why no names were found.
 pub(crate) enum NoNames {
     /// The source has neither the list nor prefixes, or denies access to them.
     Missing(StorageError),
-    /// They cannot be read.
+    /// The list or the prefixes cannot be read at the moment.
     Unreadable(StorageError),
 }
 
-/// Reads the file `list` from Common Crawl's index server if the store is its public bucket over
-/// HTTPS, else from the store.
+/// Reads the file `list` from the store. If the store is Common Crawl's public bucket over HTTPS,
+/// reads it from the index server instead.
 pub(crate) async fn list_of(
     store: &dyn Store,
     is_public: bool,
@@ -49,8 +49,9 @@ pub(crate) async fn list_of(
     Ok(bytes.to_vec())
 }
 
-/// Falls back to the prefixes below `prefix` if the list is missing or access to it is denied, and
-/// returns what `names` makes of their names. Any other error in `missing` is returned.
+/// Returns the names that `names` selects from the prefixes below `prefix`. Call this after reading
+/// a list failed with the error `missing`. Returns this error, unless it means that the list is
+/// missing or access to it is denied.
 pub(crate) async fn folders_below(
     store: &dyn Store,
     prefix: &str,
@@ -73,12 +74,14 @@ pub(crate) async fn folders_below(
     }
 }
 
-/// S3 denies access to a missing object if listing is not allowed.
+/// Also returns true for denied access, because S3 denies access to a missing object if listing is
+/// not allowed.
 fn is_missing(error: &StorageError) -> bool {
     matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Denied)
 }
 
-/// Returns the first of `names` whose file is in the bucket, or the names that were tried.
+/// Returns the first entry in `names` whose file is in the bucket, or else the names that were
+/// tried.
 ///
 /// # Errors
 /// Returns an error if the bucket cannot be read.

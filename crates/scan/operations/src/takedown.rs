@@ -1,14 +1,14 @@
-//! `takedown`: removes hosts, or the tabs with a title or an icon, from a published site
-//! immediately, without a database.
+//! `takedown`: immediately removes hosts, or the tabs with a title or an icon, from a published
+//! site, without a database.
 //!
-//! `everytab_jobs::removal` changes a scan's objects. This module handles the list of a site's
-//! scans, the manifest of the published one, the private list that excludes the hosts from later
-//! scans, and the CDN. Older scans' objects can be fetched until `scan gc`, and `publish --force`
-//! may publish them again, so that a takedown changes them too.
+//! `everytab_jobs::removal` changes a scan's objects. This module handles the site's list of scans,
+//! the published manifest, the CDN, and the private list that excludes the hosts from later scans.
+//! A takedown also changes older scans' objects, because they can be fetched until `scan gc`, and
+//! `publish --force` may publish them again.
 //!
 //! Invariants: the private list is written first, and a scan that is being published reads it last,
-//! so that one of both removes the host. The manifest is replaced only if it has not changed since
-//! it was read. An interrupted takedown is completed by running it again.
+//! so that at least one of them removes the host. The manifest is replaced only if it has not
+//! changed since it was read. If a takedown is interrupted, a second run completes it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,34 +39,34 @@ use uuid::Uuid;
 
 use crate::blocklist::Patterns;
 
-/// The start of all search files' paths, below a scan's prefix.
+/// The beginning of all search files' paths, below a scan's prefix.
 const SEARCH_PATH: &str = "search/";
-/// Maximum ranges of names whose search files are invalidated separately; with more, all are.
-/// CloudFront rejects a sixteenth path with a wildcard while fifteen are in progress, which takes
-/// minutes. One scan uses at most five of them.
+/// Maximum number of name ranges whose search files are invalidated separately. For more ranges,
+/// one path invalidates all search files. CloudFront rejects a sixteenth path with a wildcard while
+/// fifteen are in progress, which takes minutes. One scan uses at most five of them.
 const MAX_RANGES_APART: usize = 2;
 
 /// The patterns to take down, and the site.
 #[derive(Debug, Clone)]
 pub struct TakedownOptions {
-    /// Hostnames exactly as in the tabs, domains, titles, or digests of icons.
+    /// Domains, titles, icon digests, or hostnames with exactly the spelling in the tabs.
     pub patterns: Patterns,
     /// The URL of the published site's store.
     pub site: String,
-    /// The URL of the private prefix whose blocklist.txt excludes the patterns from later scans.
+    /// The URL of the private prefix. Its blocklist.txt excludes the patterns from later scans.
     pub private: Option<String>,
     /// The CloudFront distribution to invalidate.
     pub distribution: Option<String>,
-    /// The reason, which is kept next to the patterns in blocklist.txt.
+    /// The reason, which is written next to the patterns in blocklist.txt.
     pub reason: Option<String>,
 }
 
 /// Takes down all tabs that match the patterns, and prints one line of data for each. Returns false
-/// if a pattern has no tab and was not taken down before, or if part of the site is damaged, so
-/// that a tab or its icon may remain, as the notes say.
+/// if a pattern has no tab and was not taken down before. Also returns false if part of the site is
+/// damaged, so that a tab or its icon may remain. Notes report this.
 ///
 /// # Errors
-/// Returns an error if a store fails or holds no site.
+/// Returns an error if a store fails or does not hold a site.
 pub async fn take_down(
     options: TakedownOptions,
     sink: &dyn LineSink,
@@ -84,11 +84,10 @@ pub(crate) async fn take_down_from_all(
     Ok(take_down_from(options, false, sink).await?.is_whole)
 }
 
-/// A takedown's result.
 struct TakenDown {
-    /// Every pattern had a tab, or was taken down before.
+    /// Whether every pattern had a tab, or was taken down before.
     is_found: bool,
-    /// Every scan could be searched, and every tile of the maps repainted.
+    /// Whether every scan could be searched, and every map tile repainted.
     is_whole: bool,
 }
 
@@ -148,17 +147,16 @@ async fn take_down_from(
     Ok(TakenDown { is_found: missing == 0, is_whole })
 }
 
-/// Returns true if an object is missing or damaged without which a scan's tabs cannot be found.
+/// Returns true if an object that is needed to find a scan's tabs is missing or damaged.
 fn cannot_be_searched(error: &OperationError) -> bool {
     error.causes().any(|cause| {
         matches!(cause.downcast_ref::<RemovalError>(), Some(RemovalError::NotUnderstood(_)))
     })
 }
 
-/// The scans' prefixes and bundles from which each host was removed.
+/// For each removed host, the scans' prefixes and bundles that contained its tab.
 type Gone = BTreeMap<String, Vec<(String, i32)>>;
 
-/// The changes in one scan.
 struct Removed {
     prefix: String,
     found: FoundTabs,
@@ -166,11 +164,11 @@ struct Removed {
     map: RewrittenMap,
 }
 
-/// The location of a scan's map dimensions.
+/// Where a scan's map is described.
 enum ScanMap<'a> {
     /// In the published manifest.
     Live(&'a MapManifest),
-    /// In the scan's `map/index.json`, if it is published.
+    /// In the scan's `map/index.json`, if this file is published.
     Indexed,
     /// The published scan has no map.
     None,
@@ -184,14 +182,14 @@ struct Takedown<'a> {
 }
 
 impl Takedown<'_> {
-    /// Removes the tabs from every scan of the site, the published one first. Returns false if a
-    /// scan cannot be searched, or a tile of its map cannot be repainted.
+    /// Removes the tabs from every scan in the site, starting with the published one. Returns false
+    /// if a scan cannot be searched, or one of its map tiles cannot be repainted.
     async fn remove(&self, needs_site: bool) -> Result<(Gone, bool), OperationError> {
         let (mut gone, mut is_whole) = (Gone::new(), true);
         let mut published = String::new();
         if needs_site || self.site.head(MANIFEST).await?.is_some() {
             match self.remove_tabs().await {
-                // It is retried below, with the others, and reported there.
+                // The loop below retries this scan and reports the error.
                 Err(error) if cannot_be_searched(&error) => {}
                 live => {
                     let live = live?;
@@ -208,7 +206,7 @@ impl Takedown<'_> {
                 continue;
             }
             match self.remove_from_older(prefix, &mut gone).await {
-                // Remove the tabs from the other scans although one cannot be searched.
+                // Continue with the other scans although this one cannot be searched.
                 Err(error) if cannot_be_searched(&error) => {
                     self.sink.note(format_args!("{}", error.message));
                     is_whole = false;
@@ -219,7 +217,7 @@ impl Takedown<'_> {
         Ok((gone, is_whole))
     }
 
-    /// Returns false if tiles in the map are damaged, and reports them in a note.
+    /// Returns false if map tiles are damaged, and reports them in a note.
     fn is_map_whole(&self, removed: &Removed) -> bool {
         let trouble = removed.map.trouble(&removed.prefix);
         if let Some(trouble) = &trouble {
@@ -234,8 +232,8 @@ impl Takedown<'_> {
         }
     }
 
-    /// Removes the hosts from a scan's request files. An interrupted run may have changed a file
-    /// without invalidating it in the CDN, which keeps it for a minute.
+    /// Removes the hosts from a scan's request files. If an interrupted run changed a file without
+    /// invalidating it in the CDN, the CDN serves the old file for a minute.
     async fn remove_requests(&self, prefix: &str) -> Result<(), OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
@@ -246,7 +244,8 @@ impl Takedown<'_> {
         self.invalidate(changed.into_iter().map(|key| format!("/{key}")).collect()).await
     }
 
-    /// Performs the first half: pages that read the manifest from now on do not show the tabs.
+    /// Performs the first half of the removal. Afterwards, a page that reads the manifest does not
+    /// show the tabs.
     async fn remove_tabs(&self) -> Result<Removed, OperationError> {
         let change = |before| self.without_tabs(before);
         let removed = self.site.update(MANIFEST, put_options(MANIFEST), change).await?;
@@ -256,7 +255,7 @@ impl Takedown<'_> {
         Ok(removed)
     }
 
-    /// Rewrites the bundles without the tabs, and creates a manifest that names them.
+    /// Rewrites the bundles without the tabs, and creates a manifest that names the new bundles.
     async fn without_tabs(
         &self,
         before: Option<Tagged>,
@@ -281,7 +280,7 @@ impl Takedown<'_> {
     }
 
     /// Rewrites the bundles without the tabs, and the map tiles that show them, under new names.
-    /// `name` returns the object from which a bundle is read.
+    /// `name` returns the key of the object to read for a bundle.
     async fn rewrite(
         &self,
         prefix: &str,
@@ -297,10 +296,12 @@ impl Takedown<'_> {
         };
         let rewritten = objects.rewrite(&found, [], name).await?;
         if !content.is_empty() {
-            // Must precede the bundles, because a second run finds these tabs by their bundles.
+            // Correct the search files before the bundles, because a second run finds these tabs in
+            // their bundles.
             objects.correct_search(&found, &rewritten).await?;
         }
-        // Even a live scan's map may be drawn and published again after another scan was live.
+        // Write notes even for the live scan. If another scan goes live in between, this scan's map
+        // may still be drawn and published again later.
         objects.note_for_map(&rewritten).await?;
         let map = match map {
             ScanMap::Live(map) => objects.rewrite_map(map, &rewritten).await?,
@@ -310,7 +311,7 @@ impl Takedown<'_> {
         Ok(Removed { prefix: prefix.to_owned(), found, rewritten, map })
     }
 
-    /// Overwrites the old names of bundles and tiles too. Returns their paths.
+    /// Overwrites the objects under the old names of bundles and tiles, too. Returns their paths.
     async fn overwrite_old(&self, removed: &Removed) -> Result<BTreeSet<String>, OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, &removed.prefix, &heartbeat);
@@ -325,14 +326,15 @@ impl Takedown<'_> {
         Ok(paths)
     }
 
-    /// Performs the second half: updates the positions of tabs in the search files, and removes the
-    /// hosts.
+    /// Performs the second half of the removal: updates the positions of tabs in the search files,
+    /// and removes the hosts.
     async fn remove_lines(&self, removed: &Removed, gone: &mut Gone) -> Result<(), OperationError> {
         let Removed { prefix, found, rewritten, .. } = removed;
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
         let changed = objects.correct_search(found, rewritten).await?;
-        // An interrupted run may have changed a file without invalidating it in the CDN.
+        // Invalidate all these files, because an interrupted run may have changed one without doing
+        // so.
         let hosts = changed.iter().chain(&self.excluded.hosts.hostnames);
         let mut paths = search_paths(prefix, hosts.map(|host| range_of(host)).collect());
         if !rewritten.is_empty() {
@@ -348,8 +350,8 @@ impl Takedown<'_> {
         Ok(())
     }
 
-    /// Removes the tabs from a scan that is not published. Returns false if tiles in its map are
-    /// damaged.
+    /// Removes the tabs from a scan that is not published. Returns false if this scan's map tiles
+    /// are damaged.
     async fn remove_from_older(
         &self,
         prefix: String,
@@ -390,8 +392,8 @@ impl Takedown<'_> {
     }
 }
 
-/// Returns the paths of a scan's search files that CloudFront must invalidate after changes in
-/// these ranges of names.
+/// Returns the paths to a scan's search files that CloudFront must invalidate after changes in
+/// these name ranges.
 fn search_paths(prefix: &str, ranges: BTreeSet<usize>) -> BTreeSet<String> {
     if ranges.len() > MAX_RANGES_APART {
         return BTreeSet::from([format!("/{prefix}{SEARCH_PATH}*")]);
@@ -401,7 +403,6 @@ fn search_paths(prefix: &str, ranges: BTreeSet<usize>) -> BTreeSet<String> {
     changed.map(|path| format!("/{prefix}{path}*")).collect()
 }
 
-/// Parses the published manifest.
 fn manifest(site: &dyn Store, found: Option<&Tagged>) -> Result<Manifest, OperationError> {
     let tagged = found.ok_or_else(|| {
         OperationError::new(format!(
@@ -413,7 +414,7 @@ fn manifest(site: &dyn Store, found: Option<&Tagged>) -> Result<Manifest, Operat
         .map_err(|error| OperationError::new(format!("the site at {}: {error}", site.url())))
 }
 
-/// Adds patterns to the private list. Returns those that were on it before.
+/// Adds patterns to the private list. Returns those that were already on it.
 pub(crate) async fn list_as_blocked(
     private: &str,
     patterns: &[(PatternKind, &str)],
@@ -424,7 +425,7 @@ pub(crate) async fn list_as_blocked(
     list_in(&*store, BLOCKLIST, patterns, reason, sink).await
 }
 
-/// Adds patterns to a list. Returns those that were on it before.
+/// Adds patterns to a list. Returns those that were already on it.
 pub(crate) async fn list_in(
     store: &dyn Store,
     key: &str,

@@ -1,10 +1,10 @@
 //! `takedown --everywhere`: removes hosts from everything that this project stores: all scans in
-//! the site, old versions of its objects, the archives, and the database's rows. Also notes them
-//! next to the backups, so that `restore` excludes them.
+//! the site, old versions of its objects, the archives, and the database's rows. Also writes the
+//! hosts next to the backups, so that `restore` excludes them.
 //!
-//! Invariants: the rows in a scan tell which records belong to the host, so they are removed last.
-//! Every step can be repeated, so that an interrupted takedown is completed by running it again. A
-//! running scan keeps its rows and archive, and the takedown reports this and fails.
+//! Invariants: a scan's rows show which records belong to the host, so they are removed last. Every
+//! step can be repeated, so that a second run completes an interrupted takedown. A running scan
+//! keeps its rows and archive, and the takedown reports this and fails.
 
 mod traces;
 
@@ -38,28 +38,28 @@ use crate::{
     takedown::{TakedownOptions, list_in, take_down_from_all},
 };
 
-/// The hosts in a backup that `restore` must exclude, next to its `backup.json`, in the format of
-/// blocklist.txt.
+/// The file next to a backup's `backup.json` with the hosts that `restore` must exclude, in the
+/// format of blocklist.txt.
 pub(crate) const TAKEDOWNS: &str = "takedowns.txt";
-/// The object that makes a prefix a backup.
+/// The object that marks a prefix as a backup.
 const BACKUP: &str = "backup.json";
-/// Old versions that are read concurrently.
+/// Number of old versions that are read concurrently.
 const CONCURRENT_READS: usize = 16;
 
-/// Options of `takedown --everywhere`.
+/// Options for `takedown --everywhere`.
 #[derive(Debug, Clone)]
 pub struct EverywhereOptions {
     /// The hosts, and the site with all its scans.
     pub takedown: TakedownOptions,
     /// The URL of the database whose scans' rows and archives are changed.
     pub database_url: Option<String>,
-    /// The URL of the store below which backups are noted.
+    /// The URL of the store that contains the backups.
     pub backups: Option<String>,
 }
 
-/// Removes hosts everywhere. Prints lines of data with the location, the type and number of removed
-/// things. Returns false if a scan is running, so that its rows and archive were kept, or if part
-/// of the site is damaged, so that a tab or its icon may remain.
+/// Removes hosts everywhere. Prints lines of data with the location, type and number of removed
+/// items. Returns false if a scan is running, so that its rows and archive remain. Also returns
+/// false if part of the site is damaged, so that a tab or its icon may remain.
 ///
 /// # Errors
 /// Returns an error if a store or the database fails, or the patterns are not hostnames.
@@ -98,7 +98,7 @@ pub async fn take_down_everywhere(
     Ok(is_whole)
 }
 
-/// Removes a host from the archives and rows in all scans. Returns false if a scan is running.
+/// Removes a host from all scans' archives and rows. Returns false if a scan is running.
 async fn remove_from_scans(
     coordinator: &Coordinator,
     host: &str,
@@ -138,14 +138,12 @@ async fn remove_from_scans(
     Ok(is_whole)
 }
 
-/// Counts of a host in an archive.
+/// Counts of a host's items in an archive.
 #[derive(Default)]
 struct InArchive {
-    /// Records of its icons, and tables that name it.
+    /// Records of the host's icons, and request tables with its requests.
     records: u64,
-    /// Its icons in the map parts.
     cells: u64,
-    /// Its lines in the search parts.
     lines: u64,
 }
 
@@ -175,8 +173,8 @@ async fn remove_from_archive(
         }
         listed => listed?,
     };
-    // The archives of lost leases also name the host, and so may the table of any shard: another
-    // site may have redirected to the host.
+    // The archives of lost leases also contain the host. Any shard's table may contain it too,
+    // because another site may have redirected to the host.
     let (store, shards) = (&*store, &shards);
     let concerned = listed.into_iter().filter_map(|object| {
         let lease = archive_lease(id, &object.key)?;
@@ -198,7 +196,8 @@ async fn remove_from_archive(
     }
     for &shard in shards {
         let part = search_part(id, shard);
-        // Must precede the host's line, which tells where the icon is.
+        // Edit the map part before the search part, because the host's search line shows where its
+        // icon is.
         if let Some(search) = store.get_tagged(&part).await? {
             let first = shard.saturating_mul(per_shard);
             let edit = |bytes: &bytes::Bytes| map_part_without(bytes, &search.bytes, host, first);
@@ -212,7 +211,7 @@ async fn remove_from_archive(
     Ok(removed)
 }
 
-/// Returns true if the table in an archive has a request to the host.
+/// Returns true if the table in an archive contains a request to the host.
 async fn table_has(store: &dyn Store, key: &str, host: &str) -> Result<bool, OperationError> {
     Ok(match read_table(store, key).await? {
         FoundTable::Table(table) => table_names(&table, host),
@@ -220,7 +219,7 @@ async fn table_has(store: &dyn Store, key: &str, host: &str) -> Result<bool, Ope
     })
 }
 
-/// Applies `edit` to an object if it exists. Returns how many changes there are.
+/// Applies `edit` to an object if it exists. Returns the number of changes.
 async fn change(
     store: &dyn Store,
     key: &str,
@@ -236,8 +235,8 @@ async fn change(
     store.update(key, put_options(key), change).await
 }
 
-/// Removes the old versions that name a host. The store keeps them when an object is changed or
-/// deleted.
+/// Removes old versions that contain a host. The store keeps an old version when an object is
+/// changed or deleted.
 async fn remove_old_versions(
     store: &dyn Store,
     prefix: &str,
@@ -254,19 +253,19 @@ async fn remove_old_versions(
     sink.data(format_args!("{url}\told versions\t{removed} of {looked}"))
 }
 
-/// Returns the version if it names one of the hosts.
+/// Returns the version if it contains one of the hosts.
 async fn named_by(
     store: &dyn Store,
     old: &OldVersion,
     hosts: &[String],
 ) -> Result<Option<OldVersion>, OperationError> {
-    // An old version of a tile exists because a takedown repainted an icon.
+    // Old versions of tiles exist only because a takedown repainted an icon.
     let is_tile = old.key.split_once('/').and_then(|(_, rest)| rest.split_once('/'));
     if is_tile.is_some_and(|(_, path)| path.starts_with(MAP_PATH)) {
         return Ok(Some(old.clone()));
     }
     let bytes = match store.get_version(old).await {
-        // A lifecycle rule removed it since.
+        // A lifecycle rule has removed this version since.
         Err(error) if error.is_not_found() => return Ok(None),
         bytes => bytes?,
     };
@@ -305,7 +304,7 @@ async fn note_in_backups(
     Ok(())
 }
 
-/// Returns the hosts that were taken down since a backup was made.
+/// Returns the hosts that have been taken down since a backup was made.
 ///
 /// # Errors
 /// Returns an error if the store fails.
@@ -316,8 +315,8 @@ pub(crate) async fn noted_beside(backup: &dyn Store) -> Result<Vec<String>, Oper
     Ok(listed.map(|(_, host)| host.to_owned()).collect())
 }
 
-/// Blocks the hosts that were taken down since the backup, so that live crawls of a restored
-/// database do not request them.
+/// Blocks the hosts that have been taken down since the backup, so that a restored database's live
+/// crawls do not request them.
 ///
 /// # Errors
 /// Returns an error if the database fails.
@@ -331,7 +330,7 @@ pub(crate) async fn block_again(
     Ok(())
 }
 
-/// Removes the hosts that were taken down since the backup from the restored data.
+/// Removes the hosts that have been taken down since the backup from the restored data.
 ///
 /// # Errors
 /// Returns an error if a store or the database fails.

@@ -1,9 +1,10 @@
-//! Runs one worker on the jobs of a scan, with a private Postgres, until the scan has finished.
+//! Runs one worker on a scan's jobs, with a private Postgres, until the scan has finished.
 //!
-//! The scan's only index file does not exist. Its job is therefore discarded, and the later jobs
+//! The scan's only index file does not exist. This job is therefore discarded, and the later jobs
 //! publish a site without tabs.
 //!
-//! `cargo run -p everytab-runner --example one_worker` starts it, and `make test` runs it, too.
+//! `cargo run -p everytab-runner --example one_worker` starts this example, and `make test` runs
+//! it, too.
 
 use std::{error::Error, fs, path::Path, sync::Arc};
 

@@ -1,9 +1,9 @@
 //! This worker's share of the fleet's limits.
 //!
-//! Invariant: only this module sets the fetcher's rate, the sources' rate and the count of live
+//! Invariant: only this module sets the fetcher's rate, the sources' rate and the number of live
 //! workers.
 //!
-//! Does not depend on leases.
+//! This module does not depend on leases.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +16,7 @@ use crate::metrics::instruments;
 /// then too small, but only for a few seconds.
 const ASSUMED_WORKERS: u32 = 200;
 
-/// The fleet's limits. Each live worker takes its share.
+/// The fleet's limits. Each live worker takes an equal share.
 pub(crate) struct FleetLimits {
     context: Context,
     /// The number of live workers at the last renewal. 0 if unknown.
@@ -33,8 +33,8 @@ impl FleetLimits {
         Some(self.live_workers.load(Ordering::SeqCst)).filter(|workers| *workers > 0)
     }
 
-    /// Records the number of live workers from a renewal, and the fleet's requests per second if
-    /// the renewal renewed any lease.
+    /// Records the number of live workers from a renewal. If this renewed any lease, also records
+    /// the fleet's requests per second.
     pub(crate) fn renewed(&self, renewal: &Renewal) {
         let workers = renewal.live_workers;
         self.context.fetcher.share_addresses_with(usize::try_from(workers).unwrap_or(usize::MAX));
@@ -45,8 +45,8 @@ impl FleetLimits {
         }
     }
 
-    /// Sets the fleet's requests per second, to sites and to the source. `None` removes a limit.
-    /// While the number of workers is unknown, this worker takes a small share.
+    /// Sets the fleet's limits on requests per second, to sites and to the source. `None` removes a
+    /// limit. While the number of workers is unknown, this worker takes a small share.
     pub(crate) fn set_rates(&self, rate: Option<i32>, archive_rate: Option<i32>) {
         let workers = f64::from(self.live_workers().unwrap_or(ASSUMED_WORKERS).max(1));
         let share = |rate: Option<i32>| rate.map(|rate| f64::from(rate.max(1)) / workers);

@@ -1,9 +1,9 @@
-//! A job's item journal in poison-item isolation, stored in Postgres.
+//! The item journal of a job in poison-item isolation, stored in Postgres.
 //!
 //! Invariant: a checkpoint returns only after Postgres has recorded the item under the lease's
 //! fence.
 //!
-//! Does not depend on what the items are.
+//! This module does not depend on the meaning of items.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct PostgresJournal {
 }
 
 impl PostgresJournal {
-    /// Loads the items that were being handled when a process performing the job died.
+    /// Loads the items that were in progress when earlier processes died while performing this job.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached.

@@ -1,15 +1,15 @@
-//! Results of leases, as named in the log, the traces and the metric `everytab.jobs.ended`.
+//! The results of leases, as named in the log, the traces and the metric `everytab.jobs.ended`.
 
 /// The result of a job's lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseOutcome {
     /// The job's rows and its completion are committed.
     Recorded,
-    /// They were committed before: the reply of an earlier call was lost.
+    /// An earlier call has already committed them, but its reply was lost.
     AlreadyRecorded,
     /// The lease was lost, so nothing was written.
     Lost,
-    /// The job failed, and will be performed again.
+    /// The job failed, and will be retried.
     Retry,
     /// The job failed permanently.
     Discarded,
@@ -19,7 +19,7 @@ pub(crate) enum LeaseOutcome {
     Expired,
     /// The job made no progress, so its lease is no longer renewed.
     Stalled,
-    /// Postgres did not respond, so the lease will expire.
+    /// Postgres did not respond, so this lease will expire.
     Unknown,
 }
 
@@ -37,7 +37,6 @@ impl LeaseOutcome {
         Self::Unknown,
     ];
 
-    /// Returns the stable name.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Recorded => "recorded",

@@ -1,7 +1,8 @@
-//! The leases that a worker holds: renewed together, each trusted for a part of its time.
+//! The leases that a worker holds. They are renewed together, and each is trusted for most of its
+//! time.
 //!
-//! Invariant: a lease is renewed only while its job makes progress. Does not depend on what jobs
-//! do.
+//! Invariant: a lease is renewed only while its job makes progress. This module does not depend on
+//! the jobs' work.
 
 use std::{
     collections::HashMap,
@@ -16,18 +17,18 @@ use tokio::sync::watch;
 
 use crate::{fleet_limits::FleetLimits, lease_outcome::LeaseOutcome, metrics};
 
-/// Renewals per lease: two may fail before the lease expires.
+/// Number of renewals per lease duration. Two may fail before the lease expires.
 const RENEWALS_PER_LEASE: u32 = 3;
-/// A worker trusts a lease for 90 % of the time that Postgres grants, so that it stops before
+/// Divisor of the margin by which a worker stops before its lease expires, so that it stops before
 /// Postgres may lease the job to another worker. The call's latency and the drift between the
-/// clocks are far below a tenth.
+/// clocks are far below this tenth.
 const TRUST_MARGIN_DIVISOR: u32 = 10;
 const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 
 /// Why a job is aborted from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseEnd {
-    /// A renewal did not renew the lease: another worker may have it.
+    /// A renewal did not return this lease, so another worker may have it.
     Lost,
     /// The lease could not be renewed in time.
     Expired,
@@ -38,7 +39,7 @@ pub(crate) enum LeaseEnd {
 }
 
 impl LeaseEnd {
-    /// Returns the outcome under which the end is counted.
+    /// Returns the outcome in metrics for this end.
     pub(crate) fn outcome(self) -> LeaseOutcome {
         match self {
             Self::Lost => LeaseOutcome::Lost,
@@ -65,7 +66,8 @@ struct TrustState {
     end: Option<LeaseEnd>,
 }
 
-/// How long a job may trust its lease, and whether it must stop. Clones share it.
+/// The time until which a job may trust its lease, and whether it must stop. Clones share this
+/// state.
 #[derive(Clone)]
 pub(crate) struct LeaseTrust(watch::Receiver<TrustState>);
 
@@ -94,7 +96,7 @@ impl LeaseTrust {
 
 struct HeldLease {
     length: Duration,
-    /// Whether its scan has a rate limit that workers share.
+    /// Whether the job's scan has a rate limit that workers share.
     is_limited: bool,
     state: watch::Sender<TrustState>,
     heartbeat: Heartbeat,
@@ -114,7 +116,6 @@ impl HeldLease {
     }
 }
 
-/// All leases that this worker holds.
 pub(crate) struct Leases {
     coordinator: Coordinator,
     worker_id: String,
@@ -161,7 +162,7 @@ impl Leases {
         }
     }
 
-    /// Renews all leases each time a third of the shortest lease duration has passed.
+    /// Renews all leases whenever a third of the shortest lease duration has passed.
     pub(super) async fn renew_repeatedly(self: Arc<Self>) {
         loop {
             let shortest = self.held.lock().values().map(|held| held.length).min();
@@ -173,8 +174,8 @@ impl Leases {
         }
     }
 
-    /// Returns whether a lease has used a third of its time, or this worker does not know its share
-    /// of a rate limit yet.
+    /// Returns true if a lease has used a third of its time, or if this worker does not know its
+    /// share of a rate limit yet.
     fn is_due(&self) -> bool {
         let now = Instant::now();
         let is_unknown = self.fleet_limits.live_workers().is_none();
@@ -187,7 +188,7 @@ impl Leases {
         })
     }
 
-    /// Returns the leases to renew, and aborts the jobs of the others.
+    /// Returns the leases to renew. Aborts jobs that made no progress.
     fn alive(&self, now: Instant) -> Vec<Fence> {
         let mut alive = Vec::new();
         for (fence, held) in self.held.lock().iter_mut() {
@@ -224,7 +225,7 @@ impl Leases {
     }
 }
 
-/// Returns how long a lease is trusted, which is a little less than Postgres grants.
+/// Returns how long this worker trusts a lease, which is a little less than Postgres grants.
 fn trusted(length: Duration) -> Duration {
     length - length / TRUST_MARGIN_DIVISOR
 }

@@ -3,7 +3,7 @@
 //! [`run`] leases jobs from Postgres until the work is done or the worker is told to stop. Each job
 //! is performed in its own task, and its lease is renewed while it makes progress.
 //!
-//! Does not depend on how jobs work.
+//! This crate does not depend on how jobs work.
 //!
 //! `examples/one_worker.rs` shows a worker from its start to the end of a scan.
 

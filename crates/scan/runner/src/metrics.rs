@@ -1,7 +1,7 @@
 //! The runner's OpenTelemetry instruments.
 //!
 //! Invariant: labels take their values from closed lists, so that the number of series is bounded.
-//! Does not depend on which exporter reads the instruments.
+//! This module does not depend on the exporter that reads the instruments.
 
 use std::{
     sync::OnceLock,
@@ -46,7 +46,7 @@ instruments! { Instruments METRICS
          rejects requests";
 }
 
-/// The coordinator's calls that are timed.
+/// The timed coordinator calls.
 const CALLS: [&str; 7] = ["lease", "renew", "complete", "retry", "discard", "release", "progress"];
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
@@ -56,8 +56,8 @@ pub(crate) fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
 
-/// Adds 0 to every counter series for jobs of these kinds. Queries for a series' rate miss its
-/// first event if the series does not exist before this event.
+/// Adds 0 to every counter series for these job kinds. If a series did not exist before its first
+/// event, rate queries would miss this event.
 pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
     let instruments = instruments();
     for kind in kinds {
@@ -96,7 +96,7 @@ pub(crate) async fn call<T, E>(
     answer
 }
 
-/// Records the end of a job's lease, and the time since its start.
+/// Records the end of a job's lease, and the time that the lease took.
 pub(crate) fn job_ended(kind: JobKind, outcome: LeaseOutcome, took: Duration) {
     let kind = label("kind", kind.as_str());
     instruments().job_duration.record(took.as_secs_f64(), std::slice::from_ref(&kind));
@@ -106,7 +106,7 @@ pub(crate) fn job_ended(kind: JobKind, outcome: LeaseOutcome, took: Duration) {
 /// Records the outcomes of a job's inputs, after its completion is committed.
 pub(crate) fn items_recorded<'a>(kind: JobKind, outcomes: impl Iterator<Item = (&'a str, u64)>) {
     for (outcome, amount) in outcomes {
-        // The job's kind has a closed list of outcomes.
+        // Each job kind has a closed list of outcomes.
         let labels = [label("kind", kind.as_str()), KeyValue::new("outcome", outcome.to_owned())];
         instruments().items.add(amount, &labels);
     }

@@ -1,8 +1,8 @@
-//! One lease: its job is loaded and performed, and then one call to Postgres ends it.
+//! Handles one lease: loads and performs its job, and ends the lease with one call to Postgres.
 //!
 //! Invariant: every lease expires or is ended by exactly one call, even if its job panics or hangs.
 //!
-//! Does not depend on which jobs run concurrently.
+//! This module does not depend on other jobs that run concurrently.
 
 use std::{
     sync::Arc,
@@ -22,7 +22,7 @@ use crate::{
     metrics,
 };
 
-/// How long a job that is aborted may take to stop.
+/// Maximum time in which an aborted job must stop.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A job's result, for the worker's loop.
@@ -31,18 +31,18 @@ pub(crate) enum JobEnd {
     Ended,
     /// The job was completed.
     Completed,
-    /// A store does not serve the job, which was released. The duration is the lease's.
+    /// A store does not serve the job, which was released. The duration is the lease's duration.
     Outage { outage: Box<StoreOutage>, lease: Duration },
     /// This host, its network or its resolver failed during the job.
     LocalFailure,
-    /// The job was released for a reason that this worker cannot change: there is no room for it,
-    /// Postgres is slow or locked, or the database has another schema version.
+    /// The job was released for a reason that this worker cannot change. Examples are missing
+    /// resources, a slow or locked Postgres, or a database with another schema version.
     Released,
     /// The job made no progress, and may be stuck permanently.
     Stalled,
 }
 
-/// Creates a job's span, which identifies it on each log line and in its trace.
+/// Creates a job's span, which identifies the job on each log line and in its trace.
 fn span_of(lease: &Lease) -> Span {
     let has_shard = lease.kind.works_on_a_shard();
     let is_of_crawl = JobKind::OF_CRAWLS.contains(&lease.kind);
@@ -64,19 +64,19 @@ fn span_of(lease: &Lease) -> Span {
 pub(crate) enum JobSource {
     /// The jobs of scans, with the resources that they use.
     Scan(Context),
-    /// The set of another product.
+    /// The job set of another product.
     Set(Arc<dyn JobSet>),
 }
 
-/// A job that can be performed without its lease.
+/// A loaded job, which can be performed without its lease.
 enum LoadedJob {
     Scan(Context, Box<ScanAssignment>),
     OfSet(Arc<dyn JobSet>, AssignedJob, Heartbeat),
 }
 
 impl JobSource {
-    /// Loads the assignment of a lease. After a few crashed workers the job of a scan is performed
-    /// in isolation.
+    /// Loads a lease's assignment. If several workers have crashed during a scan's job, this job is
+    /// performed in isolation.
     async fn load(
         self,
         coordinator: &Coordinator,
@@ -115,7 +115,7 @@ impl LoadedJob {
     }
 }
 
-/// Performs the job of a lease, and ends the lease according to the result.
+/// Performs a lease's job, and ends the lease according to the result.
 pub(crate) async fn perform_lease(
     coordinator: &Coordinator,
     source: JobSource,
@@ -131,7 +131,7 @@ pub(crate) async fn perform_lease(
         let loaded = source.load(&coordinator, &lease, trusted.clone(), heartbeat).await;
         async move { loaded?.perform(&coordinator).await }
     };
-    // Runs in its own task, so that a panic ends only the job and the lease remains here.
+    // Spawn a separate task, so that a panic ends only the job and this function keeps the lease.
     let mut work = tokio::spawn(work.instrument(span.clone()));
     let result = tokio::select! {
         done = &mut work => done.unwrap_or_else(|error| {
@@ -176,17 +176,17 @@ pub(crate) async fn perform_lease(
     job_end
 }
 
-/// How a finished job's lease ended.
+/// The end of a finished job's lease.
 struct EndedLease {
-    /// The coordinator's call that ended it.
+    /// The coordinator call that ended the lease.
     call: &'static str,
-    /// The outcome of the lease, or why Postgres did not report it.
+    /// The lease's outcome, or why Postgres did not report it.
     result: Result<LeaseOutcome, Error>,
     /// The job's result, for the worker's loop.
     job_end: JobEnd,
 }
 
-/// Ends a lease by the call that fits the job's result.
+/// Ends a lease with the call that matches the job's result.
 async fn end_lease(
     coordinator: &Coordinator,
     lease: Lease,
@@ -210,7 +210,6 @@ async fn end_lease(
     EndedLease { call, result, job_end }
 }
 
-/// Ends the lease of a job that failed.
 async fn end_failed(
     coordinator: &Coordinator,
     lease: Lease,
@@ -261,7 +260,6 @@ async fn end_failed(
     }
 }
 
-/// Releases a lease without counting an attempt.
 async fn release(
     coordinator: &Coordinator,
     lease: Lease,

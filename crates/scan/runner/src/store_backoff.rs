@@ -1,14 +1,15 @@
-//! Unavailable stores: this worker leases no jobs that need them until they respond.
+//! Pauses the jobs that need an unavailable store until this store responds.
 //!
-//! While a store is unavailable, a separate task requests its canary, with growing pauses. When it
-//! responds, one job of each kind that needs the store is leased, and the others after one was
-//! completed. If that job fails because of the store again, the pause is longer than last time.
+//! While a store is unavailable, a separate task requests its canary, with growing pauses. When the
+//! store responds, the worker leases one job of each kind that needs it. The worker leases more of
+//! them after one has been completed. If that job fails because of the store again, the pause is
+//! longer than last time.
 //!
-//! A store without one scan's token may be the right store for another scan, and the former may
-//! never return. Therefore, after the maximum pause, this worker leases a job whether the token is
-//! there or not. Each job checks for the token of its own scan.
+//! A store without one scan's token may be the right store for another scan, and the first scan's
+//! store may never return. Therefore, after the maximum pause, this worker leases a job even if the
+//! token is missing. Each job checks for its own scan's token.
 //!
-//! Does not depend on what stores contain, or on Postgres.
+//! This module does not depend on Postgres, or on the contents of stores.
 
 use std::{
     collections::HashMap,
@@ -25,13 +26,13 @@ use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::metrics::{instruments, label};
 
-/// Divisor of the lease's duration for the first pause: 5 s for 5 minutes.
+/// Divisor of the lease duration for the first pause. For 5 minutes, this pause is 5 s.
 const FIRST_PAUSE_DIVISOR: u32 = 60;
-/// Maximum pause as a multiple of the first: two minutes, so that a store that responds again after
-/// hours is used within minutes.
+/// Maximum pause as a multiple of the first. This is two minutes, so that a store that responds
+/// again after hours is used within minutes.
 const MAX_PAUSE_FACTOR: u32 = 24;
 
-/// Returns a random duration between half the pause and all of it, so that workers do not send
+/// Returns a random duration between half of `pause` and all of it, so that workers do not send
 /// requests in step.
 pub(crate) fn jittered(pause: Duration) -> Duration {
     let random = f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX);
@@ -46,7 +47,7 @@ pub(crate) struct StoreBackoff {
 }
 
 struct Backoff {
-    /// Outages since a job that needs the store was completed.
+    /// Outages since a job that needs this store was last completed.
     outages: u32,
     is_available: Arc<AtomicBool>,
     polling: JoinHandle<()>,
@@ -89,14 +90,14 @@ impl StoreBackoff {
         self.backoffs.insert(store, Backoff { outages, is_available, polling });
     }
 
-    /// Returns how many jobs of a kind may run concurrently now.
+    /// Returns the maximum number of concurrent jobs of this kind at the moment.
     pub(crate) fn most(&self, kind: JobKind) -> usize {
         let needed = self.backoffs.iter().filter(|(store, _)| store.kinds().contains(&kind));
         let most = |backoff: &Backoff| usize::from(backoff.is_available.load(Ordering::SeqCst));
         needed.map(|(_, backoff)| most(backoff)).min().unwrap_or(usize::MAX)
     }
 
-    /// Handles the completion of a job: the stores that its kind needs are available.
+    /// Handles a job's completion, which shows that the stores for its kind are available.
     pub(crate) fn completed(&mut self, kind: JobKind) {
         self.backoffs.retain(|store, backoff| {
             !store.kinds().contains(&kind) || !backoff.is_available.load(Ordering::SeqCst)

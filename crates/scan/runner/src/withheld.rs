@@ -1,9 +1,9 @@
-//! Logs which jobs a worker does not get because its digests differ from those that a run requires.
-//! Without this log it would only seem idle.
+//! Logs the jobs that a worker does not get because its digests differ from those that a run
+//! requires. Without this log, the worker would only seem idle.
 
 use everytab_coordinator::{Coordinator, Digests, WithheldRun};
 
-/// The runs that were logged last, so that nothing is logged twice.
+/// The runs that were logged last, so that they are not logged twice.
 #[derive(Debug, Default)]
 pub(crate) struct WithheldLog {
     logged: Vec<WithheldRun>,

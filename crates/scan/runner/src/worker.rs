@@ -1,7 +1,7 @@
-//! A worker's loop: it leases jobs, performs each in a task, and waits while there are none.
+//! A worker's loop, which leases jobs, performs each in a task, and waits while there are none.
 //!
-//! It knows the kinds of jobs, and how many of each may run concurrently. Does not depend on how
-//! jobs work.
+//! This module knows the kinds of jobs, and how many jobs of each kind may run concurrently. It
+//! does not depend on how jobs work.
 
 use std::{
     collections::HashMap,
@@ -32,37 +32,37 @@ use crate::{
     withheld::WithheldLog,
 };
 
-/// Maximum time for a drain, unless the settings specify another one. A spot notice gives two
-/// minutes.
+/// Default maximum time for a drain. A spot notice gives two minutes.
 pub const DRAIN: Duration = Duration::from_secs(90);
-/// How long a job may make no progress before its lease is no longer renewed. This exceeds any
-/// single wait in a job. The longest is a server's Retry-After, up to a minute.
+/// If a job makes no progress for this long, its lease is no longer renewed. This exceeds any
+/// single wait in a job. The longest wait is for a server's Retry-After, up to a minute.
 pub const STALL_LIMIT: Duration = Duration::from_secs(5 * 60);
 const _: () = assert!(STALL_LIMIT.as_secs() >= 3 * 60);
 
-/// Leases that one call takes, because more would only wait here while other workers are idle.
+/// Number of leases per call, because further leases would only wait here while other workers are
+/// idle.
 const LEASES_PER_CALL: u32 = 1;
-/// Number of lease calls that start at the cursor before the next one that checks all jobs and
-/// sweeps expired leases.
+/// Number of incremental lease calls, which start at a cursor, between two calls that check all
+/// jobs and sweep expired leases.
 const INCREMENTAL_SCANS: u32 = 20;
-/// Initial wait of a worker without work before the next lease call. It doubles each time up to
+/// Initial wait of an idle worker before its next lease call. This wait doubles each time, up to
 /// [`MAX_IDLE`].
 const MIN_IDLE: Duration = Duration::from_millis(200);
-/// Maximum wait of a worker without work: 200 idle workers send far fewer than 100 queries per
-/// second.
+/// Maximum wait of an idle worker. At this wait, 200 idle workers send far fewer than 100 queries
+/// per second.
 const MAX_IDLE: Duration = Duration::from_secs(8);
 const _: () = assert!(MIN_IDLE.as_millis() <= MAX_IDLE.as_millis());
-/// Interval at which a worker with all its requests in flight checks whether some have finished.
+/// Interval at which a worker with all its requests in flight checks for room.
 const CAPACITY_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a worker does not lease a kind after it released such a job, for lack of resources or
-/// because the database has another schema, is locked or does not respond.
+/// How long a worker pauses leases for a job kind after releasing such a job. It does so if it
+/// lacks resources, or if the database has another schema, is locked or does not respond.
 const RELEASE_PAUSE: Duration = Duration::from_secs(5);
-/// How long a worker leases no icon jobs after its network or its resolver failed, before it checks
-/// them.
+/// How long a worker pauses icon jobs after its network or its resolver failed, before it checks
+/// both.
 const NETWORK_PAUSE: Duration = Duration::from_secs(3);
 
-/// Returns `<host>:<process>:<random>`, up to 40 characters, unique to this process: the name under
-/// which it holds leases.
+/// Returns the name under which this process holds leases: `<host>:<process>:<random>`, up to 40
+/// characters and unique.
 pub fn worker_id() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
     let make = || {
@@ -77,24 +77,25 @@ pub fn worker_id() -> String {
 /// A worker's settings.
 #[derive(Debug, Clone)]
 pub struct WorkerSettings {
-    /// Its name in leases.
+    /// The worker's name in leases.
     pub worker_id: String,
-    /// The kinds that it leases.
+    /// The job kinds that the worker leases.
     pub kinds: Vec<JobKind>,
-    /// Digests of its code. Its jobs' output depends on them in addition to the input.
+    /// Digests of the worker's code. Its jobs' output depends on this code in addition to the
+    /// input.
     pub digests: Digests,
-    /// Whether it exits when the scan has finished.
+    /// Whether the worker exits when the scan has finished.
     pub exit_when_done: bool,
     /// Maximum time for a drain.
     pub drain: Duration,
-    /// How long a job may make no progress before its lease is no longer renewed.
+    /// If a job makes no progress for this long, its lease is no longer renewed.
     pub stall_limit: Duration,
-    /// Whether another loop in this process is working. Without jobs, this loop is then not
-    /// considered idle.
+    /// Whether another loop in this process is working. If so, this loop without jobs does not
+    /// count as idle.
     pub is_working_elsewhere: Arc<AtomicBool>,
-    /// Maximum concurrent bundle-shard jobs: one per core.
+    /// Maximum number of concurrent bundle-shard jobs, one per core.
     pub bundle_jobs: usize,
-    /// The jobs of live crawls. `None` if the worker performs only those of scans.
+    /// The jobs of live crawls. `None` if the worker performs only the jobs of scans.
     pub crawl_jobs: Option<Arc<dyn JobSet>>,
 }
 
@@ -103,7 +104,7 @@ pub struct WorkerSettings {
 pub enum WorkerEnd {
     /// No scan has work left, and no job was discarded.
     Finished,
-    /// No scan has work left; jobs were discarded.
+    /// No scan has work left, but some jobs were discarded.
     FinishedWithDiscards,
     /// The worker was told to stop, and every lease is completed or released.
     Drained,
@@ -162,8 +163,8 @@ struct Worker {
     running: JoinSet<JobEnd>,
     busy: HashMap<Id, (JobKind, Heartbeat)>,
     icons_paused_until: Option<Instant>,
-    /// The kinds that are not leased before the given time, because this worker released a job of
-    /// this kind.
+    /// Kinds that this worker does not lease before the given time, because it released a job of
+    /// that kind.
     paused: HashMap<JobKind, Instant>,
     store_backoff: StoreBackoff,
     has_logged_idle: bool,
@@ -184,7 +185,7 @@ impl Worker {
             if self.has_stalled {
                 return Ok(WorkerEnd::Stalled);
             }
-            // A drain interrupts the check, because an unresponsive resolver delays it.
+            // A drain interrupts this check, because an unresponsive resolver delays it.
             tokio::select! {
                 () = self.recheck_network() => {}
                 _ = stop.wait_for(|stop| *stop) => continue,
@@ -255,14 +256,14 @@ impl Worker {
         self.settings.kinds.iter().copied().filter(free).collect()
     }
 
-    /// Returns whether a job of this kind has not handled its first item yet. Until then the
-    /// permits that it will take look free, and another lease would only keep a job from an idle
-    /// worker.
+    /// Returns true if a job of this kind has not handled its first item yet. Until then, the
+    /// permits that it will take look free. Another lease would then only withhold a job from an
+    /// idle worker.
     fn is_starting(&self, kind: JobKind) -> bool {
         self.busy.values().any(|(busy, heartbeat)| *busy == kind && heartbeat.count() == 0)
     }
 
-    /// Leases a job by an incremental scan, or by a full one periodically and after a scan that
+    /// Leases a job with an incremental scan. Uses a full scan periodically, and after a scan that
     /// found nothing.
     async fn lease(&mut self, kinds: &[JobKind]) -> Result<Vec<Lease>, Error> {
         let WorkerSettings { worker_id, digests, .. } = &self.settings;
@@ -281,9 +282,9 @@ impl Worker {
         Ok(leases)
     }
 
-    /// Returns how the work ended if there is nothing left to wait for. The scans' counters decide
-    /// this, never an empty reply to a lease call, because other workers may finish a scan while
-    /// this one may not lease (`may_lease` is false).
+    /// Returns how the work ended if there is nothing left to wait for. Only the scans' counters
+    /// decide this. An empty reply to a lease call does not, because other workers may finish a
+    /// scan while this one may not lease (`may_lease` is false).
     async fn has_finished(&mut self, may_lease: bool) -> Result<Option<WorkerEnd>, Error> {
         let works_elsewhere = self.settings.is_working_elsewhere.load(Ordering::Relaxed);
         let is_idle = may_lease && !self.has_logged_idle && !works_elsewhere;
@@ -320,12 +321,12 @@ impl Worker {
         })
     }
 
-    /// Returns whether it leases jobs of scans, which may be started later.
+    /// Returns true if this worker leases jobs of scans, which may be started later.
     fn takes_scans(&self) -> bool {
         self.settings.kinds.iter().any(|kind| JobKind::OF_SCANS.contains(kind))
     }
 
-    /// Returns the code that performs jobs of a kind.
+    /// Returns the code that performs jobs of this kind.
     fn source_of(&self, kind: JobKind) -> JobSource {
         let is_of_crawls = JobKind::OF_CRAWLS.contains(&kind);
         let jobs = self.settings.crawl_jobs.as_ref().filter(|_| is_of_crawls);
@@ -389,8 +390,8 @@ impl Worker {
         }
     }
 
-    /// After a failure of this host's network or resolver, leases no icon jobs until a check shows
-    /// that both work.
+    /// After this host's network or resolver failed, leases no icon jobs until a check shows that
+    /// both work.
     async fn recheck_network(&mut self) {
         if self.icons_paused_until.is_none_or(|until| Instant::now() < until) {
             return;
@@ -409,7 +410,7 @@ impl Worker {
         }
     }
 
-    /// Waits for the running jobs, and releases those that take too long.
+    /// Waits for the running jobs. Releases those that exceed the drain time.
     async fn drain(&mut self) {
         if self.running.is_empty() {
             return;
@@ -424,8 +425,8 @@ impl Worker {
     }
 }
 
-/// Waits until the requests in flight leave room for another shard. Without this, free permits
-/// would remain unused for the length of a pause.
+/// Waits until another shard's requests fit into the limit. Without this, free permits would remain
+/// unused during a pause.
 async fn room_for_requests(fetcher: Fetcher) {
     if fetcher.has_room() {
         return std::future::pending().await;

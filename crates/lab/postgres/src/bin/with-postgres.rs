@@ -2,10 +2,11 @@
 //!
 //!     with-postgres [--dir DIR] [--] COMMAND [ARGUMENT...]
 //!
-//! The command gets the superuser's URL in `EVERYTAB_TEST_DATABASE_URL`; its exit code is this
-//! program's. Without `--dir` the server is for tests: it is not durable, and is deleted at the
-//! end. With it, the cluster in DIR is used and kept, for example to inspect it: `with-postgres
-//! --dir DIR sh -c 'psql "$EVERYTAB_TEST_DATABASE_URL"'`.
+//! The command gets the superuser's URL in `EVERYTAB_TEST_DATABASE_URL`. This program exits with
+//! the command's exit code. Without `--dir` the server is for tests: it is not durable, and is
+//! deleted at the end. With `--dir`, this program uses the cluster in DIR and keeps it. For
+//! example, this inspects a cluster: `with-postgres --dir DIR sh -c 'psql
+//! "$EVERYTAB_TEST_DATABASE_URL"'`.
 
 use std::{
     os::unix::process::ExitStatusExt,

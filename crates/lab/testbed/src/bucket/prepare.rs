@@ -1,6 +1,6 @@
-//! Creates the bucket's directory, `bucket` in the scratch directory, or reuses an existing bucket.
+//! Creates the bucket's directory, `bucket` in the scratch directory, or reuses an existing one.
 //!
-//! `bucket.json` next to the directory describes the bucket's source. The directory is built under
+//! `bucket.json` next to this directory describes the bucket's source. The directory is built under
 //! another name and then renamed. The description is written last, so that an unfinished directory
 //! is never used.
 
@@ -18,12 +18,11 @@ use crate::{
     generate::{self, World},
 };
 
-/// Prefix of all crawls' index tables in a bucket.
+/// Prefix for all crawls' index tables in a bucket.
 const TABLES: &str = "cc-index/table/cc-main/warc";
 /// Directories in a recorded crawl that the bucket does not serve.
 const NOT_SERVED: [&str; 5] = ["index", "icons", "expected", "suites", "hosts"];
 
-/// The bucket's directory and its newest crawl.
 pub(crate) struct Prepared {
     pub(crate) bucket: PathBuf,
     pub(crate) crawl: String,
@@ -42,7 +41,6 @@ pub(crate) fn generated(
     Ok(Prepared { bucket, crawl })
 }
 
-/// Creates a bucket without a crawl.
 pub(crate) fn empty(scratch: &Path) -> Result<Prepared, TestbedError> {
     let bucket = make(scratch, "", |folder| layout::write_collections(folder, &[]))?;
     Ok(Prepared { bucket, crawl: String::new() })
@@ -112,7 +110,6 @@ fn link(from: &Path, to: &Path) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// Returns the names in a directory, sorted.
 fn names(folder: &Path) -> Result<Vec<String>, TestbedError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(TestbedError::file(folder))? {
@@ -124,7 +121,7 @@ fn names(folder: &Path) -> Result<Vec<String>, TestbedError> {
 }
 
 /// Builds `scratch/bucket`, unless it was already built from an equal description. If the
-/// description is empty, always builds it.
+/// description is empty, this always builds it.
 fn make(
     scratch: &Path,
     description: &str,

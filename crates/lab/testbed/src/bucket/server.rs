@@ -27,9 +27,9 @@ use crate::{
     weather::{Weather, path_and_range},
 };
 
-/// Maximum number of open connections; more wait in the backlog.
+/// Maximum number of open connections. Further connections wait in the backlog.
 const MAX_CONNECTIONS: usize = 1_024;
-/// Maximum time until a client has sent a request head.
+/// Maximum time for a client to send a request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;

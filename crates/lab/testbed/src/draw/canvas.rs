@@ -1,7 +1,6 @@
 //! Pixels in RGBA with straight (not premultiplied) alpha: eight bits per channel, row by row from
 //! the top.
 
-/// A square image.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Canvas {
     pub(super) size: u32,

@@ -27,7 +27,6 @@ pub(super) fn png(motif: &Motif, size: u32, dice: &mut Dice) -> Option<Vec<u8>> 
     write_png(motif, &canvas, colour, depth)
 }
 
-/// Returns a PNG in plain RGBA.
 pub(super) fn plain_png(motif: &Motif, size: u32) -> Option<Vec<u8>> {
     write_png(motif, &motif.draw(size), ColorType::Rgba, BitDepth::Eight)
 }
@@ -86,8 +85,8 @@ pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     colours
 }
 
-/// Packs indexes with `bits` bits each, starting at the high bits of a byte. Each row starts with a
-/// new byte.
+/// Packs indexes with `bits` bits each, starting at a byte's high bits. Each row starts with a new
+/// byte.
 pub(super) fn pack(indexes: &[u8], width: usize, bits: u8) -> Vec<u8> {
     if bits >= 8 {
         return indexes.to_vec();

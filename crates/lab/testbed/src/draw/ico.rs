@@ -1,8 +1,8 @@
 //! ICO files: a directory with bitmaps (1 to 32 bits, with masks) and PNGs.
 //!
 //! The layout is ICONDIR and ICONDIRENTRY from the Win32 resource format. A bitmap has a
-//! BITMAPINFOHEADER with twice the image's height, then the colour rows from the bottom to the top,
-//! then the AND mask.
+//! BITMAPINFOHEADER with twice the image's height, then the colour rows from bottom to top, then
+//! the AND mask.
 
 use super::{
     canvas::Canvas,

@@ -1,4 +1,4 @@
-//! The motif of a host's icons: a background shape, a figure and two colours. All arithmetic is in
+//! The motif for a host's icons: a background shape, a figure and two colours. All arithmetic is in
 //! integers.
 
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::canvas::Canvas;
 use crate::dice::Dice;
 
-/// Width and height of the coordinate system, which starts at 0 on both axes.
+/// The coordinate system's width and height. It starts at 0 on both axes.
 const SIDE: i64 = 4_096;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,7 +25,7 @@ enum Figure {
     Diamond,
     Bars,
     Cross,
-    /// A pattern of 5 x 5 cells with mirror symmetry. Bit `row * 3 + column` is a cell in the left
+    /// A pattern with 5 x 5 cells and mirror symmetry. Bit `row * 3 + column` is a cell in the left
     /// three columns.
     Cells(u16),
 }
@@ -72,7 +72,6 @@ impl Motif {
         Self { background, figure, back, front, shaded: dice.permille(300) }
     }
 
-    /// Returns true if every pixel is opaque.
     pub(super) fn is_opaque(&self) -> bool {
         self.background == Background::Square
     }
@@ -85,8 +84,8 @@ impl Motif {
         let mut pixels = Vec::with_capacity((size as usize).saturating_mul(size as usize));
         for down in points.chunks_exact(samples) {
             for across in points.chunks_exact(samples) {
-                // Sum each channel by name, because array iterators are slow at the low
-                // optimization level of the tests.
+                // Sum each channel by name, because array iterators are slow at the tests' low
+                // optimization level.
                 let mut sum = [0_i64; 4];
                 for &y in down {
                     for &x in across {
@@ -164,7 +163,6 @@ impl Motif {
         }
     }
 
-    /// Returns the motif as an SVG document.
     pub(super) fn svg(&self, size: u32) -> Vec<u8> {
         let (back, front) = (hex(self.back), hex(self.front));
         let mut text = format!(
@@ -218,7 +216,7 @@ fn cells_svg(bits: u16) -> String {
     text
 }
 
-/// Converts sums of premultiplied samples to a colour with straight alpha.
+/// Converts premultiplied samples' sums to a colour with straight alpha.
 fn average(sum: [i64; 4], samples: i64) -> [u8; 4] {
     let hits = sum[3] / 255;
     if hits == 0 {

@@ -1,4 +1,4 @@
-//! Writes the crawl's files into a directory with the layout of the public bucket.
+//! Writes the crawl's files into a directory with the public bucket's layout.
 //!
 //! A part is a range of hosts that are adjacent in the index. Parts are written concurrently. Each
 //! part is written by one thread, which keeps little more than one host in memory.
@@ -72,7 +72,7 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
 }
 
 /// Extends the list to the length of Common Crawl's lists, which have 300 lines per subset and one
-/// additional line. Several of the added lines are not paths of index files.
+/// additional line. Several added lines are not valid index file paths.
 fn with_odd_lines(mut lines: Vec<String>) -> Vec<String> {
     let folder = format!("cc-index/table/cc-main/warc/crawl={CRAWL}");
     lines.insert(0, format!("{folder}/"));
@@ -181,7 +181,7 @@ fn write_part(world: &World, bucket: &Path, part: u64, parts: u64) -> Result<(),
     warc.finish()
 }
 
-/// Returns the number of a part's first host. The number is even, so that twins are in the same
+/// Returns the number of a part's first host. This number is even, so that twins are in the same
 /// part.
 fn start(world: &World, part: u64, parts: u64) -> u64 {
     if part >= parts {

@@ -14,7 +14,7 @@ const DATA_SVG: &str = "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/
 const FOLDERS: [&str; 6] =
     ["/", "/img/", "/assets/icons/", "/wp-content/uploads/2025/03/", "/static/", "/images/"];
 
-/// Returns the markup of the links, with a base element if the page has one.
+/// Returns the links' markup, with a base element if the page has one.
 pub(super) fn markup(host: &str, dice: &mut Dice) -> String {
     let counts = [(0_u64, 25), (1, 35), (2, 12), (3, 12), (4, 10), (5, 4), (6, 2)];
     let count = dice.weighted(&counts);

@@ -1,5 +1,5 @@
-//! The columnar index: one parquet file per part and subset. The files are written with the index
-//! writer of live crawls, which produces the columns of cc-index-table.
+//! The columnar index: one parquet file per part and subset. These files are written with the index
+//! writer for live crawls, which produces the columns of cc-index-table.
 
 use std::{
     fs::File,
@@ -14,10 +14,9 @@ use everytab_commoncrawl::{
 use super::{site::GeneratedCapture, warc::WrittenRecord};
 use crate::error::TestbedError;
 
-/// Number of rows per row group. It is low, so that a file has several groups.
+/// Number of rows per row group. This is low, so that a file has several groups.
 const ROW_GROUP_ROWS: usize = 16_384;
 
-/// An index file that is being written.
 pub(super) struct IndexFileWriter {
     path: PathBuf,
     writer: IndexWriter<File>,
@@ -69,7 +68,6 @@ impl IndexFileWriter {
         self.writer.write(&row).map_err(failed(&self.path))
     }
 
-    /// Writes the remaining rows and the file footer.
     pub(super) fn finish(self) -> Result<(), TestbedError> {
         self.writer.finish().map(drop).map_err(failed(&self.path))
     }

@@ -1,6 +1,6 @@
 //! Hostnames as a function of their number, and the inverse function.
 //!
-//! Names of increasing numbers are sorted by `url_surtkey`, so that an index of any size can be
+//! Names with increasing numbers are sorted by `url_surtkey`, so that an index of any size can be
 //! written in order without sorting. The number can be computed from a name, so that the name
 //! server needs no list. All names are under `.example`, which is reserved (RFC 2606).
 
@@ -37,7 +37,7 @@ const SYLLABLES: u64 = 80;
 const SYLLABLES_A_NAME: u32 = 5;
 /// Number of letters that encode a host's number in its name.
 const NAME_LETTERS: usize = 2 * SYLLABLES_A_NAME as usize;
-/// Number of different names that these letters can spell.
+/// Number of names that these letters can spell.
 const SPACE: u64 = SYLLABLES.pow(SYLLABLES_A_NAME);
 
 /// Labels or prefixes before a name, with weights.
@@ -64,8 +64,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Creates a world with at most 3,276,800,000 hosts, because this is the number of different
-    /// names.
+    /// Creates a world with at most 3,276,800,000 hosts, because there are only this many names.
     pub(crate) fn new(seed: u64, hosts: u64) -> Self {
         Self { seed, hosts: hosts.min(SPACE) }
     }

@@ -28,7 +28,7 @@ pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> GeneratedPage {
     if charset.declared == Declared::ByteOrderMark {
         body.extend_from_slice(b"\xef\xbb\xbf");
     }
-    // Characters that the charset cannot encode become character references, as in real editors.
+    // As in real editors, characters that the charset cannot encode become character references.
     body.extend_from_slice(&charset.encoding.encode(&html).0);
     let content_type = match charset.declared {
         Declared::Header | Declared::Both if dice.permille(500) => {
@@ -114,7 +114,7 @@ fn title_element(host: &str, script: &Script, dice: &mut Dice) -> String {
     }
 }
 
-/// Returns the longest label in the hostname, except common prefixes, as the site's name.
+/// Returns the hostname's longest label, except common prefixes, as the site's name.
 fn site_name(host: &str) -> String {
     let labels = host.split('.').filter(|label| !["www", "m", "blog", "shop"].contains(label));
     capitalised(labels.max_by_key(|label| label.len()).unwrap_or(host))

@@ -1,5 +1,5 @@
 //! Writes host ranks in the format that Common Crawl publishes with a web graph, and the list of
-//! graphs. Common Crawl publishes this list on its index server. Here it is in the bucket.
+//! graphs. Common Crawl publishes this list on its index server, but here it is in the bucket.
 //!
 //! A fifth of the hosts have a rank. The ranks are in a different order than the names. The file
 //! also contains hosts that are not in the crawl, because a web graph includes hosts that are only
@@ -20,7 +20,7 @@ use crate::{dice::Dice, error::TestbedError};
 const GRAPH: &str = "cc-main-2025-oct-nov-dec";
 /// One in this many hosts has a rank.
 const HOSTS_A_RANK: u64 = 5;
-/// Number of crawled hosts in the file per host that is only known from links.
+/// Number of crawled hosts in the file for each host that is only known from links.
 const RANKED_A_LINKED: usize = 7;
 /// Maximum number of crawled hosts in the file.
 const MAX_RANKED: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! A host's captures: one or several captures of its home page, and rows that are not home pages.
+//! A host's captures: one or more captures of its home page, and rows that are not home pages.
 
 use super::{names::World, page, surt};
 use crate::dice::Dice;
@@ -64,7 +64,7 @@ impl GeneratedCapture {
     }
 
     /// Returns the capture's time in the format `2026-01-12T00:00:00Z`. The whole crawl is within
-    /// one month.
+    /// this month.
     pub(super) fn date(&self) -> String {
         let [day, hour, minute, second] = clock(self.second);
         format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
@@ -81,8 +81,8 @@ fn clock(second: u64) -> [u64; 4] {
     [12 + second / 86_400, second / 3_600 % 24, second / 60 % 60, second % 60]
 }
 
-/// Returns all captures for the host with this number, in index order: by key, then by time. If the
-/// number is the even number of a pair of twins, the result includes both hosts.
+/// Returns all captures for the host with this number, in index order: by key, then by time. If
+/// this is the even number in a pair of twins, the result includes both hosts.
 pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     let mut found = of_host(world, index);
     if world.are_twins(index) {
@@ -92,20 +92,18 @@ pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     found
 }
 
-/// Number of hosts in a thousand whose home page redirects to [`HOME_BELOW`] on the live web.
+/// Number of hosts per thousand whose home page redirects to [`HOME_BELOW`] on the live web.
 const HOME_REDIRECTS: u64 = 60;
-/// Path of a home page to which `/` redirects.
+/// Path to which `/` redirects on these hosts.
 const HOME_BELOW: &str = "/home/";
 
 /// The live web's response for a home page: the page that the crawl captured, or a redirect.
 pub(crate) enum LiveHome {
     /// The captured page.
     Page {
-        /// The content type.
         content_type: String,
-        /// Header fields except the content type.
+        /// Header fields, without the content type.
         headers: Vec<(&'static str, String)>,
-        /// The page's bytes.
         body: Vec<u8>,
     },
     /// A redirect to this path, where the home page is.

@@ -1,4 +1,4 @@
-//! SURT keys (sort-friendly URI reordering transform), as in the index: the host's labels are
+//! SURT keys (sort-friendly URI reordering transform), as in the index. The host's labels are
 //! reversed, `www.` is removed, and the path and query are in lower case.
 
 /// Returns a host's key: `com,example` for `www.example.com`.

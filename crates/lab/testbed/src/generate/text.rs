@@ -10,7 +10,6 @@ pub(super) struct Script {
     pub(super) words: &'static [&'static str],
     /// Charsets other than UTF-8 that can encode the words.
     pub(super) legacy: &'static [&'static str],
-    /// The separator between words.
     pub(super) space: &'static str,
 }
 

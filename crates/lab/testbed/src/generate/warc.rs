@@ -1,5 +1,5 @@
-//! WARC files in the format of Common Crawl's crawler: WARC/1.0, one gzip member per record, SHA-1
-//! digests.
+//! WARC files in the format that Common Crawl's crawler writes: WARC/1.0, one gzip member per
+//! record, SHA-1 digests.
 
 use std::{
     borrow::Cow,
@@ -18,7 +18,6 @@ use uuid::Builder;
 use super::site::GeneratedCapture;
 use crate::error::TestbedError;
 
-/// A WARC file that is being written.
 pub(super) struct WarcFile {
     path: PathBuf,
     /// The file's name in the index, relative to the bucket.
@@ -27,7 +26,7 @@ pub(super) struct WarcFile {
     offset: u64,
 }
 
-/// The values of a record's index columns.
+/// The values for a record's index columns.
 #[derive(Clone, Debug)]
 pub(super) struct WrittenRecord {
     pub(super) offset: u64,
@@ -39,7 +38,6 @@ pub(super) struct WrittenRecord {
 }
 
 impl WarcFile {
-    /// Creates the file and writes its `warcinfo` record.
     pub(super) fn create(path: PathBuf, name: String) -> Result<Self, TestbedError> {
         let file = File::create(&path).map_err(TestbedError::file(&path))?;
         let mut warc = Self { path, name, file: BufWriter::new(file), offset: 0 };
@@ -57,7 +55,6 @@ impl WarcFile {
         Ok(warc)
     }
 
-    /// Writes a capture's `response` record.
     pub(super) fn response(
         &mut self,
         capture: &GeneratedCapture,
@@ -85,7 +82,6 @@ impl WarcFile {
         Ok(WrittenRecord { offset, length, digest, record_id })
     }
 
-    /// Flushes the buffered bytes.
     pub(super) fn finish(mut self) -> Result<(), TestbedError> {
         self.file.flush().map_err(TestbedError::file(&self.path))
     }
@@ -134,7 +130,7 @@ fn http_head(capture: &GeneratedCapture, body_bytes: usize) -> String {
     head
 }
 
-/// Returns `urn:uuid:` and a UUID of version 8 (custom, RFC 9562), which is a hash of the labels.
+/// Returns `urn:uuid:` and a UUID with version 8 (custom, RFC 9562), which is a hash of the labels.
 fn record_id(labels: &[&str]) -> String {
     let mut hash = Sha256::new();
     for label in labels {

@@ -1,6 +1,6 @@
 //! The response to a request to a host in the graph.
 //!
-//! Does not depend on connections, or on names outside the graph.
+//! This module does not depend on connections, or on names outside the graph.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{dice::Dice, draw};
 
-/// Size in bytes of the huge robots.txt in the trap [`Trap::RobotsHuge`].
+/// Size in bytes of the huge robots.txt in [`Trap::RobotsHuge`].
 const HUGE_ROBOTS_BYTES: usize = 30 << 20;
 /// Labels that separate draws for responses from other draws.
 const TIME_DRAW: u64 = 50;
@@ -66,7 +66,7 @@ fn answer_of_host(graph: &SiteGraph, host: u64, request: &GraphRequest<'_>) -> G
 }
 
 impl SiteGraph {
-    /// Returns a page's response. If the page is 503 at first, this is the response after that.
+    /// Returns a page's response. If the page is 503 at first, this is the later response.
     pub(super) fn content(&self, page: GraphPage, day: u32) -> GraphAnswer {
         if let Some(to) = self.redirect(page) {
             let mut dice = Dice::of_numbers([self.seed, STATUS_DRAW, page.host, page.page]);
@@ -89,7 +89,7 @@ impl SiteGraph {
                 GraphAnswer::new(200, content_type, body).with("etag", tag())
             }
             PageKind::Document => {
-                // All copies on a site have the text that its first host's home page has on day 0,
+                // All copies on a site have the text from the home page of its first host on day 0,
                 // so that they are identical every day.
                 let home = self.home(self.first_host(self.site_of(page.host)));
                 let text =
@@ -108,7 +108,6 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the response for `/robots.txt`.
     fn robots(&self, host: u64, day: u32) -> GraphAnswer {
         let rules = || {
             let delay = self.crawl_delay(host).map(|delay| delay.as_millis());
@@ -149,7 +148,7 @@ impl SiteGraph {
         named.into_iter().chain(entries).collect()
     }
 
-    /// Returns a target's response time, which is 0.75 to 1.25 times the host's mean and within the
+    /// Returns a target's response time. This is 0.75 to 1.25 times the host's mean, within the
     /// bounds for slow hosts.
     fn time_of_answer(&self, host: u64, target: &str) -> Duration {
         let mean = self.response_time(host).as_millis() as u64;

@@ -1,6 +1,6 @@
 //! A gzip bomb: one GiB that is compressed to one MB.
 //!
-//! Does not depend on the content of the bomb.
+//! This module does not depend on the bomb's content.
 
 use bytes::Bytes;
 use flate2::{Compress, Compression, Crc, FlushCompress};
@@ -9,8 +9,8 @@ use flate2::{Compress, Compression, Crc, FlushCompress};
 const BOMB_PIECE_BYTES: usize = 1 << 20;
 const BOMB_PIECES: usize = 1 << 10;
 
-/// Returns a gzip member with [`BOMB_PIECES`] equal pieces, each of these bytes followed by spaces.
-/// The piece is compressed only once.
+/// Returns a gzip member with [`BOMB_PIECES`] equal pieces. Each piece consists of these bytes,
+/// followed by spaces. It is compressed only once.
 pub(super) fn bomb_of(start: &[u8]) -> Bytes {
     let mut piece = start.to_vec();
     piece.resize(BOMB_PIECE_BYTES, b' ');

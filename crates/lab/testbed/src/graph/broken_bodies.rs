@@ -1,8 +1,8 @@
 //! Pages whose bodies end early, or whose coding differs from their response head, as on real
 //! servers: `/broken/KIND/SIZE`.
 //!
-//! Each page has a title, and near its start a link to a page that no other page links to. Does not
-//! depend on how a response is written to the wire.
+//! Each page has a title, and near its start a link to a page that no other page links to. This
+//! module does not depend on how a response is written to the wire.
 
 use std::io::Write;
 
@@ -15,10 +15,10 @@ use flate2::{
 use super::reply::{BodyEnd, GraphAnswer};
 use crate::dice::Dice;
 
-/// Label that separates draws for these pages from other draws.
+/// Separates draws for these pages from other draws.
 const BROKEN_BODY_DRAW: u64 = 61;
 
-/// The first bytes of a body in Brotli with a shared dictionary.
+/// The first bytes in a body that uses Brotli with a shared dictionary.
 const DICTIONARY_START: &[u8] = b"\xff\x44\x43\x42";
 
 /// The part of a body that a client can decode.
@@ -28,7 +28,7 @@ pub enum BodyLeft {
     Whole,
     /// The page up to the position where the compressed data breaks off.
     Start,
-    /// Nothing can be decoded, so only the bytes on the wire are left.
+    /// Nothing can be decoded, so only the bytes on the wire remain.
     Coded,
 }
 
@@ -42,7 +42,7 @@ macro_rules! broken_bodies {
             /// Every kind, in declaration order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant,)+];
 
-            /// Returns the stable name, which is a segment in its URLs.
+            /// Returns the stable name, which is a segment in the page's URLs.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
@@ -93,9 +93,9 @@ broken_bodies! {
     Deflate "deflate" "deflate" Whole Whole;
     /// The first half of `deflate` without the zlib header.
     HalfDeflate "half-deflate" "deflate" Start Whole;
-    /// A Content-Length that is too large; the connection ends after the body.
+    /// A Content-Length that is too large. The connection ends after the body.
     LengthTooLong "length-too-long" "" Whole LengthTooLong;
-    /// Chunks without the final one; the connection ends after the body.
+    /// Chunks without the final one. The connection ends after the body.
     Unended "unended" "" Whole Unended;
     /// gzip with a Content-Length that is too large.
     GzipTooShort "gzip-too-short" "gzip" Whole LengthTooLong;
@@ -119,13 +119,13 @@ impl BrokenBody {
         format!("/broken/{}/{size}", self.as_str())
     }
 
-    /// Returns the target that only this page links to.
+    /// Returns the target to which only this page links.
     #[must_use]
     pub fn target_behind(self, size: usize) -> String {
         format!("/broken/behind/{}/{size}", self.as_str())
     }
 
-    /// Returns true if the body is incomplete: either the decoded page or its bytes on the wire.
+    /// Returns true if the body is incomplete, either as a decoded page or on the wire.
     #[must_use]
     pub fn ends_early(self) -> bool {
         self.end() != BodyEnd::Whole || self.left() == BodyLeft::Start
@@ -218,7 +218,7 @@ pub(super) fn answer(rest: &str) -> Option<GraphAnswer> {
     Some(GraphAnswer { end: body.end(), ..answer })
 }
 
-// Writing to memory does not fail. If it failed, the function would return no bytes.
+// Writing to memory does not fail. If it failed, this function would return no bytes.
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());

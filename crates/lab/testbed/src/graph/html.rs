@@ -10,15 +10,14 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Length of the text from which pages take excerpts, in bytes.
+/// Number of bytes in the text from which pages take excerpts.
 const TEXT_BYTES: usize = 1 << 16;
 /// Maximum bytes in a paragraph.
 const PARAGRAPH_BYTES: usize = 600;
-/// Label that separates draws for spellings and text from other draws.
+/// Separates draws for spellings and text from other draws.
 const HTML_DRAW: u64 = 40;
 
 impl SiteGraph {
-    /// Returns a page's bytes.
     pub(super) fn html(&self, page: GraphPage, day: u32) -> String {
         let mut dice = Dice::of_numbers([self.seed, HTML_DRAW, page.host, page.page]);
         let mean = self.settings.page_bytes;
@@ -59,7 +58,7 @@ impl SiteGraph {
         html
     }
 
-    /// Returns the trap URLs that the host's home page links to.
+    /// Returns the trap URLs on the host's home page.
     pub(super) fn trap_entries(&self, host: u64) -> Vec<String> {
         match self.trap(host) {
             Some(Trap::LinkFarm) => {
@@ -104,7 +103,7 @@ impl SiteGraph {
     }
 }
 
-/// Returns a target in another spelling that has the same normalized key.
+/// Returns another spelling for a target, with the same normalized key.
 fn other_spelling(target: &str, dice: &mut Dice) -> String {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let session = dice.next();

@@ -1,6 +1,6 @@
-//! A page's links: first the links of the trees that make all pages reachable, then random ones.
+//! A page's links: first the links in the trees that make all pages reachable, then random ones.
 //!
-//! Does not depend on how a link is written.
+//! This module does not depend on how a link is written.
 
 use super::world::{CHILDREN_OF_A_HOME, GraphPage, PageKind, SiteGraph};
 use crate::dice::Dice;
@@ -9,7 +9,7 @@ use crate::dice::Dice;
 const LINK_DRAW: u64 = 30;
 const REDIRECT_DRAW: u64 = 31;
 
-/// How a page refers to another.
+/// How a page refers to another page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum GraphLinkKind {
     /// A link for people to follow.
@@ -20,7 +20,6 @@ pub(super) enum GraphLinkKind {
     Picture,
 }
 
-/// A link on a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct GraphLink {
     pub(super) to: GraphPage,
@@ -66,8 +65,8 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the hosts below a host in its site's tree, then the first hosts of the sites below
-    /// its site.
+    /// Returns the hosts below this one in its site's tree. If this is its site's first host, then
+    /// also returns the first hosts of the sites below its site.
     fn hosts_below(&self, host: u64) -> impl Iterator<Item = u64> {
         let site = self.site_of(host);
         let first = self.first_host(site);
@@ -80,8 +79,8 @@ impl SiteGraph {
         hosts.map(move |number| first + number).chain(sites.map(|site| self.first_host(site)))
     }
 
-    /// Returns a page that any page may link to. It is usually on the same host, otherwise on the
-    /// same site or anywhere.
+    /// Returns a page to which any page may link. It is usually on this host, otherwise on this
+    /// site or anywhere.
     fn random_page(&self, host: u64, dice: &mut Dice) -> GraphPage {
         let host = match dice.below(10) {
             0..8 => host,

@@ -2,8 +2,8 @@
 //!
 //! Hosts are numbered site by site. A site's first host has the site's name, optionally with
 //! `www.`. The other hosts have the prefix `h` and their number. The number can be computed from a
-//! name, so that the name server needs no list. Each site's label has a suffix that marks it as a
-//! testbed's, so that no name in a world exists on the real internet by chance.
+//! name, so that the name server needs no list. Each site's label has a suffix that marks it as
+//! part of a testbed, so that no name in a world exists on the real internet by chance.
 
 use crate::dice::Dice;
 
@@ -12,7 +12,7 @@ pub(super) const WORDS: [&str; 16] = [
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty",
     "knoll", "larch", "marsh", "north", "ocean", "pines",
 ];
-/// Suffix of each site's label.
+/// Suffix for each site's label.
 const LABEL_END: &str = "-everytab-testbed";
 /// Labels that separate draws for names from other draws.
 const NAME_DRAW: u64 = 1;
@@ -41,15 +41,14 @@ impl Names {
     }
 
     /// Returns the number of a site's first host, or the host count for the site after the last
-    /// one. Each site has one host, and the remaining hosts are divided so that a site with a
-    /// higher number has more of them.
+    /// one. Each site has one host. The remaining hosts are divided so that a site with a higher
+    /// number has more of them.
     pub(super) fn first_host(&self, site: u64) -> u64 {
         let (site, sites) = (u128::from(site), u128::from(self.sites));
         let more = u128::from(self.hosts - self.sites);
         (site + more * site * site / (sites * sites)) as u64
     }
 
-    /// Returns a host's site.
     pub(super) fn site_of(&self, host: u64) -> u64 {
         let (mut low, mut high) = (0, self.sites);
         while high - low > 1 {
@@ -63,7 +62,7 @@ impl Names {
         low
     }
 
-    /// Returns a site's name: a label and a public suffix.
+    /// Returns a site's name, which consists of a label and a public suffix.
     pub(super) fn site_name(&self, site: u64) -> String {
         let mut dice = Dice::of_numbers([self.seed, NAME_DRAW, site]);
         let word = dice.pick(&WORDS);
@@ -72,7 +71,6 @@ impl Names {
         format!("{word}{site}{LABEL_END}.{suffix}")
     }
 
-    /// Returns a host's name.
     pub(super) fn host_name(&self, host: u64) -> String {
         let site = self.site_of(host);
         let name = self.site_name(site);

@@ -1,21 +1,21 @@
-//! The oracle: the records that a crawl of the world must have at its end, derived from the world
+//! The oracle: the records that a crawl of this world must have at its end, derived from the world
 //! alone.
 //!
 //! The oracle depends neither on the crawler nor on its frontier. It follows links from the seeds
-//! by calling the world's functions, and returns the result of each known URL. The rules:
+//! by calling the world's functions, and returns each known URL's result. The rules:
 //!
 //! * **Known**: a URL is known if it is a seed, if a link within the scope and depth leads to it,
 //!   or if a known URL redirects to it within the scope. Each known URL is recorded once, under its
 //!   normalized key.
 //! * **Scope** compares a link's target with the page that contains the link: same host, same site,
-//!   a site of the seeds, or any. Redirects are compared in the same way, but a redirect within a
-//!   host and a redirect from a seed are always in scope. A page's images are in every scope.
+//!   a seed's site, or any. This also applies to redirects, but a redirect within a host and a
+//!   redirect from a seed are always in scope. A page's images are in every scope.
 //! * **Depth** is the minimum number of links from a seed. A redirect's target and an image have
-//!   the depth of the page that led to them. A crawl of several hosts may first reach a URL by a
+//!   the depth of the page that led to them. A crawl with several hosts may first reach a URL by a
 //!   longer path. So if the depth excludes URLs, the result is exact only within one host, and
 //!   otherwise an upper bound.
-//! * **A redirect** has its own record with the outcome `redirected` and the digest of its own
-//!   body, and its target is known. No redirect chain in the graph has more than one hop.
+//! * **A redirect** has its own record with the outcome `redirected` and its own body's digest, and
+//!   its target is known. No redirect chain in the graph has more than one hop.
 //! * **robots.txt**: a disallowed page is refused as `robots_disallowed` and not requested. If a
 //!   host's robots.txt is 503, every known URL is left as `robots_unreachable`. If its Crawl-delay
 //!   exceeds the crawler's limit, every known URL is left as `crawl_delay_too_long`. robots.txt
@@ -29,20 +29,20 @@
 //!   is `redirected`.
 //! * **Media**: a linked image is refused by its type, as `type_refused`. An image on a page is
 //!   known only if the crawl keeps media, and is then `ok`. A PDF file is `ok`.
-//! * **nofollow**: unless the crawl ignores nofollow, links with `rel=nofollow` are not followed,
-//!   and neither are any links on a page whose meta element forbids it.
+//! * **nofollow**: unless the crawl ignores nofollow, it does not follow links with `rel=nofollow`,
+//!   or any links on a page whose meta element forbids this.
 //! * **noarchive**: a page that forbids copies is refused as `noarchive`, but its links are
 //!   followed.
-//! * **Digest** is the SHA-256 of the decoded body, for every response that has a body, including
-//!   404 and redirects. URLs that are refused without a request or left have no digest.
+//! * **Digest** is the decoded body's SHA-256, for every response with a body, including 404 and
+//!   redirects. URLs that are refused without a request or left have no digest.
 //! * **Sitemaps**, unless the crawl reads none: when a page at less than the maximum depth is
 //!   processed, its host's sitemaps become known with that page's depth. These are the sitemap that
 //!   robots.txt names, if it is in scope, and `/sitemap.xml` if the crawl also requests it. The
 //!   sitemaps in an index have the index's depth. The pages in a list are one level deeper, and
-//!   they must be in scope of the sitemap's host. A sitemap that exists is `ok`, a missing sitemap
-//!   is recorded like a 404 page, and the target of a sitemap's redirect is also a sitemap.
+//!   they must be in the scope of the sitemap's host. A sitemap that exists is `ok`, a missing
+//!   sitemap is recorded like a 404 page, and the target of a sitemap's redirect is also a sitemap.
 //! * **Budgets** are not modelled. Hosts have few URL shapes, so a crawler's budget per site must
-//!   be at least twice the page count of its largest site, otherwise the budget limits the crawl.
+//!   be at least twice the page count of its largest site. Otherwise this budget limits the crawl.
 //!   Each page has its own text.
 //! * **Traps** are excluded, because their URLs are endless. [`SiteGraph::trap_of_url`] recognizes
 //!   them.
@@ -63,7 +63,7 @@ use crate::behaviour::Behaviour;
 /// The links that a crawl follows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OracleScope {
-    /// No links: only the seeds and the targets of their redirects.
+    /// No links. The crawl fetches only the seeds and their redirects' targets.
     Page,
     /// Links to the page's host.
     Host,
@@ -95,9 +95,9 @@ impl OracleScope {
 pub enum OracleSitemaps {
     /// No sitemap.
     Off,
-    /// Those named by robots.txt.
+    /// The sitemaps that robots.txt names.
     Robots,
-    /// `/sitemap.xml` as well.
+    /// These, and `/sitemap.xml` as well.
     Also,
 }
 
@@ -106,7 +106,7 @@ pub enum OracleSitemaps {
 pub struct ClosedCrawl {
     /// The seeds.
     pub seeds: Vec<GraphPage>,
-    /// The links that are followed.
+    /// The links to follow.
     pub scope: OracleScope,
     /// Maximum depth. 0 means that only the seeds are fetched.
     pub depth: u16,
@@ -114,7 +114,7 @@ pub struct ClosedCrawl {
     pub keeps_images: bool,
     /// Whether nofollow is ignored.
     pub ignores_nofollow: bool,
-    /// The sitemaps that are read.
+    /// The sitemaps to read.
     pub sitemaps: OracleSitemaps,
     /// The crawl's day.
     pub day: u32,
@@ -131,7 +131,7 @@ impl ClosedCrawl {
     }
 }
 
-/// The final state of a URL, as in the crawl's totals.
+/// A URL's final state, as in the crawl's totals.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum ExpectedEnding {
     /// The URL was fetched and its capture was kept.
@@ -151,11 +151,11 @@ pub struct ExpectedFetch {
     pub url: String,
     /// The URL's final state.
     pub ending: ExpectedEnding,
-    /// The name of the fetch outcome.
+    /// The fetch outcome's name.
     pub outcome: &'static str,
-    /// SHA-256 of the decoded body. `None` if there is no response with a body.
+    /// The decoded body's SHA-256. `None` if there is no response with a body.
     pub sha256: Option<[u8; 32]>,
-    /// The minimum number of links from a seed to the URL.
+    /// The minimum number of links from a seed to this URL.
     pub depth: u16,
     /// The page. `None` for a sitemap.
     pub page: Option<GraphPage>,
@@ -178,8 +178,8 @@ enum Due {
     Check(GraphPage, u16),
 }
 
-/// Iterates over the records that a crawl must have, each URL once, by depth. Takes one bit per
-/// page on each reached host.
+/// Iterates over the records that a crawl must have, each URL once, by depth. Uses one bit of
+/// memory per page on each reached host.
 pub struct Oracle<'a> {
     graph: &'a SiteGraph,
     crawl: ClosedCrawl,
@@ -212,7 +212,7 @@ impl SiteGraph {
         oracle
     }
 
-    /// Returns the trap that a normalized URL belongs to. `None` if it does not belong to a trap.
+    /// Returns the trap that contains a normalized URL. `None` if no trap does.
     #[must_use]
     pub fn trap_of_url(&self, url: &str) -> Option<Trap> {
         let (_, rest) = url.split_once("://")?;
@@ -225,7 +225,7 @@ impl SiteGraph {
         is_of_it.then_some(trap)
     }
 
-    /// Returns the result for every URL on a host. `None` if the result depends on the page.
+    /// Returns the result for every URL on a host. `None` if this depends on the page.
     fn ending_of_host(&self, host: u64) -> Option<(ExpectedEnding, &'static str)> {
         match self.host_behaviour(host) {
             Behaviour::Fine => {}
@@ -240,7 +240,6 @@ impl SiteGraph {
         }
     }
 
-    /// Returns a page's result.
     fn ending(&self, page: GraphPage) -> (ExpectedEnding, &'static str) {
         if let Some(ending) = self.ending_of_host(page.host) {
             return ending;
@@ -269,8 +268,7 @@ impl Oracle<'_> {
             return;
         }
         *word |= bit;
-        // A URL with the same depth as the page that led to it must be processed before deeper
-        // URLs.
+        // Process this URL before deeper URLs, because it has the depth of the page that led to it.
         if is_redirect {
             self.due.push_front(Due::Page(reached));
         } else {
@@ -284,7 +282,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// Makes the sitemaps of the page's host known when the page is processed.
+    /// When the first page on a host is processed, makes the host's sitemaps known.
     fn tell_sitemaps(&mut self, from: Reached) {
         let host = from.page.host;
         let is_read = self.crawl.sitemaps != OracleSitemaps::Off
@@ -336,7 +334,8 @@ impl Oracle<'_> {
         expected((ExpectedEnding::Captured, outcome), sha256)
     }
 
-    /// Returns the record for the URL that sets a page's cookie, if there is such a URL.
+    /// Returns the record for the URL that sets a page's cookie. `None` if this page has no such
+    /// URL.
     fn check(&self, page: GraphPage, depth: u16) -> Option<ExpectedFetch> {
         let url = format!("{}{}", self.graph.origin(page.host), self.graph.check_target(page)?);
         let body = GraphAnswer::redirect(302, String::new()).body;

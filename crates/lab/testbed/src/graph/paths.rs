@@ -1,14 +1,14 @@
 //! Converts between pages and their targets (path and query).
 //!
-//! Each page has exactly one target in the normal form of a crawler's key. Another spelling with
-//! the same key refers to the same page. Any other target does not exist.
+//! Each page has exactly one target in the normal form that crawlers use as a key. Another spelling
+//! with this key refers to the same page. Any other target does not exist.
 
 use super::{
     names::WORDS,
     world::{GraphPage, PageKind, SiteGraph},
 };
 
-/// Parameters that are not part of a page's normalized target: sessions and campaigns.
+/// Parameters for sessions and campaigns, which are not part of a normalized target.
 const IGNORED: [&str; 4] = ["phpsessid", "jsessionid", "gclid", "fbclid"];
 
 impl SiteGraph {
@@ -43,7 +43,7 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the page that a target refers to on a host.
+    /// Returns the page for a target on this host.
     pub(super) fn page_of_target(&self, host: u64, target: &str) -> Option<GraphPage> {
         let target = normal_form(target)?;
         let number = match target.as_str() {
@@ -54,9 +54,9 @@ impl SiteGraph {
         (number < self.pages_of(host) && self.target(page) == target).then_some(page)
     }
 
-    /// Returns the page that a URL refers to. The URL may have any spelling with the page's key. It
-    /// must have its host's scheme, and neither dot segments nor a fragment, because clients remove
-    /// these before they send a request.
+    /// Returns the page for a URL. The URL may have any spelling with the page's key. It must have
+    /// its host's scheme, and neither dot segments nor a fragment, because clients remove these
+    /// before they send a request.
     #[must_use]
     pub fn page_of_url(&self, url: &str) -> Option<GraphPage> {
         let (scheme, rest) = url.split_once("://")?;
@@ -71,7 +71,7 @@ impl SiteGraph {
     }
 }
 
-/// Parses the digits at the end of a target, such as a page's number.
+/// Parses the last number in a target, such as a page's number.
 fn last_number(target: &str) -> Option<u64> {
     let end = target.rfind(|c: char| c.is_ascii_digit())? + 1;
     let digits = target.get(..end)?;

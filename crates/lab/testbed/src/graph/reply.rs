@@ -1,4 +1,4 @@
-//! A response from a graph of sites, before it is written to the wire.
+//! A response from a site graph, before it is written to the wire.
 
 use std::time::Duration;
 
@@ -45,12 +45,10 @@ impl GraphAnswer {
         Self::new(status, "text/html; charset=utf-8", body)
     }
 
-    /// Creates a redirect.
     pub(super) fn redirect(status: u16, location: String) -> Self {
         Self::page(status, "This page has moved").with("location", location)
     }
 
-    /// Adds a header field.
     pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self

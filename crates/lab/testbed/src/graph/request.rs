@@ -12,8 +12,8 @@ pub(crate) struct GraphRequest<'a> {
     pub(crate) if_none_match: Option<&'a str>,
     /// `Cookie`, if it was sent.
     pub(crate) cookie: Option<&'a str>,
-    /// Number of the day in the world, from 0.
+    /// The day's number in the world, from 0.
     pub(crate) day: u32,
-    /// Returns whether the page was requested before. Used for pages that are 503 at first.
+    /// Returns true if the page was requested before. This is for pages that are 503 at first.
     pub(crate) was_asked: &'a dyn Fn(GraphPage) -> bool,
 }

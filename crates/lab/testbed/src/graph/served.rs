@@ -1,8 +1,8 @@
 //! The state of a world that is being served: the day, and the pages that have already responded
 //! with 503.
 //!
-//! No other state exists. This state decides whether a page that is 503 at first responds with 503
-//! again, but never changes the page's content. So if a crawl requests such a page twice, the
+//! There is no other state. This state decides whether a page that is 503 at first responds with
+//! 503 again, but never changes the page's content. So if a crawl requests such a page twice, the
 //! result does not depend on this state.
 
 use std::{
@@ -19,7 +19,8 @@ use super::{
     world::{GraphPage, SiteGraph},
 };
 
-/// Maximum number of remembered pages. When it is reached, no page responds with 503 at first.
+/// Maximum number of remembered pages. After this number is reached, no page responds with 503 at
+/// first.
 const MAX_REFUSED: usize = 1 << 20;
 
 /// A world and its state while it is served.

@@ -1,4 +1,4 @@
-//! The settings for a graph of sites. Shares are in thousandths.
+//! The settings for a site graph. Shares are in thousandths.
 
 use super::traps::Trap;
 use crate::{behaviour::Behaviour, error::TestbedError};
@@ -8,43 +8,42 @@ use crate::{behaviour::Behaviour, error::TestbedError};
 pub enum PageSpread {
     /// Every host has the same number, except for the remainder.
     Equal,
-    /// Every page count from 1 to twice the mean is equally likely. The sum is about the requested
-    /// number.
+    /// Every page count from 1 to twice the mean is equally likely. The total is close to the
+    /// requested number.
     Uniform,
-    /// By Zipf's law, the n-th host has 1/n of the first host's pages, but at least one. The sum is
-    /// about the requested number.
+    /// By Zipf's law, the n-th host has 1/n of the first host's pages, but at least one. The total
+    /// is close to the requested number.
     Zipf,
 }
 
-/// All settings for a graph of sites except the seed.
+/// All settings for a site graph, except the seed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GraphSettings {
-    /// Host count, at least the site count.
+    /// Number of hosts, at least the number of sites.
     pub hosts: u64,
-    /// Site count, at least 1. The first sites have one host, and the last sites have the most
+    /// Number of sites, at least 1. The first sites have one host, and the last sites have the most
     /// hosts.
     pub sites: u64,
-    /// Total page count, at least the host count.
+    /// Total number of pages, at least the number of hosts.
     pub pages: u64,
     /// How pages are distributed over the hosts.
     pub spread: PageSpread,
     /// Links per page, at least 1. Home pages have up to 8 more.
     pub links: u64,
-    /// Mean page size in bytes. A page has 0.5 to 1.5 times this size, but at least the size of its
-    /// links.
+    /// Mean page size in bytes. A page has 0.5 to 1.5 times this size, but is never smaller than
+    /// its links.
     pub page_bytes: u64,
     /// The sites' public suffixes. A crawler recognizes these sites only if its suffix list
     /// contains the suffixes. The default ones are in the Public Suffix List, two of them in its
     /// private section.
     pub suffixes: Vec<String>,
-    /// Share of hosts with https. The others have http. Links always use the scheme of the target's
-    /// host.
+    /// Share of hosts with https. The others have http. Links always use the target host's scheme.
     pub https: u32,
-    /// Share of dead hosts among the hosts that have no other host below them in the tree.
+    /// Share of dead hosts, among hosts that have no other host below them in the tree.
     pub dead: u32,
     /// How hosts can be dead, from [`GraphSettings::DEATHS`].
     pub dead_as: Vec<Behaviour>,
-    /// Share of slow hosts; the others respond immediately.
+    /// Share of slow hosts. The others respond immediately.
     pub slow: u32,
     /// A slow host's minimum and maximum response time, in milliseconds.
     pub slow_ms: (u64, u64),
@@ -52,7 +51,7 @@ pub struct GraphSettings {
     pub crawl_delay: u32,
     /// Minimum and maximum Crawl-delay, in milliseconds.
     pub crawl_delay_ms: (u64, u64),
-    /// Share of hosts without robots.txt, where everything is allowed.
+    /// Share of hosts without robots.txt. They allow everything.
     pub no_robots: u32,
     /// Share of hosts with sitemaps. The sitemaps also list hidden pages.
     pub sitemaps: u32,
@@ -80,14 +79,14 @@ pub struct GraphSettings {
     pub noarchive: u32,
     /// Share of leaf pages behind a cookie wall.
     pub walled: u32,
-    /// Share of links that are spelled differently but have the same normalized key: with a
+    /// Share of links with another spelling but the same normalized key. The spelling may have a
     /// session, campaign parameters, a fragment, a port, dot segments or escapes.
     pub variants: u32,
     /// Share of pages whose content depends on the day.
     pub changing: u32,
     /// The world's traps.
     pub traps: Vec<Trap>,
-    /// Share of hosts with a trap. The host's number decides which one of `traps`.
+    /// Share of hosts with a trap. The host's number selects one of `traps`.
     pub trap_hosts: u32,
 }
 

@@ -1,7 +1,7 @@
-//! Hosts' sitemaps: which sitemaps a host has, their locations, and their entries.
+//! Hosts' sitemaps: the sitemaps that a host has, their locations, and their entries.
 //!
-//! The sitemaps list hidden pages, to which no followed link leads, and some other pages. Does not
-//! depend on traps, which have separate sitemaps.
+//! The sitemaps list hidden pages, to which no followed link leads, and some other pages. This
+//! module does not depend on traps, which have separate sitemaps.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Maximum number of a host's pages that its sitemaps list, counted from its first page.
+/// Number of pages that a host's sitemaps list at most, counted from its first page.
 const LISTED_PAGES: u64 = 10_000;
 /// Labels that separate draws for sitemaps from other draws.
 const SITEMAP_DRAW: u64 = 70;
@@ -30,7 +30,7 @@ pub enum SitemapKind {
     Index,
     /// robots.txt names a list in text.
     Text,
-    /// robots.txt names a list in XML, in which half the pages appear only as alternates of others.
+    /// robots.txt names a list in XML. Half of its pages appear only as other pages' alternates.
     Alternates,
     /// `/sitemap.xml` exists, but robots.txt does not name it.
     WellKnown,
@@ -56,24 +56,23 @@ impl SitemapKind {
 /// A sitemap: the host that serves it, and its file.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct GraphSitemap {
-    /// The host that serves it.
+    /// The host that serves this sitemap.
     pub(super) at: u64,
     pub(super) file: SitemapFile,
 }
 
-/// A sitemap's file.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum SitemapFile {
     /// `/sitemap.xml`, which a crawler may request although nothing names it.
     WellKnown,
     /// An index.
     Index,
-    /// A list in the index. The index has a plain and a gzipped one.
+    /// A list in the index, which has a plain and a gzipped one.
     Plain,
     Packed,
     Text,
     Alternates,
-    /// The sitemap of another host on this site.
+    /// Another host's sitemap on this site.
     Of(u64),
     /// The URL that redirects, and its target.
     Old,
@@ -127,12 +126,10 @@ impl SiteGraph {
         Some(GraphSitemap { at: host, file })
     }
 
-    /// Returns a sitemap's URL.
     pub(super) fn sitemap_url(&self, sitemap: GraphSitemap) -> String {
         format!("{}{}", self.origin(sitemap.at), sitemap.file.target())
     }
 
-    /// Returns true if the sitemap exists.
     pub(super) fn has_sitemap(&self, GraphSitemap { at, file }: GraphSitemap) -> bool {
         let kind = match file {
             SitemapFile::WellKnown => {
@@ -252,7 +249,6 @@ pub(super) fn urlset<T: AsRef<str>>(pages: &[T]) -> String {
     xml
 }
 
-/// Returns a sitemap index.
 pub(super) fn index<T: AsRef<str>>(sitemaps: &[T]) -> String {
     let mut xml = format!(
         "{DECLARATION}<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
@@ -264,7 +260,7 @@ pub(super) fn index<T: AsRef<str>>(sitemaps: &[T]) -> String {
     xml
 }
 
-/// Returns a list in which every second page appears only as an alternate of the page before it.
+/// Returns a list in which every second page appears only as the previous page's alternate.
 fn with_alternates(pages: &[String]) -> String {
     let mut xml = format!(
         "{DECLARATION}<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \

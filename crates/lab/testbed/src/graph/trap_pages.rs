@@ -1,6 +1,6 @@
 //! Responses for URLs in traps.
 //!
-//! Does not depend on robots.txt, which is part of the host's other responses.
+//! This module does not depend on robots.txt, which is part of the host's other responses.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -18,13 +18,13 @@ use super::{
 };
 use crate::{dice::Dice, draw};
 
-/// Number of links on the page of the trap `ManyLinks`.
+/// Number of links on the page of [`Trap::ManyLinks`].
 const MANY_LINKS: u64 = 12_000;
-/// Number of items in a shop. Each choice of filters shows one item in three.
+/// Number of items in a shop. Each choice of filters shows one third of them.
 const ITEMS: u64 = 60;
 /// Number of values for each filter in a shop.
 const FILTER_VALUES: usize = 6;
-/// Number of hosts that each host in a link farm links to.
+/// Number of hosts to which each host in a link farm links.
 const FARM_LINKS: u64 = 20;
 /// Number of hosts in a link farm.
 const FARM_HOSTS: u64 = 1_000_000_000;
@@ -32,10 +32,10 @@ const FARM_HOSTS: u64 = 1_000_000_000;
 const LOOP_LENGTH: u64 = 3;
 /// Size in bytes of the piece that an endless body repeats.
 const ENDLESS_PIECE_BYTES: usize = 16 << 10;
-/// Label that separates draws for traps from other draws.
+/// Separates draws for traps from other draws.
 const TRAP_PAGE_DRAW: u64 = 60;
 
-/// Returns the response of a host's trap. `None` if the target does not belong to the trap.
+/// Returns a response from a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(
     graph: &SiteGraph,
     host: u64,
@@ -93,7 +93,7 @@ pub(super) fn answer(
     })
 }
 
-/// Returns the response of a host in a link farm.
+/// Returns a response from a host in a link farm.
 pub(super) fn farm(graph: &SiteGraph, host: u64, number: u64, target: &str) -> GraphAnswer {
     if target == "/robots.txt" {
         return GraphAnswer::page(404, "Not Found");
@@ -145,8 +145,8 @@ fn endless_query(rest: &str) -> GraphAnswer {
 }
 
 fn session(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
-    // The session ids in the links depend on the page's whole path, so that each page links to new
-    // ids.
+    // The session ids in these links depend on the page's whole path, so that each page links to
+    // new ids.
     let mut dice = trap_dice(graph, host, rest);
     let links = ["list", "item1", "item2"].map(|name| format!("/session/{:x}/{name}", dice.next()));
     page("Your basket", &links)
@@ -189,7 +189,7 @@ fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     page_with("Our shop", &format!("</head><body>{text}"), &links)
 }
 
-/// Returns the page that is shown for a missing page, with status 200.
+/// Returns the page for a missing page, with status 200.
 fn not_found(graph: &SiteGraph, host: u64, target: &str) -> GraphAnswer {
     let mut dice = trap_dice(graph, host, target);
     let links: Vec<String> = (0..6).map(|_| format!("/missing/{}", dice.below(1 << 32))).collect();
@@ -249,7 +249,7 @@ fn lying(graph: &SiteGraph, name: &str, rest: &str) -> Option<GraphAnswer> {
 fn utf16(rest: &str) -> Option<GraphAnswer> {
     let to = ["/utf16/behind-le", "/utf16/behind-be", "/utf16/behind-header"];
     let text = |to: &str| {
-        // The markup does not declare a charset, because such a declaration would be wrong in
+        // This markup does not declare a charset, because such a declaration would be wrong in
         // UTF-16.
         format!("<!DOCTYPE html><title>Grüße – ☃</title><a href=\"{to}\">weiter</a>\n")
     };

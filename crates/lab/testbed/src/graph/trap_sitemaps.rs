@@ -1,6 +1,6 @@
 //! Responses for sitemaps that are traps.
 //!
-//! Does not depend on other hosts' sitemaps.
+//! This module does not depend on other hosts' sitemaps.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -18,12 +18,12 @@ use super::{
 const LOOP_LENGTH: u64 = 3;
 /// Number of sitemaps in each index of a tree.
 const TREE_WIDTH: u64 = 20;
-/// Number of entries in the sitemap of `SitemapMany`: four times the protocol's limit.
+/// Number of entries in the sitemap for `SitemapMany`, four times the protocol's limit.
 const MANY_ENTRIES: u64 = 200_000;
 
 /// Number of sitemaps in a flood.
 const FLOOD_LISTS: u64 = 21;
-/// Number of entries in each sitemap of a flood: the protocol's limit.
+/// Number of entries in each sitemap in a flood, which is the protocol's limit.
 const FLOOD_ENTRIES: u64 = 50_000;
 
 /// URLs whose hosts are outside the public internet.
@@ -38,11 +38,11 @@ const SPECIAL: [&str; 8] = [
     "http://0x7f.1/",
 ];
 
-/// Returns the response of a host's trap. `None` if the target does not belong to the trap.
+/// Returns a response from a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(graph: &SiteGraph, host: u64, trap: Trap, rest: &str) -> Option<GraphAnswer> {
     let url = |rest: &str| format!("{}{}{rest}", graph.origin(host), trap.prefix());
     let xml = |body: String| GraphAnswer::new(200, "application/xml", body);
-    // The pages that these sitemaps list are below `page/`.
+    // The pages in these sitemaps are below `page/`.
     if rest.starts_with("page/") {
         return Some(GraphAnswer::page(200, "A page that only a sitemap names"));
     }
@@ -95,8 +95,8 @@ pub(super) fn answer(graph: &SiteGraph, host: u64, trap: Trap, rest: &str) -> Op
     })
 }
 
-/// Returns a list whose entities expand to a billion copies of a word, and to the contents of a
-/// file and a URL.
+/// Returns a list whose entities expand to a billion words, and to the contents of a file and a
+/// URL.
 fn entities(page: &str) -> String {
     let mut xml = format!("{DECLARATION}<!DOCTYPE urlset [\n<!ENTITY l0 \"lol\">\n");
     for number in 1..10 {

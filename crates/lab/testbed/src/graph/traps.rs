@@ -1,8 +1,8 @@
 //! The traps: parts of a host with endless URLs, bytes or waiting times.
 //!
-//! A host has at most one trap. Its home page links to the trap's entries, or its robots.txt names
-//! them if they are sitemaps. A trap in robots.txt itself has no entries. Does not depend on the
-//! pages of a trap.
+//! A host has at most one trap. Its home page links to the trap's entries. If the entries are
+//! sitemaps, its robots.txt names them instead. A trap in robots.txt itself has no entries. This
+//! module does not depend on the traps' pages.
 
 macro_rules! traps {
     ($($(#[$doc:meta])* $variant:ident $name:literal $prefix:literal [$($entry:literal)*];)+) => {
@@ -20,13 +20,13 @@ macro_rules! traps {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the prefix that all targets in the trap share. Empty if there is none.
+            /// Returns the prefix of all targets in the trap. Empty if there is none.
             #[must_use]
             pub fn prefix(self) -> &'static str {
                 match self { $(Self::$variant => $prefix,)+ }
             }
 
-            /// Returns the targets that the home page links to, or that robots.txt names as
+            /// Returns the targets to which the home page links, or that robots.txt names as
             /// sitemaps.
             #[must_use]
             pub fn entries(self) -> &'static [&'static str] {
@@ -36,10 +36,10 @@ macro_rules! traps {
     };
 }
 
-// The columns: name, prefix of the targets, targets that the home page links to or robots.txt
-// names.
+// The columns: name, prefix of the targets, and targets to which the home page links or that
+// robots.txt names.
 traps! {
-    /// A calendar: each month links to the next and the previous one.
+    /// A calendar in which each month links to the next and the previous one.
     Calendar "calendar" "/calendar/" ["/calendar/2026/11"];
     /// Each page links to itself with an additional parameter.
     EndlessQuery "endless_query" "/filter" ["/filter?color=1" "/filter?size=1"];
@@ -60,7 +60,7 @@ traps! {
     RedirectChain "redirect_chain" "/chain/" ["/chain/0"];
     /// A page that counts requests in a cookie, and redirects to itself each time.
     CookieCounter "cookie_counter" "/counter" ["/counter"];
-    /// Three pages that redirect browsers to each other by a meta element.
+    /// Three pages that redirect browsers to each other with a meta element.
     MetaRefreshLoop "meta_refresh_loop" "/refresh/" ["/refresh/0"];
     /// Each page has a base URL that is one directory deeper, so its relative links are new URLs.
     BaseGame "base_game" "/base/" ["/base/0/"];
@@ -87,9 +87,9 @@ traps! {
     EndlessWords "endless_words" "/words/" ["/words/amber"];
     /// Each page links to a page one directory deeper, whose directory has another name.
     DeepFolders "deep_folders" "/folder/" ["/folder/"];
-    /// Each page links to one whose URL is twice as long.
+    /// Each page links to a page whose URL is twice as long.
     LongUrls "long_urls" "/long/" ["/long/x"];
-    /// A shop in which each choice of filters shows some of the same items, in a different order.
+    /// A shop in which each choice of filters shows some of the items, in a different order.
     Facets "facets" "/shop/" ["/shop/"];
     /// Missing pages that report this with status 200, each with links to other missing pages.
     SoftNotFound "soft_not_found" "/missing/" ["/missing/1"];

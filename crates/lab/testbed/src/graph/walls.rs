@@ -1,6 +1,6 @@
-//! Pages behind a cookie wall. A client that does not send the page's cookie is redirected to the
-//! URL that sets the cookie, and from there back to the page. Half of these walls set the cookie
-//! with a redirect to the page itself.
+//! Pages behind a cookie wall. If a client does not send the page's cookie, the server redirects it
+//! to the URL that sets this cookie, and from there back to the page. Half of these walls set the
+//! cookie with a redirect to the page itself.
 
 use super::{
     reply::GraphAnswer,
@@ -16,8 +16,8 @@ impl SiteGraph {
         has_check.then(|| format!("/check/{}.html", page.page))
     }
 
-    /// Returns the redirect of a cookie wall. `None` if the target has no wall, or if the client
-    /// sent the cookie.
+    /// Returns a cookie wall's redirect. `None` if the target has no wall, or if the client sent
+    /// the cookie.
     pub(super) fn wall(&self, host: u64, request: &GraphRequest<'_>) -> Option<GraphAnswer> {
         let cookie = |page: GraphPage| format!("wall{}=1", page.page);
         let opened = |page: GraphPage| {

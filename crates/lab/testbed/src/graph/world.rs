@@ -1,6 +1,6 @@
-//! The world: the kind of each host and page. All kinds are functions of numbers.
+//! The world: each host's and page's kind. All kinds are functions of numbers.
 //!
-//! Does not depend on pages' names or content.
+//! This module does not depend on the pages' names or content.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{behaviour::Behaviour, dice::Dice, error::TestbedError};
 
-/// Maximum number of hosts that a home page links to in its site's tree, and of sites in the tree
-/// of sites.
+/// Maximum number of hosts to which a home page links in its site's tree, and of sites to which it
+/// links in the tree of sites.
 pub(super) const CHILDREN_OF_A_HOME: u64 = 4;
 
 // Labels that separate the different draws for one number.
@@ -27,7 +27,8 @@ const TRAP_DRAW: u64 = 17;
 const CHANGE_DRAW: u64 = 18;
 const COPY_DRAW: u64 = 19;
 
-/// A page in a world: its host's number and its number on the host. Page 0 is the home page.
+/// A page in a world, given by its host's number and its number on this host. Page 0 is the home
+/// page.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct GraphPage {
     /// The host's number, from 0.
@@ -69,7 +70,7 @@ pub enum PageKind {
     Walled,
 }
 
-/// A graph of sites: its settings, and functions that derive everything else.
+/// A site graph: its settings, and functions that derive everything else.
 #[derive(Clone, Debug)]
 pub struct SiteGraph {
     pub(super) seed: u64,
@@ -101,13 +102,13 @@ impl SiteGraph {
         &self.settings
     }
 
-    /// Returns the host count, without link farms.
+    /// Returns the number of hosts, without link farms.
     #[must_use]
     pub fn hosts(&self) -> u64 {
         self.settings.hosts
     }
 
-    /// Returns the site count.
+    /// Returns the number of sites.
     #[must_use]
     pub fn sites(&self) -> u64 {
         self.settings.sites
@@ -126,7 +127,7 @@ impl SiteGraph {
         self.named(name).filter(|named| named.farm.is_none()).map(|named| named.host)
     }
 
-    /// Returns the host that a name refers to, which may be in a link farm.
+    /// Returns the host with this name, which may be in a link farm.
     pub(crate) fn named(&self, name: &str) -> Option<NamedHost> {
         let has_farm = |named: &NamedHost| self.trap(named.host) == Some(Trap::LinkFarm);
         self.names.find(name).filter(|named| named.farm.is_none() || has_farm(named))
@@ -145,22 +146,22 @@ impl SiteGraph {
         self.names.site_name(site)
     }
 
-    /// Returns a site's first host, or the host count for the site after the last one.
+    /// Returns a site's first host. For the site after the last one, returns the number of hosts.
     #[must_use]
     pub fn first_host(&self, site: u64) -> u64 {
         self.names.first_host(site)
     }
 
-    /// Returns a host's home page. Except for hidden pages and closed hosts, every page in the
-    /// world can be reached from host 0's home page in the scope `any`, every page on a site from
-    /// its first host's home page in the scope `site`, and every page on a host from its home page
-    /// in the scope `host`.
+    /// Returns a host's home page. With the scope `any`, every page in the world can be reached
+    /// from host 0's home page. With the scope `site`, every page on a site can be reached from its
+    /// first host's home page, and with `host` every page on a host from its home page. Hidden
+    /// pages and closed hosts are exceptions.
     #[must_use]
     pub fn home(&self, host: u64) -> GraphPage {
         GraphPage { host, page: 0 }
     }
 
-    /// Returns how many pages a host has, at least 1.
+    /// Returns the number of pages on a host, at least 1.
     #[must_use]
     pub fn pages_of(&self, host: u64) -> u64 {
         let GraphSettings { hosts, pages, spread, .. } = self.settings;
@@ -175,7 +176,7 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the total page count. Takes time proportional to the host count.
+    /// Returns the total number of pages. Takes time proportional to the number of hosts.
     #[must_use]
     pub fn pages(&self) -> u64 {
         (0..self.hosts()).map(|host| self.pages_of(host)).sum()
@@ -246,7 +247,7 @@ impl SiteGraph {
         self.kind(page) == PageKind::Document && dice.permille(u64::from(self.settings.copies))
     }
 
-    /// Returns true if a host has https, false if it has http.
+    /// Returns true if a host has https, and false if it has http.
     #[must_use]
     pub fn has_https(&self, host: u64) -> bool {
         self.host_has(HTTPS_DRAW, host, self.settings.https)
@@ -258,7 +259,7 @@ impl SiteGraph {
         match self.trap(host) {
             Some(Trap::RobotsHtml) => false,
             Some(Trap::RobotsHuge | Trap::RobotsUnavailable | Trap::RobotsDelay) => true,
-            // robots.txt must exist because it names the trap's sitemaps.
+            // This robots.txt must exist, because it names the trap's sitemaps.
             Some(trap) if trap.is_of_sitemaps() => true,
             _ => {
                 !self.host_has(ROBOTS_DRAW, host, self.settings.no_robots)
@@ -314,13 +315,13 @@ impl SiteGraph {
         }
         let (least, most) = self.settings.slow_ms;
         let mut dice = self.host_dice(SLOW_DRAW + 100, host);
-        // Choose a magnitude between the bounds, then a number within it.
+        // Choose a magnitude between the bounds, then a number in this magnitude.
         let halves = (most / least.max(1)).max(1).ilog2();
         let top = most >> dice.below(u64::from(halves) + 1);
         Duration::from_millis(dice.between((top / 2).max(least), top.max(least)))
     }
 
-    /// Returns true if no other host is below this one in the trees of hosts and sites.
+    /// Returns true if the trees of hosts and sites have no other host below this one.
     fn is_leaf(&self, host: u64) -> bool {
         let site = self.site_of(host);
         let first = self.first_host(site);

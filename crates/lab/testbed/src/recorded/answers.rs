@@ -1,4 +1,4 @@
-//! The recorded responses by URL, with the WARC file and position of each.
+//! The recorded responses by URL, each with its WARC file and location.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use everytab_commoncrawl::warc::{Limits, Record, RecordType, Records, read_recor
 
 use crate::{error::TestbedError, stored_response::StoredResponse};
 
-/// Location of a recorded response in its WARC file.
+/// A recorded response's location in its WARC file.
 #[derive(Clone, Copy, Debug)]
 struct AnswerLocation {
     file: usize,
@@ -20,7 +20,6 @@ struct AnswerLocation {
     status: u16,
 }
 
-/// All responses, by URL.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     files: Vec<PathBuf>,
@@ -28,13 +27,13 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Reads the files. If a URL has several responses, the first 200 is used, otherwise the first
-    /// one.
+    /// Reads the files. If a URL has several responses, this uses the first with status 200, or
+    /// else the first one.
     pub(super) fn read(files: Vec<PathBuf>) -> Result<Self, TestbedError> {
         let mut by_url: HashMap<String, AnswerLocation> = HashMap::new();
         for (file, path) in files.iter().enumerate() {
             let archive = fs::read(path).map_err(TestbedError::file(path))?;
-            // A damaged record is skipped; the records after it are still read.
+            // A damaged record is skipped. The following records are still read.
             let mut records: Vec<_> = Records::new(&archive, Limits::default())
                 .map(|(offset, record)| (offset, record.ok().and_then(|record| answer(&record))))
                 .collect();
@@ -55,8 +54,8 @@ impl Answers {
         Ok(Self { files, by_url })
     }
 
-    /// Returns the recorded response of a URL. A 200 recorded under the other scheme is also used,
-    /// but a redirect is not, because it could lead back to the same URL.
+    /// Returns a URL's recorded response. If only the other scheme was recorded, its response is
+    /// used if it is a 200. A redirect could lead back to this URL.
     pub(super) fn find(&self, https: bool, host: &str, target: &str) -> Option<StoredResponse> {
         let [this, other] = if https { ["https", "http"] } else { ["http", "https"] };
         let of = |scheme| self.by_url.get(&format!("{scheme}://{host}{target}"));
@@ -65,7 +64,7 @@ impl Answers {
     }
 }
 
-/// Returns URL and status of a record, if it is a response that can be sent again.
+/// Returns a record's URL and status, if it is a response that can be sent again.
 fn answer(record: &Record) -> Option<(String, u16)> {
     if record.record_type != RecordType::Response {
         return None;
@@ -78,7 +77,7 @@ fn answer(record: &Record) -> Option<(String, u16)> {
 }
 
 fn read_response(file: &Path, location: &AnswerLocation) -> Option<StoredResponse> {
-    /// 16 MiB: more than any record that the fetcher accepts.
+    /// 16 MiB, more than any record that the fetcher accepts.
     const MAX_MEMBER_BYTES: u64 = 16 << 20;
     let mut bytes = vec![0; location.length.min(MAX_MEMBER_BYTES) as usize];
     File::open(file).ok()?.read_exact_at(&mut bytes, location.offset).ok()?;

@@ -1,4 +1,4 @@
-//! The name server of a track: one thread, one socket, responses written byte by byte.
+//! A track's name server: one thread, one socket, responses written byte by byte.
 
 use std::{
     io,
@@ -35,7 +35,7 @@ pub(crate) fn serve(plan: &Arc<TrackPlan>, tally: &Arc<Tally>) -> io::Result<()>
     Ok(())
 }
 
-/// Returns the response to a message with one question (RFC 1035, 4.1). `None` if the message is
+/// Returns the response to a message with one query (RFC 1035, 4.1). `None` if the message is
 /// invalid.
 fn answer(plan: &TrackPlan, message: &[u8]) -> Option<Vec<u8>> {
     let mut name = String::new();
@@ -65,13 +65,13 @@ fn answer(plan: &TrackPlan, message: &[u8]) -> Option<Vec<u8>> {
     };
     let address = address.filter(|_| exists && kind == TYPE_A);
     let mut answer = message.get(..end)?.to_vec();
-    // A response; recursion desired and available; one question, no authority or additional
-    // records.
+    // Flags for a response, recursion desired and recursion available. Then one query, and no
+    // authority or additional records.
     answer[2] = 0x81;
     answer[3] = 0x80 | if exists { 0 } else { NXDOMAIN };
     answer[4..HEADER_BYTES].copy_from_slice(&[0, 1, 0, u8::from(address.is_some()), 0, 0, 0, 0]);
     if let Some(address) = address {
-        // The name refers to the question; type A, class IN, five minutes, four bytes.
+        // The name refers to the query. Then type A, class IN, five minutes, four bytes.
         answer.extend_from_slice(&[0xC0, HEADER_BYTES as u8, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4]);
         answer.extend_from_slice(&address.octets());
     }

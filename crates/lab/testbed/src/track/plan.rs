@@ -1,7 +1,9 @@
-//! The plan of a track: the behaviour of every host and URL. Pure functions of numbers, no state.
+//! A track's plan: every host's and URL's behaviour. These are pure functions of numbers, without
+//! state.
 //!
 //! Hosts share few addresses, and the number of hosts per address follows Zipf's law, as on the
-//! web. An address is dead for all its hosts; everything else is drawn for each host.
+//! web. If an address is dead, all its hosts are dead. All other properties are drawn for each
+//! host.
 
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
 
@@ -9,10 +11,10 @@ use crate::{address::DROPPED_OCTET, dice::Dice};
 
 /// The domain under which the hosts are numbered.
 pub(crate) const DOMAIN: &str = "icons.test";
-/// The seed of every track, constant so that measurements of different days are comparable.
+/// Every track's seed. It is constant so that measurements on different days are comparable.
 const SEED: u64 = 5;
-/// Number of addresses with the most hosts that are never dead: one of them has a tenth of all
-/// hosts.
+/// Number of addresses that are never dead. These have the most hosts, and one of them has a tenth
+/// of all hosts.
 const ALWAYS_ALIVE: usize = 20;
 
 /// A kind of measurement.
@@ -22,14 +24,14 @@ pub enum Scenario {
     Plain,
     /// HTTPS, all responses immediately.
     Tls,
-    /// HTTPS with latencies and the faults of the web.
+    /// HTTPS with latencies and faults as on the web.
     Mix,
-    /// HTTPS; every response is half a megabyte, sent over eight seconds.
+    /// HTTPS. Every response is half a megabyte, sent over eight seconds.
     Slow,
 }
 
 impl Scenario {
-    /// Parses the name of a scenario.
+    /// Parses a scenario's name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -46,10 +48,10 @@ impl Scenario {
     }
 }
 
-/// The behaviour of a host in a track.
+/// A host's behaviour in a track.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum HostKind {
-    /// The icon, after the latency of its URL.
+    /// The icon, after its URL's latency.
     Fine,
     /// 404, immediately.
     NotFound,
@@ -57,18 +59,18 @@ pub enum HostKind {
     NoSuchName,
     /// An HTML page instead of the icon, immediately.
     Html,
-    /// Its address drops connection requests.
+    /// The host's address drops connection requests.
     Dead,
     /// The request gets no response.
     Silent,
-    /// Half of the icon is sent, and nothing more.
+    /// The host sends half of the icon, and nothing more.
     Stalls,
     /// The handshake ends in an alert.
     TlsAlert,
 }
 
 impl HostKind {
-    /// Returns the name of the kind in counts.
+    /// Returns the kind's name in counts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -84,12 +86,12 @@ impl HostKind {
     }
 }
 
-/// The size of a track.
+/// A track's size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TrackSize {
     /// Number of hostnames.
     pub hosts: usize,
-    /// Number of icon URLs, at least one for each host.
+    /// Number of icon URLs, at least one per host.
     pub urls: usize,
     /// Number of addresses that the hosts share.
     pub addresses: usize,
@@ -111,17 +113,17 @@ pub struct TrackPlan {
 /// The totals for a client that requests every URL once.
 #[derive(Debug, Default)]
 pub struct ExpectedTotals {
-    /// The number of URLs by kind of host.
+    /// Number of URLs by their host's kind.
     pub urls: BTreeMap<&'static str, usize>,
-    /// The number of hosts by kind.
+    /// Number of hosts by kind.
     pub hosts: BTreeMap<&'static str, usize>,
     /// Number of addresses that drop connection requests and have at least one host.
     pub dead_addresses: usize,
     /// Number of `dead_addresses` with only one host.
     pub dead_addresses_of_one_host: usize,
-    /// The sum of the latencies of all good responses.
+    /// The sum of all good responses' latencies.
     pub latency_seconds: f64,
-    /// The minimum total time of all requests with the deadlines below, for a client that gives up
+    /// The minimum total time for all requests with the deadlines below, for a client that gives up
     /// an address after two hosts and an origin after its first URL.
     pub least_slot_seconds: f64,
     /// The total time for a client that remembers nothing and waits for the total deadline for each
@@ -131,13 +133,13 @@ pub struct ExpectedTotals {
 
 /// The fetcher's deadline for TCP and TLS together.
 const CONNECT_SECONDS: f64 = 5.0;
-/// The fetcher's deadline for the head of a response.
+/// The fetcher's deadline for a response's head.
 const FIRST_BYTE_SECONDS: f64 = 5.0;
 /// The fetcher's deadline for a whole request.
 const TOTAL_SECONDS: f64 = 10.0;
 
 impl TrackPlan {
-    /// Chooses address and kind of every host.
+    /// Chooses every host's address and kind.
     #[must_use]
     pub fn new(scenario: Scenario, size: TrackSize) -> Self {
         let address_of = addresses_by_zipf(size);
@@ -219,7 +221,7 @@ impl TrackPlan {
         self.hosts.get(host).map(|host| host.address)
     }
 
-    /// Returns the latency of a URL: 0.2 to 0.6 s in the scenario `Mix`, otherwise zero.
+    /// Returns a URL's latency, which is 0.2 to 0.6 s in the scenario `Mix` and zero otherwise.
     pub(crate) fn latency(&self, host: usize, icon: usize) -> Duration {
         if self.scenario != Scenario::Mix {
             return Duration::ZERO;
@@ -229,7 +231,7 @@ impl TrackPlan {
     }
 
     fn icons_of(&self, host: usize) -> usize {
-        // 1, 2, 3, 4, 1, 2, ... if there are 2.5 URLs for each host.
+        // 1, 2, 3, 4, 1, 2, ... if there are 2.5 URLs per host.
         let (hosts, urls) = (self.size.hosts.max(1), self.size.urls);
         let spread = [-3_i64, -1, 1, 3][host % 4];
         let fair = (urls * (host + 1) / hosts).saturating_sub(urls * host / hosts) as i64;
@@ -243,8 +245,8 @@ pub(crate) fn host_number(name: &str) -> Option<usize> {
     name.strip_prefix('h')?.strip_suffix(DOMAIN)?.strip_suffix('.')?.parse().ok()
 }
 
-/// Returns the rank of each host's address. The address of rank n has a share of hosts proportional
-/// to 1 / (n + 1).
+/// Returns the rank of each host's address. The address with rank n has a share of hosts
+/// proportional to 1 / (n + 1).
 fn addresses_by_zipf(size: TrackSize) -> Vec<usize> {
     let mut sums = Vec::with_capacity(size.addresses);
     let mut sum = 0.0;
@@ -260,7 +262,7 @@ fn addresses_by_zipf(size: TrackSize) -> Vec<usize> {
     (0..size.hosts).map(rank_of).collect()
 }
 
-/// Chooses dead addresses that together have `permille` of a thousand hosts.
+/// Chooses dead addresses that together have `permille` thousandths of the hosts.
 fn dead_addresses(address_of: &[usize], size: TrackSize, permille: usize) -> Vec<bool> {
     let mut hosts_at = vec![0_usize; size.addresses];
     for rank in address_of {
@@ -279,8 +281,8 @@ fn dead_addresses(address_of: &[usize], size: TrackSize, permille: usize) -> Vec
     dead
 }
 
-/// Returns the kind of a host whose address is alive: 88 % of all hosts, namely 70 % fine, 10 %
-/// quick failures, 5 % that never finish, 3 % without TLS.
+/// Returns the kind of a host whose address is alive. These are 88 % of all hosts: 70 % are fine,
+/// 10 % fail quickly, 5 % never finish, and 3 % have no TLS.
 fn living_kind(number: usize) -> HostKind {
     let shares = [
         (HostKind::Fine, 700),

@@ -1,4 +1,4 @@
-//! The totals of a track: queries, connections, handshakes, requests.
+//! A track's totals: queries, connections, handshakes, requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,7 +32,6 @@ impl Tally {
     }
 }
 
-/// One open connection.
 pub(crate) struct Open<'a>(&'a Tally);
 
 impl Drop for Open<'_> {

@@ -1,6 +1,7 @@
-//! The web servers of a track. A response is a prepared one with 16 individual bytes at its end.
+//! A track's web servers. A response is a prepared one with 16 individual bytes at its end.
 //!
-//! HTTP/1.1 only. TLS sessions are not resumed, so every connection needs a full handshake.
+//! They support only HTTP/1.1. TLS sessions are not resumed, so every connection needs a full
+//! handshake.
 
 use std::{
     io,
@@ -28,18 +29,18 @@ use crate::{
     listeners::drop_unreachable,
 };
 
-/// Number of connections that may wait to be accepted: enough for a client with thousands in
-/// flight.
+/// Number of connections that may wait to be accepted. This is enough for a client with thousands
+/// of requests in flight.
 const BACKLOG: i32 = 4_096;
-/// Maximum length in bytes of a request head. A longer one ends the connection.
+/// Maximum bytes in a request head. A longer one ends the connection.
 const MAX_HEAD: usize = 4_096;
-/// Number of prepared responses of each kind.
+/// Number of prepared responses per kind.
 const PREPARED: u64 = 64;
-/// Size of a slow response's body: just below the 512 KiB that the fetcher accepts.
+/// Size of a slow response's body, just below the 512 KiB that the fetcher accepts.
 const SLOW_BYTES: usize = 512 * 1_024 - 64;
 /// Number of pieces in which a slow response is sent.
 const SLOW_PIECES: usize = 16;
-/// Duration of a slow response.
+/// A slow response's duration.
 const SLOW_TIME: Duration = Duration::from_secs(8);
 
 /// The servers. Dropping them closes every connection.
@@ -83,7 +84,7 @@ impl Web {
     }
 }
 
-/// Returns prepared responses: head and icon, with 16 spare bytes at the end of the icon.
+/// Returns prepared responses with head and icon, and 16 spare bytes after the icon.
 fn drawn(path: &str) -> Vec<Vec<u8>> {
     let icons = (0..PREPARED).filter_map(|number| draw::icon(number, "track", path));
     icons
@@ -198,7 +199,7 @@ async fn keep_silent<S: AsyncRead + Unpin>(mut stream: S) -> io::Result<()> {
     Ok(())
 }
 
-/// Parses the numbers of host and icon in a request.
+/// Parses the host's number and the icon's number from a request.
 fn read_head(head: &[u8]) -> Option<(usize, usize)> {
     let text = std::str::from_utf8(head).ok()?;
     let path = text.strip_prefix("GET /")?.split(' ').next()?;
@@ -213,8 +214,8 @@ fn read_head(head: &[u8]) -> Option<(usize, usize)> {
     Some((host, icon))
 }
 
-/// Returns a response with different bytes for every URL, so that no client gains by storing equal
-/// icons once.
+/// Returns a response with different bytes for every URL, so that a client has no advantage by
+/// storing equal icons once.
 fn icon_answer(site: &TrackSite, host: usize, icon: usize) -> Vec<u8> {
     let answers = if icon == 0 { &site.favicons } else { &site.pictures };
     let mut bytes = answers[(host * 7 + icon) % answers.len()].clone();

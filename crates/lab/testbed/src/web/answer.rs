@@ -1,7 +1,7 @@
 //! The response to a request: a pure function of the internet's settings and (scheme, host,
 //! target).
 //!
-//! Does not depend on how a response is written to a connection.
+//! This module does not depend on how a response is written to a connection.
 
 use std::{io::Write, sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ use crate::{
     stored_response::StoredResponse,
 };
 
-/// Maximum bytes of a body that the fetcher accepts. Bodies that are too large have more.
+/// Maximum bytes in a body that the fetcher accepts. Bodies that are too large have more.
 const MAX_ACCEPTED_BYTES: u64 = 512 * 1_024;
 
 /// Responds to a request on a blocking thread, because drawing and reading would block the event
@@ -39,8 +39,8 @@ pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer
         // Creating a page is faster than passing it to a blocking thread.
         return graph::answer(internet, served, &request);
     }
-    // One permit per core, because otherwise a thousand concurrent requests would start a thousand
-    // threads.
+    // There is one permit per core. Without this limit, a thousand concurrent requests would start
+    // a thousand threads.
     let Ok(_permit) = internet.drawing.acquire().await else {
         return Answer::page(500, "Internal Server Error");
     };
@@ -49,7 +49,6 @@ pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer
     made.unwrap_or_else(|_| Answer::page(500, "Internal Server Error"))
 }
 
-/// Computes the response.
 pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
     let behaviour = internet.behaviour(&request.host);
     let mut answer = if request.path() == "/robots.txt" {
@@ -67,7 +66,7 @@ pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
     answer
 }
 
-/// Returns the latency of the URL: always the same, 0.5 to 1.5 times the median.
+/// Returns the URL's latency. It is always the same, 0.5 to 1.5 times the median.
 fn around(internet: &Internet, request: &Request) -> Duration {
     let median = internet.latency.median.as_millis() as u64;
     let mut dice = Dice::new(internet.seed, &["latency", &request.host, &request.target]);
@@ -119,7 +118,7 @@ fn misbehave(internet: &Internet, request: &Request, behaviour: Behaviour) -> An
         B::WrongContentType => with_wrong_type(content(internet, request), &mut dice),
         B::Gzip => gzipped(content(internet, request)),
         B::Fine | B::Slow | B::RobotsDisallow | B::RobotsUnavailable => content(internet, request),
-        // These act before a request is read, if at all.
+        // If these faults act, they do so before a request is read.
         B::DnsNxdomain
         | B::DnsServfail
         | B::DnsNoAddress
@@ -146,11 +145,11 @@ fn too_many_requests(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// The `Cache-Control` of a drawn icon: fresh for 60 days, as many icons of the web are for a time
-/// between one month and three.
+/// The `Cache-Control` for a drawn icon: fresh for 60 days. Many icons on the web are fresh for one
+/// to three months.
 const ICON_CACHING: &str = "public, max-age=5184000";
 
-/// Returns the response without faults: the icon of the URL, the home page, or 404.
+/// Returns the response without faults, which is the URL's icon, the home page, or 404.
 pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     let path = request.path();
     if path == "/favicon.ico" && internet.mix.lacks_favicon(internet.seed, &request.host) {
@@ -181,7 +180,7 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// Returns the home page of a generated host, or 304 if the client already has it.
+/// Returns a generated host's home page, or 304 if the client already has it.
 fn home(world: &World, request: &Request) -> Option<StoredResponse> {
     // A URL with a query is another page.
     let path = Some(request.path()).filter(|path| *path == request.target)?;
@@ -215,10 +214,9 @@ fn with_wrong_type(mut answer: Answer, dice: &mut Dice) -> Answer {
     if wrong.is_empty() { answer } else { answer.with("content-type", wrong) }
 }
 
-/// Encodes the content with gzip.
 fn gzipped(answer: Answer) -> Answer {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
-    // Writing to memory does not fail; if it did, the plain body would be correct, too.
+    // Writing to memory does not fail. If it failed, the plain body would be correct, too.
     match gzip.write_all(&answer.body).and_then(|()| gzip.finish()) {
         Ok(packed) => {
             let answer = Answer { body: packed.into(), ..answer };

@@ -1,4 +1,4 @@
-//! Responses of the hosts of a graph of sites.
+//! Responses from hosts in a site graph.
 
 use super::reply::{Answer, Ending};
 use crate::{

@@ -1,6 +1,7 @@
-//! HTTP/1.1 without a library, because no library sends a wrong length or stops in mid-body.
+//! HTTP/1.1 without a library, because no library sends a wrong length or stops in the middle of a
+//! body.
 //!
-//! Reads requests without a body (GET and HEAD), one after another on a connection.
+//! This module reads requests without a body (GET and HEAD), one after another on a connection.
 
 use std::{
     io,
@@ -23,13 +24,14 @@ use crate::{
     request::Request,
 };
 
-/// Maximum length in bytes of a request head. A longer one ends the connection.
+/// Maximum bytes in a request head. A longer one ends the connection.
 const MAX_HEAD_BYTES: usize = 16 * 1_024;
-/// Idle timeout: a connection without a request is closed after this time.
+/// Idle timeout. After this time without a request, a connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Write timeout: a connection whose client does not read is closed after this time.
+/// Write timeout. If a client does not read for this time, its connection is closed.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Duration of an endless body, after which the connection ends: longer than any client waits.
+/// Duration of an endless body, after which the connection ends. This is longer than any client
+/// waits.
 const ENDLESS_TIME: Duration = Duration::from_secs(600);
 
 /// Serves until the client closes the connection. `tls_host` is the SNI hostname on https.
@@ -77,7 +79,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(())
 }
 
-/// Closes the connection after everything was sent.
+/// Closes the connection after everything has been sent.
 async fn finish<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) -> io::Result<()> {
     timeout(WRITE_TIMEOUT, stream.shutdown()).await?
 }
@@ -153,7 +155,8 @@ async fn write<S: AsyncWrite + Unpin>(
             line.has_status(answer.status);
             if answer.ending != Ending::Endless {
                 line.ends_if_short(answer.body.len());
-                // The client cannot have the whole response before its end is logged.
+                // Log the end before the last byte, so that the client cannot have the whole
+                // response earlier.
                 let (most, last) = rest.split_at(rest.len().saturating_sub(1));
                 stream.write_all(most).await?;
                 line.ends();
@@ -178,7 +181,7 @@ async fn send_endlessly<S: AsyncWrite + Unpin>(mut stream: S, piece: &[u8]) -> i
 
 const CHUNKED: &str = "transfer-encoding: chunked\r\n";
 
-/// Returns all bytes of a response, or only its head if the body is endless.
+/// Returns all bytes in a response, or only its head if the body is endless.
 fn encode(answer: &Answer, head_only: bool, close: bool) -> Vec<u8> {
     let status = answer.status;
     let reason = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());

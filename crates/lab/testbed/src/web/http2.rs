@@ -112,7 +112,7 @@ fn encode(answer: Answer, mut line: Option<OpenLine>) -> http::Response<LoggedBo
     response
 }
 
-/// A body that ends the log line of its request before its last frame is sent.
+/// A body that ends its request's log line before its last frame is sent.
 struct LoggedBody {
     body: BoxBody<Bytes, Infallible>,
     line: Option<OpenLine>,

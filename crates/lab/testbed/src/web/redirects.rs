@@ -59,7 +59,7 @@ pub(crate) fn answer(
     }
 }
 
-/// Returns a redirect to the same URL, or back and forth between two URLs.
+/// Returns a redirect to this same URL, or back and forth between two URLs.
 fn loop_back(request: &Request, dice: &mut Dice) -> Answer {
     let there = format!("{HOP}round{}", request.target);
     let target = match request.target.strip_prefix(&format!("{HOP}round")) {
@@ -86,14 +86,15 @@ fn chain(internet: &Internet, request: &Request, least: u64, most: u64) -> Resul
     let location = match dice.below(4) {
         0 | 1 => path,
         2 => format!("//{}{path}", request.host),
-        // To https, never back to http, because some clients reject that, and every hop counts
-        // here.
+        // Redirect to https and never back to http, because some clients reject this, and every hop
+        // counts here.
         _ => format!("https://{}{path}", request.host),
     };
     Ok(redirect(&mut dice, location))
 }
 
-/// Returns the number of remaining hops and the final target, if the target is part of a chain.
+/// Returns the number of remaining hops and the final target. `None` if the target is not part of a
+/// chain.
 fn unwind(target: &str) -> Option<(u64, &str)> {
     let rest = target.strip_prefix(HOP)?;
     let slash = rest.find('/')?;

@@ -9,15 +9,14 @@ use bytes::Bytes;
 pub(crate) enum Ending {
     /// Content-Length is the body's length.
     Length,
-    /// There is no Content-Length: the body is chunked.
+    /// There is no Content-Length, so the body is chunked.
     Unannounced,
-    /// Content-Length is this many bytes, regardless of the body; the connection ends after the
+    /// Content-Length is this many bytes, regardless of the body. The connection ends after the
     /// body.
     Declared(usize),
-    /// Content-Length is the body's length, but only this many bytes are sent, and nothing after
-    /// them.
+    /// Content-Length is the body's length, but only this many bytes are sent.
     StallAfter(usize),
-    /// The body is chunked; the connection ends before the final chunk.
+    /// The body is chunked, and the connection ends before the final chunk.
     Unended,
     /// The body is chunked and sent repeatedly until the client closes the connection.
     Endless,
@@ -35,7 +34,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Creates a response without delay and with a true length. An empty type writes no
+    /// Creates a response without delay and with a true length. If the type is empty, there is no
     /// Content-Type.
     pub(crate) fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         let headers = match content_type {
@@ -55,14 +54,12 @@ impl Answer {
         Self::new(status, "text/html; charset=utf-8", body)
     }
 
-    /// Adds a header field.
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push(header(name, value));
         self
     }
 }
 
-/// Returns a header field as a pair.
 pub(crate) fn header(name: &str, value: impl Into<String>) -> (String, String) {
     (name.to_owned(), value.into())
 }

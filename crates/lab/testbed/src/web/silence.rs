@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use tokio::{io::AsyncReadExt, time::timeout};
 
-/// How long a silent connection stays open: longer than any client's timeout.
+/// How long a silent connection remains open. This is longer than any client's timeout.
 const SILENCE: Duration = Duration::from_secs(120);
 
 /// Sends nothing until the client closes the connection.

@@ -1,4 +1,5 @@
-//! A plain client for the tests: asks the name server over UDP, dials what it says.
+//! A plain client for the tests. It queries the name server over UDP, and dials the addresses from
+//! the response.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -19,12 +20,11 @@ use tokio::{
     net::{TcpStream, UdpSocket},
 };
 
-/// An internet whose hosts all behave one way, with the folder that it lives in.
+/// Starts an internet whose hosts all have one behaviour. Also returns its scratch directory.
 pub(crate) async fn internet_of(behaviour: Behaviour) -> (Running, TempDir) {
     start(Mix::only(behaviour)).await
 }
 
-/// A small generated internet with this mix.
 pub(crate) async fn start(mix: Mix) -> (Running, TempDir) {
     let scratch = tempfile::tempdir().unwrap();
     let settings = Settings {
@@ -38,14 +38,13 @@ pub(crate) async fn start(mix: Mix) -> (Running, TempDir) {
     (SmallInternet::start(settings).await.unwrap(), scratch)
 }
 
-/// A graph of sites.
 pub(crate) async fn start_graph(graph: GraphSettings) -> (Running, TempDir) {
     let scratch = tempfile::tempdir().unwrap();
     let settings = Settings::graph(11, graph, scratch.path());
     (SmallInternet::start(settings).await.unwrap(), scratch)
 }
 
-/// A client that dials each of these hosts where its name says, if it says anything.
+/// Returns a client that dials each of these hosts at its first address, if it has one.
 pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::Client {
     let authority = reqwest::Certificate::from_pem(running.ca_pem.as_bytes()).unwrap();
     let mut client = reqwest::Client::builder()
@@ -58,19 +57,18 @@ pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::C
         let found = addresses(running, host).await.unwrap_or_default();
         client = match found.first() {
             Some(address) => client.resolve(host, SocketAddr::new(*address, 0)),
-            // A port of loopback on which nothing listens.
+            // A loopback port on which nothing listens.
             None => client.resolve(host, SocketAddr::from(([127, 0, 0, 1], 0))),
         };
     }
     client.build().unwrap()
 }
 
-/// One question over UDP.
 pub(crate) async fn ask(server: SocketAddr, host: &str, kind: RecordType) -> Message {
     in_time("an answer to a question", answer_of(server, host, kind)).await
 }
 
-/// The answer to one question over UDP, which may never come.
+/// Sends one query over UDP and returns the response, which may never arrive.
 pub(crate) async fn answer_of(server: SocketAddr, host: &str, kind: RecordType) -> Message {
     let mut message = Message::query();
     message.metadata.recursion_desired = true;
@@ -82,7 +80,6 @@ pub(crate) async fn answer_of(server: SocketAddr, host: &str, kind: RecordType) 
     Message::from_vec(&buffer[..received]).unwrap()
 }
 
-/// One question over TCP.
 pub(crate) async fn ask_over_tcp(server: SocketAddr, host: &str) -> Message {
     let mut message = Message::query();
     message.add_query(Query::query(Name::from_ascii(host).unwrap(), RecordType::A));
@@ -96,7 +93,7 @@ pub(crate) async fn ask_over_tcp(server: SocketAddr, host: &str) -> Message {
     Message::from_vec(&answer).unwrap()
 }
 
-/// All addresses of a host, or why there are none.
+/// Returns all addresses of a host, or the response code if the look-up fails.
 pub(crate) async fn addresses(running: &Running, host: &str) -> Result<Vec<IpAddr>, ResponseCode> {
     let mut found = Vec::new();
     for kind in [RecordType::A, RecordType::AAAA] {
@@ -115,7 +112,6 @@ pub(crate) async fn addresses(running: &Running, host: &str) -> Result<Vec<IpAdd
     Ok(found)
 }
 
-/// The port dialled for a scheme.
 pub(crate) fn port(running: &Running, scheme: &str) -> u16 {
     let of = if scheme == "https" { 443 } else { 80 };
     running.client.dial_ports.iter().find(|(from, _)| *from == of).unwrap().1
@@ -131,7 +127,7 @@ pub(crate) async fn get(
     get_within(LIMIT, running, scheme, host, target).await
 }
 
-/// As [`get`], with a time limit.
+/// Works like [`get`], with a time limit.
 pub(crate) async fn get_within(
     limit: Duration,
     running: &Running,
@@ -153,7 +149,7 @@ pub(crate) async fn get_within(
     client.get(format!("{scheme}://{host}:{port}{target}")).send().await
 }
 
-/// The error and all that caused it, as one text.
+/// Formats the error and all its causes as one string.
 pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -1,4 +1,4 @@
-//! The bucket and its bytes: generated twice the same, recorded complete.
+//! The bucket and its bytes. A generated bucket must be reproducible, and a recorded one complete.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::client::get;
 
-/// Where the recorded corpus lies, if it does.
+/// Returns the recorded corpus's directory, if it exists.
 fn corpus() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus");
     let place = std::env::var_os("EVERYTAB_CORPUS").map_or(beside, PathBuf::from);
@@ -29,7 +29,7 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Digest of every file below a folder, by relative name.
+/// Returns the digest of every file below a directory, by relative name.
 fn digests(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -48,7 +48,7 @@ fn digests(folder: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// A row of the index, as far as the tests look.
+/// The columns of an index row that the tests use.
 struct Row {
     surt: String,
     url: String,
@@ -89,7 +89,7 @@ fn rows(parquet: &Path) -> Vec<Row> {
     rows
 }
 
-/// The index files that the crawl's list names, of one subset.
+/// Returns one subset's index files from the crawl's list.
 fn index_files(bucket: &Path, crawl: &str, subset: &str) -> Vec<PathBuf> {
     let list = bucket.join(format!("crawl-data/{crawl}/cc-index-table.paths.gz"));
     let mut names = String::new();
@@ -98,7 +98,8 @@ fn index_files(bucket: &Path, crawl: &str, subset: &str) -> Vec<PathBuf> {
     names.lines().filter(|name| name.contains(&part)).map(|name| bucket.join(name)).collect()
 }
 
-/// Asserts that each row cuts exactly its record out of its WARC file; gives the home hosts.
+/// Asserts that each row's byte range is exactly its record in the WARC file. Returns the hosts
+/// with a home page.
 fn home_hosts(bucket: &Path, crawl: &str) -> BTreeSet<String> {
     let mut hosts = BTreeSet::new();
     let mut warcs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -190,7 +191,7 @@ async fn the_bucket_answers_ranges_over_http() {
     assert_eq!(beyond.status(), 416);
     let missing = format!("{}crawl-data/CC-MAIN-1999-01/x", running.client.bucket_url);
     assert_eq!(client.get(missing).send().await.unwrap().status(), 404);
-    // The list of crawls is not in Common Crawl's bucket.
+    // Common Crawl's bucket does not contain the list of crawls.
     let crawls = client.get(format!("{}collinfo.json", running.client.bucket_url)).send().await;
     assert_eq!(crawls.unwrap().status(), 404);
     assert_eq!(running.counts().bucket_requests, 6);
@@ -229,7 +230,7 @@ async fn recorded_icons_are_served_as_they_were() {
     assert!(body.len() > 100);
     let recorded = bytes.windows(body.len()).any(|window| window == &*body);
     assert!(recorded, "the icon is not the recorded one");
-    // A host that was never recorded gets an icon of the folder, the same each time.
+    // A host that was never recorded gets an icon from the directory, always the same one.
     for path in ["/favicon.ico", "/a.png", "/b.svg"] {
         let once = get(&running, "https", "unheard-of.example.org", path).await.unwrap();
         assert_eq!(once.status(), 200);

@@ -1,4 +1,4 @@
-//! What hosts answer over HTTP/1.1 and HTTP/2, each as the behaviour says.
+//! Checks each behaviour's responses over HTTP/1.1 and HTTP/2.
 
 use everytab_patience::SILENCE;
 use everytab_testbed::{Behaviour, Mix, Running};
@@ -133,7 +133,7 @@ async fn a_packed_body_unpacks_to_the_icon() {
     assert_eq!(unpacked, expected);
 }
 
-/// Follows redirects by hand within the same host; gives hops and the last status.
+/// Follows redirects within this host. Returns the number of hops and the last status.
 async fn follow(running: &Running, host: &str, max_hops: usize) -> (usize, u16) {
     let mut target = "/favicon.ico".to_owned();
     for hops in 0..=max_hops {

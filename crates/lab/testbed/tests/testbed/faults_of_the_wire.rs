@@ -1,4 +1,5 @@
-//! Names, connections and handshakes that fail, each as the behaviour says and in no other way.
+//! Checks that each behaviour's names, connections and handshakes fail as specified and in no other
+//! way.
 
 use std::{
     collections::BTreeMap,

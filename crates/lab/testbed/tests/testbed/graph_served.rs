@@ -1,4 +1,4 @@
-//! A graph of sites over the real listeners: traps, conditional requests, the access log.
+//! A site graph over the real listeners: traps, conditional requests, the access log.
 
 use std::{collections::BTreeMap, io::Read, time::Duration};
 
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::client::{client_of, port, start_graph};
 
-/// A host with one trap, and a client that knows its name and some of its link farm.
+/// A host with one trap, and a client that knows the host's name and part of its link farm.
 struct Trapped {
     running: Running,
     _scratch: TempDir,
@@ -45,7 +45,6 @@ impl Trapped {
         self.answer(target).await.text().await.unwrap()
     }
 
-    /// The values of `href` in a page.
     async fn links(&self, target: &str) -> Vec<String> {
         let text = self.text(target).await;
         let values = text.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
@@ -53,7 +52,7 @@ impl Trapped {
     }
 }
 
-/// The targets of the sitemaps that robots.txt names.
+/// Returns the targets of the sitemaps that robots.txt names.
 async fn named_sitemaps(trapped: &Trapped) -> Vec<String> {
     let text = trapped.text("/robots.txt").await;
     let urls = text.lines().filter_map(|line| line.strip_prefix("Sitemap: "));
@@ -290,7 +289,7 @@ async fn the_access_log_has_every_request_with_its_times() {
     let faults = check_politeness(&lines, |_| Duration::from_secs(3_600));
     assert_eq!(faults.len(), 12, "two of three requests of each host");
 
-    // Both at once: the log says so.
+    // The log shows that these two requests overlapped.
     tokio::join!(get(5, "/"), get(5, "/robots.txt"));
     let faults = check_politeness(&running.access_lines(), |_| Duration::ZERO);
     assert_eq!(faults.len(), 1);

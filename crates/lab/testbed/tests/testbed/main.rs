@@ -1,4 +1,5 @@
-//! The small internet, asked as a client asks it. One program, for linking takes long.
+//! Tests the small internet as a client sees it. All tests are in one program, because linking
+//! takes long.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! The program: one line of JSON, then service until SIGTERM.
+//! Tests the program, which prints one line of JSON and then serves until SIGTERM.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -74,7 +74,7 @@ fn it_serves_a_graph_and_says_what_a_crawl_of_it_records() {
     assert_eq!((lines.len(), lines[0].host.as_str(), lines[0].status), (1, host, 200));
 }
 
-/// A program that ends with the test, also where that fails.
+/// A program that is killed when the test ends, even if the test fails.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -84,7 +84,7 @@ impl Drop for Ended {
     }
 }
 
-/// The answer to a request over plain HTTP.
+/// Returns the response to a request over plain HTTP.
 fn ask(port: u64, host: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
@@ -119,7 +119,7 @@ fn a_signal_begins_the_next_day_on_which_some_pages_have_changed() {
         let answers = parts.map(|parts| ask(port, parts[0], &format!("/{}", parts[1])));
         answers.map(|answer| answer.split_once("\r\n\r\n").unwrap().1.to_owned()).collect()
     };
-    // Some pages are refused when they are asked for first.
+    // Some pages respond with 503 on the first request.
     bodies();
     let before = bodies();
     assert_eq!(before, bodies(), "the same day");

@@ -1,7 +1,8 @@
-//! Compares a shard that is bundled again with its bundles that the site shows.
+//! Compares a shard's new bundles with the bundles that the site shows, when the shard is bundled
+//! again.
 //!
-//! A shard's objects have fixed names. If the site shows this very scan, writing them changes the
-//! site at once, before `publish` compares anything.
+//! A shard's objects have fixed names. If the site shows this very scan, writing the objects
+//! changes the site immediately, before `publish` compares anything.
 
 use everytab_bundler::{
     Loss, Manifest, PublishedBundle, ReplaceRefusal,
@@ -19,9 +20,9 @@ pub(super) struct ShardCounts {
     pub(super) with_icon: u64,
 }
 
-/// Checks that the site, if it shows this scan, does not lose too much by the shard's new bundles.
-/// Excluded tabs do not count as lost, because the caller adds them to `left`. A malformed manifest
-/// may be that of this scan if the site already has the shard's bundles.
+/// If the site shows this scan, checks that the shard's new bundles do not lose too many of its
+/// tabs. Excluded tabs do not count as lost, because the caller adds them to `left`. A malformed
+/// manifest may belong to this scan if the site already has the shard's bundles.
 ///
 /// # Errors
 /// Returns an error if the loss is larger than the scan allows, if the manifest is malformed and
@@ -39,7 +40,7 @@ pub(super) async fn check_loss(
         Ok(manifest) if manifest.scan == scan => manifest,
         Ok(_) => return Ok(()),
         Err(error) => {
-            // The site cannot show a shard that was never bundled.
+            // The site cannot show this shard if it was never bundled.
             if site.head(&object_names::bundle(scan, first)).await?.is_none() {
                 return Ok(());
             }

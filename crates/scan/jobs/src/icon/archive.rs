@@ -1,4 +1,4 @@
-//! Writes the archive of a shard's icons, and the rows that point into it.
+//! Writes a shard's icon archive, and the rows that point into it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,34 +17,33 @@ use tempfile::TempPath;
 
 use crate::request_table;
 
-/// A shard's archive in a temporary file.
 pub(crate) struct Archive {
     file: TempPath,
-    /// One row for each result.
+    /// One row per candidate fetch.
     pub rows: Vec<IconRow>,
-    /// Distinct contents.
+    /// Number of distinct contents.
     pub distinct: u64,
-    /// The size of the archive in bytes.
+    /// The archive's size in bytes.
     pub bytes: u64,
 }
 
 impl Archive {
-    /// The archive's path. The file is removed when this value is dropped.
+    /// Returns the archive's path. The file is removed when this value is dropped.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 }
 
-/// The first record with some content. Later records with this content refer to it.
+/// The first record with a given content. Later records with this content refer to it.
 struct First {
     written: Written,
     url: String,
     date_micros: i64,
 }
 
-/// Writes the archive: the request table, then in canonical order a `response` for each distinct
-/// content (a `resource` for an icon embedded in the page) and a `revisit` for each other URL with
-/// the same content.
+/// Writes the archive: first the request table, then all fetched icons in canonical order. Each
+/// distinct content becomes a `response`, or a `resource` if the icon is embedded in the page. Each
+/// other URL with this content becomes a `revisit`.
 pub(crate) fn write(
     path: PathBuf,
     spool: &Spool,
@@ -105,7 +104,7 @@ fn first(
     let body = spool.read(payload.body)?;
     let date_micros = ended.ended_at.timestamp_micros();
     let (url, written) = if is_inline {
-        // The URL holds the content and may have 16 KiB, so name the record by its digest.
+        // This URL holds the content and may have 16 KiB, so name the record by its digest.
         let digest = ended.sha256.unwrap_or_default();
         let url = format!("urn:sha256:{}", hex::encode(digest));
         let content_type = ended.facts.as_ref().map_or("", |facts| facts.content_type);
@@ -152,9 +151,9 @@ fn icon_row(result: &CandidateFetch, position: Option<Position>) -> IconRow {
     let facts = ended.facts.as_ref();
     let signed = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
     let wide = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    // 0 means that the header does not give this side.
+    // The fetcher reports 0 if the header does not give this dimension.
     let side = |side: u32| (side > 0).then(|| signed(side));
-    // An embedded icon would fill the row, and the archive has its content.
+    // An embedded icon's URL would fill the row, and the archive has its content.
     let url = match candidate.url.starts_with("data:") {
         true => candidate.url.chars().take(60).collect(),
         false => candidate.url.clone(),

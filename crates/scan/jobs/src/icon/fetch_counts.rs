@@ -1,12 +1,12 @@
-//! Maps the counts of a fetched shard to the names under which statistics keep them.
+//! Maps a fetched shard's counts to their names in statistics.
 //!
-//! This does not depend on how events are counted.
+//! This module does not depend on how events are counted.
 
 use everytab_bundler::stats_names::{CountFamily, CountName};
 use everytab_fetcher::FetchCounts;
 
-/// Returns the counts by their stable names. All of them can be summed over shards, even the
-/// maxima, because each shard counts 1 under a name that ends in its maximum.
+/// Returns the counts by their stable names. All of them can be summed over shards. This includes
+/// the maxima, because each shard counts 1 under a name that ends in its maximum.
 pub fn counts_by_name(counts: &FetchCounts) -> Vec<(String, u64)> {
     // Destructured, so that the compiler reports a count without a name.
     let FetchCounts {

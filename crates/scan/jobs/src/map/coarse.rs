@@ -1,5 +1,5 @@
-//! Joins the levels of the map at which a pixel shows more than one icon. It reads the published
-//! tiles of the level below, so that a site can be published again after its archive is gone.
+//! Draws the map levels at which a pixel shows more than one icon. Reads the published tiles of the
+//! level below, so that this also works after the archive was removed.
 
 use everytab_bundler::map::{BACKGROUND, MapLayout, TileNumber};
 use everytab_fetcher::Heartbeat;
@@ -14,12 +14,11 @@ use crate::site_objects::{CONCURRENT_OBJECTS, put_changed};
 /// A tile at half its size.
 type HalfTile = (TileNumber, Picture);
 
-/// Draws all tiles of the coarser levels. Memory holds the tiles of one level at half their size:
-/// 121 tiles of 210 KB each for 30 million icons.
+/// Draws all tiles of the coarser levels. This holds one level's tiles in memory at half their
+/// size. For 30 million icons these are 121 tiles with 210 KB each.
 ///
 /// # Errors
 /// Returns an error if the store fails, or a tile is missing or malformed.
-/// When the store refuses, or a tile is missing or not understood.
 pub async fn draw_coarse(
     site: &dyn Store,
     prefix: &str,
@@ -48,8 +47,8 @@ pub async fn draw_coarse(
     Ok(())
 }
 
-/// Draws the tiles of a level from those of the level below. Returns them at half their size, and
-/// as files.
+/// Draws a level's tiles from the tiles below them. Returns the tiles at half their size, and as
+/// files.
 fn join(
     layout: MapLayout,
     level: u32,

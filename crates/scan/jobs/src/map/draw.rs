@@ -1,4 +1,5 @@
-//! Draws tiles: the nearest level from thumbnails, every other tile from the four tiles below it.
+//! Draws tiles: the nearest level from thumbnails, and every other tile from the four tiles below
+//! it.
 
 use std::collections::HashMap;
 
@@ -12,12 +13,12 @@ use everytab_icon::{
 
 /// The level of a region's quarters.
 pub(super) const QUARTER_LEVEL: u32 = 2;
-// The packages of formats and of icons do not depend on each other.
+// The bundler and icon crates do not depend on each other, so this crate compares their constants.
 const _: () = assert!(CELL_PIXELS as usize == THUMBNAIL_PIXELS);
 
-/// Thumbnails of the tabs in some bundles, by bundle number.
+/// Thumbnails by bundle number.
 pub(super) type Thumbnails = HashMap<u32, Vec<Thumbnail>>;
-/// A tile and its file's contents.
+/// A tile and its file contents.
 pub(super) type Tile = (TileNumber, Vec<u8>);
 
 /// A region being drawn. Its tile collects the quarters.
@@ -32,7 +33,8 @@ impl Region {
         Self { layout, top, picture: Picture::plain(layout.tile_pixels(), BACKGROUND) }
     }
 
-    /// Draws a quarter, which may be the whole region, and returns its tiles.
+    /// Draws a quarter and returns its tiles. A region up to [`QUARTER_LEVEL`] is drawn as a single
+    /// quarter.
     pub(super) fn draw_quarter(
         &mut self,
         quarter: TileNumber,
@@ -48,7 +50,7 @@ impl Region {
         tiles
     }
 
-    /// Returns the region's own tile. `None` if its only quarter is this tile.
+    /// Returns the region's own tile. `None` if [`Self::draw_quarter`] has already returned it.
     pub(super) fn finish(self) -> Option<Tile> {
         (self.top.level > QUARTER_LEVEL).then(|| (self.top, encoded(&self.picture)))
     }
@@ -62,7 +64,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Draws a tile and all tiles below it. The recursion is as deep as the levels, at most three.
+    /// Draws a tile and all tiles below it. The recursion goes through at most three levels.
     fn tile(&mut self, number: TileNumber) -> Picture {
         let mut picture = Picture::plain(self.layout.tile_pixels(), BACKGROUND);
         if number.level == 0 {
@@ -85,7 +87,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Draws a bundle at the nearest level.
+/// Draws a bundle for the nearest level.
 pub(crate) fn bundle_picture(layout: MapLayout, thumbnails: &[Thumbnail]) -> Picture {
     let mut picture = Picture::plain(layout.bundle_pixels(), BACKGROUND);
     for (slot, thumbnail) in thumbnails.iter().enumerate() {
@@ -96,7 +98,6 @@ pub(crate) fn bundle_picture(layout: MapLayout, thumbnails: &[Thumbnail]) -> Pic
     picture
 }
 
-/// Pastes a tile at half its size into its parent tile.
 fn paste_child(picture: &mut Picture, child: TileNumber, drawn: &Picture) {
     paste_halved(picture, child, &halved_of(drawn));
 }
@@ -107,14 +108,14 @@ pub(super) fn paste_halved(picture: &mut Picture, child: TileNumber, halved: &Pi
     picture.paste(half(child.column), half(child.row), halved.side(), halved.rgb());
 }
 
-/// Returns a picture at half its size.
 pub(crate) fn halved_of(picture: &Picture) -> Picture {
-    // The sides of tiles are multiples of 48, and bundles are halved from multiples of 8.
+    // A tile's side is a multiple of 48, and a bundle's side is a multiple of 8 before it is
+    // halved.
     picture.halved().unwrap_or_else(|| Picture::plain(picture.side() / 2, BACKGROUND))
 }
 
 pub(super) fn encoded(picture: &Picture) -> Vec<u8> {
     let mosaic = Mosaic::from_rgb(picture.side(), picture.side(), picture.rgb());
-    // The sides of tiles are multiples of 48 and at most 1,536.
+    // A tile's side is a multiple of 48 and at most 1,536.
     mosaic.map(|mosaic| mosaic.write()).unwrap_or_default()
 }

@@ -1,5 +1,4 @@
-//! Compares a map with more bundles than one region, drawn by jobs, with one drawn in a single
-//! piece.
+//! Compares a map that jobs draw region by region with the same map drawn in a single piece.
 
 use everytab_bundler::map::{BACKGROUND, part::write_part};
 use everytab_icon::{
@@ -24,7 +23,7 @@ fn icon(number: u32) -> Thumbnail {
     thumbnail
 }
 
-/// The number of a shard that was discarded.
+/// The discarded shard's number.
 const MISSING: i32 = 100;
 
 async fn map(folder: &tempfile::TempDir) -> ScanMap {
@@ -48,7 +47,7 @@ async fn map(folder: &tempfile::TempDir) -> ScanMap {
     ScanMap { archive, site, scan_id, shards, bundles: BUNDLES, bundles_per_shard, layout }
 }
 
-/// Draws each level of the whole map.
+/// Draws each level as a single picture.
 fn in_one_piece(layout: MapLayout) -> Vec<Picture> {
     let mut world = Picture::plain(64 * 48, BACKGROUND);
     for number in (0..BUNDLES).filter(|n| n / PER_SHARD != MISSING.unsigned_abs()) {
@@ -96,7 +95,7 @@ async fn four_regions_and_the_coarse_levels_show_what_one_picture_shows() {
                 assert!(drawn == bytes, "{tile:?}");
                 continue;
             }
-            // Coarse levels are drawn from tiles, which are lossy.
+            // Coarse levels are drawn from tiles with lossy compression.
             let shown = Mosaic::read(&bytes).unwrap().rgb();
             let apart = shown.iter().zip(&expected).map(|(a, b)| u64::from(a.abs_diff(*b)));
             let mean = apart.sum::<u64>() as f64 / shown.len() as f64;

@@ -1,9 +1,10 @@
 //! Removes everything that must not be on a site at the time of publishing: hosts, titles and icons
 //! taken down or blocked after the scan was started.
 //!
-//! The scan's jobs use the blocklist as it was at the start. Publishing removes the tabs of later
-//! exclusions from the finished bundles, as a takedown does, before the manifest names them. It
-//! does so again afterwards, because a takedown writes the private list before it looks for scans.
+//! The scan's jobs use the blocklist as it was at the start. Publishing removes the tabs that were
+//! excluded later from the finished bundles, as a takedown does, before the manifest names them.
+//! This is repeated after publishing, because a takedown writes the private list before it looks
+//! for scans.
 
 use std::collections::BTreeSet;
 
@@ -25,13 +26,13 @@ use crate::{
     site_objects::put_options,
 };
 
-/// The patterns of the private list.
+/// The private list's patterns.
 type Listed = BTreeSet<(PatternKind, String)>;
 
 /// Exclusions that apply to a scan's site.
 #[derive(Debug, Clone, Default)]
 pub struct Excluded {
-    /// The private prefix, which has the list of takedowns.
+    /// The private prefix, which contains the takedown list.
     private: Option<String>,
     listed: Listed,
     tabs: RemovedTabs,
@@ -45,7 +46,7 @@ pub(super) struct FoundExcluded {
 }
 
 impl FoundExcluded {
-    /// Returns how many tabs there are.
+    /// Returns the number of hosts with such a tab.
     pub(super) fn tabs(&self) -> u64 {
         let entries = self.of_hosts.entries.iter().chain(&self.of_content.entries);
         let hosts: BTreeSet<&str> = entries.map(|entry| entry.hostname.as_str()).collect();
@@ -103,9 +104,10 @@ impl Excluded {
     }
 
     /// Removes excluded hosts from the request files, if the scan has any. Removes the found tabs
-    /// from the bundles and search files that `manifest` names, and changes its overrides and
-    /// counts. Bundles that takedowns rewrote while this scan was published keep their own names.
-    /// Returns a message if a map tile may still show what was removed.
+    /// from the bundles and search files that `manifest` names, and updates its overrides and
+    /// counts. Bundles that takedowns rewrote while this scan was published are also rewritten,
+    /// because caches may still hold their originals. Returns a message if a map tile may still
+    /// show what was removed.
     ///
     /// # Errors
     /// Returns an error if the store fails, or an object of the site is malformed.
@@ -136,7 +138,8 @@ impl Excluded {
         }
         if !self.tabs.content.is_empty() {
             let rewritten = objects.rewrite(&found.of_content, [], original).await?;
-            // Must precede the bundles, because a second attempt finds these tabs by their bundles.
+            // Correct the search files first, because a second attempt finds these tabs in their
+            // bundles.
             objects.correct_search(&found.of_content, &rewritten).await?;
             trouble = trouble.or(rewrite_map(&objects, manifest, &rewritten).await?);
             objects.overwrite_old(&rewritten).await?;
@@ -152,8 +155,8 @@ impl Excluded {
     /// published now.
     ///
     /// # Errors
-    /// Returns an error if a store fails or an object of the site is malformed; or, after
-    /// everything else is removed, if a tile of the map is damaged.
+    /// Returns an error if a store fails or an object of the site is malformed. If a map tile is
+    /// damaged, returns an error after everything else is removed.
     pub(super) async fn remove_later_ones(
         &self,
         site: &dyn Store,
@@ -178,7 +181,8 @@ impl Excluded {
             let live = live.map_err(|error| {
                 JobError::Discard(format!("{} after publishing: {error}", site.url()))
             })?;
-            // Another scan was published since. Its publishing read the list later than we did.
+            // Another scan has been published since, and that publishing read the list later than
+            // this one.
             let Some(live) = live.filter(|live| live.scan == scan) else {
                 return Ok(ObjectChange::Keep((None, None)));
             };
@@ -196,7 +200,7 @@ impl Excluded {
     }
 }
 
-/// Returns the patterns of the private list. Empty without a list or a private prefix.
+/// Returns the private list's patterns. Empty without a list or a private prefix.
 async fn private_list(private: Option<&str>) -> Result<PatternList, JobError> {
     let Some(private) = private else { return Ok(PatternList::default()) };
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
@@ -214,7 +218,7 @@ fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> RemovedTabs {
     excluded
 }
 
-/// Redraws the rewritten bundles in the map, and names the new tiles in the manifest. Returns a
+/// Redraws the rewritten bundles in the map, and adds the new tiles to the manifest. Returns a
 /// message for the operator if tiles are damaged.
 async fn rewrite_map(
     objects: &ScanObjects<'_>,
@@ -230,7 +234,7 @@ async fn rewrite_map(
     Ok(trouble)
 }
 
-/// Names the rewritten bundles in the manifest. Returns how many removed tabs there are.
+/// Adds the rewritten bundles to the manifest. Returns the number of removed tabs.
 fn without_tabs(manifest: &mut Manifest, rewritten: &[RewrittenBundle]) -> u64 {
     for bundle in rewritten {
         manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);

@@ -1,4 +1,4 @@
-//! Draws the preview picture of shared links from a site's first bundles.
+//! Draws a site's preview picture for shared links from its first bundles.
 
 use bytes::Bytes;
 use everytab_bundler::{
@@ -10,7 +10,7 @@ use everytab_icon::{Pixels, decode::decode, png::encode};
 use everytab_job_result::JobError;
 use everytab_storage::Store;
 
-/// Returns the picture as a PNG. `None` if no tab in the bundles read has an icon.
+/// Draws the picture as a PNG. `None` if no tab in these bundles has an icon.
 pub(crate) async fn of_site(
     site: &dyn Store,
     manifest: &Manifest,
@@ -31,12 +31,12 @@ pub(crate) async fn of_site(
     icons.truncate(TABS);
     let all_tabs = manifest.hosts;
     let picture = tokio::task::spawn_blocking(move || picture(&icons, all_tabs)).await;
-    // A missing picture must not fail a scan: links then have no preview.
+    // A missing picture must not fail a scan. Links then have no preview.
     Ok(picture.ok().flatten().map(Bytes::from))
 }
 
-/// Draws the picture as a PNG, from the icons' PNGs, the lengths of their tabs' titles, and the
-/// number of all tabs.
+/// Draws the picture as a PNG, from each tab's icon PNG and title length, and the total number of
+/// tabs.
 fn picture(icons: &[(Vec<u8>, usize)], all_tabs: u64) -> Option<Vec<u8>> {
     let tab = |(png, title_chars): &(Vec<u8>, usize)| PreviewTab {
         icon: decode(png).ok().map(|(_, pixels)| PreviewIcon {

@@ -1,9 +1,9 @@
-//! Counts the icons that are the same as in the scan that is published before, from the icon lists
-//! of both.
+//! Counts the icons that have not changed since the previously published scan, by comparing the
+//! icon lists of both scans.
 //!
-//! The shards in a scan divide the hosts by hash, which is the beginning of a line's hostname
-//! digest. So the lists of two scans are two sorted sequences, however many shards each has, and
-//! only a few lists are in memory.
+//! A scan's shards divide the hosts by hash, and each line's hostname digest starts with this hash.
+//! Therefore a scan's lists, each sorted by this digest, form one sorted sequence, regardless of
+//! the number of shards. Two such sequences can be merged with only a few lists in memory.
 
 use std::vec;
 
@@ -27,18 +27,18 @@ use crate::{
     site_objects::CONCURRENT_OBJECTS,
 };
 
-/// The icons of hosts that have one in both scans.
+/// Counts of hosts that have an icon in both scans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct UnchangedIcons {
     /// Number of these hosts.
     pub(super) compared: u64,
-    /// Hosts whose icon is the same.
+    /// Hosts with an unchanged icon.
     pub(super) unchanged: u64,
 }
 
 impl UnchangedIcons {
-    /// Compares the icons in a scan with those of the published one. If the scan is published
-    /// already, returns the counts of its first publishing. `None` if they are unknown.
+    /// Compares a scan's icons with the published scan's. If this scan is already published,
+    /// returns the counts from its first publishing. `None` if these counts are unknown.
     ///
     /// # Errors
     /// Returns an error if the store fails or a list is malformed.
@@ -71,8 +71,7 @@ impl UnchangedIcons {
         Ok(Some(icons))
     }
 
-    /// Returns the counts in the stats of a scan that is published. `None` if they are of another
-    /// scan.
+    /// Returns the counts in the published stats. `None` if the stats belong to another scan.
     async fn counted_before(
         site: &dyn Store,
         manifest: &Manifest,
@@ -86,12 +85,12 @@ impl UnchangedIcons {
         }))
     }
 
-    /// Returns the counts by name.
     pub(super) fn counts(self) -> [(CountName, u64); 2] {
         [(CountName::IconsCompared, self.compared), (CountName::IconsUnchanged, self.unchanged)]
     }
 
-    /// Replaces these counts in the scan's numbers. An earlier publish job may have counted them.
+    /// Replaces these counts in the scan's numbers, because an earlier publish job may have counted
+    /// them.
     pub(super) fn replace_in(self, numbers: &mut ScanNumbers) {
         for (name, amount) in self.counts() {
             let (stage, name) = (StageName::Publish.as_str(), name.as_str());
@@ -106,7 +105,7 @@ impl UnchangedIcons {
     }
 }
 
-/// The lines of all icon lists of a scan, sorted by hostname digest.
+/// The lines in all icon lists of a scan, sorted by hostname digest.
 struct Lines<'a> {
     lists: BoxStream<'a, Result<(i32, Vec<IconLine>), RemovalError>>,
     lines: vec::IntoIter<IconLine>,

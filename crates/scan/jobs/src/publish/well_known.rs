@@ -1,5 +1,4 @@
-//! Writes the files below `.well-known/` of a site: the keys that sign our requests, and the
-//! contact.
+//! Writes a site's files below `.well-known/`: the keys that sign our requests, and the contact.
 
 use std::future::ready;
 
@@ -19,15 +18,14 @@ use crate::{
     site_objects::{put_object, put_options},
 };
 
-/// Validity of a published security.txt in days: at most a year (RFC 9116), and longer than the
-/// month after which it is published again.
+/// Validity of a published security.txt in days. RFC 9116 recommends less than a year. This is also
+/// longer than the month after which the file is published again.
 const SECURITY_TXT_DAYS: u64 = 180;
 
 /// Adds a public key to a site's key directory and removes expired ones. Returns the directory.
 ///
 /// # Errors
 /// Returns an error if the store fails.
-/// When the store refuses.
 pub async fn publish_key(site: &dyn Store, key: &SigningKey) -> Result<Bytes, StorageError> {
     let options = put_options(KEY_DIRECTORY);
     let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Edits the files of best answers and of words during a removal. A host's line in the name files
-//! tells which of them contain the host, so they are changed before that line.
+//! Edits the files of best results and the word files during a removal. A host's line in the name
+//! files is needed to find these files, so they are edited before that line.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet, hash_map::Entry},
@@ -50,18 +50,18 @@ impl Kind {
     }
 }
 
-/// The contents of a search prefix. Empty if it does not exist.
+/// A search prefix's contents. Empty if the prefix does not exist.
 struct Folder {
     path: String,
     first_keys: Vec<String>,
-    /// The keys of the existing files of best answers, from a listing, because an index that an
-    /// earlier removal renewed does not list them.
+    /// The keys of the existing files of best results. They come from a listing, because an index
+    /// that an earlier removal renewed does not list them.
     best: HashSet<String>,
 }
 
 impl Folder {
-    /// Yields the keys of the existing files with best results that may contain this key: one for
-    /// each prefix of the key, and the range's best hosts.
+    /// Yields the keys of the existing best-result files that may contain this key: one for each
+    /// prefix of the key, and one for the range's best hosts.
     fn best_of(&self, key: &str) -> impl Iterator<Item = String> {
         let ends = key.char_indices().map(|(at, character)| at + character.len_utf8());
         let paths = ends.filter_map(|end| best_file(&key[..end])).chain([TOP_FILE.to_owned()]);
@@ -69,11 +69,11 @@ impl Folder {
     }
 }
 
-/// Edits a scan's files of best answers and of words.
+/// A scan's files of best results, and its word files.
 pub(super) struct AnswerFiles<'a>(pub(super) ScanObjects<'a>);
 
 impl AnswerFiles<'_> {
-    /// Changes the lines of `hosts` in the existing files. `hosts` are their lines in the name
+    /// Edits the lines of `hosts`, which are their current lines in the name files, in all existing
     /// files.
     pub(super) async fn edit(
         &self,
@@ -92,7 +92,7 @@ impl AnswerFiles<'_> {
         self.edit_words(hosts, changes).await
     }
 
-    /// Changes the lines of `hosts` in the files of words.
+    /// Edits the lines of `hosts` in the word files.
     pub(super) async fn edit_words(
         &self,
         hosts: &[SearchEntry],
@@ -128,7 +128,7 @@ impl AnswerFiles<'_> {
         format!("{}{path}", self.0.prefix)
     }
 
-    /// Returns a prefix's contents, which is read once.
+    /// Returns a prefix's contents, which are read once and then cached.
     async fn folder<'f>(
         &self,
         folders: &'f mut HashMap<usize, Folder>,
@@ -166,8 +166,8 @@ impl AnswerFiles<'_> {
         self.update(&key, |before| changed(&key, before, edited)).await
     }
 
-    /// Renews the entries of the word index that name a removed word, because a word may reveal
-    /// most of a hostname. Each becomes the first word of its file.
+    /// Updates the entries in the word index that contain a removed word, because a word may reveal
+    /// most of a hostname. Each entry becomes its file's current first word.
     async fn renew_index(
         &self,
         range: usize,
@@ -205,7 +205,7 @@ impl AnswerFiles<'_> {
     }
 }
 
-/// Applies `edited` to an object. Keeps it if nothing changed, or if there is none.
+/// Applies `edited` to an object, and writes the result if it differs. Skips a missing object.
 fn changed(
     key: &str,
     before: Option<Tagged>,
@@ -248,7 +248,7 @@ mod tests {
         texts
     }
 
-    /// Returns a store with a search part of these hosts, and the ranks of `ranked`.
+    /// Returns a store with a search part for these hosts, and the ranks of `ranked`.
     async fn with_part(
         folder: &std::path::Path,
         entries: Vec<SearchEntry>,
@@ -341,8 +341,8 @@ mod tests {
         let site = Arc::clone(&store);
         merge_words(store, &*site, scan_id, vec![0], &ranks, &heartbeat).await.unwrap();
         let before = texts(&*site).await;
-        // Found in its range's file, in the files of prefixes that span several files, and by its
-        // words.
+        // The host is in its range's file, in prefix files that span several files, and in its
+        // words' files.
         let (gone, moved) = (host(0), host(3));
         let holds = |texts: &[(String, String)], text: &str| -> Vec<String> {
             let found = texts.iter().filter(|(_, content)| content.contains(text));

@@ -22,7 +22,6 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use super::search_files::{RemovalError, ScanObjects};
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
-/// Reads a bundle.
 pub(super) async fn read_bundle(
     site: &dyn Store,
     key: &str,
@@ -31,7 +30,6 @@ pub(super) async fn read_bundle(
         .map_err(|error| RemovalError::NotUnderstood(format!("{key}: invalid bundle: {error}")))
 }
 
-/// The numbers of a scan's bundles.
 pub(super) struct BundleNames {
     numbers: BTreeSet<i32>,
 }
@@ -70,9 +68,9 @@ impl BundleNames {
         Ok(found.concat())
     }
 
-    /// Returns an error if tabs have icons that no icon list covers. Each shard has a list,
-    /// numbered by its first bundle, and all shards have equally many bundles, so that list numbers
-    /// are multiples of this count. A shard with neither a list nor icons was discarded.
+    /// Returns an error if a bundle has icons but no icon list covers it. Each shard has a list,
+    /// numbered by its first bundle. All shards have equally many bundles, so each list number is a
+    /// multiple of this count. A shard without a list and without icons was discarded.
     async fn check_lists(
         &self,
         objects: &ScanObjects<'_>,
@@ -110,7 +108,7 @@ impl BundleNames {
         Ok(())
     }
 
-    /// Returns the hosts with an excluded icon, for each bundle of their shard.
+    /// Returns the hosts with an excluded icon, for each bundle in their shard.
     async fn hosts_of_icons(
         &self,
         objects: &ScanObjects<'_>,
@@ -147,7 +145,8 @@ fn gcd(left: i32, right: i32) -> i32 {
     if right == 0 { left } else { gcd(right, left % right) }
 }
 
-/// Returns the tabs in one bundle with an excluded title, or with an icon and one of these hosts.
+/// Returns the tabs in one bundle with an excluded title, and the tabs with an icon whose host is
+/// in `hosts`.
 async fn tabs_of(
     objects: &ScanObjects<'_>,
     number: i32,
@@ -170,7 +169,7 @@ async fn tabs_of(
     Ok(found)
 }
 
-/// Returns the numbers in the names of the objects below a path of a scan.
+/// Returns the numbers in the object names below a scan's path.
 async fn numbers_below(
     site: &dyn Store,
     prefix: &str,
@@ -182,7 +181,6 @@ async fn numbers_below(
     Ok(paths.filter_map(number).collect())
 }
 
-/// A scan's icon lists.
 #[derive(Clone, Copy)]
 pub(crate) struct IconLists<'a> {
     site: &'a dyn Store,
@@ -203,7 +201,7 @@ impl<'a> IconLists<'a> {
         format!("{}{}", self.prefix, icon_list_path(first))
     }
 
-    /// Reads the list of the shard with this first bundle. Returns its number, too.
+    /// Reads the icon list of the shard with this first bundle. Also returns this bundle's number.
     pub(crate) async fn read(
         &self,
         heartbeat: &Heartbeat,

@@ -1,16 +1,15 @@
-//! Removes the icons of removed tabs from the map's tiles.
+//! Removes the removed tabs' icons from the map's tiles.
 //!
-//! A rewritten bundle is redrawn from its icons in the tile of each level up to the regions. At the
-//! nearest level nothing else in the tile changes. At the other levels, the blocks that the bundle
-//! shares with its neighbours are compressed again. The coarse levels are painted with the current
-//! picture of the level below.
+//! A rewritten bundle is redrawn from its icons, in one tile per level up to the regions' level. At
+//! the nearest level nothing else in the tile changes. At the other levels, the blocks that the
+//! bundle shares with its neighbours are compressed again. In the coarse levels, the changed area
+//! is copied from the repainted tile below, at half its size.
 //!
-//! Every removal leaves a note for each rewritten bundle. A `map` job that runs later draws its
-//! tiles from parts that still have the removed icons, and publishing then redraws the noted
-//! bundles.
+//! Every removal leaves a note for each rewritten bundle. If a `map` job runs later, it draws its
+//! tiles from parts that still have the removed icons. Publishing then redraws the noted bundles.
 //!
 //! Invariants: the tiles are a function of the current bundles, so that an interrupted removal is
-//! completed by repeating it; a damaged tile does not keep any tab on the site.
+//! completed by repeating it. A damaged tile does not keep any tab on the site.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,9 +44,9 @@ pub struct RewrittenBundle {
     pub number: i32,
     /// The bundle's path below the scan's prefix, derived from its content.
     pub path: String,
-    /// Removed tabs.
+    /// Number of removed tabs.
     pub tabs: u64,
-    /// Removed tabs with an icon.
+    /// Number of removed tabs with an icon.
     pub with_icon: u64,
     pub(super) bundle: PublishedBundle,
     /// The slots that may hold another tab now.
@@ -68,13 +67,14 @@ pub struct RewrittenTile {
 pub struct RewrittenMap {
     /// The repainted tiles.
     pub tiles: Vec<RewrittenTile>,
-    /// The keys of map objects that are missing or damaged, each with the reason. These tiles may
-    /// still show what was removed.
+    /// The keys of missing or damaged map objects, each with the reason. These tiles may still show
+    /// what was removed.
     pub damaged: Vec<String>,
 }
 
 impl RewrittenMap {
-    /// Returns a message for the operator. `None` if no tile is damaged. `prefix` is the scan's.
+    /// Returns a message for the operator. `None` if no tile is damaged. `prefix` is the scan's
+    /// prefix.
     #[must_use]
     pub fn trouble(&self, prefix: &str) -> Option<String> {
         let first = self.damaged.first()?;
@@ -97,12 +97,12 @@ struct Patch {
     rgb: Vec<u8>,
 }
 
-/// The patches of one level's tiles.
+/// One level's patches, by tile.
 type Patches = BTreeMap<TileNumber, Vec<Patch>>;
 
 impl ScanObjects<'_> {
-    /// Redraws the rewritten bundles in the tiles of every level of the map that `map/index.json`
-    /// describes. A scan without this file has no map, or is not published yet.
+    /// Redraws the rewritten bundles on every level of the map that `map/index.json` describes. A
+    /// scan without this file has no map, or is not published yet.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -121,8 +121,8 @@ impl ScanObjects<'_> {
         Ok(done)
     }
 
-    /// Redraws the rewritten bundles in every level's tiles, and writes these under names derived
-    /// from their content. Skips a tile that is missing or damaged, and reports it.
+    /// Redraws the rewritten bundles in every level's tiles, and writes these tiles under names
+    /// derived from their content. Skips a missing or damaged tile, and reports it in the result.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -159,7 +159,7 @@ impl ScanObjects<'_> {
                 self.heartbeat.beat();
             }
             for patches in levels.into_values() {
-                // Patches for the level above are taken from the region's tile only.
+                // Only the region's own tile yields patches for the level above.
                 let above = self.paint_level(map, layout, patches, &mut done).await?;
                 for (tile, patches) in above {
                     // Up to four regions share a tile.
@@ -173,7 +173,7 @@ impl ScanObjects<'_> {
         Ok(done)
     }
 
-    /// Repaints tiles of one level. Returns the patches for the level above.
+    /// Repaints one level's tiles. Returns the patches for the level above.
     async fn paint_level(
         &self,
         map: &MapManifest,
@@ -202,8 +202,8 @@ impl ScanObjects<'_> {
         Ok(above)
     }
 
-    /// Repaints one tile. Returns it with the patches for the level above. The inner error says why
-    /// the tile cannot be painted.
+    /// Repaints one tile. Returns the tile with the patches for the level above. The inner error
+    /// explains why the tile cannot be painted.
     async fn paint(
         &self,
         map: &MapManifest,
@@ -228,7 +228,7 @@ impl ScanObjects<'_> {
         Ok(Ok((RewrittenTile { tile, path }, above)))
     }
 
-    /// Overwrites the tiles' other names too.
+    /// Overwrites the objects under the tiles' other names too.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -255,7 +255,8 @@ impl ScanObjects<'_> {
 
     /// Notes bundles whose tiles may be drawn later, so that publishing redraws them. Call this
     /// before [`Self::rewrite_indexed_map`], because publishing writes the index and then reads the
-    /// notes, and before the last step of the removal, after which the tabs cannot be found again.
+    /// notes. Also call this before the removal's last step, because the tabs cannot be found again
+    /// after it.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -279,7 +280,7 @@ impl ScanObjects<'_> {
     }
 }
 
-/// Draws a bundle for its tile at each level up to the regions.
+/// Draws a bundle for its tile at each level up to the regions' level.
 fn drawn_again(
     layout: MapLayout,
     number: u32,
@@ -304,8 +305,9 @@ fn drawn_again(
     drawn
 }
 
-/// Paints patches over a tile. Returns the tile's file and the patches for the level above. There
-/// are none below the regions' level, where bundles are drawn from their icons.
+/// Paints patches over a tile. Returns the tile's file and the patches for the level above. Below
+/// the regions' level there are no such patches, because the level above is also drawn from the
+/// icons.
 fn painted_over(
     file: &[u8],
     layout: MapLayout,
@@ -324,7 +326,7 @@ fn painted_over(
     Ok((mosaic.write(), above))
 }
 
-/// Returns the patches for the tile of the level above, from the repainted tile as it is displayed.
+/// Returns the patches for the tile one level above, from this tile's decoded pixels.
 fn halved_patches(tile: TileNumber, mosaic: &Mosaic, patches: &[Patch]) -> Vec<Patch> {
     let Some(picture) = Picture::new(mosaic.width(), mosaic.rgb()) else { return Vec::new() };
     let half = |at: u32| (at % 2) as usize * (mosaic.width() / 2);

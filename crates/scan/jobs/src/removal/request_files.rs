@@ -15,8 +15,8 @@ use super::search_files::{RemovalError, ScanObjects, are_few};
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 impl ScanObjects<'_> {
-    /// Removes the lines of hosts from the request files, if the scan has any. Returns the names of
-    /// the objects that were changed.
+    /// Removes these hosts' lines from the request files, if the scan has any. Returns the names of
+    /// changed objects.
     ///
     /// # Errors
     /// Returns an error if the store fails, or a file is malformed.
@@ -40,7 +40,7 @@ impl ScanObjects<'_> {
         Ok(changed.into_iter().flatten().collect())
     }
 
-    /// Removes the lines of hosts from one file. Returns its name if it had any.
+    /// Removes these hosts' lines from one file. Returns the file's name if it had any.
     async fn remove_lines(
         &self,
         key: String,

@@ -31,7 +31,7 @@ pub struct ScanObjects<'a> {
 
 impl<'a> ScanObjects<'a> {
     /// Creates a handle for the objects below `prefix`, which ends with a slash. `heartbeat` beats
-    /// with every object.
+    /// for every object.
     pub fn new(site: &'a dyn Store, prefix: &'a str, heartbeat: &'a Heartbeat) -> Self {
         Self { site, prefix, heartbeat }
     }
@@ -43,7 +43,7 @@ pub enum RemovalError {
     /// A store failed, or an object is missing.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// An object of the site is malformed.
+    /// An object on the site is malformed.
     #[error("{0}")]
     NotUnderstood(String),
     /// A blocking task was aborted. The same removal may succeed later.
@@ -52,27 +52,27 @@ pub enum RemovalError {
 }
 
 impl RemovalError {
-    /// Converts the error of a blocking task that was aborted.
+    /// Converts the error from a blocking task that was aborted.
     pub(super) fn interrupted(error: JobError) -> Self {
         Self::Interrupted(error.to_string())
     }
 }
 
-/// The tabs of excluded hosts in one scan.
+/// The excluded hosts' tabs in one scan.
 #[derive(Debug, Clone, Default)]
 pub struct FoundTabs {
-    /// The search lines of the excluded hosts.
+    /// The excluded hosts' search lines.
     pub entries: Vec<SearchEntry>,
     /// Hosts that are not excluded, but differ from an excluded one only by `www.`.
     pub twins: BTreeSet<String>,
 }
 
-/// Maximum names that are looked up one by one. For more names, reading a file for each costs more
-/// than reading all files: the search index has about 35,000 files of 30 KB.
+/// Maximum number of names that are looked up one by one. For more names, reading a file for each
+/// costs more than reading all files. The search index has about 35,000 files with 30 KB each.
 const MAX_LOOKED_UP: usize = 1_000;
 
-/// Returns true if the files of these hosts are looked up one by one, because they are few and no
-/// domain is among them.
+/// Returns true if these hosts' files are looked up one by one, because the hosts are few and do
+/// not include a domain.
 pub(super) fn are_few(hosts: &RemovedHosts) -> bool {
     hosts.suffixes.is_empty() && hosts.hostnames.len() <= MAX_LOOKED_UP
 }
@@ -82,7 +82,6 @@ pub(super) fn are_few(hosts: &RemovedHosts) -> bool {
 pub(super) struct Changes<'a> {
     /// The bundle and slot of each host whose tab moved.
     pub(super) moved: &'a HashMap<String, (i32, i32)>,
-    /// The hosts that are removed.
     pub(super) removed: &'a HashSet<&'a str>,
 }
 
@@ -100,10 +99,9 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// The number of a search file: its range, and its number in the range.
+/// A search file's range, and its number in this range.
 type FileNumber = (usize, usize);
 
-/// The sorted search files in a scan.
 pub(super) struct SearchFiles<'a>(pub(super) ScanObjects<'a>);
 
 impl SearchFiles<'_> {
@@ -111,7 +109,6 @@ impl SearchFiles<'_> {
         format!("{}{}", self.0.prefix, search_file_path(range, number))
     }
 
-    /// Finds the lines of the excluded hosts.
     pub(super) async fn find(&self, excluded: &RemovedHosts) -> Result<FoundTabs, RemovalError> {
         let are_few = are_few(excluded);
         let names = || excluded.hostnames.iter().map(String::as_str);
@@ -138,7 +135,7 @@ impl SearchFiles<'_> {
         Ok(found)
     }
 
-    /// Returns the current lines of the hosts that change.
+    /// Returns the current lines of hosts that move or are removed.
     pub(super) async fn lines_that_change(
         &self,
         changes: Changes<'_>,
@@ -148,7 +145,7 @@ impl SearchFiles<'_> {
         stream::iter(reads).buffered(CONCURRENT_OBJECTS).try_concat().await
     }
 
-    /// Updates the positions of moved tabs, and removes the lines of removed hosts. Does not add a
+    /// Updates the positions of moved tabs, and removes the removed hosts' lines. Does not add a
     /// line for a host without one.
     pub(super) async fn edit(&self, changes: Changes<'_>) -> Result<(), RemovalError> {
         let files = self.files_of(changes.hostnames()).await?;
@@ -191,8 +188,8 @@ impl SearchFiles<'_> {
         self.0.site.update(&key, put_options(&key), |before| ready(edited(before))).await
     }
 
-    /// Returns the files that may hold the lines of these hosts, each with the number of these
-    /// hosts.
+    /// Returns the files that may hold these hosts' lines, each with the number of hosts that it
+    /// may hold.
     async fn files_of(
         &self,
         hostnames: impl Iterator<Item = &str>,
@@ -245,7 +242,7 @@ impl SearchFiles<'_> {
         })
     }
 
-    /// Updates the index to the current first keys of its files, if it names a removed host's key.
+    /// Updates the index to its files' current first keys, if a removed host's key is in the index.
     async fn renew_index(&self, range: usize, removed: &HashSet<&str>) -> Result<(), RemovalError> {
         let keys: HashSet<_> = removed.iter().map(|hostname| search_key(hostname)).collect();
         if !self.index(range).await?.iter().any(|first| keys.contains(first.as_str())) {

@@ -1,9 +1,9 @@
-//! Notes of removed hosts, which must not be found by words.
+//! Records removed hosts, which must not be found by words.
 //!
-//! Words are merged from the archive, in which a removed host stays. A removal writes the notes and
-//! then edits the existing words; the job of the words writes the words and then reads the notes.
-//! One of both therefore removes the host's words, even if the job is repeated much later. A note
-//! names the host by a digest, because the site's objects are public.
+//! Words are merged from the archive, which keeps a removed host. A removal writes the notes and
+//! then edits the existing word files. The word job writes the word files and then reads the notes.
+//! Therefore at least one of them removes the host's words, even if the job is repeated much later.
+//! A note names the host by a digest, because the site's objects are public.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,14 +26,14 @@ use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 pub(crate) struct WordNotes(HashSet<DigestPrefix>);
 
 impl WordNotes {
-    /// Returns true if the host is noted.
+    /// Returns true if there is a note for this host.
     pub(crate) fn hold(&self, hostname: &str) -> bool {
         !self.0.is_empty() && self.0.contains(&hostname_prefix(hostname))
     }
 }
 
 impl ScanObjects<'_> {
-    /// Notes that these hosts have no words.
+    /// Writes a note for each of these hosts.
     pub(super) async fn note_for_words(
         &self,
         hosts: impl Iterator<Item = &SearchEntry>,
@@ -49,14 +49,14 @@ impl ScanObjects<'_> {
         stream::iter(puts).buffered(CONCURRENT_OBJECTS).try_collect().await
     }
 
-    /// Returns the hosts that removals noted.
+    /// Returns the hosts for which removals wrote notes.
     pub(crate) async fn noted_for_words(&self) -> Result<WordNotes, StorageError> {
         let listed = self.site.list_all(&format!("{}{SEARCH_REMOVED_PATH}", self.prefix)).await?;
         let host = |key: &str| search_removed_host(key.strip_prefix(self.prefix)?);
         Ok(WordNotes(listed.iter().filter_map(|object| host(&object.key)).collect()))
     }
 
-    /// Removes hosts from the files of words.
+    /// Removes these hosts from the word files.
     pub(crate) async fn remove_words(&self, hosts: &[SearchEntry]) -> Result<(), RemovalError> {
         let removed = hosts.iter().map(|host| host.hostname.as_str()).collect();
         let changes = Changes { moved: &HashMap::new(), removed: &removed };

@@ -17,11 +17,11 @@ use everytab_storage::Store;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// Parts of the index that a job reads concurrently; each has about 100 KB.
+/// Number of parts that a job reads concurrently. Each part has about 100 KB.
 pub(super) const CONCURRENT_READS: usize = 16;
 
-/// Reads the host ranks written when the scan was started, for one range, or for all of them if
-/// `range` is [`RANGES`]. Every job reads the same list.
+/// Reads the ranks that `scan start` wrote, for one range, or for all ranges if `range` is
+/// [`RANGES`]. Every job reads the same list.
 pub(super) async fn read_ranks(
     archive: &dyn Store,
     scan_id: Uuid,
@@ -30,14 +30,14 @@ pub(super) async fn read_ranks(
 ) -> Result<HostRanks, JobError> {
     let key = host_ranks(scan_id);
     let list = archive.get(&key).await?;
-    // A takedown removes its host from the list; nothing else changes it.
+    // Only a takedown changes this list, by removing its host.
     if hex::encode(Sha256::digest(&list)) != sha256 {
         tracing::warn!(key, "the ranks are not those that the scan's start wrote");
     }
     Ok(HostRanks::read(&list, |host| range == RANGES || range_of(host) == range))
 }
 
-/// Returns the entry with its rank. Without a rank it is published without its title.
+/// Returns the entry with its rank. A host without a rank is published without its title.
 pub(super) fn ranked(mut entry: SearchEntry, ranks: &HostRanks) -> SearchEntry {
     entry.rank = ranks.of(&entry.hostname);
     if entry.rank.is_none() {
@@ -46,7 +46,6 @@ pub(super) fn ranked(mut entry: SearchEntry, ranks: &HostRanks) -> SearchEntry {
     entry
 }
 
-/// Reads the lines of one range in a part.
 pub(super) async fn read_range(
     archive: Arc<dyn Store>,
     key: String,
@@ -65,7 +64,7 @@ fn no_part(key: &str, error: SearchFileError) -> JobError {
     JobError::Discard(format!("{key} is not a search part: {error}"))
 }
 
-/// Reads the lines of a whole part whose hosts have a rank.
+/// Reads the lines of a whole part, and keeps hosts with a rank.
 pub(super) async fn read_part(
     archive: Arc<dyn Store>,
     key: String,

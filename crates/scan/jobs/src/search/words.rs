@@ -1,5 +1,5 @@
-//! Merges the words by which hosts with a rank are found. Reads whole parts, because a word's hosts
-//! are in every range.
+//! Merges the words that find hosts with a rank. Reads whole parts, because a word's hosts are in
+//! every range.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use crate::{
     site_objects::{put_all, put_object},
 };
 
-/// Counts of the merged words.
+/// Counts for the merged words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MergedWords {
     /// Hosts with a rank.
@@ -42,12 +42,11 @@ pub struct MergedWords {
     pub files: u64,
 }
 
-/// Merges the shards' parts into the files of words, and records which kinds of search files exist.
-/// Without ranks there are no words.
+/// Merges the shards' parts into the word files, and records the kinds of search files in this
+/// scan. Without ranks there are no words.
 ///
 /// # Errors
 /// Returns an error if a store fails, or an object is not a search part.
-/// When a store refuses, or an object is not a search part.
 pub async fn merge_words(
     archive: Arc<dyn Store>,
     site: &dyn Store,
@@ -74,7 +73,7 @@ pub async fn merge_words(
             merged.lines += lines.len() as u64;
             merged.files += put_words(site, &prefix, range, &lines, heartbeat).await?;
         }
-        // A takedown during this job may have found no words yet.
+        // A takedown that ran during this job may not have found these words yet.
         let notes = objects.noted_for_words().await?;
         entries.retain(|entry| notes.hold(&entry.hostname));
         objects.remove_words(&entries).await?;
@@ -85,7 +84,7 @@ pub async fn merge_words(
     Ok(merged)
 }
 
-/// Writes the files of one range of words. Returns their number.
+/// Writes one range's word files. Returns their number.
 async fn put_words(
     site: &dyn Store,
     prefix: &str,
@@ -117,7 +116,7 @@ async fn put_words(
     Ok(count)
 }
 
-/// Returns the lines of the best hosts, with each host once.
+/// Returns the best hosts' lines, with each host once.
 fn best_hosts<'a>(lines: &[(&'a str, &'a SearchEntry)]) -> Vec<(&'a str, &'a SearchEntry)> {
     let mut found: Vec<(&str, &SearchEntry)> = Vec::with_capacity(BEST_HOSTS + 1);
     let order = |entry: &'a SearchEntry| (entry.rank, entry.hostname.as_str());
@@ -132,7 +131,6 @@ fn best_hosts<'a>(lines: &[(&'a str, &'a SearchEntry)]) -> Vec<(&'a str, &'a Sea
     found
 }
 
-/// Reads the hosts with a rank.
 async fn read_ranked(
     archive: Arc<dyn Store>,
     scan_id: Uuid,
@@ -148,8 +146,8 @@ async fn read_ranked(
     entries.try_concat().await
 }
 
-/// Keeps one host per rank. A rank belongs to a name with or without `www.`, and the host without
-/// it is kept. Sorts the entries by rank, best first.
+/// Keeps one host per rank and sorts the entries by rank, best first. A rank belongs to a name with
+/// and without `www.`. If both hosts exist, this keeps the one without `www.`.
 fn dedup(entries: &mut Vec<SearchEntry>) {
     let order = |entry: &SearchEntry| (entry.rank, without_www(&entry.hostname) != entry.hostname);
     entries.sort_by_key(order);

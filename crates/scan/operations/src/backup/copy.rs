@@ -1,4 +1,4 @@
-//! Copies objects between stores in bounded memory, and hashes them on the way.
+//! Copies objects between stores in bounded memory, and computes their digests.
 
 use std::{
     io::{Seek, SeekFrom, Write},
@@ -13,13 +13,14 @@ use sha2::{Digest, Sha256};
 
 use super::format::BackupObject;
 
-/// Objects that a backup or a restore copies concurrently. Each takes up to [`IN_MEMORY_BYTES`] of
-/// memory.
+/// Number of objects that a backup or a restore copies concurrently. Each takes up to
+/// [`IN_MEMORY_BYTES`] in memory.
 pub(super) const CONCURRENT_COPIES: usize = 8;
-/// Objects up to this size are copied in memory, larger ones through a file in pieces of this size.
+/// Objects up to this size are copied in memory. Larger ones are copied through a file, in pieces
+/// of this size.
 pub(super) const IN_MEMORY_BYTES: u64 = 16 << 20;
 
-/// Opens a backup's store, a site or an archive.
+/// Opens the store of a backup, a site or an archive.
 pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, OperationError> {
     Ok(everytab_storage::open(url, &StoreSettings::default()).await?)
 }
@@ -48,8 +49,8 @@ pub(super) struct Copier {
 }
 
 impl Copier {
-    /// Copies an object of `size` bytes and returns its entry. Writes nothing if the bytes are not
-    /// as expected.
+    /// Copies an object of `size` bytes and returns its entry. Writes nothing if the bytes differ
+    /// from `expected`.
     pub(super) async fn copy(
         &self,
         from: &dyn Store,
@@ -78,7 +79,7 @@ impl Copier {
         Ok(BackupObject { key: to_key.to_owned(), size, sha256 })
     }
 
-    /// Restores an object of a backup, unless the store already has it.
+    /// Restores an object from a backup, unless the store already has it.
     pub(super) async fn restore(
         &self,
         from: &dyn Store,
@@ -97,7 +98,7 @@ impl Copier {
     }
 }
 
-/// Writes an object of a backup to a file.
+/// Writes an object from a backup to a file.
 ///
 /// # Errors
 /// Returns an error if the object differs from its entry.
@@ -111,7 +112,7 @@ pub(super) async fn download(
     Expected::Exactly(entry).check(size, &sha256)
 }
 
-/// Reads an object of a backup. Returns how it differs from its entry, or `None` if it does not.
+/// Reads an object in a backup. Returns how it differs from its entry, or `None` if it does not.
 pub(super) async fn fault_of(
     from: &dyn Store,
     entry: &BackupObject,
@@ -170,7 +171,7 @@ mod tests {
             let mut entry = BackupObject::of("a".into(), &bytes);
             copier.restore(&*from, &entry, "c").await.unwrap();
             assert_eq!(to.get("c").await.unwrap(), bytes);
-            // The store already has the object, so the backup's copy is not read.
+            // The store already has this object, so the backup's copy is not read.
             from.delete(&["a".into()]).await.unwrap();
             copier.restore(&*from, &entry, "c").await.unwrap();
             from.put("a", bytes.into(), PutOptions::default()).await.unwrap();

@@ -1,4 +1,4 @@
-//! A backup's format, and the notes of an unfinished one.
+//! A backup's format, and the notes in an unfinished backup.
 
 use std::{collections::HashMap, io::Read as _, path::Path, sync::Arc};
 
@@ -14,11 +14,11 @@ use sha2::{Digest, Sha256};
 
 use crate::takedown_everywhere::TAKEDOWNS;
 
-/// The list of a backup's objects. It is written last: without it a backup is incomplete.
+/// The list of a backup's objects. It is written last, so a backup without this list is incomplete.
 pub(super) const LIST: &str = "backup.json";
 /// The format's version.
 pub(super) const FORMAT: u32 = 2;
-/// Returns true if publishing always writes the object under this name, so that it may change
+/// Returns true if publishing always writes the object under this name. Such an object may change
 /// without changing its size.
 pub(super) fn is_fixed(key: &str) -> bool {
     !key.starts_with("scans/") && !is_hashed(key)
@@ -26,15 +26,16 @@ pub(super) fn is_fixed(key: &str) -> bool {
 
 /// The notes' prefix.
 const PROGRESS: &str = "progress/";
-/// The member that replaces the scan's row in a backup without a scan: the id of the oldest crawl.
+/// In a backup without a scan, this member replaces the scan's row. Its value is the oldest crawl's
+/// id.
 pub(super) const FIRST_CRAWL: &str = "first_crawl";
-/// The scan's row when the notes were started.
+/// The scan's row at the time when the notes were started.
 const PROGRESS_SCAN: &str = "progress/of.json";
 
 /// Parses the settings in a scan's row.
 ///
 /// # Errors
-/// Returns an error if they are malformed or from another version.
+/// Returns an error if the settings are malformed or from another version.
 pub(super) fn settings_of(row: &Value) -> Result<ScanSettings, OperationError> {
     serde_json::from_value(row["settings"].clone()).map_err(|error| {
         OperationError::new(format!("the scan's settings are not understood: {error}"))
@@ -47,33 +48,29 @@ pub(super) struct Backup {
     pub(super) format: u32,
     /// The names of the migrations that created the tables.
     pub(super) migrations: Vec<String>,
-    /// The scan's row. A backup that only has live crawls holds [`FIRST_CRAWL`] with an id instead.
+    /// The scan's row. In a backup that has only live crawls, this is [`FIRST_CRAWL`] with an id.
     pub(super) scan: Value,
-    /// The database's dump.
     pub(super) rows: DumpedRows,
     /// The objects in the site and the archive, sorted by name.
     pub(super) objects: Vec<BackupObject>,
 }
 
-/// The database's rows, in one dump.
+/// The database rows, in one dump.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DumpedRows {
-    /// The version of the dumped server, such as 150018 for 15.18.
+    /// The dumped server's version, such as 150018 for 15.18.
     pub(super) server_version: i32,
-    /// Row counts and digests of all tables in the dump's snapshot.
+    /// Row counts and digests for all tables in the dump's snapshot.
     pub(super) tables: Vec<TableDigest>,
     /// The object with pg_dump's output in custom format.
     pub(super) dump: BackupObject,
 }
 
-/// One object of the backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BackupObject {
-    /// Its name in the backup.
     pub(super) key: String,
-    /// Its size in bytes.
     pub(super) size: u64,
-    /// Its SHA-256 in lower-case hexadecimal.
+    /// The object's SHA-256 in lower-case hexadecimal.
     pub(super) sha256: String,
 }
 
@@ -107,7 +104,6 @@ impl BackupObject {
     }
 }
 
-/// Returns a file's SHA-256 in hexadecimal.
 pub(super) async fn hex_of_file(path: &Path) -> Result<String, OperationError> {
     let mut file = std::fs::File::open(path)?;
     let hashing = move || -> std::io::Result<String> {
@@ -124,8 +120,8 @@ pub(super) async fn hex_of_file(path: &Path) -> Result<String, OperationError> {
     Ok(tokio::task::spawn_blocking(hashing).await??)
 }
 
-/// Returns `{"sha256":"...","list":{...}}`. Because of the list's own digest, a flipped bit in the
-/// list is not mistaken for damage to the objects that it lists.
+/// Returns `{"sha256":"...","list":{...}}`. Because the list has its own digest, a flipped bit in
+/// the list is not mistaken for damage to its objects.
 fn seal(list: &str) -> String {
     let digest = hex::encode(Sha256::digest(list.as_bytes()));
     format!("{{\"sha256\":\"{digest}\",\"list\":{list}}}")
@@ -160,7 +156,7 @@ impl Backup {
         })
     }
 
-    /// Reads a backup's list. `None` if there is none.
+    /// Reads a backup's list. `None` if the store has none.
     async fn read_if_whole(store: &dyn Store) -> Result<Option<Self>, OperationError> {
         let Some(tagged) = store.get_tagged(LIST).await? else { return Ok(None) };
         let about = |what: String| OperationError::new(format!("{LIST} in {} {what}", store.url()));
@@ -210,7 +206,7 @@ async fn write_json(
     Ok(store.put(key, bytes, PutOptions::default()).await?)
 }
 
-/// The scan's store that an object belongs to.
+/// The scan's store to which an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum StoreKind {
     Site,
@@ -225,12 +221,12 @@ impl StoreKind {
         }
     }
 
-    /// Returns the name in the backup for an object of this store.
+    /// Returns the name in the backup for an object in this store.
     pub(super) fn backup_key(self, key: &str) -> String {
         format!("{}{key}", self.folder())
     }
 
-    /// Splits an object's name in the backup into its store and the name there.
+    /// Splits an object's name in the backup into its store and its name there.
     pub(super) fn of(backup_key: &str) -> Option<(Self, &str)> {
         [Self::Site, Self::Archive]
             .into_iter()
@@ -238,27 +234,27 @@ impl StoreKind {
     }
 }
 
-/// A note of objects that have been copied.
+/// A note that lists copied objects.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Note {
     rows: Option<DumpedRows>,
     objects: Vec<BackupObject>,
 }
 
-/// The objects copied so far, including those of an earlier backup of the same scan. Reads and
-/// writes the notes.
+/// The objects copied so far, including those from an earlier backup of this scan. Reads and writes
+/// the notes.
 pub(super) struct Journal {
     pub(super) store: Arc<dyn Store>,
     rows: Option<DumpedRows>,
     objects: HashMap<String, BackupObject>,
     notes: u64,
-    /// The sizes of the objects in the store, because an object that a note names may have been
-    /// deleted.
+    /// The sizes of all objects in the store, because an object in a note may have been deleted
+    /// since.
     stored: HashMap<String, u64>,
 }
 
 impl Journal {
-    /// Reads the notes and the list of an earlier backup of the scan with this row.
+    /// Reads the notes and the list from an earlier backup of the scan with this row.
     pub(super) async fn open(store: Arc<dyn Store>, row: &Value) -> Result<Self, OperationError> {
         let stored = store.list_all("").await?;
         let mut journal = Self {
@@ -277,7 +273,7 @@ impl Journal {
                     scan.map_or("other crawls".to_owned(), |scan| format!("scan {scan}"))
                 )));
             }
-            // A takedown changes the bytes of archives without changing their sizes.
+            // Skip the list after a takedown, which changes archives without changing their sizes.
             if whole.scan == *row && store.head(TAKEDOWNS).await?.is_none() {
                 journal.add(Note { rows: Some(whole.rows), objects: whole.objects });
             }
@@ -304,12 +300,12 @@ impl Journal {
         self.objects.extend(note.objects.into_iter().map(|entry| (entry.key.clone(), entry)));
     }
 
-    /// Returns the rows if they have been dumped.
+    /// Returns the dumped rows. `None` if they have not been dumped.
     pub(super) fn rows(&self) -> Option<&DumpedRows> {
         self.rows.as_ref().filter(|rows| self.is_stored(&rows.dump))
     }
 
-    /// Returns an object's entry if it has been copied.
+    /// Returns an object's entry. `None` if the object has not been copied.
     pub(super) fn object(&self, key: &str) -> Option<&BackupObject> {
         self.objects.get(key).filter(|entry| self.is_stored(entry))
     }
@@ -318,11 +314,11 @@ impl Journal {
         self.stored.get(&entry.key) == Some(&entry.size)
     }
 
-    /// Invalidates the noted dump. The caller does this before it overwrites the dump.
+    /// Invalidates the noted dump. Call this before overwriting the dump.
     pub(super) async fn forget_rows(&mut self) -> Result<(), OperationError> {
         if let Some(known) = self.rows.take() {
-            // A note replaces earlier notes and the list of an earlier backup. This one names an
-            // empty dump, which no store has.
+            // A note replaces earlier notes and an earlier backup's list. This one names an empty
+            // dump, which no store has.
             let dump = BackupObject { size: 0, ..known.dump };
             self.note(Note { rows: Some(DumpedRows { dump, ..known }), objects: Vec::new() })
                 .await?;

@@ -1,8 +1,8 @@
 //! Dumps a schema to a file and restores it with the system's `pg_dump` and `pg_restore`.
 //!
-//! Works with any server, not only a private one. A password is passed in the environment, because
-//! every user of the host can read the command line. Owners and grants are not dumped: roles belong
-//! to a cluster, and migrating grants again.
+//! This works with any server, not only with a private one. A password is passed in the
+//! environment, because every user on the host can read the command line. Owners and grants are not
+//! dumped, because roles belong to a cluster and a migration grants their rights again.
 //!
 //! `crates/lab/postgres/src/binaries.rs` searches the same directories for the server's programs,
 //! but chooses by other rules. The fleet's program must not link that crate, so both contain the
@@ -20,7 +20,7 @@ use percent_encoding::percent_decode_str;
 /// Why `pg_dump` or `pg_restore` failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PostgresProgramError {
-    /// No installed program of that name is new enough for the server.
+    /// No installed program with this name is new enough for the server.
     #[error(
         "the server is Postgres {server}, and {}: apt-get install postgresql-client-{server}",
         newest.map_or_else(
@@ -30,30 +30,26 @@ pub(super) enum PostgresProgramError {
         )
     )]
     Missing {
-        /// The program's name.
         name: &'static str,
-        /// The server's major version.
         server: u32,
-        /// The newest major version installed. `None` if no program of that name is installed.
+        /// The newest major version installed. `None` if the program is not installed.
         newest: Option<u32>,
     },
     /// The program exited with an error.
     #[error("{name}: {message}")]
     Refused {
-        /// The program's name.
         name: &'static str,
-        /// Its last error message.
+        /// The program's last error message.
         message: String,
     },
-    /// The dump's disk is full. Holds the dump's path.
+    /// The dump's disk is full. Contains the dump's path.
     #[error("no space left on the disk of {}", .0.display())]
     DiskFull(PathBuf),
     /// The program could not be run.
     #[error("cannot run {}: {source}", path.display())]
     Run {
-        /// The program's path.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }
@@ -61,8 +57,8 @@ pub(super) enum PostgresProgramError {
 /// The system's CA certificates in one file, from Debian's package ca-certificates.
 const SYSTEM_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// URL parameters that the coordinator's client supports and libpq does not, each with libpq's name
-/// for it, if there is one.
+/// URL parameters that the coordinator's client supports and libpq does not. Each has libpq's name
+/// for the parameter, if there is one.
 const LIBPQ_NAMES: [(&str, Option<&str>); 7] = [
     ("ssl-mode", Some("sslmode")),
     ("ssl-root-cert", Some("sslrootcert")),
@@ -73,11 +69,11 @@ const LIBPQ_NAMES: [(&str, Option<&str>); 7] = [
     ("application_name", None),
 ];
 
-/// Dumps a schema in custom format to the file `to`, as seen by the `snapshot` of an open
-/// transaction. `server` is the server's major version. Blocks.
+/// Dumps a schema in custom format to the file `to`, from the `snapshot` of an open transaction.
+/// `server` is the server's major version. Blocks the thread.
 ///
 /// # Errors
-/// Returns an error if no `pg_dump` for that server is installed, or it fails.
+/// Returns an error if no `pg_dump` for this server is installed, or if it fails.
 pub(super) fn dump_schema(
     url: &str,
     server: u32,
@@ -86,21 +82,20 @@ pub(super) fn dump_schema(
     to: &Path,
 ) -> Result<(), PostgresProgramError> {
     let mut command = command("pg_dump", url, server)?;
-    // Level 1 compresses rows to a quarter, and takes 1.5 s of a core for a million rows.
+    // Level 1 compresses rows to a quarter, and takes 1.5 s of CPU time for a million rows.
     command.args(["--format=custom", "--compress=1", "--no-owner", "--no-privileges"]);
-    // The settings of the database or of the URL may name an encoding that lacks characters.
+    // Set the encoding, because the database or the URL may set one that lacks characters.
     command.arg("--encoding=UTF8");
     command.arg(format!("--schema={schema}")).arg(format!("--snapshot={snapshot}"));
     command.arg("--file").arg(to);
     run(command, "pg_dump", to)
 }
 
-/// Restores a dump made by a server of major version `dumped_by` into a database that lacks its
-/// schema, in one transaction. Blocks.
+/// Restores a dump from a server with major version `dumped_by`, in one transaction, into a
+/// database that lacks this schema. Blocks the thread.
 ///
 /// # Errors
-/// Returns an error if no matching `pg_restore` is installed, or it fails.
-/// When there is no `pg_restore` for it, or it fails.
+/// Returns an error if no matching `pg_restore` is installed, or if it fails.
 pub(super) fn restore_dump(
     url: &str,
     dumped_by: u32,
@@ -152,8 +147,8 @@ fn run(mut command: Command, name: &'static str, file: &Path) -> Result<(), Post
     Err(PostgresProgramError::Refused { name, message: error_message_in(&stderr) })
 }
 
-/// Returns the oldest program that is new enough for the server, because the most other versions
-/// can read its output.
+/// Returns the oldest program that is new enough for the server, because its output can be read by
+/// the most other versions.
 fn program(name: &'static str, server: u32) -> Result<PathBuf, PostgresProgramError> {
     let found: Vec<(u32, PathBuf)> = folders()
         .into_iter()
@@ -173,13 +168,14 @@ fn choose(
 ) -> Result<PathBuf, PostgresProgramError> {
     let newest = found.iter().map(|(major, _)| *major).max();
     let fit = found.into_iter().filter(|(major, _)| *major >= server);
-    // Among programs of the same version choose the first, because wrappers in PATH come after the
-    // program itself.
+    // Among programs with the same version this chooses the first, because wrappers in PATH come
+    // after the program itself.
     let oldest = fit.reduce(|best, next| if next.0 < best.0 { next } else { best });
     oldest.map(|(_, program)| program).ok_or(PostgresProgramError::Missing { name, server, newest })
 }
 
-/// Returns the directories that may hold Postgres's programs: only `EVERYTAB_PG_BIN` if it is set.
+/// Returns the directories that may hold Postgres's programs. If `EVERYTAB_PG_BIN` is set, returns
+/// only this one.
 fn folders() -> Vec<PathBuf> {
     if let Some(folder) = env::var_os("EVERYTAB_PG_BIN") {
         return vec![PathBuf::from(folder)];
@@ -195,15 +191,16 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Parses the major version in the output of `--version`: 15 for `pg_dump (PostgreSQL) 15.18
-/// (Debian ...)`.
+/// Parses the major version in the output of `--version`, such as 15 for `pg_dump (PostgreSQL)
+/// 15.18 (Debian ...)`.
 fn major_in(version: &str) -> Option<u32> {
     let number = version.split_once("(PostgreSQL) ")?.1;
     let digits = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());
     number.get(..digits)?.parse().ok()
 }
 
-/// Returns the last line with an error prefix, without this prefix; else the last line.
+/// Returns the last line with an error prefix, without this prefix. If there is none, returns the
+/// last line.
 fn error_message_in(output: &str) -> String {
     let prefixes = ["FATAL: ", "ERROR: ", "error: "];
     let without_prefix = |line: &str| {
@@ -218,7 +215,7 @@ fn decode(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(String::from)
 }
 
-/// Splits a URL into one for libpq without the password, and the password.
+/// Splits a URL into a URL for libpq without the password, and the password.
 fn without_password(url: &str) -> (String, Option<String>) {
     let mut password = None;
     let (base, query) = url.split_once('?').unwrap_or((url, ""));

@@ -28,23 +28,23 @@ use crate::{
 /// Options for a restore.
 #[derive(Debug)]
 pub struct RestoreOptions {
-    /// The URL of the target database, which must hold no other scan.
+    /// The target database's URL. This database must not contain another scan.
     pub database_url: String,
     /// The URL of the backup's store.
     pub from: String,
-    /// The URL of the store for the site. `None` for the scan's original store.
+    /// The URL of the store for the site. `None` to use the scan's original store.
     pub site: Option<String>,
-    /// The URL of the store for the archives. `None` for the scan's original store.
+    /// The URL of the store for the archives. `None` to use the scan's original store.
     pub archive: Option<String>,
     /// A directory for temporary files, with room for the dump.
     pub temporary: PathBuf,
 }
 
-/// Restores a backup. Running it again completes an interrupted restore.
+/// Restores a backup. If a restore was interrupted, a second run completes it.
 ///
 /// # Errors
-/// Returns an error if the database holds other scans, the backup is damaged or from a newer
-/// program, or a store or the database fails.
+/// Returns an error if the database contains other scans, if the backup is damaged or from a newer
+/// program, or if a store or the database fails.
 pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
     let RestoreOptions { database_url: url, temporary, .. } = &options;
     let from = open(&options.from).await?;
@@ -54,8 +54,9 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     let settings = moved_settings(&options, &backup)?;
     let taken_down = takedown_everywhere::noted_beside(&*from).await?;
     let has_rows_already = has_rows(&coordinator, &backup, !taken_down.is_empty()).await?;
-    // Rows are restored after all objects. They tell where the archives held the hosts that were
-    // removed again.
+    // Restore rows after all objects, because the rows show where the archives contain hosts that
+    // were taken down. If the rows are already restored, these hosts may have been removed from the
+    // archives again, so keep the archives.
     let keeps_archives = has_rows_already && !taken_down.is_empty();
     if let Some(settings) = &settings {
         restore_objects(&from, settings, &backup, temporary, keeps_archives, sink).await?;
@@ -80,7 +81,8 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     if let Some(settings) = &settings {
         let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
         let number = database::scan_number(&coordinator, Some(id)).await?;
-        // The backup has none: they mark the stores that the objects were restored to.
+        // The backup does not contain tokens, because they mark the stores to which the objects are
+        // restored.
         write_tokens([&settings.archive, &settings.site], id).await?;
         coordinator.move_scan(number, &settings.site, &settings.archive).await?;
         takedown_everywhere::take_down_again(&taken_down, &settings.site, url, sink).await?;
@@ -93,7 +95,7 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     Ok(())
 }
 
-/// Returns the scan's settings with the stores to restore to. `None` for a backup without a scan.
+/// Returns the scan's settings with the target stores. `None` for a backup without a scan.
 fn moved_settings(
     options: &RestoreOptions,
     backup: &Backup,
@@ -118,11 +120,11 @@ fn moved_settings(
     Ok(Some(ScanSettings { archive, site, ..settings }))
 }
 
-/// Returns true if an earlier restore of this backup has restored the rows. With `any_taken_down`,
-/// it may have removed the rows of some hosts again.
+/// Returns true if an earlier restore of this backup has restored the rows. If `any_taken_down`,
+/// that restore may have removed some hosts' rows again.
 ///
 /// # Errors
-/// Returns an error if the database holds other rows.
+/// Returns an error if the database contains other rows.
 async fn has_rows(
     coordinator: &Coordinator,
     backup: &Backup,
@@ -131,8 +133,9 @@ async fn has_rows(
     if coordinator.contents().await? != Contents::Scans {
         return Ok(false);
     }
-    // A restore changes some tables: `scans` (the stores' URLs), `migrations`, and those from which
-    // live crawls continue. A table that is not in the backup was created by a later migration.
+    // A restore changes some tables: `scans` (the stores' URLs), `migrations`, and the tables from
+    // which live crawls continue. A table that is not in the backup was created by a later
+    // migration.
     let is_backed_up = |name: &str| backup.rows.tables.iter().any(|table| table.table == name);
     let is_changed = |name: &str| {
         let of_crawls = matches!(name, "slots" | "workers" | "restores");
@@ -142,8 +145,7 @@ async fn has_rows(
         matches!(name, "blocklist" | "scan_blocklist")
             || name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('_')
     };
-    // After the rows of an older program came back, the restore migrated them, so that a digest may
-    // be of other columns.
+    // A restore migrates rows from an older program, so their digests may cover other columns.
     let has_same_columns = backup.migrations.len() == migrations().len();
     let unchanged = |tables: &[everytab_coordinator::TableDigest]| {
         let mut tables = tables.to_vec();
@@ -239,7 +241,7 @@ async fn restore_root(
     }
     let options = put_options(MANIFEST);
     let put = site.to.put_if(MANIFEST, bytes, Condition::Absent, options).await?;
-    // If a manifest was written since, keep it.
+    // If a manifest has been written since, keep it.
     let (PutIf::Stored { .. } | PutIf::PreconditionFailed) = put;
     Ok(())
 }

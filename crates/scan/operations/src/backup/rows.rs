@@ -1,5 +1,5 @@
-//! Saves the database as one object and loads it: a `pg_dump` in custom format, with a digest of
-//! every table from the same snapshot.
+//! Saves the database as one object and loads it. The object is a `pg_dump` in custom format, and
+//! every table's digest comes from the same snapshot.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use super::{
 /// The dump's name in a backup.
 const DUMP: &str = "database.dump";
 
-/// Dumps the database, unless the backup already holds a dump of the same rows.
+/// Dumps the database, unless the backup already holds a dump with these rows.
 pub(super) async fn save(
     coordinator: &Coordinator,
     url: &str,
@@ -40,7 +40,7 @@ pub(super) async fn save(
     let size = file.as_file().metadata()?.len();
     let entry =
         BackupObject { key: DUMP.to_owned(), size, sha256: hex_of_file(file.path()).await? };
-    // The new dump overwrites the old one, so the old one's note must be invalidated first.
+    // The new dump overwrites the old one, so invalidate the old dump's note first.
     journal.forget_rows().await?;
     journal.store.put_file(DUMP, file.path(), PutOptions::default()).await?;
     sink.note(format_args!("rows: {count} in {} tables, dumped to {size} bytes", tables.len()));
@@ -87,7 +87,6 @@ pub(super) async fn load(
     Ok(differences(&rows.tables, &digests(coordinator).await?))
 }
 
-/// Returns the tables' current digests.
 pub(super) async fn digests(coordinator: &Coordinator) -> Result<Vec<TableDigest>, OperationError> {
     let mut snapshot = coordinator.snapshot().await?;
     let tables = snapshot.digests().await?;

@@ -31,7 +31,7 @@ use crate::{database, scan_start::check_tokens};
 /// Maximum time before copied objects are noted, so that an interrupted backup loses a few seconds
 /// of work.
 const NOTE_INTERVAL: Duration = Duration::from_secs(2);
-/// Maximum copied objects in one note, which then has 100 KB.
+/// Maximum number of copied objects in one note, which then has 100 KB.
 const OBJECTS_PER_NOTE: usize = 500;
 
 /// Options for a backup.
@@ -41,9 +41,9 @@ pub struct BackupOptions {
     pub database_url: String,
     /// The scan's id. `None` for the newest scan.
     pub scan: Option<Uuid>,
-    /// The URL of the store for the backup, which must hold nothing else.
+    /// The URL of the backup's store, which must contain nothing else.
     pub to: String,
-    /// A directory for temporary files, with room for a dump of the database.
+    /// A directory for temporary files, with room for a database dump.
     pub temporary: PathBuf,
 }
 
@@ -69,7 +69,7 @@ impl Subject {
         Ok(Self { scan, first_crawl })
     }
 
-    /// Returns the scan's row, or the object that stands for it in a database without a scan.
+    /// Returns the scan's row, or the object that replaces this row in a database without a scan.
     ///
     /// # Errors
     /// Returns an error if the scan has not finished.
@@ -97,18 +97,18 @@ async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Ope
     Ok(row)
 }
 
-/// Copies the database, including its live crawls at that moment, and a scan's objects. Running it
-/// again completes an interrupted backup, or updates one.
+/// Copies the database, including a snapshot of its live crawls, and a scan's objects. A second run
+/// completes an interrupted backup, or updates a complete one.
 ///
 /// # Errors
-/// Returns an error if the scan is running, the store holds a backup of another scan, or a store or
+/// Returns an error if the scan is running, the store contains another scan's backup, or a store or
 /// the database fails.
 pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
     let BackupOptions { database_url, scan, to: url, temporary } = options;
     let coordinator = database::connect(&database_url).await?;
     let subject = Subject::find(&coordinator, scan).await?;
     let row = subject.row(&coordinator).await?;
-    // Before anything is written, because `to` may hold a good backup of this scan.
+    // Check this before anything is written, because `to` may hold a good backup of this scan.
     if let Some(number) = subject.scan {
         wanted_objects(&coordinator, number, &row, &settings_of(&row)?).await?;
     }
@@ -142,12 +142,12 @@ pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), O
     Ok(())
 }
 
-/// Lists the objects in a scan in the site and the archive. The objects in the site's root belong
-/// to the scan only while the manifest names it.
+/// Lists a scan's objects in the site and the archive. The objects in the site's root belong to
+/// this scan only while the manifest names it.
 ///
 /// # Errors
-/// Returns an error if a store on this machine is not the scan's, or an archive or bundle that the
-/// rows refer to is missing.
+/// Returns an error if a store on this host is not the scan's, or if an archive or bundle to which
+/// the rows refer is missing.
 async fn wanted_objects(
     coordinator: &Coordinator,
     number: i32,
@@ -163,7 +163,7 @@ async fn wanted_objects(
         wanted.extend(listed.into_iter().map(|object| (source, object)));
     };
     let of_scan = site.list_all(&object_names::scan_prefix(id)).await?;
-    // `scan gc` removes the whole site of an old scan, and keeps its archives.
+    // `scan gc` removes an old scan's whole site, and keeps its archives.
     let mut has_site = !of_scan.is_empty();
     add(StoreKind::Site, of_scan);
     let manifest = site.get_tagged(object_names::MANIFEST).await?;
@@ -202,8 +202,8 @@ async fn wanted_objects(
     Ok(wanted)
 }
 
-/// Returns an error if objects that the rows refer to are missing in a store. `kind` is the kind of
-/// the jobs that write them.
+/// Returns an error if a store lacks objects to which the rows refer. `kind` is the kind of the
+/// jobs that write these objects.
 fn check_complete(
     url: &str,
     mut missing: Vec<String>,

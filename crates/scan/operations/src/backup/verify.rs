@@ -18,7 +18,7 @@ use super::{
     rows,
 };
 
-/// A verification of a backup, with the faults found so far.
+/// The verification of a backup, with the faults found so far.
 #[derive(Debug)]
 pub struct Verification {
     from: Arc<dyn Store>,
@@ -27,7 +27,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Reads the list of the backup at the URL `from`, and compares every object with it.
+    /// Reads the backup's list at the URL `from`, and compares every object with this list.
     ///
     /// # Errors
     /// Returns an error if the backup is incomplete, its list is damaged, or a newer program made
@@ -40,14 +40,14 @@ impl Verification {
         Ok(Self { from, backup, faults })
     }
 
-    /// Returns true if the rows' dump is as listed. Otherwise the rows cannot be loaded.
+    /// Returns true if the dump matches the list. Otherwise the rows cannot be loaded.
     pub fn is_dump_whole(&self) -> bool {
         !self.faults.iter().any(|fault| fault.starts_with(&self.backup.rows.dump.key))
     }
 
-    /// Loads the rows into the empty database at `url`, compares them with the list, and compares
-    /// the listed objects with those that the rows refer to. `temporary` is a directory with room
-    /// for the dump.
+    /// Loads the rows into the empty database at `url` and compares them with the list. Then
+    /// compares the list's objects with the objects to which the rows refer. `temporary` is a
+    /// directory with room for the dump.
     ///
     /// # Errors
     /// Returns an error if the database or the store fails. A difference is a fault, not an error.
@@ -95,7 +95,7 @@ async fn damaged_objects(from: &dyn Store, backup: &Backup) -> Result<Vec<String
     Ok(faults)
 }
 
-/// Returns one line for each archive and bundle that the rows refer to and the list lacks.
+/// Returns one line for each archive and bundle to which the rows refer and that the list lacks.
 async fn missing_objects(
     coordinator: &Coordinator,
     backup: &Backup,
@@ -125,7 +125,7 @@ async fn missing_objects(
         .collect())
 }
 
-/// Returns the names of the bundles that the jobs in a scan wrote. `row` is the scan's row.
+/// Returns the names of the bundles that a scan's jobs wrote. `row` is the scan's row.
 pub(super) async fn bundles_of_rows(
     coordinator: &Coordinator,
     number: i32,

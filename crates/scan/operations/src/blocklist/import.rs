@@ -1,10 +1,10 @@
-//! Imports public lists of up to millions of hosts, such as malware and phishing lists.
+//! Imports public lists with up to millions of hosts, such as malware and phishing lists.
 //!
 //! Parses the common formats line by line: hosts files (`0.0.0.0 example.com`), plain names, URLs,
-//! and the simplest ad blocker rules (`||example.com^`, `*.example.com`), which mean a domain with
-//! everything below it. Hosts on such a list get no requests and no tabs. A line that does not mean
-//! a whole host blocks nothing, such as a rule that hides part of a page, blocks one file, a type
-//! of resource or embedding in other sites, or makes an exception.
+//! and the simplest ad blocker rules. The rules `||example.com^` and `*.example.com` mean a domain
+//! with all its subdomains. Hosts on such a list get no requests and no tabs. A line that does not
+//! mean a whole host blocks nothing. Examples are rules that hide part of a page, block one file or
+//! a resource type, block embedding in other sites, or make an exception.
 
 use std::{
     collections::HashSet,
@@ -17,35 +17,36 @@ use everytab_coordinator::Coordinator;
 use everytab_jobs::blocked_pattern::{hostname, suffix};
 use url::Url;
 
-/// Maximum bytes in a list: 4 million names of 32 bytes, about four times the largest public lists.
-/// The string, its names and the message to Postgres take about four times this memory.
+/// Maximum bytes in a list. This is enough for 4 million names with 32 bytes each, about four times
+/// the largest public lists. The string, its names and the message to Postgres take about four
+/// times this memory.
 pub const MAX_LIST_BYTES: u64 = 128 << 20;
 /// Maximum characters in a list's name. A CHECK constraint of the database has the same limit.
 const MAX_LIST_NAME: usize = 100;
-/// Maximum malformed lines that are shown. All of them are counted.
+/// Maximum number of malformed lines to show. All of them are counted.
 const SHOWN_LINES: usize = 3;
-/// Names in hosts files for the local host.
+/// Names for the local host in hosts files.
 const OWN_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "local", "broadcasthost"];
 
-/// Options for a rule that still covers whole pages. All others limit it to types of resources or
+/// Rule options that still cover whole pages. All other options limit a rule to resource types or
 /// to requests from some sites.
 const WHOLE_PAGE: [&str; 4] = ["all", "doc", "document", "important"];
 
-/// A parsed list.
+/// A parsed host list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HostList {
     patterns: HashSet<(PatternKind, String)>,
-    /// The first few lines that name no host.
+    /// The first few lines without a host.
     shown: Vec<String>,
-    /// Lines that name no host.
+    /// Number of lines without a host.
     bad_lines: usize,
 }
 
 impl HostList {
-    /// Parses a list. With `with_subdomains` each name means a domain with everything below it.
+    /// Parses a list. With `with_subdomains` each name means a domain with all its subdomains.
     ///
     /// # Errors
-    /// Returns an error if no line names a host.
+    /// Returns an error if no line contains a host.
     pub fn read(text: &str, with_subdomains: bool) -> Result<Self, OperationError> {
         let mut list = Self::default();
         for line in text.lines() {
@@ -78,8 +79,8 @@ impl HostList {
     }
 }
 
-/// Returns the line before a `#` that is first or follows a space. Any other `#` belongs to a rule
-/// or URL.
+/// Returns the part of a line before a comment, which starts with a `#` at the beginning or after a
+/// space. Any other `#` belongs to a rule or URL.
 fn without_remark(line: &str) -> &str {
     let mut before = ' ';
     for (at, character) in line.char_indices() {
@@ -97,7 +98,7 @@ fn patterns_of_line(line: &str, with_subdomains: bool) -> Option<Vec<(PatternKin
     let names = match words.split_first() {
         Some((first, names)) if !names.is_empty() => match first.parse::<IpAddr>() {
             Ok(address) if is_no_host(address) => names,
-            // The line maps names to a real address, and does not say that they are bad.
+            // The line maps names to a real address, which does not block them.
             Ok(_) => return None,
             Err(_) => &words,
         },
@@ -116,7 +117,7 @@ fn is_no_host(address: IpAddr) -> bool {
     address.is_unspecified() || address.is_loopback() || address == Ipv4Addr::BROADCAST
 }
 
-/// Returns the pattern of one word in a list. `None` if it is malformed.
+/// Returns the pattern for one word in a list. `None` if it is malformed.
 fn pattern(word: &str, with_subdomains: bool) -> Option<(PatternKind, String)> {
     if let Ok(url) = Url::parse(word) {
         return named(url.host_str()?, with_subdomains);
@@ -144,7 +145,7 @@ fn named(name: &str, below: bool) -> Option<(PatternKind, String)> {
     }
 }
 
-/// Replaces the patterns in the list `name` by those of `list`. Prints one line of data.
+/// Replaces the patterns in the list `name` with those in `list`. Prints one line of data.
 ///
 /// # Errors
 /// Returns an error if the name is invalid, or the database fails.
@@ -160,7 +161,7 @@ pub async fn import(
     }
     let mut given: Vec<(&str, &str)> =
         list.patterns.iter().map(|(kind, pattern)| (kind.name(), pattern.as_str())).collect();
-    // Postgres adds rows to its index three times as fast in index order.
+    // In index order, Postgres adds rows to its index three times as fast.
     given.sort_unstable();
     let (kinds, patterns): (Vec<&str>, Vec<&str>) = given.into_iter().unzip();
     let added = coordinator.import_list(name, source, &kinds, &patterns).await?;

@@ -6,19 +6,19 @@ use super::check::Check;
 
 /// Cores of the console's instance, which is always on demand (`terraform/modules/scanning`).
 const CONSOLE_CORES: u64 = 2;
-/// Name and code of the quota for cores of standard spot instances.
+/// Name and code of the core quota for standard spot instances.
 const SPOT: (&str, &str) = ("spot cores", "L-34B43A08");
-/// Name and code of the quota for cores of standard on-demand instances.
+/// Name and code of the core quota for standard on-demand instances.
 const ON_DEMAND: (&str, &str) = ("on-demand cores", "L-1216C47A");
 
 /// The instances that terraform will start, in addition to the console.
 #[derive(Debug, Clone)]
 pub struct FleetSize {
-    /// Number of all workers.
+    /// Total number of workers.
     pub workers: u64,
-    /// Workers on demand.
+    /// Number of on-demand workers.
     pub on_demand: u64,
-    /// Their instance type, such as `c7g.large`.
+    /// The workers' instance type, such as `c7g.large`.
     pub instance: String,
 }
 
@@ -73,8 +73,7 @@ fn suffices(
     }
 }
 
-/// Returns the cores of an instance type by its size, as `terraform/modules/fleet/workers.tf`
-/// counts.
+/// Returns an instance type's cores from its size, as `terraform/modules/fleet/workers.tf` does.
 fn cores(instance: &str) -> Option<u64> {
     let (_, size) = instance.split_once('.')?;
     match size {

@@ -1,4 +1,4 @@
-//! A check's result.
+//! A check's result, and the newest scan whose stores are checked.
 
 use everytab_jobs::scan_settings::ScanSettings;
 use serde::Serialize;
@@ -36,16 +36,16 @@ impl Check {
     }
 }
 
-/// The source and the stores of the newest scan in the database.
+/// The newest scan in the database.
 #[derive(Debug, Clone)]
 pub struct NewestScan {
-    /// Its crawl's id.
+    /// The crawl's id.
     pub crawl: String,
-    /// Its settings.
+    /// The scan's settings, which contain its source and stores.
     pub settings: ScanSettings,
-    /// Its id.
+    /// The scan's id.
     pub id: Uuid,
-    /// Whether it has not finished, so that workers use its stores.
+    /// Whether the scan has not finished, so that workers use its stores.
     pub is_open: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Checks live crawls: that workers hold all slots and read links, that stores can be written, that
-//! the clock is right, and that site owners can reach the operator.
+//! Checks live crawls: workers hold all slots and read links, stores can be written, the clock is
+//! right, and site owners can reach the operator.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::{ConnectSettings, Coordinator, FrontierHealth};
@@ -7,22 +7,22 @@ use everytab_coordinator::{ConnectSettings, Coordinator, FrontierHealth};
 use super::{check::Check, role_needs::RoleNeeds, stores};
 use crate::site_identity;
 
-/// Maximum difference between the clocks of this host and the server, because host delays depend on
+/// Maximum difference between this host's clock and the server's, because host delays depend on
 /// both.
 const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::seconds(2);
-/// Maximum age of unread links. They are read within seconds, and their hour is dropped in the
-/// second hour after it.
+/// Maximum age of unread links. Normally links are read within seconds, and their hour is dropped
+/// in the second hour after it.
 const OLDEST_LINKS: TimeDelta = TimeDelta::hours(4);
-/// Maximum stores that are tried, because the others belong to similar crawls.
+/// Maximum number of stores to check, because the others belong to similar crawls.
 const STORES_TRIED: usize = 16;
 
-/// SQLSTATE of a function that the database role may not execute.
+/// SQLSTATE for a function that the database role may not execute.
 const DENIED: &str = "42501";
 
-/// Checks what live crawls need, if any is open. `user_agent` is the worker's. `needs` says what
-/// the process that will run here needs. `None` for an operator.
+/// Checks what live crawls need, if any is open. `user_agent` is the worker's. `needs` are the
+/// needs of the process that will run on this host, or `None` for an operator.
 pub async fn check(url: &str, user_agent: &str, needs: Option<&RoleNeeds>) -> Vec<Check> {
-    // If these fail, the database checks have reported it.
+    // The database checks have already reported these failures.
     let Ok(coordinator) = Coordinator::connect(url, &ConnectSettings::default()).await else {
         return Vec::new();
     };
@@ -54,8 +54,8 @@ pub async fn check(url: &str, user_agent: &str, needs: Option<&RoleNeeds>) -> Ve
     }
 }
 
-/// Returns the checks of the health data, without the stores. Only an operator checks the fleet,
-/// such as whether it holds all slots.
+/// Returns the checks based on the health data, without the stores. Only an operator checks the
+/// fleet, for example that it holds all slots.
 fn checks_of(
     health: &FrontierHealth,
     now: DateTime<Utc>,
@@ -216,7 +216,7 @@ mod tests {
             assert_eq!(failed(&health(), user_agent)[0].check, "User-Agent");
         }
         assert_eq!(failed(&health(), "Bot/1.0 (me@bot.page)"), []);
-        // A host that is being set up does not fail for problems of the fleet.
+        // A host that is being set up must not fail because of the fleet's problems.
         let needs = RoleNeeds { is_crawler: true, ..RoleNeeds::default() };
         let idle = FrontierHealth { live_workers: 0, held_slots: 0, ..health() };
         let checks = checks_of(&idle, idle.server_time, USER_AGENT, Some(&needs));

@@ -7,17 +7,17 @@ use super::{
     role_needs::RoleNeeds,
 };
 
-/// Older scans finished long ago and were audited then.
+/// Number of scans to audit. Older scans finished long ago and were audited then.
 const SCANS_AUDITED: usize = 10;
-/// The oldest Postgres that supports the functions, as a server_version_num.
+/// The oldest supported Postgres version, as a server_version_num.
 const OLDEST_VERSION: i32 = 150_000;
-/// SQLSTATE of a call, or of a kind of job, that the database role may not have.
+/// SQLSTATE for a call or a job kind that the database role may not use.
 const DENIED: &str = "42501";
-/// The name of the check of a process's rights.
+/// The name of the check for a process's rights.
 const RIGHTS: &str = "rights";
 
-/// Returns the checks in order, and the newest scan with its stores. `needs` says what the process
-/// that will use the database needs. `None` for an operator.
+/// Returns the checks in order, and the newest scan with its stores. `needs` are the needs of the
+/// process that will use the database, or `None` for an operator.
 pub async fn check(url: &str, needs: Option<&RoleNeeds>) -> (Vec<Check>, Option<NewestScan>) {
     let coordinator = match Coordinator::connect(url, &ConnectSettings::default()).await {
         Ok(coordinator) => coordinator,
@@ -77,8 +77,8 @@ async fn version(coordinator: &Coordinator) -> Check {
     }
 }
 
-/// Reports the isolation level of sessions that name none. EveryTab's sessions always name theirs;
-/// other programs, such as psql, do not.
+/// Reports the default isolation level. EveryTab's sessions always set theirs, but other programs,
+/// such as psql, do not.
 async fn isolation(coordinator: &Coordinator) -> Check {
     let check = "database isolation";
     match coordinator.default_isolation().await {
@@ -133,13 +133,13 @@ async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
     }
 }
 
-/// Checks that the database role has the rights that the process needs. Leases no job.
+/// Checks that the database role has the rights that the process needs. This leases no job.
 async fn role(coordinator: &Coordinator, needs: &RoleNeeds) -> Check {
     let tried = match needs.is_api {
         true => coordinator.may_serve().await,
         false => {
             let digests = Digests { encoder: String::new() };
-            // Of no job, and without the sweep that a full scan begins with.
+            // Lease no job, and skip the sweep that starts a full scan.
             let mut cursors = LeaseCursors::default();
             cursors.note(&[]);
             let leased = coordinator.lease("doctor", &needs.kinds, 0, &digests, &cursors).await;
@@ -150,7 +150,7 @@ async fn role(coordinator: &Coordinator, needs: &RoleNeeds) -> Check {
 }
 
 /// Reports whether a call that the process needs was allowed. `wanted` names a database role that
-/// may make it.
+/// may make this call.
 fn rights_of_role(tried: Result<bool, Error>, wanted: &str) -> Check {
     let found = match tried {
         Ok(true) => {
@@ -163,7 +163,7 @@ fn rights_of_role(tried: Result<bool, Error>, wanted: &str) -> Check {
     Check::fail(RIGHTS, found, format!("sign in as {wanted}, or name other roles with --role"))
 }
 
-/// Compares counters with rows for the newest scans.
+/// Compares the newest scans' counters with their rows.
 async fn audit(coordinator: &Coordinator) -> Result<Check, Error> {
     let scans = coordinator.list_scans().await?;
     let newest = scans.get(..SCANS_AUDITED.min(scans.len())).unwrap_or_default();

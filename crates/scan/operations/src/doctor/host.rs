@@ -66,11 +66,11 @@ mod space {
 
     use std::{ffi::CString, mem::MaybeUninit, os::unix::ffi::OsStrExt, path::Path};
 
-    /// Returns the bytes that this user may still write to the file system of `path`.
+    /// Returns the number of bytes that this user may still write to the file system at `path`.
     pub(super) fn free_bytes(path: &Path) -> Option<u64> {
         let path = CString::new(path.as_os_str().as_bytes()).ok()?;
         let mut found = MaybeUninit::<libc::statvfs>::uninit();
-        // SAFETY: the path ends with a NUL, and statvfs writes one struct to the address of one.
+        // SAFETY: the path ends with a NUL, and statvfs writes one struct to the given address.
         if unsafe { libc::statvfs(path.as_ptr(), found.as_mut_ptr()) } != 0 {
             return None;
         }
@@ -80,8 +80,8 @@ mod space {
     }
 }
 
-/// Creates a fetcher as a worker does, resolves a name, and checks what the resolver answers for
-/// names that are known to exist.
+/// Creates a fetcher as a worker does, resolves a name, and checks the resolver's answers for names
+/// that are known to exist.
 pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
     let dns = settings.dns;
     let fetcher = match Fetcher::new(settings) {
@@ -109,7 +109,7 @@ pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
     vec![Check::ok("fetcher", "certificates and settings are usable"), check, names]
 }
 
-/// Checks the resolver `who` as a worker does before each shard of icons.
+/// Checks the resolver `who` as a worker does before each shard's icons.
 async fn known_names(fetcher: &Fetcher, who: &str) -> Check {
     const NAME: &str = "known names";
     let names = fetcher.known_names().join(", ");

@@ -1,5 +1,5 @@
-//! Checks the stores. An operator reads the crawl, and reads, writes and deletes in archive, site
-//! and private prefix. A worker's keys need to allow only what its roles' jobs do.
+//! Checks the stores. An operator reads the crawl, and reads, writes and deletes in the archive,
+//! the site and the private prefix. A worker's keys need to allow only what its jobs do.
 
 use std::path::{Path, PathBuf};
 
@@ -35,17 +35,17 @@ pub struct StoreOptions {
     pub source: Option<String>,
     /// Whether an S3 bucket is read without credentials.
     pub is_public: bool,
-    /// The crawl that must be in the bucket, by its id or `latest`.
+    /// The crawl that must be in the bucket, as its id or `latest`.
     pub crawl: Option<String>,
-    /// The URL of the store for archives.
+    /// The archive's URL.
     pub archive: Option<String>,
-    /// The URL of the site's store.
+    /// The site's URL.
     pub site: Option<String>,
-    /// The URL of the private prefix of takedowns.
+    /// The private prefix's URL. Takedowns write to this prefix.
     pub private: Option<String>,
 }
 
-/// The rights that a process needs to a store.
+/// A process's rights to a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     /// An operator reads, writes, lists and deletes.
@@ -84,7 +84,7 @@ impl Access {
     }
 }
 
-/// Checks the stores that a process needs. `needs` is `None` for an operator, who needs all.
+/// Checks the stores that a process needs. `needs` is `None` for an operator, who needs all stores.
 pub async fn check(
     args: &StoreOptions,
     newest: Option<&NewestScan>,
@@ -134,7 +134,7 @@ async fn readable(source: &str, is_public: bool, crawl: &str) -> Check {
     }
 }
 
-/// Reads the crawl's list and the footers of some index files, as `scan start` and a worker will.
+/// Reads the crawl's list and some index files' footers, as `scan start` and a worker do.
 async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String, OperationError> {
     let crawl = crawl::resolve(source, is_public, crawl).await?;
     let store = source::open(source, is_public).await?;
@@ -144,7 +144,7 @@ async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String
     Ok(format!("{source} has {crawl} with {count} index files ({formats})"))
 }
 
-/// Checks that a store is the scan's and that these keys may do what `access` says.
+/// Checks that this store is the scan's, and that these keys have the rights in `access`.
 async fn usable(
     name: &'static str,
     url: &str,
@@ -166,7 +166,7 @@ async fn usable(
     can_be_used(name, url, access, None, remedies).await
 }
 
-/// Returns whether a store is the scan's archive or site, regardless of the spelling of its URL.
+/// Returns true if this store is the scan's archive or site, however its URL is spelled.
 async fn is_of_scan(store: &dyn Store, settings: &ScanSettings) -> bool {
     let place = place_of(store);
     for url in [&settings.archive, &settings.site] {
@@ -178,7 +178,7 @@ async fn is_of_scan(store: &dyn Store, settings: &ScanSettings) -> bool {
     false
 }
 
-/// Returns the place of a store, which is the same for all spellings of its URL.
+/// Returns a store's location, which is the same for all spellings of its URL.
 fn place_of(store: &dyn Store) -> PathBuf {
     match store.url().strip_prefix("file://") {
         Some(path) => real_path(Path::new(path)),
@@ -186,7 +186,7 @@ fn place_of(store: &dyn Store) -> PathBuf {
     }
 }
 
-/// Resolves links and `..` of a path, whose last directories need not exist.
+/// Resolves links and `..` in a path, whose last directories need not exist.
 fn real_path(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -203,8 +203,8 @@ fn real_path(path: &Path) -> PathBuf {
     real
 }
 
-/// Checks that a store of live crawls can be written, by an operator or by a worker. An operator's
-/// check removes the probe that a worker's keys could not delete.
+/// Checks that an operator or a worker can write to a live crawl's store. An operator's check also
+/// removes the probe that a worker's keys could not delete.
 pub(super) async fn crawl_store(url: &str, is_worker: bool) -> Check {
     let remedy = "give this machine the rights to it; until then no page of its crawls is recorded";
     let access = if is_worker { Access::Write(CRAWL_PREFIX) } else { Access::Full };
@@ -212,8 +212,9 @@ pub(super) async fn crawl_store(url: &str, is_worker: bool) -> Check {
     can_be_used("crawl store", url, access, left, (remedy.to_owned(), remedy.to_owned())).await
 }
 
-/// Tries what `access` says, and deletes the probe and the one that a worker left. The remedies
-/// apply if the store cannot be opened, and if it denies access.
+/// Tries the operations in `access`, and deletes this probe and a probe left by a worker.
+/// `not_opened` is the remedy if the store cannot be opened, and `refuses` the remedy if it denies
+/// access.
 async fn can_be_used(
     name: &'static str,
     url: &str,
@@ -247,8 +248,8 @@ async fn can_be_used(
         (Ok(None), Access::ReadWrite(SCANS_PREFIX)) => read_manifest(&*store).await.map(|()| None),
         (tried, _) => tried,
     };
-    // Remove the probe even after an error. A worker's keys usually may not. `scan gc` sweeps only
-    // archives and sites.
+    // Remove the probe even after an error. A worker's keys usually may not do this. `scan gc`
+    // sweeps only archives and sites.
     let probes: Vec<String> = std::iter::once(key.clone()).chain(left).collect();
     let removed = match store.delete(&probes).await {
         Err(error) if access != Access::Full && error.kind() == StorageErrorKind::Denied => Ok(()),
@@ -266,7 +267,7 @@ async fn can_be_used(
     }
 }
 
-/// Reads the manifest, because a bundle job compares its shard with the site's.
+/// Reads the manifest, because a bundle-shard job compares its shard with the published one.
 async fn read_manifest(store: &dyn Store) -> Result<(), StorageError> {
     match store.get(MANIFEST).await {
         Err(error) if !error.is_not_found() => Err(error),
@@ -277,8 +278,8 @@ async fn read_manifest(store: &dyn Store) -> Result<(), StorageError> {
 /// A probe's content.
 const PROBE: &[u8] = b"everytab doctor";
 
-/// Writes, reads and lists a probe, and checks that a conditional write is rejected, because
-/// publishing switches the manifest by one. Returns what the store does wrong.
+/// Writes, reads and lists a probe. Also checks that the store rejects a conditional write, because
+/// publishing needs one to switch the manifest. Returns a description of what the store does wrong.
 async fn try_store(store: &dyn Store, key: &str) -> Result<Option<&'static str>, StorageError> {
     store.put(key, Bytes::from_static(PROBE), PutOptions::default()).await?;
     if store.get(key).await? != PROBE {
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(store.list_all("").await.unwrap(), []);
     }
 
-    /// An open scan with stores in the folder.
+    /// Returns an open scan with stores in this directory.
     fn scan_in(folder: &Path) -> NewestScan {
         let (archive, site) = (folder.join("archive"), folder.join("site"));
         let settings = ScanSettings::new(
@@ -334,7 +335,7 @@ mod tests {
         let scan = scan_in(path);
         let check = async |url: String| usable("archive", &url, Access::Full, Some(&scan)).await;
         let shown = path.display();
-        // First the archive does not exist, then it is another disk.
+        // First the archive does not exist, and then it is on another disk.
         for _ in 0..2 {
             for url in [
                 format!("file://{shown}/archive"),
@@ -362,7 +363,7 @@ mod tests {
         let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
         let left = "crawl-data/.doctor-probe";
         store.put(left, Bytes::from_static(PROBE), PutOptions::default()).await.unwrap();
-        // An operator's keys of another store may not delete there.
+        // An operator's keys for another store may not delete there.
         assert!(usable("private", &url, Access::Full, None).await.ok);
         assert_eq!(store.list_all("").await.unwrap().len(), 1);
         assert!(crawl_store(&url, false).await.ok);

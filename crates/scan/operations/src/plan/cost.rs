@@ -1,8 +1,8 @@
-//! A model of a scan's hours and dollars on a fleet, from measured rates. Pure.
+//! Models a scan's hours and dollars on a fleet, from measured rates. Pure.
 //!
-//! Invariants: a stage takes as long as its scarcest resource, and names it. From warc on the
-//! stages share the fleet, so together they take as long as their scarcest resource needs for all
-//! of them.
+//! Invariants: a stage takes as long as its scarcest resource, and names this resource. From warc
+//! on, the stages share the fleet. Together they take as long as the resource that they need for
+//! the longest time in total.
 
 use everytab_fetcher::capacity;
 use everytab_jobs::{CONCURRENT_RECORDS, CONCURRENT_WARC_JOBS, scan_settings::ENTRIES_PER_BUNDLE};
@@ -37,9 +37,9 @@ pub(super) struct Fleet<'a> {
     pub(super) in_flight: f64,
     /// Seconds for which fetching an icon occupies a slot in flight.
     pub(super) fetch_slot: f64,
-    /// Requests per second to the source, all workers together.
+    /// Requests per second to the source, for all workers together.
     pub(super) archive_rate: f64,
-    /// A vCPU's speed, relative to a core of the host on which the rates were measured.
+    /// A vCPU's speed, relative to a core on the host where the rates were measured.
     pub(super) core_speed: f64,
     pub(super) after: AfterScan,
     pub(super) machine: &'a Machine,
@@ -93,7 +93,7 @@ impl Stage {
     }
 }
 
-/// One item of the bill.
+/// One item on the bill.
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
     pub(super) name: &'static str,
@@ -102,7 +102,6 @@ pub(super) struct Cost {
     pub(super) spot: f64,
 }
 
-/// The model's result.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub(super) stages: Vec<Stage>,
@@ -113,7 +112,7 @@ pub(super) struct Model {
     pub(super) costs: Vec<Cost>,
     pub(super) dollars: f64,
     pub(super) spot_dollars: f64,
-    /// Maximum memory of a worker's requests, in gigabytes.
+    /// Maximum memory for a worker's requests, in gigabytes.
     pub(super) memory_gb: f64,
     pub(super) icons: f64,
     pub(super) sent_gb: f64,
@@ -122,11 +121,11 @@ pub(super) struct Model {
     pub(super) hosting_month: f64,
     /// Hours for which Postgres and the console are paid.
     pub(super) until_teardown: UntilTeardown,
-    /// Dollars of a further day before teardown, while Postgres is stopped.
+    /// Dollars for one more day before teardown, while Postgres is stopped.
     pub(super) further_day: f64,
     /// Costs in addition to the scan, while its results are kept.
     pub(super) kept: Vec<Kept>,
-    /// Size of a backup in gigabytes: site, archive and the rows' dump.
+    /// Size of a backup in gigabytes, with site, archive and database dump.
     pub(super) backup_gb: f64,
 }
 
@@ -158,7 +157,7 @@ impl Period {
 struct ResourceUse {
     cpu: f64,
     bytes_in: f64,
-    /// Permits for each worker for the stage.
+    /// Number of permits that each worker has for this stage.
     permits: f64,
     /// Seconds for which permits are held, summed over all items.
     permit_seconds: f64,
@@ -242,7 +241,7 @@ impl Fleet<'_> {
     }
 
     fn closing(&self) -> Stage {
-        // There are few closing jobs, so that more than 8 workers do not help.
+        // There are few closing jobs, so more than 8 workers do not help.
         let concurrent = self.workers.min(8.0);
         let merged = self.hosts / SEARCH_HOSTS_A_SECOND / concurrent;
         let drawn = self.hosts / MAP_HOSTS_A_SECOND / concurrent;
@@ -251,7 +250,6 @@ impl Fleet<'_> {
     }
 }
 
-/// Computes the hours and dollars of a scan.
 pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     let icons = fleet.hosts * ICONS_A_HOST;
     let pipeline = [fleet.warc(), fleet.icon(icons), fleet.bundle(icons)];
@@ -299,18 +297,17 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     }
 }
 
-/// Returns the gigabytes of a scan's rows.
 fn rows_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     (fleet.hosts * ROW_BYTES_OF_A_PAGE + icons * ROW_BYTES_OF_AN_ICON) / GB
 }
 
-/// Returns the archive's gigabytes: icons, request tables, and the parts of search and map.
+/// Returns the archive's gigabytes: icons, request tables, and the parts for search and map.
 fn archive_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     let of_a_host = REQUESTS_BYTES + SEARCH_PART_BYTES + MAP_PART_BYTES;
     (icons * ICON_BYTES + fleet.hosts * of_a_host) / GB
 }
 
-/// Returns the dollars of the archive for some days.
+/// Returns the archive's dollars for this many days.
 fn archive_days(fleet: &Fleet<'_>, prices: &Prices, icons: f64, days: f64) -> f64 {
     archive_gb(fleet, icons) * prices.store_gb_month.price * days / 30.0
 }
@@ -370,12 +367,11 @@ fn costs(
     ]
 }
 
-/// Returns a scan's objects in thousands.
 fn thousands(objects: &Objects) -> f64 {
     (objects.archived() + objects.published()) as f64 / 1e3
 }
 
-/// Returns the costs of keeping a site and its backups, and of moving a backup.
+/// Returns the costs to keep a site and its backups, and to move a backup.
 fn kept(fleet: &Fleet<'_>, prices: &Prices, backup_gb: f64, sent_gb: f64, site: f64) -> Vec<Kept> {
     let month = |name, dollars| Kept { name, dollars, per: Period::Month };
     let once = |name, dollars| Kept { name, dollars, per: Period::Once };

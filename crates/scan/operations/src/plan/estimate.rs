@@ -1,4 +1,4 @@
-//! Estimates the numbers of a scan from a sample and assumptions, each with its basis. Pure.
+//! Estimates a scan's numbers from a sample and assumptions, each with its basis. Pure.
 
 use serde_json::Value;
 
@@ -6,9 +6,9 @@ use super::{objects::Objects, options::Assumptions, sample::Sample};
 
 /// Maximum hosts per shard, as in `coordinator.fan_out`.
 const MAX_HOSTS_PER_SHARD: u64 = 1_200;
-/// Minimum shards in a scan, as in `coordinator.fan_out`.
+/// Minimum number of shards in a scan, as in `coordinator.fan_out`.
 const MIN_SHARDS: u64 = 256;
-/// Columns in a row group that an index job reads, with one request each.
+/// Number of columns in a row group that an index job reads, with one request each.
 const INDEX_COLUMNS: u64 = 12;
 
 /// How a number was obtained.
@@ -41,7 +41,7 @@ impl std::fmt::Display for Basis {
     }
 }
 
-/// A value of the estimate: a count, or an amount with decimals.
+/// An estimated value: a count, or an amount with decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
     Count(u64),
@@ -60,13 +60,13 @@ impl Number {
     pub(super) fn json(self) -> Value {
         match self {
             Self::Count(count) => Value::from(count),
-            // Four decimals, because a small scan costs less than a cent.
+            // Round to four decimals, because a small scan costs less than a cent.
             Self::Amount(amount) => Value::from((amount * 1e4).round() / 1e4),
         }
     }
 }
 
-/// One number of the estimate, with its unit and basis.
+/// One number in the estimate, with its unit and basis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) name: &'static str,
@@ -121,7 +121,7 @@ pub(super) fn estimate(
         bundles: shape.bundles,
         entries_per_bundle: assumed.entries_per_bundle,
     };
-    // The jobs of warc, icon and bundle-shard, of search and map, and the one that publishes.
+    // Count the warc, icon and bundle-shard jobs, the search and map jobs, and one publish job.
     let jobs = sample.files + 3 * shape.shards + objects.closing_jobs() + 1;
     plan.count("jobs", jobs, "", Basis::Derived);
     hours(&mut plan, assumed, &read, hosts, icons, fleet);
@@ -133,11 +133,11 @@ pub(super) fn estimate(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadingFleet {
     pub(super) workers: u64,
-    /// Requests per second to the source, all workers together. `None` if unlimited.
+    /// Requests per second to the source, for all workers together. `None` if unlimited.
     pub(super) archive_rate: Option<i32>,
 }
 
-/// The work of the index stage: bytes and requests that it reads, and hosts that it finds.
+/// The index stage's work: bytes and requests to read, and hosts to find.
 struct IndexReading {
     bytes: u64,
     hosts: u64,
@@ -146,14 +146,14 @@ struct IndexReading {
 
 fn index_reading(sample: &Sample) -> IndexReading {
     let per_group = |amount: u64| ratio(amount, sample.groups_read);
-    // A file without home pages in its sample is read to its end.
+    // A file without home pages in its sample is read to the end.
     let wanted = sample.max_captures.map(|most| ratio(most, sample.files));
     let groups_for = |wanted: f64| (wanted / per_group(sample.captures)).ceil().max(1.0);
     let groups_of_a_file = match wanted {
         Some(wanted) if sample.captures > 0 => groups_for(wanted).min(sample.row_groups as f64),
         _ => sample.row_groups as f64,
     };
-    // Files differ in size, so the sample is scaled by bytes, not by files.
+    // Files differ in size, so scale the sample by bytes instead of files.
     let scale = ratio(sample.file_bytes, sample.sampled_bytes);
     let groups = groups_of_a_file * scale;
     let captures = sample.max_captures.unwrap_or(u64::MAX);
@@ -164,7 +164,7 @@ fn index_reading(sample: &Sample) -> IndexReading {
     }
 }
 
-/// The division of hosts into shards and bundles.
+/// How the hosts are divided into shards and bundles.
 #[derive(Debug, PartialEq, Eq)]
 struct Shape {
     shards: u64,
@@ -195,7 +195,7 @@ fn hours(
         plan.count("archive_rate", rate.unsigned_abs().into(), "requests/s", Basis::Assumed);
     }
     let Assumptions { index_bytes_per_second, pages_per_second, .. } = *assumed;
-    // The last number is the stage's requests to the source.
+    // The last number in each row is the stage's requests to the source.
     let stages = [
         ("index_hours", "index_bytes_a_second", read.bytes, index_bytes_per_second, read.requests),
         ("warc_hours", "pages_a_second", hosts, pages_per_second, hosts),
@@ -248,7 +248,7 @@ fn times(amount: u64, factor: f64) -> u64 {
 
 /// Rounds to a whole number. A negative amount and NaN become 0.
 fn whole(amount: f64) -> u64 {
-    // The cast saturates.
+    // This cast saturates.
     amount.round() as u64
 }
 
@@ -263,7 +263,7 @@ mod tests {
         }
     }
 
-    /// Returns a sample with the sizes of a whole crawl, for which the product is designed.
+    /// Returns a sample with a whole crawl's sizes, for which this program is designed.
     fn whole_crawl() -> Sample {
         Sample {
             path: "x".into(),
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(number(&plan, "index_bytes_to_read"), 96_000_000_000.0);
         assert_eq!(number(&plan, "warc_bytes_to_read"), 34_500_000.0 * 20_000.0);
         assert_eq!(number(&plan, "shards"), 28_750.0);
-        // For 536 x 536 bundles, 12 x 12 regions.
+        // 536 x 536 bundles have 12 x 12 regions.
         assert_eq!(number(&plan, "jobs"), 300.0 + 3.0 * 28_750.0 + 29.0 + 144.0 + 1.0);
         let puts = number(&plan, "store_puts");
         assert!(puts > 4.0 * 28_750.0 + 287_500.0 + 34_500.0 + 10_000.0, "{puts}");

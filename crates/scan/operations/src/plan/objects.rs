@@ -1,5 +1,5 @@
-//! Counts the objects that a scan writes, the requests by which its jobs read them, and its jobs of
-//! search and map. Pure.
+//! Counts the objects that a scan writes, the requests by which its jobs read them, and its search
+//! and map jobs. Pure.
 
 use std::collections::BTreeSet;
 
@@ -8,33 +8,31 @@ use everytab_bundler::{
     search::{RANGES, files::HOSTNAMES_PER_FILE, ranks::RANKED_HOSTS},
 };
 
-/// Objects per shard in the archive: icons, search part, map part.
+/// Archive objects per shard: icons, search part, map part.
 const ARCHIVED_OF_A_SHARD: u64 = 3;
-/// Requests for a shard's archive: its size and its bytes.
+/// Requests for a shard's archive: one for its size and one for its bytes.
 const ARCHIVE_READS: u64 = 2;
-/// Requests for a shard's search part, per range: header and lines.
+/// Requests per range for a shard's search part: one for the header and one for the lines.
 const RANGE_READS: u64 = 2;
-/// Files of sorted names per file of best answers, measured with 30 million names.
+/// Number of sorted name files per file of best results, measured with 30 million names.
 const NAMES_A_BEST_FILE: u64 = 5;
-/// Ranked hosts per file of words, measured with a million.
+/// Ranked hosts per word file, measured with a million hosts.
 const RANKED_HOSTS_A_FILE: u64 = 100;
 /// Approximate number of files for the page and the whole site.
 const FILES_OF_THE_PAGE: u64 = 12;
-/// The tile level for which a map job reads parts, as in `everytab_jobs::map`.
+/// The tile level at which a map job reads parts, as in `everytab_jobs::map`.
 const LEVEL_OF_READS: u32 = 2;
 
-/// A scan's division.
+/// How a scan is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Objects {
     pub(super) hosts: u64,
     pub(super) shards: u64,
     pub(super) bundles: u64,
-    /// Maximum tabs per bundle.
     pub(super) entries_per_bundle: u32,
 }
 
 impl Objects {
-    /// Returns the number of objects in the archive.
     pub(super) fn archived(&self) -> u64 {
         ARCHIVED_OF_A_SHARD * self.shards
     }
@@ -45,15 +43,15 @@ impl Objects {
         self.bundles + self.shards + self.search_files() + self.tiles() + FILES_OF_THE_PAGE
     }
 
-    /// Returns the number of search files: the sorted names, the best answers, the words of ranked
-    /// hosts, an index per range of names and of words, and the file that lists their kinds.
+    /// Returns the number of search files. These are sorted names, best results, words of ranked
+    /// hosts, an index per range for names and one for words, and the file that lists the kinds of
+    /// search files.
     fn search_files(&self) -> u64 {
         let names = self.hosts.div_ceil(HOSTNAMES_PER_FILE as u64);
         let words = self.ranked() / RANKED_HOSTS_A_FILE;
         names + names / NAMES_A_BEST_FILE + words + 2 * RANGES as u64 + 1
     }
 
-    /// Returns how many ranked hosts there are.
     pub(super) fn ranked(&self) -> u64 {
         self.hosts.min(RANKED_HOSTS as u64)
     }
@@ -67,7 +65,8 @@ impl Objects {
         layout.map_or(0, |layout| (0..layout.levels()).map(|level| tiles_of(&layout, level)).sum())
     }
 
-    /// Returns the number of search and map jobs: the ranges and the words, and the regions.
+    /// Returns the number of search and map jobs: one per range, one for the words, and one per
+    /// region.
     pub(super) fn closing_jobs(&self) -> u64 {
         RANGES as u64 + 1 + self.regions()
     }
@@ -76,15 +75,16 @@ impl Objects {
         self.layout().map_or(0, |layout| tiles_of(&layout, layout.region_level()))
     }
 
-    /// Returns the number of requests for objects in the scan: archives, search parts by range and
-    /// once whole, map parts, and the tiles from which the coarse levels are drawn.
+    /// Returns the number of requests for the scan's objects. The jobs read archives, search parts
+    /// by range and once whole, map parts, and the tiles from which the coarse levels are drawn.
     pub(super) fn reads(&self) -> u64 {
         let of_a_shard = ARCHIVE_READS + RANGE_READS * RANGES as u64 + 1;
         of_a_shard * self.shards + self.part_reads() + self.regions()
     }
 
-    /// Returns the number of map parts that are read. A map job reads every part with one of its
-    /// bundles, tile by tile, and vertically adjacent bundles belong to different shards.
+    /// Returns the number of map parts that are read. For each tile at [`LEVEL_OF_READS`], a map
+    /// job reads the parts of all shards with a bundle there. Vertically adjacent bundles belong to
+    /// different shards.
     fn part_reads(&self) -> u64 {
         let (Some(layout), Ok(bundles)) = (self.layout(), u32::try_from(self.bundles)) else {
             return 0;
@@ -99,7 +99,6 @@ impl Objects {
     }
 }
 
-/// Returns the number of tiles in a level.
 fn tiles_of(layout: &MapLayout, level: u32) -> u64 {
     u64::from(layout.tiles_across(level)).pow(2)
 }
@@ -122,7 +121,7 @@ mod tests {
         assert_eq!(objects.tiles(), 9_432);
         assert_eq!(objects.archived(), 75_000);
         assert_eq!(objects.published(), 250_000 + 25_000 + 46_057 + 9_432 + 12);
-        // A quarter of a region has 24 rows of 24 bundles, from at most 4 shards each.
+        // A region's quarter has 24 rows with 24 bundles, from at most 4 shards each.
         let parts = objects.part_reads();
         assert!((30_000..36_000).contains(&parts), "{parts}");
         assert_eq!(objects.reads(), 25_000 * 59 + parts + 121);

@@ -1,4 +1,4 @@
-//! Options of `plan`, and the assumptions for numbers that cannot be measured before a scan.
+//! The options for `plan`, and the assumptions for numbers that cannot be measured before a scan.
 
 use everytab_console::OperationError;
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
@@ -6,14 +6,15 @@ use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 use super::rates::ICONS_A_HOST;
 use crate::archive_rate::ArchiveRate;
 
-/// Icon URLs per host, including its `/favicon.ico`: the number used in all planning.
+/// Icon URLs per host, including its `/favicon.ico`. All planning uses this number.
 pub const ICONS_PER_HOST: f64 = ICONS_A_HOST;
 
 /// Default days from the end of a scan to teardown.
 pub const DAYS_UNTIL_TEARDOWN: f64 = 5.0;
 /// Maximum days from the end of a scan to teardown.
 const MAX_DAYS_UNTIL_TEARDOWN: f64 = 365.0;
-/// Default requests in flight per worker: `requests_in_flight` of `terraform/variables.tf`.
+/// Default requests in flight per worker, the same as `requests_in_flight` in
+/// `terraform/variables.tf`.
 pub const IN_FLIGHT: u64 = 2_048;
 
 /// The crawl and the scan to estimate.
@@ -25,11 +26,12 @@ pub struct CrawlToPlan {
     pub source: String,
     /// Whether an S3 bucket is read without credentials.
     pub source_is_public: bool,
-    /// Maximum hosts to scan. `None` for all.
+    /// Maximum number of hosts to scan. `None` for all.
     pub limit: Option<u64>,
-    /// Worker count.
+    /// Number of workers.
     pub workers: u64,
-    /// Requests per second to the source, all workers together. `None` for the source's usual rate.
+    /// Requests per second to the source, for all workers together. `None` for the source's default
+    /// rate.
     pub archive_rate: Option<ArchiveRate>,
     /// Numbers that cannot be measured before the scan.
     pub assumptions: Assumptions,
@@ -38,25 +40,25 @@ pub struct CrawlToPlan {
 /// A fleet whose hours and dollars are computed from measured rates, without reading a crawl.
 #[derive(Debug, Clone)]
 pub struct FleetToPlan {
-    /// Hosts to scan.
+    /// Number of hosts to scan.
     pub hosts: u64,
-    /// Worker count.
+    /// Number of workers.
     pub workers: u64,
-    /// A worker's instance type, as named in the table of prices.
+    /// The workers' instance type, as named in the price table.
     pub instance: String,
-    /// The instance type of Postgres, as named in the table of prices.
+    /// Postgres's instance type, as named in the price table.
     pub database_instance: String,
     /// Requests in flight per worker.
     pub in_flight: u64,
-    /// Requests per second to the source, all workers together. `None` for the rate of S3.
+    /// Requests per second to the source, for all workers together. `None` for the default S3 rate.
     pub archive_rate: Option<ArchiveRate>,
-    /// A vCPU's speed, relative to a core of the host on which the rates were measured.
+    /// A vCPU's speed, relative to a core on the host where the rates were measured.
     pub core_speed: f64,
-    /// What follows the scan.
+    /// The time after this scan.
     pub after: AfterScan,
 }
 
-/// The time after a scan during which its Postgres, console and archive are paid.
+/// The time after a scan for which its Postgres, console and archive are paid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AfterScan {
     /// Days from the end of the scan to teardown.
@@ -65,7 +67,7 @@ pub struct AfterScan {
     pub backup: PlannedBackup,
 }
 
-/// How often the bytes in a backup pass through the console.
+/// How often a backup's bytes pass through the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannedBackup {
     /// No backup is written.
@@ -84,7 +86,7 @@ impl Default for AfterScan {
 }
 
 impl AfterScan {
-    /// Checks that the model can compute with the days.
+    /// Checks that the model can compute with this number of days.
     ///
     /// # Errors
     /// Returns an error if the days are not between 0 and a year.
@@ -99,7 +101,7 @@ impl AfterScan {
     }
 }
 
-/// Assumed numbers of a scan, which cannot be measured before it.
+/// A scan's assumed numbers, which cannot be measured in advance.
 #[derive(Debug, Clone)]
 pub struct Assumptions {
     /// Tabs per bundle.

@@ -1,6 +1,6 @@
-//! The table of prices with its date, which the caller reads from JSON (`worker/prices.json`).
+//! The price table with its date, which the caller reads from JSON (`worker/prices.json`).
 //!
-//! This does not depend on what a scan uses.
+//! This module does not depend on what a scan uses.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 /// Seconds per hour.
 pub(super) const HOUR: f64 = 3_600.0;
-/// Hours of an average month, from which providers compute monthly prices.
+/// Hours in an average month, from which providers compute monthly prices.
 pub(super) const HOURS_PER_MONTH: f64 = 730.0;
 
 /// A price in dollars or a share, with its basis.
@@ -17,7 +17,7 @@ pub(super) const HOURS_PER_MONTH: f64 = 730.0;
 #[serde(deny_unknown_fields)]
 pub(super) struct Price {
     pub(super) price: f64,
-    /// `seen` if the price was read on the provider's site when the table was written, else
+    /// `seen` if the price was read on the provider's site when this table was written. Otherwise
     /// `remembered`.
     pub(super) basis: String,
 }
@@ -28,14 +28,13 @@ pub(super) struct Price {
 pub(super) struct Machine {
     pub(super) vcpus: f64,
     pub(super) memory_gib: f64,
-    /// Sustained network bandwidth in Gbit/s. Bursts of minutes are faster.
+    /// Sustained network bandwidth in Gbit/s. Bursts for some minutes are faster.
     pub(super) network_gbit: f64,
     /// Dollars per hour, on demand.
     pub(super) hour: f64,
     pub(super) basis: String,
 }
 
-/// An instance type for Postgres.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Database {
@@ -45,19 +44,17 @@ pub(super) struct Database {
     pub(super) basis: String,
 }
 
-/// The table of prices.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Prices {
-    /// The month in which the table was written, such as 2026-01.
+    /// The month in which this table was written, such as 2026-01.
     pub(super) date: String,
     pub(super) region: String,
     pub(super) about: String,
     workers: BTreeMap<String, Machine>,
     databases: BTreeMap<String, Database>,
-    /// A scan's console.
     pub(super) console: Machine,
-    /// The price of a spot instance, as a share of the price on demand.
+    /// A spot instance's price, as a share of the on-demand price.
     pub(super) spot_share: Price,
     pub(super) public_address_hour: Price,
     pub(super) worker_disk_gb_month: Price,
@@ -69,7 +66,7 @@ pub(super) struct Prices {
     pub(super) deep_archive_gb_month: Price,
     /// Dollars per thousand objects moved to Deep Archive.
     pub(super) thousand_archive_puts: Price,
-    /// Dollars per gigabyte between zones, in both directions together.
+    /// Dollars per gigabyte between zones, for both directions together.
     pub(super) between_zones_gb: Price,
     pub(super) secret_month: Price,
     pub(super) metric_month: Price,
@@ -87,7 +84,7 @@ impl Prices {
     /// Parses the table from a JSON document.
     ///
     /// # Errors
-    /// Returns an error if the document is not a table of prices.
+    /// Returns an error if the document is not a price table.
     pub(super) fn read(json: &str) -> Result<Self, OperationError> {
         Ok(serde_json::from_str(json)?)
     }

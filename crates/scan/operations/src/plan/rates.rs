@@ -1,4 +1,4 @@
-//! The model's rates: the cost of each step of a scan, with its source.
+//! The model's rates: the cost of each step in a scan, with its source.
 //!
 //! Invariant: every rate says where it was measured, or that it is assumed.
 
@@ -10,11 +10,11 @@ pub(super) struct Rate {
     pub(super) source: &'static str,
 }
 
-/// Makes a constant of each rate, and `RATES`, the list of them that `plan --json` prints.
+/// Makes a constant for each rate, and `RATES`, the list that `plan --json` prints.
 macro_rules! rates {
     ($($name:ident $value:literal $unit:literal $source:literal;)+) => {
         $(pub(super) const $name: f64 = $value;)+
-        /// All rates. `plan --json` lists them.
+        /// All rates, for `plan --json`.
         pub(super) const RATES: &[Rate] = &[$(Rate {
             name: stringify!($name), value: $value, unit: $unit, source: $source,
         },)+];

@@ -1,6 +1,6 @@
 //! Compares a scan's numbers with the model's predictions, stage by stage and rate by rate.
 //!
-//! This does not depend on the source of the scan's numbers.
+//! This module does not depend on where the scan's numbers come from.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl MeasuredScan {
     /// Parses `stats.json`.
     ///
     /// # Errors
-    /// Returns an error if it is malformed, or its scan has no hosts.
+    /// Returns an error if the document is malformed, or its scan has no hosts.
     pub fn of_stats(stats: &[u8]) -> Result<Self, OperationError> {
         let wrong = |what: &str| OperationError::new(format!("--reconcile: {what}"));
         let scan: Self = serde_json::from_slice(stats)
@@ -46,10 +46,10 @@ impl MeasuredScan {
         scan.checked()
     }
 
-    /// Takes the numbers of a scan from the database.
+    /// Takes a scan's numbers from the database.
     ///
     /// # Errors
-    /// Returns an error if no home page was read yet.
+    /// Returns an error if no home page has been read yet.
     pub fn of_status(status: &ScanStatus) -> Result<Self, OperationError> {
         let amounts = |map: &BTreeMap<String, i64>| {
             map.iter().map(|(name, amount)| (name.clone(), amount.unsigned_abs())).collect()
@@ -75,7 +75,6 @@ impl MeasuredScan {
         Err(OperationError::new("--reconcile: the scan has read no home page"))
     }
 
-    /// Returns how many scanned hosts there are.
     pub(super) fn hosts(&self) -> f64 {
         self.input(StageName::Warc, InputName::Hosts)
     }
@@ -139,7 +138,7 @@ impl Comparison {
     }
 }
 
-/// Compares a scan with the model for as many hosts. Omits numbers that the scan did not measure.
+/// Compares a scan with the model for this many hosts. Omits numbers that the scan did not measure.
 pub(super) fn compare(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> Vec<Comparison> {
     let mut found = hours(scan, model, fleet);
     let rates = rates(scan);
@@ -155,7 +154,7 @@ pub(super) fn compare(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> 
     found
 }
 
-/// A rate: name, unit, prediction, a sum, its divisor, and its constant's name.
+/// A rate: name, unit, prediction, a sum, its divisor, and the constant's name.
 type SummedRate = (&'static str, &'static str, f64, f64, f64, &'static str);
 
 fn rates(scan: &MeasuredScan) -> [SummedRate; 10] {
@@ -199,8 +198,9 @@ fn rates(scan: &MeasuredScan) -> [SummedRate; 10] {
     ]
 }
 
-/// Returns the hours of the stages in `stats.json`. From warc on they overlap and wait for each
-/// other, so only the slowest stage, or one that took less than predicted, is informative.
+/// Compares the stages' hours. From warc on, the stages overlap and wait for each other. Therefore
+/// only two kinds of stages are informative: the slowest one, and those that took less time than
+/// predicted.
 fn hours(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> Vec<Comparison> {
     let stages = [StageName::Index, StageName::Warc, StageName::Icon, StageName::BundleShard];
     let pairs = model.stages.iter().zip(stages).filter_map(|(predicted, name)| {
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(of("time on the wire of a URL").changes, "FETCH_SLOT");
         assert_eq!(of("bytes of a tab").ratio(), 1.0);
         assert!((of("warc").measured - 120.5 / 3600.0).abs() < 1e-9);
-        // Numbers that were not measured are omitted.
+        // Numbers without a measurement are omitted.
         assert!(!found.iter().any(|each| matches!(each.what, "icon" | "robots.txt a host")));
     }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::archive_rate::{ArchiveRate, S3_RATE};
 
-/// Prints the resources of a scan on a fleet.
+/// Prints a scan's resources on a fleet.
 pub(super) fn print(
     options: &FleetToPlan,
     prices: &str,
@@ -54,7 +54,7 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Prints a scan next to the prediction for as many hosts.
+/// Prints a scan next to the prediction for this many hosts.
 pub(super) fn print_comparison(
     scan: &MeasuredScan,
     options: &FleetToPlan,
@@ -120,8 +120,8 @@ fn range_of(fleet: &Fleet<'_>, prices: &Prices) -> Range {
     Range { least: model(fleet, prices), most: model(&longest, prices) }
 }
 
-/// The model for the shortest and longest known times of fetching an icon. No other rate changes
-/// the hours as much.
+/// The model for the shortest and the longest known time to fetch an icon, because no other rate
+/// changes the hours as much.
 struct Range {
     least: Model,
     most: Model,
@@ -222,12 +222,13 @@ fn assumptions(range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> [String; 4]
     ]
 }
 
-/// Returns the dollars of a day once AWS has started Postgres again.
+/// Returns the dollars for one more day after AWS has started Postgres again.
 fn restarted_day(model: &Model, fleet: &Fleet<'_>) -> f64 {
     model.further_day + restarted_day_dollars(fleet.database)
 }
 
-/// Returns the dollars of a further day before teardown, by which AWS may have started Postgres.
+/// Returns the dollars for one more day before teardown. By then AWS may have started Postgres
+/// again.
 fn further_day(model: &Model, fleet: &Fleet<'_>) -> f64 {
     if model.until_teardown.is_restarted() {
         restarted_day(model, fleet)
@@ -237,7 +238,7 @@ fn further_day(model: &Model, fleet: &Fleet<'_>) -> f64 {
 }
 
 impl Range {
-    /// Returns each item of the bill, and the sum.
+    /// Returns each item on the bill, and the sum.
     fn sums(&self) -> Vec<(&'static str, String, String)> {
         let costs = self.least.costs.iter().zip(&self.most.costs);
         let mut lines: Vec<_> = costs
@@ -257,7 +258,7 @@ fn share(stage: &Stage, model: &Model) -> (f64, f64) {
     (model.dollars * part, model.spot_dollars * part)
 }
 
-/// Creates the JSON document. Numbers without `at_most` are those of the shortest fetches.
+/// Creates the JSON document. Numbers without `at_most` assume the shortest fetches.
 fn document(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> Value {
     let model = &range.least;
     let costs: Vec<Value> = model

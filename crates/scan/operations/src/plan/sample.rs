@@ -1,4 +1,4 @@
-//! Samples one index file: the number of its row groups, and the home pages of the first.
+//! Samples one index file. Reads its number of row groups, and the home pages in the first group.
 
 use std::collections::HashSet;
 
@@ -10,43 +10,42 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::crawl::WantedFile;
 
-/// Index files whose sizes are requested concurrently. The public bucket responds in about 50 ms,
-/// so that the sizes of 300 files take about a second.
+/// Number of index files whose sizes are requested concurrently. The public bucket responds in
+/// about 50 ms, so that the sizes of 300 files take about a second.
 const CONCURRENT_HEADS: usize = 16;
-/// Maximum row groups that are read if the first ones hold no home page; each has about 60 MB.
+/// Maximum number of row groups to read if the first ones have no home page. Each has about 60 MB.
 const MAX_ROW_GROUPS: u64 = 4;
 
 /// Numbers read from the crawl.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sample {
-    /// The path of the sampled file.
+    /// The sampled file's path.
     pub(super) path: String,
-    /// Index files that a scan reads.
+    /// Number of index files that a scan reads.
     pub(super) files: u64,
-    /// Bytes of all these files.
+    /// Total bytes in these files.
     pub(super) file_bytes: u64,
     /// Maximum captures in a scan with a limit. `None` if the scan has no limit.
     pub(super) max_captures: Option<u64>,
-    /// Bytes of the sampled file.
+    /// The sampled file's size in bytes.
     pub(super) sampled_bytes: u64,
-    /// Row groups of the sampled file.
+    /// Number of row groups in the sampled file.
     pub(super) row_groups: u64,
-    /// Row groups that were read.
     pub(super) groups_read: u64,
-    /// Bytes of the needed columns in these row groups.
+    /// Bytes in these row groups' needed columns.
     pub(super) read_bytes: u64,
     /// Captures in these row groups.
     pub(super) captures: u64,
-    /// Distinct hostnames of these captures.
+    /// Distinct hostnames in these captures.
     pub(super) hosts: u64,
-    /// Bytes of the WARC records of the captures.
+    /// Total bytes of the captures' WARC records.
     pub(super) record_bytes: u64,
 }
 
-/// Requests every file's size, and reads the first row group of the one in the middle.
+/// Requests every file's size, and reads the first row group in the middle file.
 ///
 /// # Errors
-/// Returns an error if there is no file, or one cannot be read.
+/// Returns an error if there is no file, or a file cannot be read.
 pub(super) async fn read(
     store: &dyn Store,
     files: &[WantedFile],
@@ -76,7 +75,7 @@ async fn size(store: &dyn Store, path: &str) -> Result<u64, OperationError> {
     })
 }
 
-/// Reads the first row group, and further ones until one holds a home page.
+/// Reads row groups, starting with the first, until one contains a home page.
 async fn first_groups(
     store: &dyn Store,
     path: &str,

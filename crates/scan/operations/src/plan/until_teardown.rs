@@ -8,7 +8,7 @@ use super::{
     rates::{CONSOLE_DISK_GB, DATABASE_GB, RESTART_DAYS, SPARE_HOURS, STOP_HOURS},
 };
 
-/// Hours of a day.
+/// Hours per day.
 const HOURS_PER_DAY: f64 = 24.0;
 
 /// Hours for which Postgres and the console are paid.
@@ -16,22 +16,21 @@ const HOURS_PER_DAY: f64 = 24.0;
 pub(super) struct UntilTeardown {
     /// Hours for all bytes in a backup to pass through the console once.
     pub(super) pass_hours: f64,
-    /// Hours to write the backup, and to verify it.
+    /// Hours to write and verify the backup.
     pub(super) backup_hours: f64,
-    /// Hours from the end of scan and backup until the console stops Postgres and itself, or until
-    /// teardown.
+    /// Hours after scan and backup until the console stops Postgres and itself, or until teardown.
     pub(super) stop_hours: f64,
     /// Hours for which the console runs.
     pub(super) console_hours: f64,
-    /// Hours for which Postgres runs, including those after AWS has started it again.
+    /// Hours for which Postgres runs, including the time after AWS has started it again.
     pub(super) database_hours: f64,
-    /// Hours from the first machine to teardown, for which both disks are paid.
+    /// Hours from the first instance's start to teardown, for which both disks are paid.
     pub(super) disk_hours: f64,
 }
 
 impl UntilTeardown {
-    /// Computes the hours of a scan of `scan_hours`, with a backup of `backup_gb`. Teardown waits
-    /// for the backup.
+    /// Computes the hours for a scan that takes `scan_hours`, and its backup with `backup_gb`.
+    /// Teardown waits for the backup.
     pub(super) fn new(after: AfterScan, scan_hours: f64, backup_gb: f64, prices: &Prices) -> Self {
         let pass_hours = backup_gb * 8.0 / prices.console.network_gbit / HOUR;
         let passes = match after.backup {
@@ -51,12 +50,12 @@ impl UntilTeardown {
         Self { pass_hours, backup_hours, stop_hours, console_hours, database_hours, disk_hours }
     }
 
-    /// Returns whether AWS has started the stopped Postgres again before teardown.
+    /// Returns true if AWS starts the stopped Postgres again before teardown.
     pub(super) fn is_restarted(&self) -> bool {
         self.database_hours > self.console_hours
     }
 
-    /// Returns the dollars of Postgres: its instance while it runs, and its disk.
+    /// Returns Postgres's dollars: its instance while it runs, and its disk.
     pub(super) fn database_dollars(&self, database: &Database, prices: &Prices) -> f64 {
         let disk_hour = DATABASE_GB * prices.database_gb_month.price / HOURS_PER_MONTH;
         self.database_hours * database.hour + self.disk_hours * disk_hour
@@ -70,8 +69,8 @@ impl UntilTeardown {
     }
 }
 
-/// Returns the dollars of a backup's requests. Each object is read and written once, and read again
-/// to be verified.
+/// Returns the dollars for a backup's requests. Each object is read and written once. Verification
+/// reads it again.
 pub(super) fn backup_requests(backup: PlannedBackup, thousands: f64, prices: &Prices) -> f64 {
     let (puts, gets) = match backup {
         PlannedBackup::None => (0.0, 0.0),
@@ -81,8 +80,8 @@ pub(super) fn backup_requests(backup: PlannedBackup, thousands: f64, prices: &Pr
     thousands * (puts * prices.thousand_puts.price + gets * prices.thousand_gets.price)
 }
 
-/// Returns the dollars of a day on which Postgres and the console are stopped: their disks and
-/// Postgres's secret.
+/// Returns the dollars for a day on which Postgres and the console are stopped. These are their
+/// disks and Postgres's secret.
 pub(super) fn stopped_day_dollars(prices: &Prices) -> f64 {
     let month = DATABASE_GB * prices.database_gb_month.price
         + CONSOLE_DISK_GB * prices.worker_disk_gb_month.price
@@ -90,7 +89,7 @@ pub(super) fn stopped_day_dollars(prices: &Prices) -> f64 {
     month * HOURS_PER_DAY / HOURS_PER_MONTH
 }
 
-/// Returns the dollars that each day costs in addition once AWS has started Postgres again.
+/// Returns the additional dollars per day after AWS has started Postgres again.
 pub(super) fn restarted_day_dollars(database: &Database) -> f64 {
     database.hour * HOURS_PER_DAY
 }

@@ -1,15 +1,15 @@
-//! Fits text into the columns of a terminal without cutting a word in two.
+//! Fits text into a terminal's columns without cutting a word in two.
 //!
 //! Invariant: no line is wider than requested, if the request is at least [`MIN_COLUMNS`]. Widths
 //! are terminal cells, not bytes or characters. Control characters never reach the terminal,
-//! because messages of peers and databases may contain some.
+//! although messages from peers and databases may contain some.
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// Minimum columns in a display. A narrower terminal wraps lines by itself.
+/// Minimum number of columns in a display. A narrower terminal wraps lines by itself.
 pub const MIN_COLUMNS: usize = 40;
 
-/// Start column of a labelled line's text: the longest label, `bundle-shard`, and a space.
+/// Start column for a labelled line's text: the longest label, `bundle-shard`, and a space.
 pub const LABEL_COLUMNS: usize = 13;
 
 /// Returns the width of a string in terminal cells.
@@ -17,22 +17,22 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Replaces each control character by U+FFFD.
+/// Replaces each control character with U+FFFD.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// A part of a line that may be omitted if there is no room.
+/// A part that is omitted from a line if it does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Optional {
-    /// Parts with a lower rank are kept in preference to parts with a higher one.
+    /// Parts with a lower rank are preferred to parts with a higher one.
     pub rank: u8,
-    /// The text, with the spaces that separate it from the text before it.
+    /// The text, with the spaces that separate it from the preceding text.
     pub text: String,
 }
 
-/// Returns `first`, followed by the optional parts that fit into `columns`, in their own order. If
-/// not all fit, those with the lowest ranks are kept.
+/// Returns `first` and the optional parts that fit into `columns`, in their original order. If not
+/// all parts fit, those with the lowest ranks are preferred.
 pub fn fitting(first: &str, optional: &[Optional], columns: usize) -> String {
     let first = cut(&printable(first), columns);
     let mut room = columns - width(&first);
@@ -50,8 +50,9 @@ pub fn fitting(first: &str, optional: &[Optional], columns: usize) -> String {
     kept.into_iter().fold(first, |line, index| line + &printable(&optional[index].text))
 }
 
-/// Formats a labelled list such as `icon  50 = ok 43 + http_5xx 4 + 2 more 3`: as many items as
-/// fit, in the given order, and the number of the others with the sum of their amounts.
+/// Formats a labelled list such as `icon  50 = ok 43 + http_5xx 4 + 2 more 3`. The line contains as
+/// many items as fit, in the given order, and then the number of the other items with their total
+/// amount.
 pub fn counted(head: &str, items: &[(String, u64)], tail: &str, columns: usize) -> String {
     for shown in (0..=items.len()).rev() {
         let mut parts: Vec<String> =
@@ -69,7 +70,7 @@ pub fn counted(head: &str, items: &[(String, u64)], tail: &str, columns: usize) 
     cut(&printable(head), columns)
 }
 
-/// Wraps a labelled text at spaces. The text starts at column `indent`, in later lines too.
+/// Wraps a labelled text at spaces. On all lines, the text starts at column `indent`.
 pub fn wrapped(label: &str, indent: usize, text: &str, columns: usize) -> Vec<String> {
     let room = columns.saturating_sub(indent).max(1);
     let mut lines = Vec::new();
@@ -100,9 +101,9 @@ pub fn wrapped(label: &str, indent: usize, text: &str, columns: usize) -> Vec<St
         .collect()
 }
 
-/// Joins the parts of a row, two spaces apart: on one line if they fit into `columns`, else wrapped
-/// between parts. A part longer than a line is wrapped at spaces. One without spaces, such as a
-/// URL, is left to the terminal, so that it can be copied whole.
+/// Joins the parts of a row, two spaces apart, on one line if they fit into `columns`. Otherwise
+/// wraps between parts, and wraps at spaces within a part that is longer than a line. A part
+/// without spaces, such as a URL, is left to the terminal, so that it can be copied as a whole.
 pub fn row(parts: &[&str], columns: usize) -> Vec<String> {
     const GAP: &str = "  ";
     const INDENT: usize = 4;
@@ -122,7 +123,7 @@ pub fn row(parts: &[&str], columns: usize) -> Vec<String> {
     lines
 }
 
-/// Splits a word into pieces of `room` columns, if it is longer than a line.
+/// Splits a word that is longer than a line into pieces with at most `room` columns.
 fn pieces(word: &str, room: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for character in word.chars() {
@@ -138,7 +139,7 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
     pieces
 }
 
-/// Shortens a line to `columns`: a longer one ends with `…` after the last word that fits.
+/// Shortens a line to `columns`. A longer line ends with `…` after the last word that fits.
 fn cut(line: &str, columns: usize) -> String {
     if width(line) <= columns {
         return line.to_owned();

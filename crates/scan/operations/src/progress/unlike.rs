@@ -1,7 +1,7 @@
-//! Compares the outcomes in a scan with those of the scan before, by their shares.
+//! Compares a scan's outcomes with the previous scan's, by their shares.
 //!
-//! Shares and not amounts, so that a scan that is still running can be compared, too. This does not
-//! depend on how a status is shown.
+//! Shares can be compared even while this scan is running, unlike amounts. This module does not
+//! depend on how a status is displayed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,25 +11,24 @@ use std::{
 use everytab_coordinator::{JobKind, ScanStatus};
 use serde_json::{Value, json};
 
-/// Minimum outcomes in a stage, in each scan, whose shares are compared. Shares of fewer differ by
-/// chance.
+/// Minimum number of outcomes per stage and scan. With fewer outcomes, shares differ by chance.
 const MIN_OUTCOMES: u64 = 100;
-/// A share is out of line if it differs by more percentage points than this.
+/// A share is unusual if it differs by more percentage points than this.
 const MAX_DIFFERENCE: f64 = 20.0;
-/// A share is also out of line if it is at least twice or at most half as large as before, and
-/// differs by at least this many percentage points.
+/// A share is also unusual if it has at least doubled or halved, and differs by at least this many
+/// percentage points.
 const MIN_DIFFERENCE: f64 = 5.0;
 
-/// An outcome whose share of its stage is out of line with the scan before.
+/// An outcome whose share in its stage is unusual, compared with the previous scan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unlike {
-    /// The stage.
+    /// The outcome's stage.
     pub stage: JobKind,
     /// The outcome's name.
     pub outcome: String,
-    /// Its share in this scan, in percent.
+    /// The share in this scan, in percent.
     pub percent: f64,
-    /// Its share in the scan before, in percent.
+    /// The share in the previous scan, in percent.
     pub percent_before: f64,
 }
 
@@ -52,7 +51,7 @@ impl fmt::Display for Unlike {
     }
 }
 
-/// Returns the outcomes that are out of line, by stage and name. Empty without a scan before.
+/// Returns the unusual outcomes, by stage and name. Empty if there is no previous scan.
 pub fn unlike(status: &ScanStatus) -> Vec<Unlike> {
     let Some(before) = &status.before else { return Vec::new() };
     let mut found = Vec::new();
@@ -80,7 +79,6 @@ fn is_unlike(percent: f64, before: f64) -> bool {
     difference > MAX_DIFFERENCE || is_double && difference >= MIN_DIFFERENCE
 }
 
-/// One stage's outcomes.
 struct Shares<'a>(&'a BTreeMap<String, i64>);
 
 impl Shares<'_> {

@@ -23,7 +23,7 @@ fn write(root: &Path, key: &str, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// Creates a site with bundles of hostnames, whose search files hold two lines each.
+/// Creates a site from each bundle's hostnames. Each search file has two lines.
 fn site(bundles: &[&[&str]]) -> tempfile::TempDir {
     let root = tempfile::TempDir::new().unwrap();
     let mut entries = Vec::new();
@@ -106,7 +106,7 @@ fn shown(root: &Path) -> Vec<(i32, i32, String)> {
     shown
 }
 
-/// Returns the tabs in the search files, in the same form, and checks the index.
+/// Returns the tabs in the search files, in the format of `shown`, and checks the index.
 fn searched(root: &Path) -> Vec<(i32, i32, String)> {
     let mut searched = Vec::new();
     for range in 0..28 {
@@ -124,7 +124,7 @@ fn searched(root: &Path) -> Vec<(i32, i32, String)> {
     searched
 }
 
-/// Checks that no object of the site names the host, except the private list.
+/// Checks that no object in the site contains the host, except the private list.
 fn assert_forgotten(root: &Path, hostname: &str) {
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -154,7 +154,7 @@ async fn a_host_is_gone_everywhere_and_search_finds_all_others_where_they_are() 
         assert!(take_down(root, &[host]).await, "{host}");
         assert_eq!(shown(root), searched(root), "{host}");
         assert_eq!(shown(root).len(), 7, "{host}");
-        // Other names that contain this one would be found instead.
+        // For this host, the check would find other names that contain it.
         if host != "apple.example" {
             assert_forgotten(root, host);
         }
@@ -195,7 +195,7 @@ async fn a_takedown_that_was_cut_off_before_the_search_files_is_finished_by_the_
     let half = Takedown { sink: &NoLines, site: store, distribution: None, excluded };
     half.remove_tabs().await.unwrap();
     assert_ne!(shown(root), searched(root));
-    // Another run removes the tab that moved into the removed one's slot.
+    // Another run removes the tab that moved into the removed tab's slot.
     assert!(take_down(root, &["avocado.example"]).await);
     assert!(take_down(root, &["apple.example"]).await);
     assert_eq!(shown(root), searched(root));

@@ -16,15 +16,15 @@ use super::*;
 use crate::map::{ScanMap, draw_coarse};
 
 /// 60 x 60 bundles: four regions, and two coarse levels. A bundle has 3 x 3 cells, so that above
-/// the regions its edge falls within a pixel.
+/// the regions' level its edge falls within a pixel.
 const BUNDLES: u32 = 3_600;
 const GRID: u32 = 3;
 const PER_SHARD: u32 = 60;
 const WHITE: [u8; 3] = [255; 3];
 const DARK: [u8; 3] = [10, 10, 60];
 
-/// Returns the colours of a bundle's icons. Bundles in `changed` have nine white icons before the
-/// change and eight dark ones afterwards.
+/// Returns a bundle's icon colours. Bundles in `changed` have nine white icons before the change
+/// and eight dark ones afterwards.
 fn colours(number: u32, changed: &[u32], is_changed: bool) -> Vec<[u8; 3]> {
     let [red, green, blue, _] = number.wrapping_mul(0x9e37_79b9).to_be_bytes();
     match (changed.contains(&number), is_changed) {
@@ -34,7 +34,7 @@ fn colours(number: u32, changed: &[u32], is_changed: bool) -> Vec<[u8; 3]> {
     }
 }
 
-/// Draws a map by jobs and returns its site.
+/// Draws a map with jobs and returns the map's site.
 async fn drawn(folder: &std::path::Path, changed: &[u32], is_changed: bool) -> Arc<dyn Store> {
     let open = |name: &str| format!("file://{}/{name}-{is_changed}", folder.display());
     let settings = StoreSettings::default();
@@ -93,7 +93,7 @@ fn rewritten(changed: &[u32]) -> Vec<RewrittenBundle> {
     changed.iter().map(of).collect()
 }
 
-/// Returns the mean difference of two tiles within a bundle's square.
+/// Returns the mean difference between two tiles within a bundle's square.
 fn apart(one: &Mosaic, other: &Mosaic, bundle: u32, level: u32) -> f64 {
     let (left, top) = layout().offset_in_tile(bundle, level);
     let side = layout().bundle_pixels().div_ceil(1 << level);
@@ -108,8 +108,8 @@ fn apart(one: &Mosaic, other: &Mosaic, bundle: u32, level: u32) -> f64 {
 
 #[tokio::test]
 async fn bundles_in_several_tiles_and_regions_are_drawn_again_at_every_level() {
-    // First two regions that share a tile of level 4; then neighbours on both sides of an edge of
-    // tiles, of regions and of level 4 tiles, and the last bundle.
+    // The first case has two regions that share a tile at level 4. The second has neighbours across
+    // edges of tiles, regions and level 4 tiles, and the last bundle.
     for changed in [&[0, 48][..], &[5, 6, 47, 107, 48, 47 * 61, 48 * 61, 3_599]] {
         let folder = tempfile::TempDir::new().unwrap();
         let site = drawn(folder.path(), changed, false).await;
@@ -139,7 +139,7 @@ async fn bundles_in_several_tiles_and_regions_are_drawn_again_at_every_level() {
                 let was_apart = apart(&before, &wanted, *bundle, level);
                 let is_apart = apart(&now, &wanted, *bundle, level);
                 println!("{bundle} at {level}: {was_apart:.1} {is_apart:.1}");
-                // JPEG halftones change the pixels, but less than other icons do.
+                // JPEG halftones change these pixels, but less than other icons do.
                 let is_drawn = was_apart > 40.0 && is_apart * 4.0 < was_apart;
                 assert!(is_drawn, "bundle {bundle} in {tile:?}: {was_apart}, now {is_apart}");
             }
@@ -161,8 +161,8 @@ async fn a_damaged_tile_is_named_and_all_others_are_painted() {
     site.delete(std::slice::from_ref(&missing)).await.unwrap();
     let objects = ScanObjects::new(&*site, &prefix, &heartbeat);
     let done = objects.rewrite_map(&layout().manifest(), &rewritten(&changed)).await.unwrap();
-    // There are five levels. Of the eight tiles up to the regions' level two are damaged. Those
-    // above the missing tile are not reached.
+    // Two of the eight tiles up to the regions' level are damaged. The tiles above the missing one
+    // are not reached.
     assert_eq!(done.tiles.len(), 6);
     let [a, b, c] = &done.damaged[..] else { panic!("{:?}", done.damaged) };
     assert!(a.starts_with(&format!("{garbage}: it is no JPEG")), "{a}");
@@ -176,7 +176,7 @@ async fn a_damaged_tile_is_named_and_all_others_are_painted() {
     );
     assert!(trouble.contains(&said), "{trouble}");
 
-    // A map of another version, and a malformed index.
+    // A map with another version, and a malformed index.
     let other = MapManifest { grid: 99, ..layout().manifest() };
     let done = objects.rewrite_map(&other, &rewritten(&[0])).await.unwrap();
     assert!(done.damaged[0].contains("map/index.json: the map is of another version"));

@@ -1,5 +1,4 @@
-//! Tests plans of scans: the tables in docs/cost.md, the defaults of terraform, and invalid
-//! options.
+//! Tests plans for scans: the tables in docs/cost.md, terraform's defaults, and invalid options.
 
 use super::*;
 use crate::plan::{
@@ -154,7 +153,7 @@ fn the_plan_counts_with_the_defaults_of_terraform() {
     assert_eq!(default_of("requests_in_flight"), IN_FLIGHT as f64);
     assert_eq!(default_of("console_volume_gb"), CONSOLE_DISK_GB);
     assert_eq!(default_of("database_storage_gb"), DATABASE_GB);
-    // The console in worker/prices.json is a t4g.medium.
+    // In worker/prices.json, the console is a t4g.medium.
     assert!(CONSOLE.contains("arm64 = \"t4g.medium\""));
 }
 
@@ -189,7 +188,7 @@ fn every_document_plans_with_one_number_of_icon_urls() {
 
 #[test]
 fn what_is_kept_and_between_the_bounds_is_in_the_document_of_numbers() {
-    // With fewer requests in flight the time of a fetch decides how long the scan takes.
+    // With fewer requests in flight, the time per fetch determines how long the scan takes.
     let options = FleetToPlan { in_flight: 512, ..usual() };
     let prices = Prices::read(PRICES).unwrap();
     let document = with_range(&options, |range, fleet| document(&options, range, fleet, &prices));
