@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Validates the template, with packer of any age and without an account.
+# Validates the template with any version of packer and without an AWS account.
 #
-# Debian's packer 1.6 does not know required_plugins, nor the lines between the marks
-# "packer>=1.7: begin" and "end"; it validates a copy without them.
+# Debian's packer 1.6 knows neither required_plugins nor the lines between the marks
+# "packer>=1.7: begin" and "end", so it validates a copy without these.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 work="$(mktemp -d)"
@@ -27,14 +27,14 @@ fi
 touch "$work/everytab.deb"
 zeros="$(printf '0%.0s' {1..64})"
 touch "$work/everytab-local"
-# validate PACKAGE OPERATOR, by a path that begins where packer runs.
+# validate PACKAGE OPERATOR, with paths relative to the directory in which packer runs.
 validate() {
     (cd "$work" && packer validate -var "package=$1" -var "operator=$2" \
         -var "ssm_agent_url=https://example.com/x.deb" -var "ssm_agent_sha256=$zeros" \
         -var "rds_ca_sha256=$zeros" packer)
 }
 validate everytab.deb everytab-local
-# Without its files it says so before it starts a machine.
+# If a file is missing, packer must report this before it starts an instance.
 for files in "none.deb everytab-local" "everytab.deb none"; do
     # shellcheck disable=SC2086
     ! said="$(validate $files 2>&1)" && grep -q "File not found" <<<"$said" ||

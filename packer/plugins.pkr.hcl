@@ -1,5 +1,5 @@
-# For packer 1.7 and later; Debian's 1.6, which has its plugins built in, gets the folder without this
-# file (check.sh). Packer has no lock file, so each version is exact: another one is a change of this file.
+# For packer 1.7 and later. Debian's 1.6 has built-in plugins, and gets this directory without
+# this file (check.sh). Packer has no lock file, so each version here is exact.
 packer {
   required_version = ">= 1.7"
 

@@ -18,7 +18,8 @@ variable "package" {
     error_message = "Give a .deb file."
   }
 
-  # Before anything is started: ansible would find out on a machine that runs.
+  # Check this before anything is started. Otherwise ansible would find it out on a running
+  # instance.
   validation {
     condition     = fileexists(abspath(var.package))
     error_message = "File not found: make dist prints the package's name, which has the commit in it."

@@ -1,5 +1,5 @@
-# The fleet's image: Debian, the worker, its resolver and units. It knows nothing of a scan: user data
-# names and starts it.
+# The fleet's image: Debian, the worker, its resolver and units. It contains nothing about a
+# scan, because user data names and starts the scan.
 
 locals {
   debian = { arm64 = "arm64", x86_64 = "amd64" }
@@ -16,7 +16,7 @@ source "amazon-ebs" "worker" {
   ena_support     = true
   encrypt_boot    = true
 
-  # SSH is open for as long as the build takes, to this machine's address alone.
+  # SSH is open only during the build, and only from this host's address.
   vpc_id                      = var.vpc_id
   subnet_id                   = var.subnet_id
   associate_public_ip_address = true
@@ -55,7 +55,7 @@ source "amazon-ebs" "worker" {
   }
   # packer>=1.7: end
 
-  # terraform finds the newest image of an architecture by these.
+  # terraform finds the newest image for an architecture by these tags.
   tags = {
     Name         = "everytab-worker"
     Project      = "everytab"
@@ -97,7 +97,7 @@ build {
     ansible_env_vars = ["ANSIBLE_CONFIG=${path.root}/../ansible/ansible.cfg"]
   }
 
-  # Removes what must differ between machines.
+  # Remove files that must differ between machines.
   provisioner "shell" {
     inline = [
       "sudo apt-get clean",

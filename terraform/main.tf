@@ -1,10 +1,12 @@
-# Two phases in one state, and a service beside them. `hosting` always exists and costs a few dollars a month;
-# `scanning` exists while a scan runs, `crawling` as long as a crawl service is wanted. Nothing in hosting refers to
-# the others, nor they to each other, so none of them is changed when another comes or goes.
+# Two phases and a service in one state. `hosting` always exists and costs a few dollars a
+# month. `scanning` exists while a scan runs, and `crawling` as long as a crawl service is
+# wanted. Nothing in hosting refers to the others, and they do not refer to each other, so
+# creating or destroying one changes none of the others.
 #
-# Leaving `scanning` out would be enough to destroy a running scan. So Postgres itself is asked for, by
-# its name in the account and not in the state: while it exists, its removal needs `teardown` with the
-# name of the scan, and no plan is made without it (docs/decisions/0047-naming-what-is-destroyed.md).
+# Without a check, leaving out `scanning` would destroy a running scan. Therefore we look up
+# Postgres by its name in the account, not in the state. While it exists, removing it needs
+# `teardown` with the scan's name, and otherwise terraform makes no plan
+# (docs/decisions/0047-naming-what-is-destroyed.md).
 
 data "aws_db_instances" "scan" {
   filter {
@@ -30,8 +32,8 @@ data "aws_db_instance" "scan" {
   }
 }
 
-# The same for a crawl service: its Postgres, by its name, and teardown_crawls. One that is protected is not
-# destroyed by any name.
+# The same for a crawl service: we look up its Postgres by name, and removing it needs
+# teardown_crawls. A protected service cannot be destroyed with any name.
 data "aws_db_instances" "crawls" {
   filter {
     name   = "db-instance-id"

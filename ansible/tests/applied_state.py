@@ -1,5 +1,6 @@
-"""What terraform has applied, by the provider that stands in, with the values that AWS would have
-computed: what machines are told, and the roles that they work under."""
+"""The state that terraform has applied with the mock provider, with the values that AWS would have
+computed: the machines' user data, and their roles.
+"""
 import base64
 import json
 
@@ -10,7 +11,7 @@ from database import RESOURCE_ID
 from surroundings import DATABASE, GATEWAY, STORE
 
 SITE = "d111111abcdef8.cloudfront.net"
-# Each kind of machine: what hands it user data, and its role.
+# For each kind of machine: the resource that contains its user data, and its role.
 KINDS = {
     "worker": ("aws_launch_template.worker", "worker"),
     "console": ("aws_instance.console", "console"),
@@ -36,30 +37,32 @@ class AppliedState:
             self.computed[role["arn"]] = f"arn:aws:iam::{calls.ACCOUNT}:role/{role['name']}"
 
     def became(self, signing, distribution, secret):
-        """The ARNs of the real secrets and the distribution's id, in place of the stand-in's."""
+        """Replaces the mock provider's values by the real secrets' ARNs and the distribution's ID.
+        """
         site = self.one("aws_cloudfront_distribution.site")
         self.computed |= {self.one("aws_secretsmanager_secret.signing")["arn"]: signing,
                           site["id"]: distribution, site["domain_name"]: SITE}
         for database in self.each("aws_db_instance"):
             self.computed |= {database["address"]: DATABASE, database["resource_id"]: RESOURCE_ID,
                               database["master_user_secret"][0]["secret_arn"]: secret}
-        # Where the fence of the HTTP service lets it through.
+        # Addresses that the HTTP service's fence allows.
         self.computed |= {network["cidr_block"]: GATEWAY + "/32" for network in self.each("aws_vpc")}
         self.computed |= {" ".join(way["cidr_blocks"]): STORE + "/32"
                           for way in self.each("aws_vpc_endpoint")}
 
     def each(self, kind):
-        """The values of all resources of a type."""
+        """Returns the values of all resources of a type."""
         return [values for address, values in self.made.items()
                 if f".{kind}." in "." + address]
 
     def only(self, kind):
-        """The values of the one resource of a type."""
+        """Returns the values of the only resource of a type."""
         (values,) = self.each(kind)
         return values
 
     def one(self, name):
-        """The values of the one resource of this name; of several numbered ones, the first."""
+        """Returns the values of the resource with this name. If several are numbered, returns the
+        first."""
         found = [values for address, values in self.made.items()
                  if ("." + address).removesuffix("[0]").endswith("." + name)]
         if len(found) != 1:
@@ -67,7 +70,7 @@ class AppliedState:
         return found[0]
 
     def real(self, text):
-        """With what AWS would have computed in place of the stand-in's values."""
+        """Replaces the mock provider's values by those that AWS would have computed."""
         for computed, real in self.computed.items():
             text = text.replace(computed, real)
         return text
@@ -76,33 +79,33 @@ class AppliedState:
         return json.loads(self.real(policy))["Statement"]
 
     def user_data(self, kind):
-        """What terraform hands to a machine of a kind."""
+        """Returns the user data for a kind of machine."""
         made = self.one(KINDS[kind][0])
         text = made.get("user_data_base64") or made["user_data"]
         return yaml.safe_load(self.real(base64.b64decode(text).decode()))
 
     def forgets_after(self):
-        """Seconds after which a machine's network forgets a connection that says nothing."""
+        """Returns after how many seconds a machine's network forgets a silent connection."""
         card = self.only("aws_launch_template")["network_interfaces"][0]
         return card["connection_tracking_specification"][0]["tcp_established_timeout"]
 
     def keepalives(self):
-        """How Postgres keeps its connections alive, by its parameters' names."""
+        """Returns Postgres's keepalive settings, by parameter name."""
         parameters = self.only("aws_db_parameter_group")["parameter"]
         return {one["name"]: one["value"] for one in parameters
                 if one["name"].startswith("tcp_keepalives_")}
 
     def roles(self):
-        """All roles that machines or their programs have."""
+        """Yields all roles of machines and of their programs."""
         endpoint = self.statements(self.only("aws_vpc_endpoint")["policy"])
         for role in self.each("aws_iam_role"):
-            # A role's id is its name in AWS; the provider that stands in computes another.
+            # In AWS a role's ID is its name. The mock provider computes a different ID.
             names = (role["id"], role["name"])
             found = [one for policy in self.each("aws_iam_role_policy") if policy["role"] in names
                      for one in self.statements(policy["policy"])]
             yield gateway.Role(role["name"], found, self.statements(role["assume_role_policy"]), endpoint)
 
     def machine_role(self, kind):
-        """The role of the instance profile that a machine of a kind has."""
+        """Returns the role in the instance profile for a kind of machine."""
         name = self.one(f'aws_iam_instance_profile.machine["{KINDS[kind][1]}"]')["role"]
         return {role.name: role for role in self.roles()}[name]

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""A console and three workers do a scan, as in the cloud: called by scripts/infra/boot.sh in
-namespaces of its own.
+"""Performs a scan with a console and three workers, as in the cloud. scripts/infra/boot.sh calls
+this in separate namespaces.
 
-The month is that of docs/scan.md and docs/crawl.md: each of its commands is performed, on a laptop or on the
-console. terraform applies by a provider that stands in; what it hands to machines boots them. The
-console starts the scan, the workers wait for that, sign in to Postgres by token, read and write S3
-over TLS at AWS's names with credentials of their broker, resolve by their own Unbound. moto answers,
-and a gateway before it judges each call by the policies of the caller's role. One is stopped and
-started, one is killed, one loses its network and gets a spot notice. The bundles must be those of one
-undisturbed machine; the machines that end with the scan leave the group and are gone. Then a retry,
-exclusions, a takedown, a backup that is verified, and the end of all that the scan had;
-second_month.py goes on, and then crawl_service.py. In the end each role must have used each of its
-rights."""
+This follows docs/scan.md and docs/crawl.md for a month: each of their commands is performed, on a
+laptop or on the console. terraform applies with a mock provider, and the user data that it creates
+boots the machines. The console starts the scan, and the workers wait for it, sign in to Postgres
+with tokens, read and write S3 over TLS under AWS's names with credentials from their broker, and
+resolve names with their own Unbound. moto responds, behind a gateway that checks each call against
+the policies of the caller's role. One worker is stopped and started, one is killed, and one loses
+its network and gets a spot notice. The bundles must be the same as from one machine without faults.
+The machines that remain until the scan's end must leave the group and terminate. After that, this
+performs a retry, exclusions, a takedown, a verified backup, and a teardown. second_month.py and
+then crawl_service.py continue. At the end each role must have used each of its rights.
+"""
 import argparse
 import json
 import os
@@ -40,9 +41,9 @@ METADATA = "http://169.254.169.254/latest/"
 
 
 def look_at(machine):
-    """What must hold of a booted machine besides the worker."""
+    """Checks a booted machine, except for its worker."""
     expect(machine.unit("ActiveState", unit="unbound.service")["ActiveState"] == "active", "Unbound")
-    # The unit tries again until the broker has credentials.
+    # The unit is retried until the broker has credentials.
     wait_for(f"{machine.name}'s token", lambda: machine.ask("ls", "/run/everytab/pgpass").strip())
     pgpass = machine.ask("stat", "-c", "%a %U", "/run/everytab/pgpass").strip()
     expect(pgpass == "600 everytab", f"the token is the worker's alone, not {pgpass}")
@@ -61,7 +62,8 @@ def look_at(machine):
 
 
 def fenced(machine):
-    """Only the machine's own services reach its role; the worker's user has what the broker gives."""
+    """Checks that only the machine's own services reach its role, and that the worker's user has
+    the role that the broker provides."""
     token = ("curl", "-sS", "--max-time", "3", "-X", "PUT", "-H",
              "X-aws-ec2-metadata-token-ttl-seconds: 60", METADATA + "api/token")
     for user, reaches in (("everytab", False), ("unbound", False), ("nobody", False),
@@ -83,7 +85,8 @@ def fenced(machine):
 
 
 def stop_and_start(machine):
-    """SIGTERM drains: exit code 4, which is no failure; and the machine stays in its group."""
+    """SIGTERM drains the worker, which ends with exit code 4. This is not a failure, and the
+    machine remains in its group."""
     machine.do("systemctl", "stop", "everytab-worker.service")
     shown = machine.unit("ExecMainStatus", "Result", "ActiveState")
     expect(shown == {"ExecMainStatus": "4", "Result": "success", "ActiveState": "inactive"},
@@ -103,7 +106,7 @@ def kill(machine, scan):
 
 
 def cut_off(machine, scan):
-    """Until its leases have gone to others; then it is back, by itself."""
+    """Cuts a machine off until other workers have its leases. Then it must continue by itself."""
     wait_for(f"a lease of {machine.name}", lambda: scan.holds(machine))
     machine.cut()
     wait_for(f"{machine.name}'s leases to run out", lambda: not scan.holds(machine))
@@ -113,14 +116,15 @@ def cut_off(machine, scan):
 
 
 def refused(log, began):
-    """Whether Postgres has refused somebody since its log had so many bytes."""
+    """Returns whether Postgres has rejected a connection since its log had this many bytes."""
     with open(log, encoding="utf-8", errors="replace") as file:
         file.seek(began)
         return "PAM authentication failed" in file.read()
 
 
 def new_tokens(world, machines):
-    """Tokens end: connections that are made after that need the new ones. No worker ends of it."""
+    """Makes tokens expire, so that later connections need new ones. No worker may end because of
+    this."""
     workers = [machine.unit("MainPID") for machine in machines]
     log = world.database.log
     began = os.path.getsize(log)
@@ -163,7 +167,7 @@ def finish(world, scan, machines, gone):
         "DesiredCapacity"] == 1 else None)(group(world)))
     expect([one["InstanceId"] for one in left["Instances"]] == [gone.instance_id],
            "the two that finished left the group, the one that drained did not")
-    # In AWS a machine that has left is gone.
+    # In AWS, a machine that has left the group is terminated.
     for machine in [*machines, gone]:
         machine.power_off()
     say("the scan finished; two machines left the group with decrement and are gone, the drained one "
@@ -182,7 +186,7 @@ def come_too_late(world, scan):
     expect(scan.state() == "finished", "the scan has ended")
     late = world.add_worker(one_more(world))
     late.start_target()
-    # Before it was started, its worker is inactive as well.
+    # Before the worker starts, it is inactive, too.
     wait_for("a machine that comes after the end to leave",
              lambda: late.instance_id not in world.cloud.instances())
     expect(late.unit("ExecMainStatus")["ExecMainStatus"] == "0", "the scan had ended")
@@ -191,8 +195,8 @@ def come_too_late(world, scan):
 
 
 def work_again(world, book, scan, theirs):
-    """When all workers are gone: a retry on the console, a complaint while it runs, and machines that
-    come for it. Returns the hosts that nothing more is asked of."""
+    """Tests a retry from the console when all workers are gone, a complaint while the retry runs,
+    and new machines for it. Returns the hosts that get no more requests."""
     before, icons = set(world.cloud.instances()), scan.ended("icon")
     book.more["sudo everytab-owner scan retry"] = " --outcome http_404_410"
     book.perform(MONTH, 8, place="console")
@@ -222,7 +226,7 @@ def work_again(world, book, scan, theirs):
 
 
 def without(world, theirs, hosts):
-    """The site has all tabs of the undisturbed machine but those of the hosts."""
+    """Checks that the site has all tabs of the scan without faults, except these hosts."""
     ours, wanted = tabs(published(world)), tabs(theirs)
     gone = {url for url in wanted if url.split("/")[2] in hosts}
     expect(gone, f"{hosts} had tabs")
@@ -231,7 +235,7 @@ def without(world, theirs, hosts):
 
 
 def before_the_scan(world, book):
-    """The laptop, up to the apply that starts everything."""
+    """Performs the laptop's commands, up to the apply that starts everything."""
     for step in (2, 5):
         book.perform("Once", step)
         if step == 5:
@@ -244,7 +248,7 @@ def before_the_scan(world, book):
     book.more["everytab-worker doctor --aws --workers 8"] = " --look-up data.commoncrawl.org"
     book.perform(MONTH, 1)
     book.perform(MONTH, 2)
-    # The group finds so many machines.
+    # The group gets this many machines.
     book.instead["worker_count=8"] = "worker_count=3"
     book.perform(MONTH, 3)
     world.cloud.follow(book.laptop.state())
@@ -320,8 +324,8 @@ def take_down(world, book, theirs, excluded):
 
 
 def take_down_everywhere(world, book):
-    """Of a host that has a tab nothing is left in any version of the site's scans, and the backup has
-    a note of it."""
+    """Takes a host with a tab down everywhere. No version of an object below the site's scans may
+    contain the host, and the backup must have a note about it."""
     host = max(hosts_of(published(world)))
     book.instead["www.their.site"] = host
     expect(versions_with(world, host), f"the site names {host}")
@@ -346,14 +350,15 @@ def versions_with(world, host):
 
 
 def bad_weather(account):
-    """What AWS answers on a bad day: the crawl's bucket is asked too fast, a group is busy."""
+    """Injects faults that AWS has on a bad day: the crawl's bucket throttles requests, and a group
+    is busy."""
     account.storm("s3:GetObject", "arn:aws:s3:::commoncrawl/*", 503, "SlowDown", 60)
     account.storm("autoscaling:TerminateInstanceInAutoScalingGroup", "*", 400,
                   "ScalingActivityInProgress", 3)
 
 
 def check_rights(world):
-    """The rights of the roles are those that the calls of this test needed."""
+    """Checks that each role's rights are exactly those that this test's calls needed."""
     world.database.record_sign_ins(world.account.record)
     left = [storm for storm in world.account.storms if storm.left]
     expect(not left, f"weather that nobody met: {left}")
@@ -378,7 +383,7 @@ def main():
     parser.add_argument("--other", help="the program that the second month's image is changed to")
     arguments = parser.parse_args()
     run("mount", "--make-rprivate", "/")
-    # Else the names of the machines' networks would remain after the namespaces are gone.
+    # Otherwise the names of the machines' networks would remain after the namespaces are gone.
     os.makedirs("/run/netns", exist_ok=True)
     run("mount", "-t", "tmpfs", "tmpfs", "/run/netns")
     world = Surroundings(arguments.work, arguments.target, arguments.hosts)

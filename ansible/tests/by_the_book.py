@@ -1,9 +1,10 @@
-"""The commands of docs/scan.md and docs/crawl.md, performed in the boot test in the order of a month, and of the
-life of a crawl service.
+"""Performs the commands in docs/scan.md and docs/crawl.md in the boot test, in the order of a month
+and of a crawl service's life.
 
-A month names headings and steps; all blocks of a step are performed together, each command where its
-block says. What is written there for a reader, such as a crawl's name, is replaced by what this test
-has. In the end each command has been performed, or has a reason here."""
+A month names headings and steps. All blocks in a step are performed together, each command at the
+place that its block names. Placeholders for readers, such as a crawl's name, are replaced by this
+test's values. At the end, each command must have been performed, or have a reason here.
+"""
 import json
 import os
 import shlex
@@ -27,8 +28,8 @@ NOT_HERE = {
     "aws ec2 start-instances": "the same",
     "aws autoscaling start-instance-refresh": "moto does not know it",
 }
-# A backup that is interrupted goes on where it was, says the runbook. moto takes few connections at
-# once, and a busy machine makes it take fewer.
+# How often an interrupted backup is repeated. It continues, as the runbook says. moto accepts
+# few concurrent connections, and even fewer on a busy host.
 GOES = 6
 
 
@@ -37,16 +38,18 @@ def blocks():
 
 
 class Book:
-    """The runbook, and what of it was performed."""
+    """The runbook, and the blocks that were performed."""
 
     def __init__(self, laptop, tell):
         self.laptop, self.tell = laptop, tell
         self.blocks, self.performed = blocks(), set()
-        # Set by the months: the console's machine, texts and what replaces them, words to add.
+        # The months set these: the console's machine, strings with their replacements, and
+        # additional arguments.
         self.console, self.instead, self.more = None, {}, {}
 
     def perform(self, heading, step=None, by_hand=False, place=None):
-        """Performs the blocks of a step; those for a hand only if that is said."""
+        """Performs the blocks in a step, and those that are done by hand only if `by_hand` is true.
+        """
         found = [block for block in self.blocks if (block["heading"], block["step"]) == (heading, step)
                  and (by_hand or not block["by_hand"]) and place in (None, block["place"])]
         if not found:
@@ -55,8 +58,8 @@ class Book:
                 if reason(command) is None]
 
     def one(self, command, place):
-        """What a command says. One that ends with another code than 0 is an error: `restore --verify`
-        says by its code whether the backup is whole."""
+        """Returns a command's output. An exit code other than 0 is an error, for example because
+        `restore --verify` reports with its exit code whether the backup is intact."""
         self.performed.add(command)
         text = command + self.more.get(command, "")
         for old, new in self.instead.items():
@@ -70,13 +73,13 @@ class Book:
         return self.console.do(*shlex.split(text.removeprefix("sudo ")))
 
     def left(self):
-        """Commands that nobody has performed."""
+        """Returns the commands that were not performed."""
         return sorted(command for block in self.blocks for command in block["commands"]
                       if command not in self.performed and reason(command) is None)
 
 
 def reason(command):
-    """Why this test cannot perform a command."""
+    """Returns why this test cannot perform a command."""
     return next((why for begin, why in NOT_HERE.items() if command.startswith(begin)), None)
 
 
@@ -91,7 +94,8 @@ def in_several_goes(do, text):
 
 
 def known_name(world, sql):
-    """A hostname that the small internet's name server knows: it has no www.example.com."""
+    """Returns a hostname that the small internet's name server knows, because it does not know
+    www.example.com."""
     wait_for("hostnames", lambda: sql("select 1 from everytab.hosts limit 1"))
     host, port = world.internet["dns"].rsplit(":", 1)
     for name in sql("select distinct hostname from everytab.hosts limit 50").splitlines():

@@ -1,5 +1,7 @@
-"""The account as terraform's applies leave it: moto's buckets, secrets, logs, distribution and group,
-Postgres, and the roles that the gateway judges by. What an apply removes is gone."""
+"""The AWS account after terraform's applies: moto's buckets, secrets, logs, distribution and group,
+Postgres, and the roles that the gateway checks. Resources that an apply removes are removed here,
+too.
+"""
 import json
 
 from applied_state import AppliedState
@@ -9,12 +11,12 @@ from database import OWNER_PASSWORD
 class Cloud:
     def __init__(self, world):
         self.world, self.applied = world, None
-        # All that there were, by name.
+        # All roles that ever existed, by name.
         self.roles = {}
         self.signing = self.distribution = self.secret = self.name = None
 
     def follow(self, state):
-        """Makes of the account what terraform has applied."""
+        """Updates the account to the state that terraform has applied."""
         before, self.applied = self.applied, AppliedState(state)
         self.buckets()
         self.hosting()
@@ -46,7 +48,7 @@ class Cloud:
             s3.delete_bucket(Bucket=bucket)
 
     def hosting(self):
-        """What outlives the scans is made once."""
+        """Creates the resources that outlive scans. This happens once."""
         if self.distribution:
             return
         secret = self.applied.one("aws_secretsmanager_secret.signing")["name"]
@@ -62,7 +64,7 @@ class Cloud:
         self.distribution = made["Distribution"]["Id"]
 
     def begin(self):
-        """RDS makes the owner's password; a group without machines is there before its first size."""
+        """Creates the owner's password, as RDS does, and a group that has no machines yet."""
         self.secret = self.world.client("secretsmanager").create_secret(
             Name="owner", SecretString=json.dumps(
                 {"username": "everytab_owner", "password": OWNER_PASSWORD}))["ARN"]
@@ -89,7 +91,7 @@ class Cloud:
         return self.applied.only("aws_autoscaling_group")
 
     def group(self):
-        """One whose size follows a metric stays as small as it may be."""
+        """Sets the group's size. If the size follows a metric, this is the minimum."""
         fleet = self.fleet()
         size = fleet["desired_capacity"]
         self.world.client("autoscaling").update_auto_scaling_group(
@@ -97,7 +99,7 @@ class Cloud:
             DesiredCapacity=fleet["min_size"] if size is None else size)
 
     def instances(self):
-        """The ids of the group's machines."""
+        """Returns the IDs of the group's machines."""
         found = self.world.client("autoscaling").describe_auto_scaling_groups(
             AutoScalingGroupNames=[self.fleet()["name"]])["AutoScalingGroups"][0]
         return [one["InstanceId"] for one in found["Instances"]]

@@ -1,9 +1,10 @@
-"""A crawl service in the boot test, after two months of scans: its console, a crawler and a machine of
-the HTTP service do what docs/crawl.md says from "Setting up a crawl service" on.
+"""Tests a crawl service in the boot test, after two months of scans. Its console, a crawler and a
+machine with the HTTP service follow docs/crawl.md from "Setting up a crawl service" on.
 
-The crawler fetches the small internet and puts records into S3, a program submits a URL by its key
-through the proxy and reads the page back. The service's user is fenced in, units are stopped, killed and
-started, the image is changed, and all of it is torn down."""
+The crawler fetches the small internet and uploads records to S3. A program submits a URL with its
+key through the proxy and reads the page. This also tests that the service's user is fenced in,
+stops, kills and starts units, changes the image, and destroys everything.
+"""
 import json
 import time
 
@@ -18,9 +19,9 @@ START = "sudo everytab-owner crawl start https://www.example.com/ --limit 10"
 UNITS = ("everytab-prepare", "everytab-crawl-counts", "everytab-token@crawl", "everytab-crawl",
          "everytab-token@api", "everytab-api", "everytab-ready", "caddy")
 CRAWL, API = "everytab-crawl.service", "everytab-api.service"
-# Seconds: both have more before systemd kills them.
+# In seconds. systemd kills either service only after a longer time.
 STOPS_WITHIN = 45
-# On a machine of each kind: files, and a user who must not read them.
+# For each kind of machine: files, and a user who must not be able to read them.
 HIDDEN = {
     "crawler": [("/etc/everytab/broker.env", "everytab-crawl"), ("/etc/everytab/crawl.env", "unbound"),
                 ("/run/everytab-broker/process.env", "everytab-crawl"),
@@ -31,7 +32,8 @@ HIDDEN = {
     "crawl_console": [("/etc/everytab/crawls.env", "everytab-crawl"),
                       ("/etc/everytab/crawls.env", "everytab-broker")],
 }
-# What the service's user reaches of its machine's network, and what only others do.
+# Addresses in the machine's network that the service's user can reach, and addresses that only
+# other users can reach.
 OPEN = [(DATABASE, 5432), (STORE, 443), ("127.0.0.1", 8471), ("127.0.0.1", 53)]
 CLOSED = [(GATEWAY, 443), (GATEWAY, 53), ("127.0.0.1", 443), ("169.254.169.254", 80)]
 CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 3)"
@@ -39,7 +41,7 @@ COUNTS = {"DueHosts", "DueHostsPerWorker", "LiveWorkers", "RunningCrawls", "Unhe
 
 
 class Service:
-    """The machines of the service, and what its database says."""
+    """The service's machines, and queries to its database."""
 
     def __init__(self, world, book):
         self.world, self.book = world, book
@@ -57,7 +59,7 @@ class Service:
         return int(self.sql("select count(*) from everytab.slots where lease_token is not null") or 0)
 
     def ask(self, method, path, key=None, body=None):
-        """A request through the proxy, made on its machine: (status, text)."""
+        """Sends a request through the proxy, from the proxy's machine. Returns (status, text)."""
         words = ["curl", "-sSk", "--max-time", "90", "-X", method, "-w", "\n%{http_code}"]
         words += ["-H", f"Authorization: Bearer {key}"] if key else []
         words += ["-H", "Content-Type: application/json", "-d", json.dumps(body)] if body else []
@@ -65,7 +67,7 @@ class Service:
         return int(status), text
 
     def settled(self, key, url):
-        """What became of a URL that a key submits."""
+        """Submits a URL with a key, and returns its final state."""
         status, text = self.ask("POST", "/v1/url", key, {"url": url})
         expect(status == 202, f"{url} is submitted: {status} {text}")
         found = json.loads(text)
@@ -74,7 +76,7 @@ class Service:
         return found
 
     def crawled(self, key, body):
-        """Starts a crawl of a key, and returns what it says of itself when it has ended."""
+        """Starts a crawl with a key, and returns its description after it has ended."""
         return self.ended(key, self.started(key, body))
 
     def started(self, key, body):
@@ -94,7 +96,7 @@ def is_active(machine, unit):
 
 
 def look_at(machine, kind, units):
-    """What must hold of a booted machine of the service."""
+    """Checks a booted machine of the service."""
     for path, user in HIDDEN[kind]:
         machine.do("ls", path)
         expect(machine.as_user(user, "cat", path)[0] != 0, f"{user} cannot read {path}")
@@ -106,7 +108,7 @@ def look_at(machine, kind, units):
 
 
 def fenced(machine, user):
-    """A process of the service does not reach the role of its machine."""
+    """Checks that a process of the service does not reach its machine's role."""
     code, said = machine.as_user(user, "curl", "-sS", "--max-time", "3", "-X", "PUT", "-H",
                                  "X-aws-ec2-metadata-token-ttl-seconds: 60",
                                  "http://169.254.169.254/latest/api/token")
@@ -117,7 +119,8 @@ def fenced(machine, user):
 
 
 def fenced_in(machine):
-    """The service's user reaches Postgres, the store, names and the broker, and nobody else."""
+    """Checks that the service's user reaches only Postgres, the store, the resolver and the broker.
+    """
     for place in OPEN + CLOSED:
         said = {user: machine.as_user(user, "python3", "-c", CONNECT, *map(str, place))[0] == 0
                 for user in ("root", "everytab-api")}
@@ -127,7 +130,7 @@ def fenced_in(machine):
 
 
 def crawl_through_faults(service, key):
-    """A key's crawl, each URL of which is settled once, although the processes are stopped and killed."""
+    """Crawls with a key while processes are stopped and killed. Each URL must be settled once."""
     rows = service.sql("select url from everytab.fetches where outcome = 'ok' order by url").splitlines()
     hosts = sorted({url.split("/")[2] for url in rows})[:4]
     urls = [f"https://{host}/{number}" for host in hosts for number in range(12)]
@@ -145,7 +148,8 @@ def crawl_through_faults(service, key):
 
 
 def crawl_again(service, key):
-    """Home pages that a key has crawled are crawled again: what has not changed is read from its archive."""
+    """Crawls home pages again that a key has crawled. Unchanged pages are read from their archives.
+    """
     rows = service.sql("select url from everytab.fetches where outcome = 'ok' and depth = 0").splitlines()
     urls = sorted({"/".join(url.split("/")[:3]) + "/" for url in rows})[:6]
     settings = {"scope": "site", "depth": 1}
@@ -160,7 +164,8 @@ def crawl_again(service, key):
 
 
 def indexed(service, name):
-    """What a crawl that has ended leaves beside its archives, by rights that read none of its pages."""
+    """Checks the indexes that an ended crawl has next to its archives. They are written with rights
+    that do not allow reading its pages."""
     status = f"select indexes from coordinator.crawl_status(null) where name = '{name}'"
     wait_for(f"the indexes of {name}", lambda: service.sql(status) != "pending")
     expect(service.sql(status) == "written", f"the indexes of {name}: {service.sql(status)}")
@@ -175,7 +180,7 @@ def indexed(service, name):
 
 
 def stop_and_start(machine, unit, works):
-    """SIGTERM ends it well and soon; systemd starts it again when it is killed."""
+    """SIGTERM must stop the service cleanly and soon, and systemd must restart it after a kill."""
     began = time.monotonic()
     machine.do("systemctl", "stop", unit)
     took = time.monotonic() - began
@@ -193,7 +198,7 @@ def stop_and_start(machine, unit, works):
 
 
 def set_up(service):
-    """The database, the console and a crawler; the operator's own crawl."""
+    """Sets up the database, the console and a crawler, and runs the operator's own crawl."""
     world, book = service.world, service.book
     seeds = sorted({"/".join(url.split("/")[:3]) + "/" for url in tabs(published(world))})[:12]
     service.hosts = [url.split("/")[2] for url in seeds]
@@ -220,7 +225,7 @@ def set_up(service):
 
 
 def serve(service):
-    """The HTTP service, with a name. Returns a key, and a URL that was captured."""
+    """Starts the HTTP service under a name. Returns a key, and a URL that was captured."""
     service.apply(SET_UP, 4)
     api = service.api = service.world.add("api", "i-0123456789abcdef2")
     api.start_target()
@@ -250,18 +255,18 @@ def ready(service):
     try:
         return service.ask("GET", "/readyz")[0] == 200
     except RuntimeError:
-        # Nobody listens yet.
+        # The service does not listen yet.
         return False
 
 
 def keys(service):
-    """The commands about keys: add, list, revoke."""
+    """Returns the commands for keys: add, list, revoke."""
     return [command for block in service.book.blocks for command in block["commands"]
             if block["heading"] == "Keys" and block["place"] == "console"]
 
 
 def watch(service):
-    """Counts, logs and the service's state reach CloudWatch."""
+    """Checks that counts, logs and the service's state reach CloudWatch."""
     for machine, unit in ((service.console, "everytab-crawl-counts"), (service.api, "everytab-ready")):
         machine.do("systemctl", "start", unit + ".service")
     for machine in (service.console, service.crawler, service.api):
@@ -276,7 +281,8 @@ def watch(service):
 
 
 def archives_of(service, url):
-    """The archives that have captures of a URL, after the indexes of all crawls that have ended."""
+    """Returns the archives that contain captures of a URL, according to all ended crawls' indexes.
+    """
     for name in service.sql("select name from everytab.crawls where state = 'ended'").splitlines():
         indexed(service, name)
     objects = service.sql(
@@ -287,7 +293,8 @@ def archives_of(service, url):
 
 
 def is_forgotten(service, key, url, before):
-    """Nothing gives out a URL's captures any more, and the archives have other bytes in their place."""
+    """Checks that a URL's captures are no longer served, and that the archives contain other bytes
+    in their place."""
     status, _ = service.ask("GET", f"/v1/crawled/html?url={url}&as=raw", key)
     expect(status == 404, f"the forgotten capture of {url} is answered {status}")
     after = archives_of(service, url)
@@ -298,7 +305,7 @@ def is_forgotten(service, key, url, before):
 
 
 def operate(service, key, url):
-    """More crawlers, a schedule, a complaint, a pause; the key's end."""
+    """Tests more crawlers, a schedule, a complaint, a pause, and revoking a key."""
     book = service.book
     book.perform("Crawls that start again, and stricter manners", by_hand=True)
     service.apply("More and fewer crawlers")
@@ -310,7 +317,7 @@ def operate(service, key, url):
     before = archives_of(service, url)
     book.perform("When a site complains of a crawl")
     is_forgotten(service, key, url, before)
-    # Crawlers learn of it within ten seconds.
+    # Crawlers get the change within ten seconds.
     wait_for("a site that complained to be left alone", lambda: service.settled(
         key, f"https://{host}/{time.monotonic_ns()}")["state"] == "refused")
     book.instead["abcdefghijkl"] = key.split("_")[1]
@@ -321,7 +328,7 @@ def operate(service, key, url):
 
 
 def change_image(service, arguments):
-    """By docs/crawl.md, with a console of another program."""
+    """Changes the image as docs/crawl.md says, with a console that has another program."""
     world = service.world
     service.apply(CHANGE, 1)
     service.crawler.leave_the_group()
@@ -335,7 +342,7 @@ def change_image(service, arguments):
     before = service.sql(SCHEMA)
     service.apply(CHANGE, 2)
     service.console.power_off()
-    # As prepare-crawls has it.
+    # The same condition as in prepare-crawls.
     wait_for("the crawler to be gone", lambda: service.sql(
         "select count(*) from everytab.workers where seen_at > now() - interval '15 seconds'") == "0")
     console = service.console = service.book.console = world.add(

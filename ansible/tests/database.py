@@ -1,18 +1,20 @@
-"""Postgres as RDS has it: TLS only; the owner signs in by password, the worker by token."""
+"""A Postgres that works like RDS: only TLS, the owner signs in with a password, and workers with
+tokens.
+"""
 import os
 import shutil
 import subprocess
 
 from aws import calls, gateway, policies
 
-# Of the database, in the names of the rights to sign in to it.
+# The database's ID in the rights to sign in to it.
 RESOURCE_ID = "db-BOOTTEST"
 OWNER_PASSWORD = "owner: it's 100% \"secret\" \\ here"
 AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
 
 
 class Database:
-    """`folder` and `run` are those of the surroundings. One database after another has its place."""
+    """The databases, one after the other. `folder` and `run` belong to the surroundings."""
 
     def __init__(self, world, run, wait_for, address):
         self.world, self.run, self.wait_for, self.address = world, run, wait_for, address
@@ -20,7 +22,7 @@ class Database:
         self.socket = self.folder + "/socket"
 
     def prepare(self):
-        """What asks whether a token is good, and notes who signed in."""
+        """Creates the script that checks tokens and records who signed in."""
         here = os.path.dirname(os.path.abspath(__file__))
         checker = os.path.join(self.folder, "token_check.sh")
         shutil.copy(os.path.join(here, "token_check.sh"), checker)
@@ -37,7 +39,7 @@ class Database:
         self.run("chown", "postgres:", self.socket)
 
     def let_postgres_ask(self, checker):
-        """A PAM service for this mount namespace alone."""
+        """Creates a PAM service that exists only in this mount namespace."""
         upper = os.path.dirname(checker) + "/pam"
         shutil.copytree("/etc/pam.d", upper)
         with open(upper + "/everytab-boot", "w", encoding="ascii") as file:
@@ -46,7 +48,7 @@ class Database:
         self.run("mount", "--bind", upper, "/etc/pam.d")
 
     def start(self, parameters):
-        """An empty one, with `parameters` of terraform's."""
+        """Starts an empty server with terraform's `parameters`."""
         if not self.number:
             self.prepare()
         self.number += 1
@@ -58,7 +60,7 @@ class Database:
                  "--auth-host=reject", "-E", "UTF8", "--no-sync", cwd="/")
         with open(os.path.join(data, "pg_hba.conf"), "w", encoding="utf-8") as file:
             file.write("local all postgres trust\n"
-                       # As RDS: whoever is a member of rds_iam, however indirectly, needs a token.
+                       # As in RDS, direct and indirect members of rds_iam need a token.
                        "hostssl all +rds_iam all pam pamservice=everytab-boot\n"
                        "hostssl all all all scram-sha-256\n")
         settings = parameters | {
@@ -72,12 +74,13 @@ class Database:
         quoted = OWNER_PASSWORD.replace("'", "''")
         self.sql(f"create role everytab_owner login createrole password '{quoted}'")
         self.sql("create database everytab owner everytab_owner")
-        # RDS has this role; its members sign in by token, and the owner, who may make roles, grants it.
+        # RDS has this role. Its members sign in with tokens, and the owner, who may create
+        # roles, grants it.
         self.sql("create role rds_iam")
 
     def stop(self):
-        """As a deletion without a last copy."""
-        # SIGQUIT: sessions that are open do not hold it up.
+        """Stops the server like a deletion without a final snapshot."""
+        # SIGQUIT stops the server although sessions are open.
         self.process.send_signal(3)
         self.process.wait()
         shutil.rmtree(os.path.join(self.folder, f"postgres{self.number}"))
@@ -87,7 +90,8 @@ class Database:
         return os.path.join(self.folder, f"postgres{self.number}.log")
 
     def let_sign_in(self, role, key):
-        """A session of a role may make tokens for the users of Postgres that the role may be."""
+        """Lets a role's session create tokens for those Postgres users that the role may sign in
+        as."""
         with open(os.path.join(self.folder, "principals"), "a", encoding="ascii") as file:
             for user in ("everytab_worker", "everytab_api", "everytab_owner"):
                 allowed, by = policies.decide(role.statements, "rds-db:connect", place(user), {})
@@ -95,7 +99,7 @@ class Database:
                     file.write(f"{key} {user} {role.name} {by[0]['Sid']}\n")
 
     def record_sign_ins(self, record):
-        """Adds to the record of calls who signed in to Postgres by token."""
+        """Adds the sign-ins to Postgres with tokens to the record of calls."""
         with open(os.path.join(self.folder, "sign-ins"), encoding="ascii") as file:
             for line in sorted(set(file.read().splitlines())):
                 _, user, role, sid = line.split(" ")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Tests of the boot test's front door to AWS: gateway_test.py MOTO_SERVER CERTIFICATE KEY
+"""Tests the boot test's gateway to AWS: gateway_test.py MOTO_SERVER CERTIFICATE KEY
 
-moto answers behind it, boto3 asks."""
+boto3 sends the requests, and moto is behind the gateway.
+"""
 import http.client
 import json
 import socket
@@ -34,7 +35,7 @@ def free_port():
 
 
 class World:
-    """moto and the gateway, once for all tests."""
+    """moto and the gateway, which all tests share."""
     account = gateway.Account()
 
     @classmethod

@@ -1,5 +1,6 @@
-"""The operator's own machine in the boot test: a shell with the AWS CLI and the operators' program of the
-image, and terraform, whose provider stands in and remembers what it has made."""
+"""The operator's laptop in the boot test: a shell with the AWS CLI and the operators' program from
+the image, and terraform with a mock provider that remembers the resources that it has created.
+"""
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ IN_THE_IMAGE = """#!/bin/sh
 exec chroot "{root}" /usr/bin/env -C /laptop AWS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt \\
     PATH=/usr/lib/everytab/operator:/usr/bin:/bin {program} "$@"
 """
-# What belongs to a clone that somebody works in.
+# Files that a working operator's clone contains.
 OF_AN_OPERATOR = (".terraform*", "backend.tf", "*.tfstate*", "*.tfvars", "plan.bin")
 
 
@@ -44,19 +45,20 @@ class Laptop:
         shutil.copytree(os.path.join(ROOT, "telemetry"), os.path.join(self.folder, "telemetry"))
         shutil.copytree(os.path.join(ROOT, "terraform"), os.path.join(self.folder, "terraform"),
                         ignore=shutil.ignore_patterns(*OF_AN_OPERATOR))
-        # "Put permanent variables into terraform.tfvars", says the runbook.
+        # The runbook says: "Put permanent variables into terraform.tfvars".
         with open(os.path.join(self.folder, "terraform", "terraform.tfvars"), "w", encoding="ascii") as file:
             file.write('alert_emails = ["me@everytab.org"]\n')
         self.environment = dict(
             os.environ, PATH=os.path.join(base, "bin") + ":" + os.environ["PATH"],
             TF_REATTACH_PROVIDERS=self.start_provider(), CHECKPOINT_DISABLE="1", NO_COLOR="1",
             TF_CLI_ARGS="-no-color",
-            # The small internet's name server gives loopback addresses to all names, those that
-            # `doctor` knows included.
+            # The small internet's name server returns loopback addresses for all names,
+            # including those that `doctor` resolves.
             EVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128")
 
     def start_provider(self):
-        """One process for all applies: its cloud remembers databases and log groups."""
+        """Starts one provider process for all applies, because its cloud remembers databases and
+        log groups."""
         process = self.world.start(
             "provider", sys.executable, os.path.join(self.folder, "terraform/offline/mock_provider.py"),
             "--", "sh", "-c", 'echo "$TF_REATTACH_PROVIDERS"; exec sleep infinity',
@@ -64,9 +66,9 @@ class Laptop:
         return process.stdout.readline().decode().strip()
 
     def do(self, text):
-        """What a line says that is typed there. Who is asked answers yes."""
+        """Runs a shell line and returns its output. Every question is answered with yes."""
         return run("sh", "-c", text, env=self.environment, cwd=self.folder, input="yes\n")
 
     def state(self):
-        """What terraform has applied."""
+        """Returns the state that terraform has applied."""
         return json.loads(self.do("terraform -chdir=terraform show -json"))

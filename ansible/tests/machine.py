@@ -1,5 +1,6 @@
-"""One machine of the fleet: the image under systemd-nspawn, in a network of its own, with what
-terraform's user data writes and a metadata service at the real address."""
+"""A machine in the fleet: the image under systemd-nspawn, in a separate network, with the files in
+terraform's user data and a metadata service at the real address.
+"""
 import json
 import os
 import signal
@@ -12,8 +13,8 @@ from surroundings import DATABASE, GATEWAY, NETWORK, run, wait_for
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-# Each machine gets control groups of its own, else the machines' units would share them. Works with
-# control groups of both versions.
+# Each machine gets separate control groups, because otherwise the machines' units would share
+# them. Works with both versions of control groups.
 IN_ITS_OWN_GROUP = """
 groups="$1" name="$2"; shift 2
 for folder in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
@@ -48,8 +49,8 @@ class Machine:
         return run("ip", "netns", "exec", self.name, *command)
 
     def join(self):
-        """A cable to the bridge. Loopback keeps 127.0.0.1; the rest of 127.0.0.0/8, where the small
-        internet's websites are, lies beyond the cable."""
+        """Connects the machine to the bridge. Loopback keeps 127.0.0.1. The rest of 127.0.0.0/8,
+        where the small internet's websites are, is reached over the bridge."""
         run("ip", "netns", "add", self.name)
         run("ip", "link", "add", f"cable{self.number}", "type", "veth", "peer", "name", "eth0",
             "netns", self.name)
@@ -70,14 +71,15 @@ class Machine:
                                      **self.world.account.session(self.role, self.name)}))
 
     def beyond_the_cable(self):
-        """What systemd gives loopback at boot, taken back."""
+        """Removes the loopback addresses that systemd sets at boot."""
         self.in_network("sh", "-ec", f"""
             ip addr replace 127.0.0.1/32 dev lo
             ip addr del 127.0.0.1/8 dev lo
             ip route replace 127.0.0.0/8 via {GATEWAY} src {self.address}""")
 
     def settle(self, user_data, small_internet):
-        """What cloud-init would write, and what makes the small internet the internet."""
+        """Writes the files that cloud-init would write, and the settings that make the small
+        internet the internet."""
         with open(self.world.authority, encoding="ascii") as file:
             authority = file.read()
         self.write("/etc/ssl/certs/ca-certificates.crt", authority, "a")
@@ -87,12 +89,13 @@ class Machine:
         self.write("/etc/hostname", self.name + "\n")
         self.write("/etc/hosts", "127.0.0.1 localhost\n" + self.world.addresses())
         self.write("/etc/resolv.conf", f"nameserver {GATEWAY}\n")
-        # The deployed resolver, told of another root, whose names may point to 127.0.0.0/8.
+        # Configure the deployed resolver with another root, whose names may point to
+        # 127.0.0.0/8.
         self.write("/etc/unbound/unbound.conf.d/zz-small-internet.conf",
                    'server:\n    private-domain: "."\nforward-zone:\n    name: "."\n'
                    f"    forward-addr: {GATEWAY}\n")
         ports = ",".join(f"{port}={to}" for port, to in small_internet["dial_ports"])
-        # Debian's AWS CLI brings authorities of its own.
+        # Debian's AWS CLI has its own certificate authorities.
         trust = 'AWS_CA_BUNDLE="/etc/ssl/certs/ca-certificates.crt"\n'
         fetches = (f'EVERYTAB_DIAL_PORT="{ports}"\nEVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n'
                    'EVERYTAB_CA_FILE="/etc/everytab/internet.pem"\nEVERYTAB_IN_FLIGHT="64"\n')
@@ -100,12 +103,12 @@ class Machine:
                  "/etc/everytab/crawl.env": fetches,
                  "/etc/everytab/crawls.env":
                  trust + 'EVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n',
-                 # For this name Caddy makes a certificate itself.
+                 # For this name Caddy creates a certificate itself.
                  "/etc/everytab/proxy.env": 'EVERYTAB_API_DOMAIN="localhost"\n',
                  "/etc/everytab/broker.env": trust,
                  "/etc/everytab/scan.env":
                  trust + 'EVERYTAB_LEASE="5s"\nEVERYTAB_INTERNET="small"\n'
-                 # The known names of `doctor` have loopback addresses, too.
+                 # The names that `doctor` resolves have loopback addresses, too.
                  'EVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n',
                  "/etc/everytab/group.env": trust}
         self.runcmd = user_data["runcmd"]
@@ -120,7 +123,7 @@ class Machine:
             self.name, "sh", "-ec", IN_ITS_OWN_GROUP, "sh", self.world.groups, self.name,
             "systemd-nspawn", "--quiet", "--boot", f"--directory={self.root}",
             f"--machine={self.name}", f"--network-namespace-path=/run/netns/{self.name}",
-            # For the fence: the network is the machine's own.
+            # The fence needs this capability. The machine has its own network.
             "--capability=CAP_NET_ADMIN", "--register=no", "--keep-unit", "--link-journal=no", "--resolv-conf=off",
             "--timezone=off", "--console=pipe")
         self.leader = wait_for(f"{self.name}'s first process", self.find_leader)
@@ -128,12 +131,13 @@ class Machine:
         self.beyond_the_cable()
 
     def start_target(self):
-        """What user data runs at the end."""
+        """Runs the commands at the end of the user data."""
         for command in self.runcmd:
             self.do(*command)
 
     def find_leader(self):
-        """The machine's first process; before it is there, others come and go in its place."""
+        """Returns the machine's first process. Before it exists, short-lived processes appear in
+        its place."""
         process = f"/proc/{self.console.pid}"
         with open(process + "/comm", encoding="ascii") as file:
             if file.read().strip() != "systemd-nspawn":
@@ -153,12 +157,12 @@ class Machine:
         return state == "running"
 
     def inside(self, command):
-        """A command on the machine, with nothing of this script's environment."""
+        """Returns a command that runs on the machine, without this script's environment."""
         return ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "nsenter", "-t", self.leader, "-m",
                 "-u", "-i", "-n", "-p", "-C", "--", *command]
 
     def ask(self, *command):
-        """What a command on the machine says, however it ends."""
+        """Returns a command's output on the machine, whatever its exit code is."""
         return subprocess.run(self.inside(command), capture_output=True, text=True,
                               check=False).stdout
 
@@ -166,18 +170,18 @@ class Machine:
         return run(*self.inside(command))
 
     def owner(self, *arguments):
-        """A command of the operator, on the console, as docs/scan.md has it."""
+        """Runs an operator's command on the console, as in docs/scan.md."""
         return self.do("everytab-owner", *arguments)
 
     def as_user(self, user, *command):
-        """How a command of a user ends, and what it says."""
+        """Returns the exit code and the output of a user's command."""
         ended = subprocess.run(self.inside(["setpriv", "--reuid", user, "--regid", user,
                                             "--clear-groups", *command]),
                                capture_output=True, text=True, check=False)
         return ended.returncode, ended.stdout
 
     def unit(self, *properties, unit="everytab-worker.service"):
-        """Properties of a unit, by name."""
+        """Returns properties of a unit, by name."""
         shown = self.do("systemctl", "show", unit, "--property=" + ",".join(properties))
         return dict(line.split("=", 1) for line in shown.splitlines())
 
@@ -188,8 +192,8 @@ class Machine:
         return self.ask("journalctl", "--no-pager", "--output=cat", "--unit", unit)
 
     def forget_silence(self, seconds):
-        """As the network of a machine in AWS: packets of a connection that it does not know, or has
-        forgotten because nothing was sent for so long, go nowhere, and nobody is told."""
+        """Makes the network forget connections, as in AWS: packets of a connection that the network
+        does not know, or that was silent for too long, are dropped without an error."""
         rules = "table inet network {\n" + "".join(
             f"chain {way} {{ type filter hook {way} priority 10; meta l4proto tcp ct state invalid "
             "counter drop; }\n" for way in ("input", "output")) + "}\n"
@@ -200,8 +204,8 @@ class Machine:
         self.forgets_after = seconds
 
     def stay_silent(self):
-        """Two connections to Postgres on which nothing is said for longer than the network remembers:
-        one with what keeps ours alive, one with nothing."""
+        """Opens two connections to Postgres that are silent for longer than the network remembers
+        them: one with our keepalive settings, and one without."""
         seconds = int(self.forgets_after) + 20
         began, silent = time.monotonic(), []
         for dead in (False, True):
@@ -214,11 +218,12 @@ class Machine:
         return began + seconds + 10, silent
 
     def heard(self, answered_by, silent):
-        """What came of them: (the living one's answer, whether the other one waits in vain)."""
+        """Returns the first connection's answer, and whether the second one still waits in vain."""
         wait_for("the network to forget", lambda: time.monotonic() > answered_by)
         kept, dead = silent
         answer, waits = kept.communicate(timeout=60)[0].strip(), dead.poll() is None
-        # nsenter waits for it, and reaps it: the machine could not end with a zombie.
+        # Kill the child of nsenter, which waits for and reaps this child. With a zombie the
+        # machine could not shut down.
         with open(f"/proc/{dead.pid}/task/{dead.pid}/children", encoding="ascii") as file:
             for child in file.read().split():
                 os.kill(int(child), signal.SIGKILL)
@@ -232,12 +237,12 @@ class Machine:
         run("ip", "link", "set", f"cable{self.number}", "up")
 
     def give_notice(self):
-        """Two minutes, says EC2."""
+        """Gives a spot notice, as EC2 does two minutes before."""
         self.tell("spot/instance-action",
                   json.dumps({"action": "terminate", "time": "2030-01-01T00:00:00Z"}))
 
     def leave_the_group(self):
-        """What EC2 says to a machine that its group takes away."""
+        """Sets the state that EC2 reports to a machine that its group removes."""
         self.tell("autoscaling/target-lifecycle-state", "Terminated")
 
     def tell(self, name, value):

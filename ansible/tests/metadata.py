@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Instance metadata, version 2, at 169.254.169.254: metadata.py INSTANCE_ID ROLE CREDENTIALS
+"""Serves instance metadata, version 2, at 169.254.169.254: metadata.py INSTANCE_ID ROLE CREDENTIALS
 
-Run in a machine's network. A token is needed as on EC2. PUT /control/NAME, which EC2 does not have,
-sets a value of the instance; an empty body removes it. CREDENTIALS are those of the instance's role, a
-JSON document."""
+Runs in a machine's network. As on EC2, requests need a token. PUT /control/NAME, which EC2 does not
+have, sets a value for the instance, and an empty body removes it. CREDENTIALS is a JSON document
+with the credentials of the instance's role.
+"""
 import http.server
 import sys
 import time

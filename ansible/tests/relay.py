@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Forwards DNS queries over UDP and TCP: relay.py FROM:PORT TO:PORT NAMES OWN...
 
-Writes each name that is asked for to the file NAMES. The small internet's name server listens on
-loopback only; the machines query it from outside. The names OWN are at FROM."""
+Writes each queried name to the file NAMES. This is necessary because the small internet's name
+server listens only on loopback, but the machines query it from outside. The names OWN resolve to
+FROM.
+"""
 import socket
 import socketserver
 import sys
@@ -20,7 +22,8 @@ OWN = set(sys.argv[4:])
 
 
 def own_answer(query):
-    """The answer for a name of ours: its address, and nothing for other types than A."""
+    """Returns the answer for one of the names OWN: its address, or nothing for types other than A.
+    """
     end = query.index(b"\0", 12) + 5
     is_address = query[end - 4:end] == b"\0\1\0\1"
     address = socket.inet_aton(place(sys.argv[1])[0])
@@ -30,7 +33,8 @@ def own_answer(query):
 
 
 def note(query):
-    """Notes the name of a query's first question, and returns it. Unbound mixes upper and lower case."""
+    """Records the name in a query's first question, and returns it. Unbound mixes upper and lower
+    case."""
     labels, at = [], 12
     while at < len(query) and query[at]:
         labels.append(query[at + 1:at + 1 + query[at]].decode("ascii", "replace").lower())
@@ -52,7 +56,7 @@ class OverUdp(socketserver.BaseRequestHandler):
             try:
                 back.sendto(out.recv(65535), self.client_address)
             except TimeoutError:
-                # The small internet leaves some queries unanswered on purpose.
+                # The small internet deliberately leaves some queries unanswered.
                 pass
 
 

@@ -1,4 +1,4 @@
-"""The scan of the boot test, as Postgres knows it, its start, and the group of its machines."""
+"""The boot test's scan: its state in Postgres, its start, and its machines' group."""
 from site_checks import expect, say
 from surroundings import wait_for
 
@@ -11,7 +11,7 @@ def group(world):
 
 
 class Scan:
-    """The scan, as Postgres knows it."""
+    """The scan's state in Postgres."""
 
     def __init__(self, world):
         self.world = world
@@ -27,7 +27,7 @@ class Scan:
                             f"where kind = '{kind}'") or 0)
 
     def holds(self, machine):
-        """Whether a worker on the machine has a lease."""
+        """Returns whether a worker on the machine has a lease."""
         return self.sql("select 1 from everytab.jobs where state = 'leased' and worker_id like "
                         f"'{machine.name}%' limit 1") == "1"
 
@@ -36,7 +36,7 @@ def start(console, machines, scan):
     for machine in [*machines, console]:
         machine.start_target()
     wait_for("the scan", lambda: scan.state() == "running")
-    # Slowly, so that every fault happens before the first bundle is made.
+    # Pause these stages, so that every fault happens before the first bundle is written.
     scan.sql("select coordinator.pause_run(1, 'bundle-shard', true)")
     scan.sql("select coordinator.pause_run(1, 'warc', true)")
     wait_for("the console's start", lambda: console.unit(

@@ -1,5 +1,7 @@
-"""The end of a month in the boot test, and a second month, which finds what the first one has left: the
-site, the kept bucket with takedowns and a backup, the logs. In its middle the image is changed."""
+"""The end of a month in the boot test, and a second month. This starts with the first month's
+remains: the site, the private bucket with takedowns and a backup, and the logs. The image is
+changed in the middle.
+"""
 import os
 
 from by_the_book import ROOT
@@ -10,14 +12,14 @@ from surroundings import wait_for
 MONTH = "A month, step by step"
 CHANGE = "Another image in the middle of a scan"
 CRAWL = "CC-MAIN-2026-09"
-# Its first line is a remark.
+# The first line of this file is a comment.
 REMARK = "coordinator-sql/functions/queue/kinds_that_need.sql"
 SCHEMA = "select coordinator.schema_digest()"
 
 
 def close(world, book, with_backup=lambda: None):
-    """Backup, verification, gc, and the end of all that the scan had. `with_backup` is done when
-    there is a backup."""
+    """Performs a backup, its verification, gc, and a teardown. Calls `with_backup` when there is a
+    backup."""
     for step in (10, 11):
         book.perform(MONTH, step)
     with_backup()
@@ -34,7 +36,7 @@ def close(world, book, with_backup=lambda: None):
 
 
 def run_through(world, book, gone, arguments):
-    """`gone` are hosts that must not come again."""
+    """Runs the second month. The hosts in `gone` must not appear again."""
     first, shown = read_json(world, "manifest.json"), hosts_of(published(world))
     asked = len(world.asked_names())
     world.publish_crawl(CRAWL)
@@ -77,13 +79,14 @@ def run_through(world, book, gone, arguments):
 
 
 def covers(line, host):
-    """Whether a line of the takedown list is about a host."""
+    """Returns whether a line in the takedown list is about a host."""
     suffix = line.removeprefix("suffix:")
     return host == line or suffix != line and ("." + host).endswith("." + suffix)
 
 
 def change_image(world, book, scan, worker, arguments):
-    """By docs/scan.md: another image while the scan runs. Returns the worker of that image."""
+    """Changes the image while the scan runs, as docs/scan.md says. Returns a worker with the new
+    image."""
     other = another_image(world, arguments)
     book.perform(CHANGE, 1)
     worker.leave_the_group()
@@ -115,8 +118,8 @@ def change_image(world, book, scan, worker, arguments):
 
 
 def another_image(world, arguments):
-    """The image with another program before it: the one that was given, or the same one with another
-    remark in a function of the schema, so that its schema is another."""
+    """Returns the image with another program: the given one, or the same one with a different
+    comment in an SQL function, so that its schema counts as different."""
     layer = os.path.join(world.work, "other")
     for path in ("/usr/bin/everytab-worker", "/usr/lib/everytab/operator/everytab-worker"):
         with open(arguments.other or arguments.root + path, "rb") as file:

@@ -1,4 +1,4 @@
-"""What the boot test expects of the site, of CloudFront, of the logs and of the metrics."""
+"""The boot test's checks of the site, CloudFront, the logs and the metrics."""
 import json
 import os
 
@@ -17,7 +17,7 @@ def expect(holds, what):
 
 
 def invalidated(world, distribution):
-    """The paths of every invalidation that CloudFront was asked for, each sorted."""
+    """Returns the sorted paths of each invalidation that CloudFront got."""
     cloudfront = world.client("cloudfront")
     asked = cloudfront.list_invalidations(DistributionId=distribution)["InvalidationList"]
     batches = [cloudfront.get_invalidation(DistributionId=distribution, Id=one["Id"])[
@@ -26,17 +26,18 @@ def invalidated(world, distribution):
 
 
 def short_lived(world):
-    """Objects of the site that caches may keep for a minute, so that a new scan changes them."""
+    """Returns the site's objects that caches keep for only a minute, because a new scan changes
+    them."""
     s3, bucket = world.client("s3"), world.buckets[1]
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
     keys = [one["Key"] for page in pages for one in page.get("Contents", [])]
     kept = {key: s3.head_object(Bucket=bucket, Key=key).get("CacheControl", "") for key in keys}
-    # No cache keeps what is `no-store`: the tokens of scans.
+    # Caches do not keep `no-store` objects, which are scans' tokens.
     return [key for key in keys if "immutable" not in kept[key] and kept[key] != "no-store"]
 
 
 def check_cloud(world, distribution):
-    # The first time was for the month's key.
+    # The first invalidation was for the month's key.
     key, *asked = invalidated(world, distribution)
     expect(len(asked) == 1, f"the site was invalidated once, not {len(asked)} times")
     missing = {"/", *("/" + key for key in short_lived(world))} - set(asked[0] + key)
@@ -53,7 +54,7 @@ def check_cloud(world, distribution):
     say(f"{len(lines)} lines of {len(streams)} machines' journals and metrics are in CloudWatch's logs")
     metrics = {one["MetricName"] for one in world.client("cloudwatch").list_metrics(
         Namespace="EveryTab")["Metrics"]}
-    # Whether there are others depends on the moment.
+    # Whether these two exist depends on the moment.
     expect(metrics - {"HoursSinceEnd", "UnreachedPercent"} == {
         "Watching", "Outstanding", "Discarded", "MinutesSinceProgress", "MinutesStuck", "ScanHours",
         "Workers"}, metrics)
@@ -61,7 +62,7 @@ def check_cloud(world, distribution):
 
 
 def check_headers(world):
-    """What browsers and CloudFront are told of each kind of object."""
+    """Checks each kind of object's headers for browsers and CloudFront."""
     s3, bucket = world.client("s3"), world.buckets[1]
     manifest = json.loads(s3.get_object(Bucket=bucket, Key="manifest.json")["Body"].read())
     script = s3.list_objects_v2(Bucket=bucket, Prefix="js/")["Contents"][0]["Key"]
@@ -78,7 +79,7 @@ def check_headers(world):
 
 
 def publish_again(world, publish, distribution):
-    """As a person does it, by docs/scan.md; only what has changed is uploaded."""
+    """Publishes again, as docs/scan.md says. Only changed objects may be uploaded."""
     log = os.path.join(world.folder, "moto.log")
     before, asked = os.path.getsize(log), len(invalidated(world, distribution))
     publish()
@@ -88,7 +89,7 @@ def publish_again(world, publish, distribution):
     # "PUT /manifest.json?x-id=PutObject HTTP/1.1" 200
     put = sorted({line.split('"PUT ')[1].split("?")[0].split(" ")[0] for line in lines
                   if '"PUT /' in line})
-    # security.txt says until when it holds.
+    # security.txt contains its expiry date.
     expect(put == ["/.well-known/security.txt", "/history.json", "/manifest.json", "/stats.json"],
            f"uploaded again: {put}")
     after = invalidated(world, distribution)
@@ -97,7 +98,8 @@ def publish_again(world, publish, distribution):
 
 
 def published(world):
-    """Bundles and search files in the site's bucket, by their name below the scan's prefix."""
+    """Returns the bundles and search files in the site's bucket, by their names below the scan's
+    prefix."""
     s3, bucket = world.client("s3"), world.buckets[1]
     read = lambda key: s3.get_object(Bucket=bucket, Key=key)["Body"].read()
     manifest = json.loads(read("manifest.json"))
@@ -108,7 +110,8 @@ def published(world):
 
 
 def reference(world, program):
-    """The same from one machine without a fault, by the operators' program: it has `local`."""
+    """Returns the same files from a scan on one host without faults, with the operators' program,
+    because it has `local`."""
     folder = os.path.join(world.work, "reference")
     os.makedirs(folder, mode=0o755)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -134,7 +137,7 @@ def compare(ours, theirs):
 
 
 def tabs(found):
-    """The tabs of the bundles, as JSON, by the address that each has."""
+    """Returns the bundles' tabs as JSON, by address."""
     return {tab["url"]: json.dumps(tab, sort_keys=True) for name, body in found.items()
             if name.startswith("tabs/") for tab in json.loads(body)["entries"]}
 

@@ -1,6 +1,7 @@
-"""The environment of the machines of the boot test, in its network namespace: a bridge, Postgres with
-a certificate and tokens as RDS has them, AWS at its names (aws/gateway.py before moto), the small
-internet."""
+"""The environment for the boot test's machines in its network namespace: a bridge, a Postgres with
+a certificate and tokens like RDS's, AWS under its names (aws/gateway.py in front of moto), and the
+small internet.
+"""
 import gzip
 import json
 import os
@@ -11,17 +12,18 @@ import time
 from aws import gateway
 from database import Database
 
-# A range of documentation: the machines' resolver refuses to ask name servers of private ones.
+# A documentation range, because the machines' resolver does not query name servers with private
+# addresses.
 NETWORK = "203.0.113"
 GATEWAY = NETWORK + ".1"
-# S3, which the HTTP service of a crawl service reaches, and nothing else of AWS.
+# S3's address. A crawl service's HTTP service can reach only this part of AWS.
 STORE = NETWORK + ".2"
 DATABASE = "db.everytab.zz"
-# The AWS services that the machines' programs call, besides the buckets.
+# AWS services that the machines' programs call, in addition to the buckets.
 SERVICES = ["autoscaling", "cloudwatch", "monitoring", "ec2", "logs", "secretsmanager",
             "servicequotas", "s3", "sts"]
 LIMIT_SECONDS = 600
-# Only the gateway reaches it.
+# Only the gateway connects to this address.
 MOTO = ("127.0.0.1", 5000)
 
 
@@ -34,7 +36,7 @@ def run(*command, **options):
 
 
 def wait_for(what, ready, limit=LIMIT_SECONDS):
-    """Waits until `ready` gives something true. The limit is for hangs, not a measurement."""
+    """Waits until `ready` returns a true value. The limit only prevents hangs."""
     give_up = time.monotonic() + limit
     while True:
         found = ready()
@@ -57,7 +59,7 @@ class Surroundings:
         self.account.taken = self.database.let_sign_in
         self.start_database, self.stop_database = self.database.start, self.database.stop
         self.sql, self.set_token_seconds = self.database.sql, self.database.set_token_seconds
-        # scripts/infra/boot.sh removes them when they are empty.
+        # scripts/infra/boot.sh removes these groups when they are empty.
         self.groups = os.path.basename(work)
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "bridge0", "type", "bridge")
@@ -76,7 +78,7 @@ class Surroundings:
         self.running.append((name, process))
         return process
 
-    # Certificates: one authority, which the machines trust, and one certificate for all names.
+    # Certificates: one authority that the machines trust, and one certificate for all names.
 
     def make_certificates(self, buckets):
         names = [DATABASE, *(f"{service}.us-east-1.amazonaws.com" for service in SERVICES),
@@ -96,7 +98,7 @@ class Surroundings:
             path("extensions"), "-out", path("server.pem"))
 
     def addresses(self):
-        """The names of AWS, as a hosts file has them."""
+        """Returns AWS's names in the format of a hosts file."""
         of_s3 = re.compile(r"(^|\.)s3\.")
         return "".join(f"{STORE if of_s3.search(name) else GATEWAY} {name}\n" for name in self.names)
 
@@ -124,7 +126,7 @@ class Surroundings:
             self.client("autoscaling").describe_auto_scaling_groups()
             return True
         except Exception as error:
-            # The gateway hangs up as long as moto does not listen.
+            # The gateway closes connections until moto listens.
             if "Connection" in type(error).__name__ or "Endpoint" in type(error).__name__:
                 return False
             raise
@@ -142,7 +144,8 @@ class Surroundings:
                              "--hosts", self.hosts, "--scratch", scratch,
                              stdout=subprocess.PIPE)
         self.internet = json.loads(process.stdout.readline())
-        # The machines' resolvers query over the bridge; the small internet's name server listens on loopback.
+        # The machines' resolvers send queries over the bridge, but the small internet's name
+        # server listens on loopback.
         port = self.internet["dns"].rsplit(":", 1)[1]
         self.start("dns", "python3", os.path.join(os.path.dirname(__file__), "relay.py"),
                    f"{GATEWAY}:53", f"127.0.0.1:{port}", os.path.join(self.folder, "asked-names"),
@@ -151,8 +154,8 @@ class Surroundings:
         self.publish_crawl(self.internet["crawl"])
 
     def publish_crawl(self, name):
-        """The crawl's objects; under another name than its own, those that name the crawl: its records
-        are then those of the first."""
+        """Publishes the crawl's objects. Under another name, also changes the objects that contain
+        the crawl's name, so that its records are the first crawl's."""
         s3, bucket, first = self.client("s3"), self.internet["bucket_dir"], self.internet["crawl"]
         for folder, _, files in os.walk(bucket):
             for file in files:
@@ -164,13 +167,13 @@ class Surroundings:
                     body = source.read()
                 if name != first and key.endswith(".paths.gz"):
                     body = gzip.compress(gzip.decompress(body).replace(first.encode(), name.encode()))
-                # moto lets the gateway read it without a signature, for data.commoncrawl.org.
+                # For data.commoncrawl.org, moto lets the gateway read this without a signature.
                 s3.put_object(Bucket="commoncrawl", Key=key.replace(first, name), Body=body,
                               ACL="public-read")
         self.account.crawls.insert(0, name)
 
     def asked_names(self):
-        """The names that the machines' resolvers have looked up, in their order."""
+        """Returns the names that the machines' resolvers have queried, in order."""
         with open(os.path.join(self.folder, "asked-names"), encoding="utf-8") as file:
             return file.read().splitlines()
 

@@ -1,7 +1,7 @@
-"""Measures the HTTP service under load: submissions, requests that wait, single URLs, two keys.
+"""Measures the HTTP service under load: submissions, waiting requests, single URLs, two keys.
 
-scripts/bench/api.sh calls it with a private Postgres, in a network namespace of its own. Prints
-one line of JSON a measurement, after its results were checked.
+scripts/bench/api.sh calls this with a private Postgres, in a separate network namespace. Prints one
+line of JSON per measurement, after checking its results.
 """
 
 import asyncio

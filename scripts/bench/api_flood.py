@@ -1,7 +1,8 @@
-"""Measures what refusals of the HTTP service cost, and how valid callers fare beside a flood.
+"""Measures the cost of the HTTP service's rejections, and how a flood of them affects valid
+callers.
 
-scripts/bench/api.sh calls it as it calls api.py. Prints one line of JSON a kind of refusal, after
-its results were checked.
+scripts/bench/api.sh calls this like api.py. Prints one line of JSON per kind of rejection, after
+checking its results.
 """
 
 import base64

@@ -1,7 +1,7 @@
-"""Measures live crawls of a graph of sites, beside Scrapy, GNU wget, Crawlee and spider.
+"""Measures live crawls of a graph of sites, and compares Scrapy, GNU wget, Crawlee and spider.
 
-scripts/bench/crawl.sh calls it with a private Postgres, in a network namespace of its own. Prints
-one line of JSON a measurement. Pages are counted in the servers' access log.
+scripts/bench/crawl.sh calls this with a private Postgres, in a separate network namespace. Prints
+one line of JSON per measurement. Pages are counted in the servers' access log.
 """
 
 import concurrent.futures

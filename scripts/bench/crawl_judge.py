@@ -1,6 +1,6 @@
-"""What a crawl did, by the servers' access log and by what the crawler kept.
+"""Evaluates a crawl by the servers' access log and by the files that the crawler stored.
 
-Must not know which program crawled.
+This does not depend on the program that crawled.
 """
 
 import collections
@@ -103,12 +103,11 @@ class World:
 
 
 def haste(lines, delays):
-    """Counts the requests that came too early; delays in microseconds, by host.
+    """Counts the requests that were sent too early. `delays` are in microseconds, by host.
 
-    A request comes `soon` if less than nine tenths of the delay have passed since the start of the
-    one before it, `within` if less than the delay since the last end of those before it, and
-    `at_once` if one of those has not ended.
-    """
+    A request counts as `soon` if less than nine tenths of the delay have passed since the previous
+    one started, as `within` if less than the delay has passed since the previous ones ended, and as
+    `at_once` if one of these has not ended."""
     by_host = collections.defaultdict(list)
     for start, end, _, host, _ in lines:
         by_host[host].append((start, end))

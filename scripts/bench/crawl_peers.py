@@ -1,10 +1,10 @@
-"""Polite crawls of one small internet by EveryTab, GNU wget, Scrapy, Crawlee and spider.
+"""Polite crawls of a small internet by EveryTab, GNU wget, Scrapy, Crawlee and spider.
 
-scripts/bench/crawl.sh calls it with a private Postgres, in a network namespace of its own. Each
-program crawls the same sites from the same seeds twice: to the end, and with a SIGKILL of all its
-processes when half of the pages were answered, after which it is started again in the way that its
-documentation has for that. Prints one line of JSON a crawl, then the tables of
-docs/benchmarks.md.
+scripts/bench/crawl.sh calls this with a private Postgres, in a separate network namespace. Each
+program crawls the same sites from the same seeds twice. The first time it runs to the end. The
+second time, all its processes are killed with SIGKILL when half of the pages have been fetched, and
+it is started again as its documentation says. Prints one line of JSON per crawl, and then the
+tables for docs/benchmarks.md.
 """
 
 import concurrent.futures

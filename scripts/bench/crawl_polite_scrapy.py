@@ -1,9 +1,10 @@
-"""Crawls politely with Scrapy, keeps every page, and goes on where it was stopped.
+"""Crawls politely with Scrapy, stores every page, and resumes after a stop.
 
-Its documentation has each part: CrawlSpider, JOBDIR, feeds, and the settings of the delay. Scrapy
-obeys no Crawl-delay.
+Scrapy's documentation describes each part: CrawlSpider, JOBDIR, feeds, and the delay's settings.
+Scrapy ignores Crawl-delay.
 
-Arguments: a file of seeds, a file of sites, a folder, seconds between two requests to a host.
+Arguments: a file with seeds, a file with sites, a directory, seconds between two requests to a
+host.
 """
 
 import base64

@@ -1,6 +1,6 @@
-"""Crawls as the tutorial of Scrapy does: follows every link of every page, and keeps nothing.
+"""Crawls as Scrapy's tutorial does: follows every link on every page, and stores nothing.
 
-Arguments: a file of seeds, seconds, hosts at once.
+Arguments: a file with seeds, seconds, concurrent hosts.
 """
 
 import sys

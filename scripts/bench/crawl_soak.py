@@ -1,8 +1,10 @@
-"""Crawls for a long time on an internet that changes and dies: nothing may grow or be early.
+"""Crawls for a long time on an internet that changes and fails. No resource may grow, and no
+request may be early.
 
-scripts/bench/crawl.sh calls it, as mode soak. A large crawl and one that is repeated as soon as it
-has ended run beside each other. Meanwhile the internet has a new day, is frozen, loses all packets
-or refuses connections, in turn. Each minute a line says what the workers and Postgres hold.
+scripts/bench/crawl.sh calls this, as mode soak. A large crawl runs next to one that is repeated as
+soon as it has ended. Meanwhile the internet starts a new day, is frozen, loses all packets or
+rejects connections, in turn. Prints a line per minute with the resources that workers and Postgres
+use.
 """
 
 import pathlib
@@ -148,7 +150,7 @@ def early(log, unreachable):
 
 
 def check(database):
-    """Sums that must be even, and URLs that are recorded twice."""
+    """Checks that the sums add up, and that no URL is recorded twice."""
     words = "(select coalesce(sum(value::bigint), 0) from jsonb_each_text({}))"
     refused, left = words.format("refused"), words.format('"left"')
     ended = f"captured + failed + {refused} + {left}"

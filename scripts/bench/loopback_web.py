@@ -1,8 +1,8 @@
 """Serves a small web on loopback: a name server, web servers and a log of all requests.
 
-Each host has an address of its own, so that its listener can be closed alone. Names, answers and
-faults are given by the subclasses of Host. Runs in a thread of the bench, in a network namespace
-whose ports 53, 80 and 443 are free. Does not depend on what crawls.
+Each host has its own address, so that its listener can be closed separately. Subclasses of Host
+define names, responses and faults. This runs in a thread of the benchmark, in a network namespace
+whose ports 53, 80 and 443 are free. It does not depend on the crawler.
 """
 
 import asyncio

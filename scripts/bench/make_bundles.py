@@ -1,9 +1,9 @@
-"""Icons to bundles by Pillow, for scripts/bench/bundle.sh.
+"""Converts icons to bundles with Pillow, for scripts/bench/bundle.sh.
 
     make_bundles.py LIST FOLDER
 
-LIST has a line an icon: url, title, file. Each becomes a PNG of at most 32x32, as Pillow does it by
-default, and each 120 a bundle in FOLDER. Prints what it did as one line on stderr.
+LIST has one line per icon: url, title, file. Each icon becomes a PNG of at most 32x32 with Pillow's
+defaults, and each 120 icons become a bundle in FOLDER. Prints a summary as one line on stderr.
 """
 
 import base64

@@ -1,10 +1,10 @@
 """Measures a live crawl of hosts that have good pages on one origin and faults on others.
 
-scripts/bench/origins.sh calls it with a private Postgres, in a network namespace of its own. One
+scripts/bench/origins.sh calls this with a private Postgres, in a separate network namespace. One
 key crawls all hosts over the HTTP service, and submits single URLs with faults. At the same time
-another key submits single good URLs of the same hosts. Prints one line of JSON for each kind of
+another key submits single good URLs on the same hosts. Prints one line of JSON for each kind of
 host and one for all. Fails if a good page was lost, a single URL was not captured, a host's delay
-was broken or, unless TARGETS=0, a target was missed.
+was not kept or, unless TARGETS=0, a target was missed.
 """
 
 import concurrent.futures

@@ -1,10 +1,11 @@
-"""Measures what outages of hosts cost a live crawl, beside Scrapy.
+"""Measures how outages of hosts affect a live crawl, and compares Scrapy.
 
-scripts/bench/outages.sh calls it with a private Postgres, in a network namespace of its own. Each
-host is good until second 4 after its first page was requested, then bad in one way for a while,
-then good forever. All hosts are crawled at the same time, a crawl for each delay. Each client has
-hosts of its own. Prints one line of JSON a host and the tables of docs/benchmarks.md. Fails if a
-page of ours was lost, a host's delay was broken or an outage met no request.
+scripts/bench/outages.sh calls this with a private Postgres, in a separate network namespace. Each
+host works until second 4 after the first request for a page, then fails in one way for a while, and
+then works until the end. All hosts are crawled at the same time, with one crawl per delay. Each
+client has its own hosts. Prints one line of JSON per host, and the tables for docs/benchmarks.md.
+Fails if our crawl lost a page, a host's delay was not kept, or no request was sent during an
+outage.
 """
 
 import asyncio

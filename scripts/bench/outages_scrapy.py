@@ -1,6 +1,6 @@
-"""Crawls hosts with Scrapy, with its default retries, and prints the URL of each good page.
+"""Crawls hosts with Scrapy and its default retries, and prints each good page's URL.
 
-Arguments: a file of seeds, seconds between two requests to a host, seconds after which it stops.
+Arguments: a file with seeds, seconds between two requests to a host, time limit in seconds.
 """
 
 import pathlib

@@ -1,9 +1,9 @@
-"""The seed query over index files by DuckDB, for scripts/bench/index.sh.
+"""Runs the seed query over index files with DuckDB, for scripts/bench/index.sh.
 
     read_index.py THREADS FILE...
 
-Prints rows, captures, wall seconds. The captures are those of the index job: of each hostname the
-best, by https, then the newest fetch, then the file name, then the offset.
+Prints rows, captures, wall seconds. The captures are those that the index job selects: for each
+hostname the best one, by https, then the newest fetch, then the file name, then the offset.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Reads pages with FastWARC and Resiliparse, as examples/read_pages.rs does: LIST [REPEAT]."""
+"""Reads pages with FastWARC and Resiliparse, like examples/read_pages.rs: LIST [REPEAT]."""
 
 import io
 import sys

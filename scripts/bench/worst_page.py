@@ -1,10 +1,12 @@
-"""Measures what another key's URLs wait beside pages with the most links and the worst patterns.
+"""Measures how long another key's URLs wait during a crawl of pages with the most links and the
+most expensive patterns.
 
-scripts/bench/origins.sh calls it with a private Postgres, in a network namespace of its own. A key
-submits single URLs of hosts whose robots.txt is known: at first alone, then while another key
-crawls pages of 5,000 links of 2,048 bytes with patterns that fill their tables. Prints one line of
-JSON for each. Fails if a single URL is not captured, if too few pages of the crawl were asked or,
-unless TARGETS=0, if a single URL waits a second longer than the slowest one did alone.
+scripts/bench/origins.sh calls this with a private Postgres, in a separate network namespace. A key
+submits single URLs on hosts whose robots.txt is known: at first alone, and then while another key
+crawls pages with 5,000 links of 2,048 bytes, and with patterns that fill their tables. Prints one
+line of JSON for each. Fails if a single URL is not captured, if too few pages of the crawl were
+requested or, unless TARGETS=0, if a single URL waits a second longer than the slowest one did
+alone.
 """
 
 import os

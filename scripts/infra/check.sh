@@ -3,17 +3,18 @@
 #
 #   scripts/infra/check.sh [--only STEP]... [--folder DIR]      (make infra-check)
 #
-# Steps: format, validate, test, phases, service (a crawl service comes and goes), lint, policy
-# (checkov), page (CloudFront sends the policy that the page has), packer, ansible, units (systemd's
-# own verification, and a sandbox for each), starting (when the console migrates), leaving (by which
-# exit codes a machine leaves its group, and what it asks of AWS), stopping (when the console stops
-# Postgres and itself), counting (what a crawl service's console counts in a real Postgres, and when
-# it migrates), fence (whom the HTTP service's user can reach; root), proxy (Caddy before the HTTP
-# service), lockout (on Postgres 16 and 17 the owner can still sign in when the workers use tokens),
-# runbook (each command of docs/scan.md, docs/crawl.md, and of "In the cloud" in docs/fleet.md, is
-# one that exists). --folder looks at another copy of what is checked, which is how
-# scripts/infra/mutants.sh shows that mistakes are found. terraform is the program on the path if
-# there is one, else PyPI's; its provider is terraform/offline/mock_provider.py.
+# Steps: format, validate, test, phases, service (a crawl service is created and destroyed),
+# lint, policy (checkov), page (CloudFront sends the page's policy), packer, ansible, units
+# (systemd's own verification, and a sandbox for each), starting (when the console migrates),
+# leaving (with which exit codes a machine leaves its group, and its calls to AWS), stopping
+# (when the console stops Postgres and itself), counting (the counts that a crawl service's
+# console publishes from a real Postgres, and when it migrates), fence (which addresses the HTTP
+# service's user can reach; needs root), proxy (Caddy in front of the HTTP service), lockout (on
+# Postgres 16 and 17 the owner can still sign in if the workers use tokens), runbook (each
+# command in docs/scan.md, docs/crawl.md, and "In the cloud" in docs/fleet.md exists). --folder
+# checks another copy, so that scripts/infra/mutants.sh can show that mistakes are found.
+# terraform is the installed program if there is one, otherwise PyPI's. Its provider is
+# terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes the lock files of what scripts/install/ brings from PyPI and npm: every package with its
-# version and hashes, for Python 3.11 and later on any machine. Run it after a change of a list.
+# Writes lock files for the packages that scripts/install/ gets from PyPI and npm: every package
+# with its version and hashes, for Python 3.11 and later on any platform. Run this after
+# changing a list.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -8,7 +9,7 @@
 . scripts/install/programs.sh
 install_uv
 
-# lock LIST [ARGUMENTS]: the lock file of LIST.txt.
+# lock LIST [ARGUMENTS]: writes the lock file for LIST.txt.
 lock() {
     local list="$1"
     shift
@@ -21,6 +22,6 @@ lock scripts/judge/requirements.txt
 lock packaging/requirements.txt
 lock scripts/stress/requirements.txt
 lock terraform/offline/requirements.txt
-# These come into the same folder as the ones before.
+# These are installed into the same directory as the previous ones.
 lock ansible/tests/requirements.txt --constraint terraform/offline/requirements.lock
 (cd scripts/install/node && npm install --package-lock-only --ignore-scripts --no-audit --no-fund)

@@ -1,7 +1,7 @@
-"""Crawls pages whose bodies end early or are coded otherwise than their heads say, and has warcio,
-DuckDB and pywb read what the crawl kept of them.
+"""Crawls pages with bodies that end early or have another coding than their heads declare, and
+reads the crawl's files with warcio, DuckDB and pywb.
 
-scripts/judge/graph.sh calls it with a private Postgres, in a network namespace of its own.
+scripts/judge/graph.sh calls this with a private Postgres, in a separate network namespace.
 """
 
 import hashlib

@@ -1,10 +1,10 @@
-"""Has other people's programs judge what a live crawl left in a folder (scripts/judge/judges.sh).
+"""Judges a live crawl's files with other projects' programs (scripts/judge/judges.sh calls this).
 
     judges.py BUCKET CRAWL PAGES
 
-BUCKET is the folder that crawls are stored in, and CRAWL the name of one of them. PAGES of its
-captures are replayed. The last line says how many of what passed; the first thing that differs
-ends the program with an error that names it.
+BUCKET is the directory in which crawls are stored, and CRAWL is the name of one of them. PAGES of
+its captures are replayed. The last line shows how many items passed each check. The first
+difference ends the program with an error that names it.
 """
 
 import collections

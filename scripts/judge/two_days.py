@@ -1,6 +1,6 @@
-"""Crawls a graph of sites on two days, and has both crawls judged.
+"""Crawls a graph of sites on two days, and judges both crawls.
 
-scripts/judge/graph.sh calls it with a private Postgres, in a network namespace of its own.
+scripts/judge/graph.sh calls this with a private Postgres, in a separate network namespace.
 """
 
 import json

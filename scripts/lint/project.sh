@@ -30,17 +30,19 @@ cores=(everytab-commoncrawl everytab-webpage everytab-markdown everytab-frontier
 for core in "${cores[@]}"; do
     forbid "$core, a core crate," 'tokio|sqlx|tokio-postgres|reqwest|hyper' --package "$core"
 done
-# The fleet's program holds the fleet: nothing that pretends an internet or starts a Postgres.
+# The fleet's program must not contain a test internet or a way to start Postgres.
 worker=(--package everytab-worker --no-default-features --features)
 forbid "the fleet's program" 'everytab-(testbed|postgres|local)|image|rcgen|arrow-[a-z]+' \
     "${worker[@]}" "$fleet_features"
-# The demo's holds nothing that takes long to compile and a scan on one machine does not need.
+# The demo's program must not contain slow-to-compile dependencies that a scan on one host does
+# not need.
 forbid "the demo's program" 'aws-(sdk-[a-z0-9]+|config)|arrow-[a-z]+|opentelemetry-otlp' \
     "${worker[@]}" "$demo_features"
-# One TLS stack.
+# There must be only one TLS stack.
 forbid 'the workspace' 'ring|native-tls|openssl-sys' --workspace
 
-# No circle of packages, not even through dev-dependencies (which cargo would allow).
+# Packages must not depend on each other in a circle, not even through dev-dependencies, which
+# cargo would allow.
 edges="$(for manifest in $(tracked '*Cargo.toml'); do
     name="$(sed -nE 's/^name = "(everytab-[a-z-]+)"/\1/p' "$manifest" | head -n 1)"
     [ -n "$name" ] || continue
@@ -51,8 +53,8 @@ if ! circle="$(tsort <<<"$edges" 2>&1 >/dev/null)"; then
     complain "packages depend on each other in a circle: $(tr '\n' ' ' <<<"$circle")"
 fi
 
-# A file is read at one sitting. What is generated is not read, and the baseline is one list of
-# tables, to which later migrations add.
+# A person should be able to read a file at one sitting. This excludes generated files, and the
+# baseline, which is one list of tables that later migrations extend.
 while IFS= read -r file; do
     [ -f "$file" ] || continue
     lines="$(wc -l <"$file")"
@@ -60,8 +62,9 @@ while IFS= read -r file; do
 done < <(tracked '*.rs' '*.sql' '*.js' '*.mjs' '*.css' '*.sh' '*.py' |
     grep -vE '^coordinator-sql/(schema|migrations/0001_baseline)\.sql$')
 
-# runs_an_example PACKAGE: whether one of its examples is run by `make test`: a block of Rust in a
-# comment or in the README that is part of the documentation, or a program with a test.
+# runs_an_example PACKAGE: returns true if `make test` runs one of its examples: a Rust block in
+# a comment, a Rust block in a README that is part of the documentation, or a program with a
+# test.
 runs_an_example() {
     local package="$1" texts
     grep -qE '^test = true' "$package/Cargo.toml" && [ -d "$package/examples" ] && return
@@ -69,7 +72,8 @@ runs_an_example() {
     if grep -qE 'include_str!\("\.\./README\.md"\)' "${texts[@]}"; then
         texts+=("$package/README.md")
     fi
-    # Every second fence ends a block. What is behind the first says whether the block is run.
+    # Every second fence ends a block. The info string after the first fence determines whether
+    # the block is run.
     awk 'FNR == 1 { is_open = 0 }
          match($0, /^ *(\/\/[\/!] )?```/) {
              said = substr($0, RSTART + RLENGTH)
@@ -79,7 +83,8 @@ runs_an_example() {
          END { exit !found }' "${texts[@]}"
 }
 
-# A package can be used without reading it: a README, and an example that `make test` runs.
+# Each package needs a README and an example that `make test` runs, so that people can use the
+# package without reading its code.
 while IFS= read -r manifest; do
     package="$(dirname "$manifest")"
     [[ "$package" != @(.|fuzz|worker) ]] || continue
@@ -87,15 +92,15 @@ while IFS= read -r manifest; do
     runs_an_example "$package" || complain "$package: has no example that is run"
 done < <(tracked '*Cargo.toml')
 
-# The first paragraph of a module is its design.
+# A module's first paragraph must describe its design.
 while IFS= read -r file; do
     [ -f "$file" ] || continue
     first="$(head -n 1 "$file")"
     [ "${first#//!}" != "$first" ] || complain "$file: does not begin with //!"
 done < <(tracked '*.rs')
 
-# rustfmt leaves long strings and comments alone. The two scripts hold tables and a digest, the lock
-# files hashes.
+# rustfmt does not wrap long strings and comments. The two excluded scripts contain tables and a
+# digest, and the lock files contain hashes.
 while IFS= read -r place; do
     complain "$place: more than 100 columns"
 done < <(tracked '*.rs' '*.js' '*.mjs' '*.sql' 'scripts/*' |
@@ -103,7 +108,7 @@ done < <(tracked '*.rs' '*.js' '*.mjs' '*.sql' 'scripts/*' |
     grep -vE '^scripts/infra/(mutants|schema)\.sh$|\.lock$|/package-lock\.json$' |
     LC_ALL=C.UTF-8 xargs -r grep -HnoE '^.{101}' 2>/dev/null | cut -d: -f1,2)
 
-# Tests of `x.rs` that are not in it are in `x/tests.rs`.
+# If the tests for `x.rs` have their own file, this is `x/tests.rs`.
 while IFS= read -r file; do
     complain "$file: is ${file%_tests.rs}/tests.rs in the project's way"
 done < <(tracked '*_tests.rs')

@@ -1,8 +1,8 @@
-"""Reads the modules of a crate from its source: their items, `use` trees and paths.
+"""Reads a crate's modules from its source: their items, `use` trees and paths.
 
-It understands names, not types: what a macro makes and what a trait chooses it cannot see.
-Code that only tests compile is left out.
-Must not know: what a path means, which rules the lints hold.
+This understands names, but not types, so it cannot see what a macro creates or a trait selects.
+Code that only tests compile is skipped. This does not depend on the meaning of a path or on the
+lints' rules.
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rust_tokens import MARK, NAME, NAMED_ITEMS, TEXT, matching, tokens_of, without_tests
 
-# Strings in attributes that are paths: serde's functions.
+# Attributes with paths in strings, which are serde's functions.
 PATH_IN_ATTRIBUTE = {
     "with", "default", "serialize_with", "deserialize_with", "skip_serializing_if", "from", "into",
     "try_from", "remote",
@@ -20,7 +20,7 @@ PATH_IN_ATTRIBUTE = {
 
 @dataclass
 class Use:
-    """One leaf of a `use` tree: the path, the name it gets (None for `*`), its line, its `use`."""
+    """A leaf in a `use` tree: the path, the imported name (None for `*`), its line, its `use`."""
 
     path: tuple
     name: str | None
@@ -31,7 +31,7 @@ class Use:
 
 @dataclass
 class Item:
-    """A named item of a module; `visibility` is "", "pub" or what stands in the parentheses."""
+    """A named item in a module. `visibility` is "", "pub" or the words in the parentheses."""
 
     name: str
     kind: str
@@ -43,7 +43,7 @@ class Item:
 
 @dataclass
 class Statement:
-    """One `use` declaration as it stands: lines, visibility, attributes, first segment, leaves."""
+    """A `use` declaration as written: lines, visibility, attributes, first segment, leaves."""
 
     first_line: int
     last_line: int
@@ -56,7 +56,7 @@ class Statement:
 
 @dataclass
 class Function:
-    """A function with a body: its name, first line and the lines of the body with code in them."""
+    """A function with a body: its name, first line and the body's number of lines with code."""
 
     name: str
     line: int
@@ -65,7 +65,7 @@ class Function:
 
 @dataclass
 class Module:
-    """A module, of a file or inline. `file` is the path of the file it stands in."""
+    """A module, either a file or inline. `file` is the path of the file that contains it."""
 
     crate: "Crate"
     path: tuple
@@ -82,7 +82,7 @@ class Module:
 
     @property
     def owner(self):
-        """The module of the file that this one stands in."""
+        """The module of the file that contains this one."""
         return self.parent.owner if self.inline else self
 
     @property
@@ -92,7 +92,7 @@ class Module:
 
 
 class Crate:
-    """One library or program of a package, as a tree of modules."""
+    """A package's library or program, as a tree of modules."""
 
     def __init__(self, package, name, root_file, is_library):
         self.package, self.name, self.is_library = package, name, is_library
@@ -100,11 +100,11 @@ class Crate:
         self.root = self.read(root_file, (), None, root_file.parent)
 
     def read(self, file, path, parent, folder):
-        """Reads a file as the module `path`; its children are looked for in `folder`."""
+        """Reads a file as the module `path`. Searches for its children in `folder`."""
         module = Module(self, path, file, parent)
         self.modules.append(module)
         text = file.read_text(encoding="utf-8")
-        # What is in a `mod tests` at the end is no production code.
+        # A final `mod tests` does not count as production code.
         tokens = without_tests(tokens_of(text))
         module.lines = len({token.line for token in tokens})
         Reader(self, module, tokens, folder).read()
@@ -112,11 +112,11 @@ class Crate:
 
 
 class Reader:
-    """Walks the tokens of one file and fills its module and the inline ones in it."""
+    """Reads a file's tokens and fills its module and the inline modules in it."""
 
     def __init__(self, crate, module, tokens, folder):
         self.crate, self.tokens, self.folder = crate, tokens, folder
-        # What each open brace is: a module, or None for anything else.
+        # For each open brace: its module, or None if it is not a module's.
         self.open = [module]
         self.scopes = [0]
         self.scope_count = 0
@@ -125,7 +125,7 @@ class Reader:
 
     @property
     def module(self):
-        """The innermost module around this place."""
+        """The innermost module at this position."""
         return next(one for one in reversed(self.open) if one is not None)
 
     def read(self):
@@ -134,12 +134,12 @@ class Reader:
             self.step()
 
     def word(self, ahead=0):
-        """The text of the token `ahead` of this one, or nothing."""
+        """Returns the token this many positions ahead, or nothing."""
         at = self.at + ahead
         return self.tokens[at].text if at < len(self.tokens) else ""
 
     def step(self):
-        """Reads one item's beginning, one path or one token."""
+        """Reads the beginning of an item, a path, or one token."""
         token = self.tokens[self.at]
         if token.kind is MARK:
             self.step_mark(token)
@@ -167,7 +167,7 @@ class Reader:
         self.at += 1
 
     def attribute(self, open_at):
-        """Notes an attribute, and the paths in it."""
+        """Records an attribute, and the paths in it."""
         end = matching(self.tokens, open_at)
         inside = self.tokens[open_at + 1 : end]
         self.attributes.append(" ".join(token.text for token in inside))
@@ -227,17 +227,18 @@ class Reader:
         return module
 
     def item(self, kind, ahead=1):
-        """Notes an item; only those directly in a module can be named from elsewhere."""
+        """Records an item. Only items directly in a module can be named from other modules."""
         name, line = self.word(ahead), self.tokens[self.at].line
         if self.open[-1] is None:
             return
         found = Item(name, kind, line, self.visibility(), self.module)
-        # Types and functions may share a name: the type is the one that others mean.
+        # A type and a function may share a name. Other modules then mean the type.
         if name not in self.module.items or kind in ("struct", "enum", "trait", "type"):
             self.module.items[name] = found
 
     def visibility(self):
-        """What stands before the item at this place: "", "pub", or "crate", "super", "in ..."."""
+        """Returns the visibility before the item at this position: "", "pub", or "crate", "super",
+        "in ..."."""
         at = self.at - 1
         while at >= 0 and self.tokens[at].text in ("async", "unsafe", "const", "extern", "default"):
             at -= 1
@@ -254,7 +255,7 @@ class Reader:
         return ""
 
     def note_function(self):
-        """Notes how long the body of the function at this place is."""
+        """Records the length of the function body at this position."""
         at = self.at
         while at < len(self.tokens) and self.tokens[at].text not in ("{", ";"):
             if self.tokens[at].text in ("(", "["):
@@ -284,7 +285,8 @@ class Reader:
                 self.crate.problems.append(f"{place}: no file of module {name}")
             else:
                 folder = file.parent if file.name == "mod.rs" else file.parent / file.stem
-                # Two files for one name, by a feature: the paths of others mean the one with it.
+                # If a feature selects one of two files for a module, paths in other modules
+                # mean the file with the feature.
                 label = name if file.stem in (name, "mod") else f"{name}[{file.stem}]"
                 is_without = any(one.startswith("cfg ( not (") for one in self.attributes)
                 child = self.crate.read(file, (*parent.path, label), parent, folder)
@@ -293,7 +295,7 @@ class Reader:
         self.at += 3
 
     def child_file(self, name):
-        """The file of a child module."""
+        """Returns a child module's file."""
         for attribute in self.attributes:
             if attribute.startswith("path = "):
                 return self.open[0].file.parent / attribute.split('"')[1]
@@ -310,7 +312,7 @@ class Reader:
         """Reads a `use` declaration into its leaves."""
         visibility, line, start = self.visibility(), self.tokens[self.at].line, self.at
         if self.word(1) in ("<", ","):
-            # `impl Trait + use<'a>`: captures, no import.
+            # In `impl Trait + use<'a>`, `use` captures a lifetime and is not an import.
             self.at += 1
             return
         number = len(self.module.statements)
@@ -360,7 +362,7 @@ class Reader:
             return
 
     def path_or_name(self):
-        """Reads `a::b::c`; a lone name is nobody else's."""
+        """Reads `a::b::c`. A single name does not refer to another module."""
         token = self.tokens[self.at]
         before = self.tokens[self.at - 1].text if self.at else ""
         path = [token.text]
@@ -371,6 +373,6 @@ class Reader:
                 break
             path.append(following.text)
             self.at += 2
-        # `<T as Trait>::name` and `a::<T>::name` go on from a type.
+        # In `<T as Trait>::name` and `a::<T>::name`, the path continues from a type.
         if len(path) > 1 and before not in ("::", "."):
             self.module.references.append((tuple(path), token.line))

@@ -1,6 +1,6 @@
-"""The packages of a workspace, and what a path means in one of their modules.
+"""A workspace's packages, and the meaning of paths in their modules.
 
-Re-exports are followed to what they name. Must not know: which rules the lints hold.
+Re-exports are followed to their definitions. This does not depend on the lints' rules.
 """
 
 import tomllib
@@ -9,7 +9,7 @@ from pathlib import Path
 from rust_modules import Crate, Item, Module
 
 class Package:
-    """One package: its manifest and the crates of it."""
+    """A package: its manifest and its crates."""
 
     def __init__(self, manifest):
         self.manifest = manifest
@@ -36,7 +36,7 @@ class Package:
 
 
 class Workspace:
-    """All packages of a workspace, and what a path means in one of their modules."""
+    """All packages in a workspace, and the meaning of paths in their modules."""
 
     def __init__(self, root):
         self.root = Path(root)
@@ -49,11 +49,12 @@ class Workspace:
         self.crates = [crate for package in self.packages for crate in package.crates]
 
     def relative(self, file):
-        """A file's path from the workspace's root."""
+        """Returns a file's path relative to the workspace's root."""
         return Path(file).relative_to(self.root).as_posix()
 
     def resolve(self, module, path, seen=frozenset()):
-        """What a path means in a module: a Module, an Item, or None outside the workspace."""
+        """Resolves a path in a module to a Module, an Item, or None if it is outside the workspace.
+        """
         key = (id(module), path)
         if key in seen or not path:
             return None
@@ -72,7 +73,7 @@ class Workspace:
         return self.walk(found, rest, seen)
 
     def walk(self, found, rest, seen):
-        """Goes on from a module by the rest of a path."""
+        """Follows the rest of a path from a module."""
         for number, name in enumerate(rest):
             if not isinstance(found, Module):
                 return found
@@ -81,13 +82,14 @@ class Workspace:
                 continue
             inside = self.member(found, name, seen)
             if inside is None:
-                # Made by a macro: the module it is looked for in is the one that has it.
+                # A macro may create this item. We then assume that the module in which it is
+                # searched contains it.
                 return Item(name, "unknown", 0, "", found) if number + 1 else None
             found = inside
         return found
 
     def member(self, module, name, seen):
-        """What a name of a module means: its child, its item, or what it imports by that name."""
+        """Resolves a name in a module: its child, its item, or an import with this name."""
         if name in module.items:
             item = module.items[name]
             if name not in module.children or item.kind in ("struct", "enum", "trait", "type"):

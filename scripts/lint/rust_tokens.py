@@ -1,6 +1,6 @@
-"""Rust source as tokens, and without what only tests compile.
+"""Splits Rust source into tokens, and removes code that only tests compile.
 
-Must not know: what an item or a module is.
+This does not depend on the meaning of items and modules.
 """
 
 import re
@@ -25,7 +25,7 @@ TOKEN = re.compile(
 )
 NAME, TEXT, MARK = "name", "text", "mark"
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-# Items whose end is a semicolon, whatever braces stand before it.
+# Items that end with a semicolon, even if they contain braces.
 ENDS_WITH_SEMICOLON = {"use", "const", "static", "let", "type", "extern"}
 NAMED_ITEMS = {"fn", "struct", "enum", "union", "trait", "type", "const", "static"}
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Token:
 
 
 def tokens_of(text):
-    """The tokens of a source text, without comments."""
+    """Returns a source text's tokens, without comments."""
     tokens, line, at, seen = [], 1, 0, 0
     while True:
         found = TOKEN.search(text, at)
@@ -60,7 +60,7 @@ def tokens_of(text):
 
 
 def end_of_block_comment(text, at):
-    """Where a block comment ends whose `/*` is before `at`; they nest."""
+    """Returns the end of a block comment whose `/*` is before `at`. Comments nest."""
     depth = 1
     for mark in re.finditer(r"/\*|\*/", text[at:]):
         depth += 1 if mark.group() == "/*" else -1
@@ -70,7 +70,7 @@ def end_of_block_comment(text, at):
 
 
 def without_tests(tokens):
-    """The tokens without items, statements, fields and arms that only tests compile."""
+    """Returns the tokens without items, statements, fields and arms that only tests compile."""
     kept, at = [], 0
     while at < len(tokens):
         start, test = at, False
@@ -96,7 +96,7 @@ def without_tests(tokens):
 
 
 def is_test_attribute(tokens):
-    """Whether an attribute's tokens say that only tests compile what follows."""
+    """Returns whether an attribute means that only tests compile the code after it."""
     words = [token.text for token in tokens]
     if words[:2] == ["cfg", "("]:
         return words[2:3] == ["test"] or (words[2:4] == ["all", "("] and "test" in words[4:])
@@ -105,7 +105,7 @@ def is_test_attribute(tokens):
 
 
 def matching(tokens, at):
-    """The index of the bracket that closes the one at `at`."""
+    """Returns the index of the bracket that closes the one at `at`."""
     opening, closing, depth = tokens[at].text, CLOSING[tokens[at].text], 0
     for index in range(at, len(tokens)):
         if tokens[index].kind is MARK:
@@ -119,7 +119,7 @@ def matching(tokens, at):
 
 
 def end_of_item(tokens, at):
-    """The index after the item, statement, field or arm that begins at `at`."""
+    """Returns the index after the item, statement, field or arm that begins at `at`."""
     first = at
     if tokens[first].text == "pub":
         first += 1

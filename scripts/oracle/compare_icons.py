@@ -2,11 +2,11 @@
 
     compare_icons.py ICONS DECODED [WORST]
 
-ICONS holds icons in folders by format, DECODED what `icons_sheet ICONS DECODED decoded` made of
-them. Prints a table by format: files, decoded, refused; for each other program how many both
-decode to the same sides, how many of those are equal or nearly so, and the mean difference of
-premultiplied channels in levels of 255. Then the WORST differences, and refusals that another
-program would have decoded.
+ICONS contains icons in directories by format, and DECODED contains the output of `icons_sheet ICONS
+DECODED decoded`. Prints a table by format: files, decoded, rejected. For each other program it
+shows how many icons both decode to the same width and height, how many of those are equal or nearly
+equal, and the mean difference of premultiplied channels in levels out of 255. Then prints the WORST
+differences, and rejected files that another program decodes.
 """
 
 import collections

@@ -1,7 +1,7 @@
 // Measures the difference between two pictures. A picture is {width, height, rgba: straight RGBA
 // bytes}.
 
-/** Returns the picture on a canvas with these sides. Pixels outside the picture are transparent. */
+/** Returns the picture on a canvas of this width and height. Pixels outside are transparent. */
 function padded({ width, height, rgba }, sides) {
   if (width === sides.width && height === sides.height) return rgba;
   const canvas = Buffer.alloc(sides.width * sides.height * 4);
@@ -40,7 +40,7 @@ export function difference(one, other) {
   return Math.max(onBlack, onWhite);
 }
 
-/** Returns the picture with its opacity mapped from 0..255 to 16..235. */
+/** Returns the picture with its alpha mapped from 0..255 to 16..235. */
 export function withLimitedOpacity({ rgba, ...sides }) {
   const limited = Uint8ClampedArray.from(rgba, (value, i) =>
     (i % 4 === 3 ? (value - 16) * 255 / 219 : value));

@@ -20,7 +20,7 @@ const text = ({ bytes }) => bytes.toString("latin1");
 const isSvg = ({ kind }) => kind === "svg";
 const isAvif = (row) => /^....ftypavi[fs]/s.test(text(row).slice(0, 12));
 
-/** Returns true if the root has neither a viewBox nor two sides with lengths. */
+/** Returns true if the root has neither a viewBox nor both a width and a height with lengths. */
 function hasNoRatio(svg) {
   const [root] = /<svg\b(?:"[^"]*"|'[^']*'|[^>"'])*>/.exec(svg) ?? [""];
   const sides = root.match(/\s(?:width|height)\s*=\s*["'][^"'%]*["']/g) ?? [];
@@ -66,7 +66,7 @@ export const REASONS = [{
   name: "avif_opacity",
   means: "Chromium takes the opacity of an AVIF for one of a limited range, though the file says " +
     "that it is full; ours and libavif do not",
-  // On black, colours that are multiplied by opacity do not change.
+  // On black, colours that are multiplied by alpha do not change.
   told: (row) => isAvif(row) && Math.min(row.limitedOpacity, row.onBlack) <= NEAR,
 }, {
   name: "avif_sequence",

@@ -1,7 +1,7 @@
 // Shows one image in a page and returns the result. This function is sent to the browser as a
 // string, so it must not use anything outside itself.
 
-/** The sides at which the browser draws, and its time limit. */
+/** The sizes in pixels at which the browser draws, and its time limit in milliseconds. */
 export const LIMITS = { fittedSide: 32, maxSide: 2048, averagedSide: 8, patience: 20_000 };
 
 /** Runs in the page: shows the image at `source`. icons.mjs describes the result. */
@@ -82,7 +82,7 @@ export async function show(source, isSvg, { fittedSide, maxSide, averagedSide, p
   if (seen.width === 0 || seen.height === 0) return seen;
   let sides = [seen.width, seen.height];
   if (isSvg) {
-    // Natural sides are rounded. Layout sides have 64 steps per pixel.
+    // Natural dimensions are rounded. Layout dimensions have 64 steps per pixel.
     image.style.cssText = "width: 6400px; height: auto";
     const { width, height } = image.getBoundingClientRect();
     if (height > 0) sides = [width, height];

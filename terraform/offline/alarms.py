@@ -1,17 +1,19 @@
-"""Evaluates the alarms of an applied state as CloudWatch does, minute by minute, beside a fleet that
-obeys them: which alarm fires in which case, and that a fleet which was stopped can be started again.
+"""Evaluates the alarms in an applied state like CloudWatch, minute by minute, with a simulated
+fleet that obeys them. Tests which alarm fires in which case, and that a stopped fleet can be
+started again.
 
-As AWS documents it: an alarm looks at its last periods; where some have no data, further ones back
-stand in for them, and what is still missing counts as treat_missing_data says. Most actions happen
-once, when the state changes. A policy of an Auto Scaling group is repeated each minute for as long as
-the state lasts. The real packaging/lib/publish-counts makes the counts."""
+According to AWS's documentation, an alarm evaluates its last periods. If some have no data, earlier
+periods replace them, and any that are still missing count as treat_missing_data says. Most actions
+happen once, when the state changes. An Auto Scaling group's policy is repeated each minute while
+the state lasts. The real packaging/lib/publish-counts computes the counts.
+"""
 import importlib.machinery
 import importlib.util
 import os
 from datetime import datetime, timedelta, timezone
 
 GIB = 1024 ** 3
-# Periods beyond those of the evaluation in which CloudWatch looks for data that is missing.
+# Number of additional periods in which CloudWatch looks for missing data.
 FURTHER_BACK = 2
 COMPARISONS = {
     "GreaterThanThreshold": lambda value, threshold: value > threshold,
@@ -21,7 +23,7 @@ COMPARISONS = {
 }
 STATISTICS = {"Maximum": max, "Minimum": min, "Sum": sum, "SampleCount": len,
               "Average": lambda values: sum(values) / len(values)}
-# What our expressions use; None is a period without data.
+# Functions that our expressions use. None is a period without data.
 FUNCTIONS = {"IF": lambda condition, one, other: one if condition else other,
              "FILL": lambda value, filled: filled if value is None else value}
 
@@ -31,7 +33,7 @@ def key_of(namespace, name, dimensions):
 
 
 class Metrics:
-    """What was published, by metric and minute."""
+    """The published values, by metric and minute."""
 
     def __init__(self):
         self.values = {}
@@ -40,14 +42,14 @@ class Metrics:
         self.values.setdefault(key, {}).setdefault(minute, []).append(value)
 
     def period(self, key, first, minutes, statistic):
-        """The statistic of a period; None if nothing was published in it."""
+        """Returns the statistic for a period. None if nothing was published in it."""
         of_metric = self.values.get(key, {})
         found = [one for minute in range(first, first + minutes) for one in of_metric.get(minute, [])]
         return STATISTICS[statistic](found) if found else None
 
 
 class Alarm:
-    """An alarm of the state, which has been evaluated to a minute."""
+    """An alarm in the state, which has been evaluated up to a minute."""
 
     def __init__(self, name, values):
         self.name, self.values, self.state = name, values, "INSUFFICIENT_DATA"
@@ -74,12 +76,12 @@ class Alarm:
                 known[query["id"]] = metrics.period(key, first, self.minutes, one["stat"])
         for query in self.queries:
             if query["expression"] and query["return_data"]:
-                # The text is our own, from terraform/.
+                # This evaluates only our own expressions, from terraform/.
                 result = eval(query["expression"], {"__builtins__": {}}, {**FUNCTIONS, **known})
         return result
 
     def evaluate(self, metrics, minute):
-        """The new state, by the periods that ended before `minute`."""
+        """Returns the new state, according to the periods that ended before `minute`."""
         end = minute - minute % self.minutes
         starts = [end - self.minutes * back for back in range(1, self.periods + FURTHER_BACK + 1)]
         points = [self.datapoint(metrics, start) for start in starts]
@@ -98,7 +100,7 @@ class Alarm:
 
 
 class Account:
-    """The alarms of a state and the group that they may stop."""
+    """A state's alarms, and the group that they may stop."""
 
     def __init__(self, of):
         self.alarms = [Alarm(values["alarm_name"], values)
@@ -116,11 +118,11 @@ class Account:
         self.metrics.put(key_of(namespace, name, dimensions), self.minute, value)
 
     def tick(self):
-        """A minute has passed."""
+        """Advances by a minute."""
         self.minute += 1
         for alarm in self.alarms:
             before, alarm.state = alarm.state, alarm.evaluate(self.metrics, self.minute)
-            # A new alarm has too little data, so that even OK is a change.
+            # A new alarm starts with insufficient data, so even OK is a change.
             if before != "OK" == alarm.state and alarm.values["ok_actions"]:
                 self.mails.append((self.minute, f"{alarm.name} is OK"))
             if alarm.state != "ALARM":
@@ -132,7 +134,7 @@ class Account:
 
 
 def publisher(folder):
-    """The module of publish-counts."""
+    """Returns the module of publish-counts."""
     path = os.path.join(folder, "lib", "publish-counts")
     loader = importlib.machinery.SourceFileLoader("publish_counts", path)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("publish_counts", loader))
@@ -141,7 +143,8 @@ def publisher(folder):
 
 
 def former_counts(module):
-    """The counts as they were once: progress alone ends the minutes without it."""
+    """Returns the counts as an earlier version computed them: only progress resets the minutes
+    without it."""
     def counts(scan, memory):
         found, kept = module.counts(scan, memory)
         if "since" not in kept:
@@ -154,9 +157,8 @@ def former_counts(module):
 
 
 class Fleet:
-    """A scan and the machines that do it, a minute at a time. Machines take three minutes to hold
-    leases; a job ends each minute, or each
-    `every` minutes, or none while `stuck`."""
+    """A scan and its machines, one minute at a time. Machines hold leases after three minutes. A
+    job ends each minute, or each `every` minutes, or never while `stuck` is true."""
 
     BEGAN = datetime(2026, 5, 1, tzinfo=timezone.utc)
 
@@ -173,7 +175,7 @@ class Fleet:
         return None if minute is None else (self.BEGAN + timedelta(minutes=minute)).isoformat()
 
     def status(self):
-        """As `scan status --json` prints it."""
+        """Returns the document that `scan status --json` prints."""
         left = self.jobs - self.done
         outstanding = 0 if self.finished is not None else left
         workers = [{"leases": 4}] * (self.account.size if self.holds() else 0)
@@ -221,7 +223,8 @@ class Fleet:
             self.minute()
 
     def begin(self, workers=8):
-        """As after an apply: machines at once, the console's scan some minutes later."""
+        """Starts the fleet as after an apply: the machines immediately, the console's scan some
+        minutes later."""
         self.pass_minutes(2)
         self.account.size = workers
         self.pass_minutes(4)
@@ -238,8 +241,8 @@ class Fleet:
 
 
 def fires(of, counts, expected, within, change):
-    """A fault unless what `change` does to a fleet at work is mailed as `expected` within so many
-    minutes, and nothing was mailed before."""
+    """Returns a fault unless `change` to a working fleet causes the mail `expected` within this
+    many minutes, and no mail was sent before."""
     fleet = Fleet(of, counts)
     fleet.begin()
     before, began = fleet.mailed(), fleet.account.minute
@@ -263,9 +266,9 @@ def rules(of, counts):
     for expected, within, change in (
             ("ScanStalled", 5, set_(stuck=True)),
             ("IconsFail", 10, set_(failing=90)),
-            # A small fleet, which ends fewer shards.
+            # A small fleet completes fewer shards.
             ("IconsFail", 15, set_(failing=90, every=3)),
-            # As after a retry, which removes the counts of its jobs.
+            # This happens after a retry, which removes its jobs' counts.
             ("IconsFail", 15, set_(failing=90, icons=0, lost=0)),
             ("DatabaseNearlyFull", 5, set_(free=9 * GIB)),
             ("ScanWithoutWorkers", 12, set_(cut_off=True)),
@@ -281,9 +284,9 @@ def rules(of, counts):
 
 
 def quiet(of, counts):
-    """A month without trouble is one without mail: credits are spent in advance at first, a pause of
-    twenty minutes, slow last shards, a last stage with long jobs, and the console stops an hour after the
-    end."""
+    """Tests that a month without problems causes no mail. Credits are spent in advance at first,
+    there is a pause of twenty minutes, the last shards are slow, the last stage has long jobs, and
+    the console stops an hour after the end."""
     fleet = Fleet(of, counts)
     fleet.surplus = 40
     fleet.begin()
@@ -307,8 +310,8 @@ def quiet(of, counts):
 
 
 def recovers(of, counts):
-    """The runbook's way back: a pause for longer than stop_after_hours, apply, resume; then the same
-    after workers that were stuck. Yields what is wrong with it."""
+    """Tests the recovery in the runbook: a pause for longer than stop_after_hours, then apply and
+    resume. Then the same after stuck workers. Yields the faults."""
     fleet = Fleet(of, counts)
     fleet.begin()
     fleet.state = "paused"
@@ -340,7 +343,7 @@ def recovers(of, counts):
 
 
 def faults(of, folder):
-    """All that is wrong with the alarms of a state; `folder` holds publish-counts."""
+    """Returns all faults in a state's alarms. `folder` contains publish-counts."""
     module = publisher(folder)
     yield from quiet(of, module.counts)
     yield from rules(of, module.counts)

@@ -1,5 +1,6 @@
 """Checks everything that is applied while a scan runs: permissions, open ports, and that a program
-writes the metric of every alarm. terraform's own tests see one module at a time."""
+writes each alarm's metric. terraform's own tests check one module at a time.
+"""
 import base64
 import json
 import os
@@ -7,14 +8,14 @@ import re
 
 import yaml
 
-# The metrics that AWS writes for a database or a group, as far as alarms and dashboard use them.
+# AWS's metrics for a database or a group that alarms and the dashboard use.
 DATABASE_METRICS = {"CPUUtilization", "CPUCreditBalance", "CPUSurplusCreditBalance",
                     "DatabaseConnections", "FreeStorageSpace"}
 MACHINE_METRICS = {"CPUUtilization", "NetworkIn", "NetworkOut"}
 
 
 def resources(state):
-    """All resources of a terraform state, by address."""
+    """Returns all resources in a terraform state, by address."""
     found, modules = {}, [state["values"]["root_module"]]
     while modules:
         module = modules.pop()
@@ -24,7 +25,7 @@ def resources(state):
 
 
 def reader(state):
-    """A function from a type of resource to the addresses and values of a state."""
+    """Returns a function that maps a resource type to addresses and values in a state."""
     found = resources(state)
 
     def of(kind):
@@ -34,7 +35,7 @@ def reader(state):
 
 
 def named(address):
-    """The name of a resource in its module: its key, if it has one, else its name."""
+    """Returns a resource's name in its module: its key if it has one, otherwise its name."""
     return re.search(r'([\w-]+)(?:\[\d+\])?(?:"\])?$', address)[1].replace("-", "_")
 
 
@@ -43,7 +44,8 @@ def listed(value):
 
 
 def bucket_policies(of):
-    """A bucket policy names its services and a condition, and refuses requests without TLS."""
+    """Checks that a bucket policy names its services and a condition, and rejects requests without
+    TLS."""
     for address, policy in of("aws_s3_bucket_policy"):
         statements = json.loads(policy["policy"])["Statement"]
         denied = [one for one in statements if one["Effect"] == "Deny"]
@@ -67,13 +69,14 @@ def public_access(of):
             yield f"{address}: nothing keeps it from being made public"
 
 
-# The ways out: the ports that an icon may be on, names, the time, Postgres.
+# Allowed outgoing connections: ports for icons, name servers, time servers, Postgres.
 WAYS_OUT = {("tcp", 80), ("tcp", 443), ("tcp", 8080), ("tcp", 8443), ("udp", 53), ("tcp", 53),
             ("udp", 123), ("tcp", 5432)}
 
 
 def doors(of):
-    """The only open port is Postgres's, for the group of the workers; few ports lead out."""
+    """Checks that only Postgres's port is open, only for the workers' group, and that few outgoing
+    ports are allowed."""
     ways = [value for _, value in of("aws_vpc_security_group_ingress_rule")]
     groups = dict(of("aws_security_group"))
     workers = [group["id"] for address, group in groups.items() if address.endswith(".worker")]
@@ -94,8 +97,9 @@ def doors(of):
             yield f"{address}: rules of its own"
 
 
-# Who may take a role, and what it may do with each bucket: other rights are a fault. A machine of the
-# fleet has no right to a bucket at all: the role that it hands on has.
+# Who may assume a role, and what it may do with each bucket. Other rights are a fault. A
+# machine in the fleet has no rights to buckets, because only the role that it passes on has
+# these.
 TAKERS = {"worker": "ec2.amazonaws.com", "console": "ec2.amazonaws.com", "scanner": "worker",
           "publisher": "console"}
 WRITES = {
@@ -105,23 +109,24 @@ WRITES = {
     "console": {"site/*", "archive/*", "kept/blocklist.txt", "kept/backups/*", "kept/.doctor/*"},
 }
 DELETES = {"console": {"site/*", "archive/*", "kept/.doctor/*", "kept/backups/*/progress/*"}}
-# The objects that jobs read in the scan's own buckets.
+# Objects in the scan's own buckets that jobs read.
 READS = {"archive/archive/*", "archive/.everytab/*", "site/scans/*", "site/.everytab/*",
          "site/manifest.json"}
-# Actions that AWS has for no single resource.
+# AWS actions that do not apply to a single resource.
 FOR_ALL = {"ssm:UpdateInstanceInformation", "cloudwatch:PutMetricData",
            "ssmmessages:CreateControlChannel", "ssmmessages:CreateDataChannel",
            "ssmmessages:OpenControlChannel", "ssmmessages:OpenDataChannel"}
 
 
 def in_bucket(resource):
-    """A resource as the kind of bucket and the path in it; None if the bucket is not ours."""
+    """Returns a resource as the kind of bucket and the path in it. None if the bucket is not ours.
+    """
     found = re.fullmatch(r"arn:aws:s3:::\w+-(site|archive|kept)-\d+/(.*)", resource)
     return f"{found[1]}/{found[2]}" if found else None
 
 
 def statements(of):
-    """The name of each role with each statement of its policy."""
+    """Yields each role's name with each statement in its policy."""
     for address, policy in of("aws_iam_role_policy"):
         for one in json.loads(policy["policy"])["Statement"]:
             yield named(address), one
@@ -166,12 +171,13 @@ def roles(of):
         yield f"jobs cannot read {sorted(READS - read)}"
 
 
-# The rights to stop Postgres and the console, which only the console has.
+# Only the console has the rights to stop Postgres and itself.
 STOPPED = {"ec2:StopInstances", "rds:StopDBInstance", "rds:DescribeDBInstances", "sns:Publish"}
 
 
 def stopping(of):
-    """The console may stop itself and the scan's Postgres, and tell the operator; no role may stop more."""
+    """Checks that the console may stop itself and the scan's Postgres and notify the operator, and
+    that no role may stop anything else."""
     databases = [value["arn"] for _, value in of("aws_db_instance")]
     topics = [value["arn"] for _, value in of("aws_sns_topic")]
     (console,) = [value["tags"]["Name"] for address, value in of("aws_instance")]
@@ -193,7 +199,7 @@ def stopping(of):
 
 
 def gateway(of):
-    """The gateway to S3 lets no role write to a bucket that is not ours."""
+    """Checks that the gateway to S3 lets no role write to a bucket that is not ours."""
     for address, endpoint in of("aws_vpc_endpoint"):
         for one in json.loads(endpoint["policy"])["Statement"]:
             reads = {"s3:GetObject", "s3:ListBucket"}
@@ -204,8 +210,8 @@ def gateway(of):
 
 
 def latest(of):
-    """`latest` is found by listing the crawl's bucket, which holds no list of its crawls: the console
-    may list it, and so may who goes through the gateway."""
+    """Checks that the console may list the crawl's bucket, both by its role and through the
+    gateway. `latest` needs this, because the bucket contains no list of its crawls."""
     lists = lambda one: one["Effect"] == "Allow" and "s3:ListBucket" in listed(one["Action"]) \
         and {"*", "arn:aws:s3:::commoncrawl"} & set(listed(one["Resource"]))
     if not any(name == "console" and lists(one) for name, one in statements(of)):
@@ -216,7 +222,8 @@ def latest(of):
 
 
 def settings(text):
-    """The environment files of a machine's user data: a map of a file's name to its variables."""
+    """Returns the environment files in a machine's user data: a map from a file's name to its
+    variables."""
     found = {}
     for file in yaml.safe_load(text)["write_files"]:
         pairs = re.findall(r'^(\w+)="(.*)"$', file["content"], re.M)
@@ -225,7 +232,7 @@ def settings(text):
 
 
 def machines(of):
-    """The user data of the workers and of the console."""
+    """Returns the user data for the workers and the console."""
     for address, template in of("aws_launch_template"):
         yield address, base64.b64decode(template["user_data"]).decode()
     for address, instance in of("aws_instance"):
@@ -233,7 +240,8 @@ def machines(of):
 
 
 def startup(of):
-    """One machine starts and publishes the scan, and it is not one that reads strangers' bytes."""
+    """Checks that one machine starts and publishes the scan, and that this machine does not read
+    untrusted bytes."""
     starts = [address for address, text in machines(of) if "scan.env" in settings(text)]
     if [named(address) for address in starts] != ["console"]:
         yield f"the console alone starts the scan, but: {starts}"
@@ -258,7 +266,7 @@ def user_data(of):
 
 
 def written_metrics(folder):
-    """The names of the metrics that our programs write."""
+    """Returns the names of the metrics that our programs write."""
     found = set()
     counts = r"\b([A-Z][A-Za-z]+): \$[a-z]+"
     for program, pattern in (("publish-counts", r'"([A-Z][A-Za-z]+)"\]?(?:: | = )'),
@@ -271,8 +279,8 @@ def written_metrics(folder):
 
 
 def metrics(of, folder, told=None):
-    """A metric that no program writes never raises an alarm, and its chart is empty. `told` is what the machines
-    are told."""
+    """Checks that a program writes each metric. Otherwise an alarm could never fire, and a chart
+    would be empty. `told` is the machines' user data."""
     groups = {value["name"]: set(value["enabled_metrics"])
               for _, value in of("aws_autoscaling_group")}
     databases = {value["identifier"] for _, value in of("aws_db_instance")}
@@ -301,7 +309,7 @@ def metrics(of, folder, told=None):
         for widget in json.loads(dashboard["dashboard_body"])["widgets"]:
             before = []
             for metric in widget["properties"]["metrics"]:
-                # A dot stands for the same field of the previous metric.
+                # A dot means the same value as in the previous metric.
                 metric = [old if new == "." else new
                           for new, old in zip(metric, before or metric, strict=True)]
                 before = metric
@@ -311,7 +319,7 @@ def metrics(of, folder, told=None):
 
 
 def money(of):
-    """The budget warns before the limit is reached, and has at least one address."""
+    """Checks that the budget warns before the limit is reached, and has at least one address."""
     budgets = of("aws_budgets_budget")
     if len(budgets) != 1 or budgets[0][1]["budget_type"] != "COST":
         yield f"one budget of money, not {len(budgets)}"
@@ -325,7 +333,7 @@ def money(of):
 
 
 def brake(of):
-    """A fleet that gets nowhere, or of which nothing is heard, is stopped."""
+    """Checks that a fleet without progress or without counts is stopped."""
     stops = {value["arn"] for _, value in of("aws_autoscaling_policy")
              if value["adjustment_type"] == "ExactCapacity" and value["scaling_adjustment"] == 0}
     braked = [address for address, alarm in of("aws_cloudwatch_metric_alarm")
@@ -335,7 +343,7 @@ def brake(of):
 
 
 def goes(of):
-    """All leave, and Postgres goes with its scan."""
+    """Checks that the workers can leave, and that Postgres is destroyed with its scan."""
     for address, group in of("aws_autoscaling_group"):
         if group["min_size"] != 0 or group["desired_capacity"] != group["max_size"] \
                 or not group["force_delete"]:
@@ -346,7 +354,7 @@ def goes(of):
 
 
 def watched(of):
-    """Postgres's disk, credits and connections raise alarms."""
+    """Checks that there are alarms for Postgres's disk, credits and connections."""
     named = {alarm["metric_name"] for _, alarm in of("aws_cloudwatch_metric_alarm")}
     missing = {"FreeStorageSpace", "CPUSurplusCreditBalance", "DatabaseConnections"} - named
     if missing:
@@ -354,7 +362,8 @@ def watched(of):
 
 
 def manners(of):
-    """A silent connection to Postgres is forgotten by the machines' tracking after 120 s."""
+    """Checks Postgres's keepalive settings, because the machines' connection tracking forgets a
+    silent connection after 120 s."""
     for address, group in of("aws_db_parameter_group"):
         named = {one["name"]: one["value"] for one in group["parameter"]}
         if not 0 < int(named.get("tcp_keepalives_idle", 0)) < 120:
@@ -362,7 +371,7 @@ def manners(of):
 
 
 def faults(state, folder):
-    """All faults that were found; `folder` holds the programs that the machines run."""
+    """Returns all faults. `folder` contains the programs that the machines run."""
     of = reader(state)
     for check in (bucket_policies, public_access, doors, roles, gateway, latest, user_data, startup,
                   stopping, money, brake, goes, watched, manners):

@@ -1,5 +1,6 @@
-"""Checks a crawl service that is applied: who may do what, what is open, what is watched, and what its machines are
-told. The rights of each role are listed here to the last one, so that one more is a fault, and one less, too."""
+"""Checks an applied crawl service: permissions, open ports, alarms, and user data. Each role's
+rights are listed here completely, so that an additional or a missing right is a fault.
+"""
 import base64
 import json
 import re
@@ -31,16 +32,17 @@ RIGHTS = {
 }
 TAKERS = {"crawl_machine": "ec2.amazonaws.com", "api_machine": "ec2.amazonaws.com",
           "crawl_console": "ec2.amazonaws.com", "crawler": "crawl_machine", "api": "api_machine"}
-# What a crawler's machine, and the others, may connect to.
+# Addresses that a crawler's machine and the other machines may connect to.
 WAYS_OUT = {"crawler": applied.WAYS_OUT, "api": {("tcp", 443), ("tcp", 5432)},
             "crawl-console": {("tcp", 443), ("tcp", 5432)}}
 ALARMS = {"due-hosts-high": "DueHostsPerWorker", "no-live-workers": "LiveWorkers",
           "unheld-slots": "UnheldSlots", "api-down": "ApiReady", "database-cpu": "CPUUtilization",
           "database-storage": "FreeStorageSpace", "database-connections": "DatabaseConnections",
           "database-credits": "CPUSurplusCreditBalance"}
-# Silence of these is as bad as the worst they could say.
+# For these alarms, missing data is as bad as the worst value.
 NEVER_SILENT = {"no-live-workers", "api-down"}
-# The files of each role's user data, with the Unix group that may read each, and what it starts.
+# Files in each role's user data, with the Unix group that may read each, and the target that it
+# starts.
 FILES = {
     "crawl": {"crawl.env": "everytab-crawl", "broker.env": "everytab-broker",
               "crawl-token.env": "everytab-crawl", "group.env": "everytab-broker"},
@@ -53,7 +55,8 @@ STARTS = {"crawl": ["everytab-crawl.target"], "api": ["everytab-api.target"],
 
 
 def resource_name(resource):
-    """A resource as the tables above have it; as it is, if none of them names it."""
+    """Returns a resource's name in the tables above, or the resource itself if they do not name it.
+    """
     forms = (r"arn:aws:rds-db:[\w-]+:\d+:dbuser:[\w-]+/(everytab_\w+)",
              r"arn:aws:iam::\d+:(role/)\w+-(crawler|api)",
              r"arn:aws:secretsmanager:.*-(signing-key)-\w+",
@@ -95,7 +98,7 @@ def roles(of):
 
 
 def doors(of):
-    """Postgres's port alone is open, for the groups of the three kinds of machines."""
+    """Checks that only Postgres's port is open, for the groups of the three kinds of machines."""
     groups = {value["id"]: value["name"].split("-", 1)[1] for _, value in of("aws_security_group")}
     ways = {(way["from_port"], way["to_port"], groups.get(way["referenced_security_group_id"]))
             for _, way in of("aws_vpc_security_group_ingress_rule")}
@@ -112,7 +115,7 @@ def doors(of):
 
 
 def machines(of):
-    """Each machine's role, user data, group and profile."""
+    """Checks each machine's role, user data, group and profile."""
     for _, template in of("aws_launch_template"):
         yield "crawl", base64.b64decode(template["user_data"]).decode(), \
             template["network_interfaces"][0]["security_groups"], template["iam_instance_profile"][0]["arn"]
@@ -147,7 +150,7 @@ def settings(role, files, text):
             yield f"{role}: {url} does not prove who Postgres is"
         if f"//{signs_in[role]}@" not in url:
             yield f"{role}: signs in by {url}"
-    # The service tells clients, and the console's doctor looks at it.
+    # The service shows it to clients, and the console's doctor checks it.
     agent = {"crawl": "crawl.env", "api": "api.env", "console": "crawls.env"}[role]
     if not re.fullmatch(r"EveryTabBot/1\.0 \(\+https://.*/bot\.html; \S+@\S+\)",
                                   files[agent].get("EVERYTAB_USER_AGENT", "")):
@@ -162,7 +165,7 @@ def settings(role, files, text):
 
 
 def watched(of):
-    """Each alarm exists, is about its metric and is heard."""
+    """Checks that each alarm exists, uses its metric and notifies somebody."""
     found = {}
     for address, alarm in of("aws_cloudwatch_metric_alarm"):
         key = re.search(r'\["(.*)"\]$', address)[1]
@@ -180,7 +183,7 @@ def watched(of):
 
 
 def follows(of):
-    """The group's size follows the due hosts, between its bounds, both ways."""
+    """Checks that the group's size follows the due hosts in both directions, within its bounds."""
     policies = of("aws_autoscaling_policy")
     if len(policies) != 1:
         yield f"{len(policies)} policies of the group's size"
@@ -201,7 +204,8 @@ def follows(of):
 
 
 def kept(of):
-    """Postgres is backed up and protected; the bucket is not emptied by destroying it."""
+    """Checks that Postgres is backed up and protected, and that destroying the bucket does not
+    empty it."""
     for address, database in of("aws_db_instance"):
         if database["backup_retention_period"] < 7 or database["delete_automated_backups"] \
                 or not database["deletion_protection"]:
@@ -224,7 +228,8 @@ def gateway(of):
 
 
 def faults(state, folder):
-    """All faults of a state's crawl service; `folder` holds the programs that the machines run."""
+    """Returns all faults in a state's crawl service. `folder` contains the programs that the
+    machines run."""
     found = {address: one for address, one in applied.resources(state).items()
              if address.startswith("module.crawling[0].")}
 

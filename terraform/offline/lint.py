@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The rules that tflint has for modules, without tflint: lint.py TERRAFORM_FOLDER
+"""Checks tflint's rules for modules, without tflint: lint.py TERRAFORM_FOLDER
 
-Variables and outputs have a description and a type, root variables a validation (unless they are
-booleans), nothing is declared and not used, names are in snake case, each declaration is in its file,
-each skipped check has a reason. The parser is checkov's."""
+Variables and outputs need a description and a type, and root variables a validation unless they are
+booleans. Every declaration must be used, have a name in snake case, and be in its file. Every
+skipped check needs a reason. The parser is checkov's.
+"""
 import glob
 import os
 import re
@@ -21,7 +22,7 @@ def plain(text):
 
 
 def declarations(document):
-    """The declarations of a file, each as (kind, name, body)."""
+    """Returns a file's declarations as (kind, name, body)."""
     for kind in ("variable", "output", "resource", "data", "module"):
         for block in document.get(kind, []):
             for label, body in block.items():
@@ -46,7 +47,7 @@ def check_declaration(kind, name, body, file, is_root, code):
         yield "no validation"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name.rsplit(".", maxsplit=1)[-1]):
         yield "not in snake case"
-    # A data source with a condition is read for that.
+    # A data source with a condition is used for this condition.
     if kind in REFERENCE and not body.get("lifecycle") and not re.search(REFERENCE[kind].format(re.escape(name)), code):
         yield "declared, never used"
     if kind in ("variable", "output") and file != f"{kind}s.tf":

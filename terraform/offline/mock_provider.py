@@ -3,11 +3,12 @@
 
     mock_provider.py [--schema FILE] -- terraform validate
 
-It speaks plugin protocol 5 on a unix socket, which TF_REATTACH_PROVIDERS names to terraform, so that
-no registry is needed and nothing is installed. Owns what terraform's core leaves to a provider:
-attributes that only the provider may set, values that are not in the API's lists, and made-up values
-for what the cloud would compute. Invariant: it accepts nothing that the schema does not have.
-The field numbers are those of docs/plugin-protocol/tfplugin5 in terraform's source."""
+It uses plugin protocol 5 on a unix socket. TF_REATTACH_PROVIDERS passes this socket to terraform,
+so that no registry is needed and nothing is installed. The provider checks what terraform's core
+leaves to providers: attributes that only the provider may set, and values that are not in the API's
+lists. It also invents the values that the cloud would compute. Invariant: it accepts only what the
+schema contains. The field numbers are from docs/plugin-protocol/tfplugin5 in terraform's source.
+"""
 import argparse
 import gzip
 import json
@@ -22,14 +23,14 @@ import grpc
 import msgpack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The zones of an account: its names, in no order, and what they are. One of them lacks machines.
+# The zones in an account, in no particular order, with their IDs. One of them has no instances.
 ZONES = {"us-east-1d": "use1-az6", "us-east-1a": "use1-az3", "us-east-1f": "use1-az5",
          "us-east-1c": "use1-az2", "us-east-1b": "use1-az1", "us-east-1e": "use1-az4"}
 UNKNOWN = msgpack.ExtType(0, b"\x00")
 NESTING = {"single": 1, "list": 2, "set": 3, "map": 4, "group": 5}
 
 
-# Protocol buffers: the part that this protocol needs.
+# Protocol buffers, as far as this protocol needs them.
 
 def number_bytes(number):
     out = bytearray()
@@ -51,7 +52,7 @@ def integer(field, value):
 
 
 def parse(message):
-    """The fields of a message: a map from field number to the list of values."""
+    """Returns a message's fields: a map from field number to the list of values."""
     at, fields = 0, {}
 
     def read_number():
@@ -116,7 +117,7 @@ def schema_bytes(block):
 
 
 def made_up(kind, path):
-    """An invented value of a type."""
+    """Returns an invented value of a type."""
     name = path[-1]
     if kind == "string":
         if name.endswith("arn"):
@@ -135,7 +136,7 @@ def made_up(kind, path):
 
 
 def fill(block, value, path, planning):
-    """A computed value: unknown while planning, invented when applied or read."""
+    """Returns a computed value: unknown while planning, invented when applied or read."""
     if not isinstance(value, dict):
         return value
     for name, attribute in block.get("attributes", {}).items():
@@ -157,7 +158,7 @@ def fill(block, value, path, planning):
     return value
 
 
-# What AWS would call a resource, where another resource or a test looks at it.
+# The name or ID that AWS would give a resource, if another resource or a test uses it.
 CALLED = {
     "aws_s3_bucket": {"id": "{bucket}", "arn": "arn:aws:s3:::{bucket}"},
     "aws_iam_role": {"id": "{name}", "arn": "arn:aws:iam::123456789012:role/{name}"},
@@ -172,7 +173,7 @@ CALLED = {
 
 
 def call(kind, value, prior):
-    """Sets the computed names of a resource that is new."""
+    """Sets a new resource's computed names."""
     for name, form in CALLED.get(kind, {}).items() if prior is None else ():
         value[name] = form.format(**value) if isinstance(form, str) else form
     return value
@@ -186,7 +187,7 @@ def complaint(summary, detail, path):
 
 
 def complaints(kind, block, value, path):
-    """The errors of a configuration that terraform's core accepts."""
+    """Returns the errors in a configuration that terraform's core accepts."""
     if not isinstance(value, dict):
         return
     for name, attribute in block.get("attributes", {}).items():
@@ -209,13 +210,14 @@ def complaints(kind, block, value, path):
 
 
 class Cloud:
-    """What exists in the account, whatever a state says: it lives as long as this process."""
+    """The resources in the account, whatever a state contains. They exist as long as this process.
+    """
 
     def __init__(self):
         self.databases, self.log_groups = {}, set()
 
     def answer(self, kind, asked):
-        """The values of a data source that must be real."""
+        """Returns values for a data source that must be realistic."""
         match kind:
             case "aws_caller_identity":
                 return {"account_id": "123456789012", "id": "123456789012"}
@@ -235,8 +237,8 @@ class Cloud:
         return {}
 
     def change(self, kind, before, after):
-        """An error of the API, or None. RDS writes its last lines after its log group was deleted,
-        and so makes the group again."""
+        """Returns an error from the API, or None. After its log group was deleted, RDS writes its
+        last lines and so creates the group again."""
         match kind:
             case "aws_cloudwatch_log_group" if before is None:
                 if after["name"] in self.log_groups:

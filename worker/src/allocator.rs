@@ -1,12 +1,12 @@
 //! Configures the C library's allocator.
 //!
 //! A worker opens and closes thousands of connections, each with buffers of a few kilobytes. By
-//! default, the heap of each thread would grow and shrink by a page at a time, with a system call
-//! each time.
+//! default, each thread's heap would grow and shrink by one page at a time, with a system call each
+//! time.
 #![allow(unsafe_code)]
 
-/// Number of bytes by which each heap grows. A heap keeps up to four times as many free bytes. One
-/// step has space for the buffers of a few thousand connections.
+/// Number of bytes by which each heap grows. This has space for a few thousand connections'
+/// buffers. A heap keeps up to four times as many free bytes.
 const STEP_BYTES: libc::c_int = 4 << 20;
 
 /// Configures the allocator. Must be called once, before the first thread starts.

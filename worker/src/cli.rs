@@ -18,7 +18,7 @@ pub struct Cli {
     /// Command to run; the default is `run`.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Options of `run`.
+    /// Options for `run`.
     #[command(flatten)]
     pub run: run::RunArgs,
 }

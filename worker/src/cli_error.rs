@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 pub use everytab_console::OperationError as CliError;
 
-/// The exit codes of `everytab-worker`; docs/cli.md lists them.
+/// Exit codes for `everytab-worker`, as in docs/cli.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// The command succeeded.

@@ -1,6 +1,6 @@
 //! The commands, one file each: their options and their output.
 //!
-//! The features `scan` and `crawl` add the commands of one product. The other commands serve both.
+//! The features `scan` and `crawl` add one product's commands. The other commands serve both.
 
 #[cfg(feature = "crawl")]
 pub mod api;
@@ -32,7 +32,7 @@ pub mod local {
 
     use crate::cli_error::{CliError, CliResult};
 
-    /// Options of `local`, which this program accepts and ignores.
+    /// Options for `local`, which this program accepts and ignores.
     #[derive(Debug, clap::Args)]
     pub struct IgnoredArguments {
         #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]

@@ -1,8 +1,8 @@
-//! Serves HTTP/1.1 for `serve`, `--role api` and `--metrics`. Clients cannot take all connections,
+//! Serves HTTP/1.1 for `serve`, `--role api` and `--metrics`. Clients cannot exhaust connections,
 //! descriptors or memory.
 //!
-//! Invariant: every connection ends by itself, no matter how its client behaves, so a client that
-//! waits in the system's queue gets its response.
+//! Invariant: every connection ends by itself, however its client behaves, so a client that waits
+//! in the system's queue gets its response.
 
 mod refusals;
 
@@ -28,36 +28,37 @@ use tokio::{
 
 use self::refusals::{Connection, Replace};
 
-/// The number of connections, and the limits for each.
+/// Limits for the number of connections and for each connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionLimits {
     /// Maximum connections, if the system allows enough open files.
     most: usize,
-    /// Open files that one connection may take, including a share for the rest of the process.
+    /// Number of open files that one connection may use, including its share of the process's other
+    /// files.
     files_each: usize,
     /// Timeout for a request's head, and for an open connection that waits for one.
     head_time: Duration,
-    /// Replaces the HTTP library's own refusals. `None` keeps them.
+    /// Replaces error responses that the HTTP library sends by itself. `None` keeps them.
     refusals: Option<Replace>,
 }
 
 impl ConnectionLimits {
-    /// Returns these limits with the HTTP library's own refusals replaced.
+    /// Returns these limits, and replaces error responses that the HTTP library sends by itself.
     pub(crate) fn replacing_refusals(self, refusals: Replace) -> Self {
         Self { refusals: Some(refusals), ..self }
     }
 }
 
-/// For a directory's files: browsers open six connections to a host, and each sends a file. They
-/// reconnect when they need to.
+/// For a directory's files. A browser opens six connections to a host, and each sends a file. It
+/// reconnects if necessary.
 pub(crate) const FILE_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     most: 512,
     files_each: 4,
     head_time: Duration::from_secs(5),
     refusals: None,
 };
-/// For requests that wait for news: each takes about ten kilobytes. A client that opens thousands
-/// of connections on a busy machine may need seconds until it sends the first request on each.
+/// For requests that wait for news. Each takes about ten kilobytes. On a busy host, a client that
+/// opens thousands of connections may need seconds until it sends the first request on each.
 pub(crate) const API_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     most: 8_192,
     files_each: 2,
@@ -68,14 +69,14 @@ pub(crate) const API_CONNECTIONS: ConnectionLimits = ConnectionLimits {
 const MIN_CONNECTIONS: usize = 16;
 /// Age at which a connection accepts no further requests.
 const CONNECTION_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// Timeout for the last response on a connection that accepts no further requests. It is enough for
-/// a request that waits a minute for news, or for 3 MB on a slow line.
+/// Timeout for the last response on a connection that accepts no further requests. This is enough
+/// for a request that waits a minute for news, or for 3 MB on a slow line.
 const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(75);
 /// Pause after a connection could not be accepted, for example because this process has no
 /// descriptor left.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// Warns if other machines can reach `address`.
+/// Warns if other hosts can reach `address`.
 pub(crate) fn warn_if_public(option: &str, address: SocketAddr) {
     if !address.ip().is_loopback() {
         tracing::warn!(
@@ -161,20 +162,20 @@ async fn serve_one(
         }
     };
     let is_refusal = ended.as_ref().is_err_and(hyper::Error::is_parse);
-    // Otherwise the client is gone or was too slow, so it has no response to read.
+    // In other cases the client is gone or was too slow, so it does not read a response.
     if ended.is_ok() || is_refusal {
         connection.into_parts().io.into_inner().finish(is_refusal).await;
     }
 }
 
-/// Returns the number of connections that this process's limit of open files allows.
+/// Returns how many connections this process's limit for open files allows.
 fn max_connections(ConnectionLimits { most, files_each, .. }: ConnectionLimits) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     open_files(&limits)
         .map_or(MIN_CONNECTIONS, |files| (files / files_each).clamp(MIN_CONNECTIONS, most))
 }
 
-/// Returns the soft limit of open files from the text of `/proc/self/limits`.
+/// Returns the soft limit for open files from the content of `/proc/self/limits`.
 fn open_files(limits: &str) -> Option<usize> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     match line.split_whitespace().next()? {

@@ -1,6 +1,6 @@
 //! The EveryTab worker: one program for every stage of a scan, and for live crawls.
 
-// Code that only one product's commands use is not removed from the other product's program.
+// Each product's program also contains code that only the other product's commands use.
 #![cfg_attr(not(all(feature = "scan", feature = "crawl")), allow(dead_code, unused_imports))]
 
 pub mod allocator;

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     for cause in outcome.as_ref().err().into_iter().flat_map(|error| error.causes()) {
         tracing::debug!("caused by: {cause}");
     }
-    // A blocking task that hangs must not keep a finished command from ending.
+    // If a blocking task hangs, a finished command must still exit.
     runtime.shutdown_background();
     telemetry.end();
     match outcome {

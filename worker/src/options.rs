@@ -62,13 +62,13 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns the job kinds of the given roles, in pipeline order.
+    /// Returns these roles' job kinds, in pipeline order.
     pub fn kinds(roles: &[Self]) -> Vec<JobKind> {
         let takes = |kind| roles.contains(&Self::All) || roles.contains(&Self::with_kind(kind));
         JobKind::ALL.into_iter().filter(|kind| takes(*kind)).collect()
     }
 
-    /// Returns the role, other than `all`, that takes a kind of job.
+    /// Returns the role, other than `all`, that takes this kind of job.
     const fn with_kind(kind: JobKind) -> Self {
         match kind {
             JobKind::Index => Self::Index,
@@ -182,7 +182,7 @@ impl FetchArgs {
     /// # Errors
     /// Returns an error if the key's file cannot be read, or holds something other than a key.
     pub fn settings(&self) -> Result<FetchSettings, CliError> {
-        // Names every option, so that the compiler reports one that is not passed on.
+        // Name every option, so that the compiler reports one that is not passed on.
         let Self {
             in_flight,
             user_agent,
@@ -243,7 +243,7 @@ impl FetchArgs {
         }
     }
 
-    /// Makes the fetcher use the small internet of a sample instead of the real one.
+    /// Makes the fetcher use a sample's small internet instead of the real one.
     #[cfg(feature = "local")]
     pub fn use_network(&mut self, network: SampleNetwork) {
         self.dns = Some(network.dns);
@@ -254,7 +254,7 @@ impl FetchArgs {
 
     /// Returns the same options as arguments for another process.
     pub fn arguments(&self) -> Vec<String> {
-        // Names every option, so that the compiler reports one that is not passed on.
+        // Name every option, so that the compiler reports one that is not passed on.
         let Self {
             in_flight,
             user_agent,
@@ -322,7 +322,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a value for an option of [`FetchArgs`] that is not its default.
+    /// Returns a non-default value for an option in [`FetchArgs`].
     fn another_value(option: &str) -> &'static str {
         match option {
             "in-flight" => "7",
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_gets_every_option_of_fetching() {
+    fn arguments_pass_on_every_fetch_option() {
         let command = FetchArgs::augment_args(Command::new("everytab-worker"));
         let options = command.get_arguments().filter_map(|argument| argument.get_long());
         let given: Vec<String> = options
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_must_exist_are_hostnames_and_there_is_at_least_one() {
+    fn known_names_must_be_hostnames_and_there_must_be_at_least_one() {
         let command = FetchArgs::augment_args(Command::new("everytab-worker"));
         let parse = |names: &str| {
             let arguments = ["everytab-worker", "--known-names", names];

@@ -1,11 +1,11 @@
 //! A small web server for a site's directory, which responds like the CDN.
 //!
-//! Invariants: the server never serves files outside the directory, and of the names that start
-//! with a dot it serves only `.well-known/`. Every response has the headers of `site/headers.json`,
-//! like the CDN's. If a file's size or modification time changes, its `ETag` changes. Memory is
-//! bounded, because files are read, compressed and sent in pieces. This does not depend on the
-//! content of objects, because `object_names` derives the content type and cache rule from the
-//! name. tower-http handles files, ranges, conditions and compression.
+//! Invariants: the server never serves files outside the directory. If a name starts with a dot, it
+//! is served only below `.well-known/`. Every response has the headers in `site/headers.json`, like
+//! the CDN's. If a file's size or modification time changes, its `ETag` changes. Memory is bounded,
+//! because files are read, compressed and sent in pieces. This does not depend on the objects'
+//! content, because `object_names` derives the content type and cache rule from the name.
+//! tower-http handles files, ranges, conditions and compression.
 
 #[cfg(test)]
 mod tests;
@@ -46,11 +46,11 @@ use tower_http::{
 
 use crate::http_server;
 
-/// Every response's headers, by lower-case names. The CDN is configured with the same file.
+/// Headers in every response, by lower-case names. The CDN is configured with the same file.
 const HEADERS: &str = include_str!("../../site/headers.json");
 
-/// Maximum number of connections that wait to be accepted, which is also Linux's default limit. A
-/// client whose connection exceeds it retries only after a second.
+/// Maximum number of connections that wait to be accepted. This is also Linux's default limit. If
+/// this is exceeded, a client retries only after a second.
 const BACKLOG: u32 = 4_096;
 
 /// The page for a missing object.
@@ -59,7 +59,7 @@ const NOT_FOUND: &str = "404.html";
 /// Files up to this length fit into one packet, so they are not compressed.
 const MAX_PLAIN_BYTES: u64 = 1_000;
 
-/// The reason why the directory is not served.
+/// The reason why a directory cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The directory cannot be read.
@@ -70,7 +70,7 @@ pub enum ServeError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {source}; choose another address or port")]
     Listen {
         /// The address that was given.
@@ -85,12 +85,11 @@ pub enum ServeError {
 pub struct Serving {
     /// The server's address, with the real port if 0 was given.
     pub address: SocketAddr,
-    /// Ends after the shutdown, when the last response has been sent.
+    /// The server's task, which ends after the shutdown, when the last response has been sent.
     pub finished: JoinHandle<()>,
 }
 
-/// An address that this process has bound but does not listen on yet, so connections to it are
-/// refused.
+/// An address that this process has bound but does not listen on yet, so that connections fail.
 #[derive(Debug)]
 pub struct ReservedAddress {
     socket: TcpSocket,
@@ -98,10 +97,10 @@ pub struct ReservedAddress {
 }
 
 impl ReservedAddress {
-    /// Reserves `address`; port 0 takes any free one.
+    /// Reserves `address`. Port 0 takes any free port.
     ///
     /// # Errors
-    /// Returns an error if the address is in use or is not one of this host's.
+    /// Returns an error if the address is in use or does not belong to this host.
     pub fn new(address: SocketAddr) -> Result<Self, ServeError> {
         let reserved = || {
             let socket =
@@ -124,7 +123,7 @@ impl ReservedAddress {
     }
 }
 
-/// Serves the files of `dir` on `address` until `shutdown` ends. Returns once it listens.
+/// Serves the files in `dir` on `address` until `shutdown` ends. Returns once it listens.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be read, or if the address is in use.
@@ -136,7 +135,7 @@ pub async fn serve(
     serve_root(readable_folder(dir).await?, ReservedAddress::new(address)?, shutdown)
 }
 
-/// Serves the files of `dir` on a reserved address until `shutdown` ends. Returns once it listens.
+/// Serves the files in `dir` on a reserved address until `shutdown` ends. Returns once it listens.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be read, or if another process now listens on the
@@ -186,11 +185,12 @@ fn headers() -> HeaderMap {
         .collect()
 }
 
-/// Adds the headers of every response.
+/// Adds the headers that every response has.
 async fn add_headers(State(site): State<Arc<HeaderMap>>, mut response: Response) -> Response {
     let is_refused = response.status().is_client_error();
     let headers = response.headers_mut();
-    // A file's cache rule is also on a refusal to send it, by ServeFile or by the compression.
+    // ServeFile and the compression also send the file's cache rule with an error, which must not
+    // be cached.
     if is_refused && let Some(rule) = headers.get_mut(header::CACHE_CONTROL) {
         *rule = HeaderValue::from_static("no-store");
     }
@@ -211,7 +211,7 @@ fn is_compressible(content_type: &HeaderValue) -> bool {
         || ["application/json", "application/manifest+json", "image/svg+xml"].contains(&text)
 }
 
-/// Returns the response to a GET or HEAD of a path below `root`.
+/// Returns the response to a GET or HEAD request for a path below `root`.
 async fn respond(State(root): State<Arc<PathBuf>>, request: Request) -> Response {
     match file(&root, request).await {
         Some(response) => response,
@@ -243,7 +243,7 @@ async fn file(root: &Path, mut request: Request) -> Option<Response> {
     Some(response)
 }
 
-/// Converts a request's path to an object's name. `None` if no object can have it.
+/// Converts a request's path to an object's name. `None` if an object cannot have this name.
 fn key_of(path: &str) -> Option<String> {
     let decoded = percent_decode_str(path.strip_prefix('/')?).decode_utf8().ok()?;
     if decoded.is_empty() {

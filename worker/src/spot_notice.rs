@@ -1,11 +1,10 @@
-//! Watches whether EC2 is about to terminate this instance. It reads the spot notice, and the state
-//! that the instance's Auto Scaling group requests, through version 2 of the instance metadata
-//! service.
+//! Watches whether EC2 is about to terminate this instance. Uses version 2 of the instance metadata
+//! service to read the spot notice, and the state that the instance's Auto Scaling group requests.
 //!
-//! A notice only starts a drain, like a signal. On a machine that is not an EC2 instance, no
-//! requests are sent. This does not depend on leases or jobs. Source: "Spot Instance interruption
-//! notices" (poll every 5 seconds) and "Retrieve the target lifecycle state through instance
-//! metadata" in the AWS guides.
+//! A notice only starts a drain, like a signal. On a host that is not an EC2 instance, no requests
+//! are sent. This does not depend on leases or jobs. Source: "Spot Instance interruption notices"
+//! (poll every 5 seconds) and "Retrieve the target lifecycle state through instance metadata" in
+//! the AWS guides.
 
 #[cfg(feature = "ec2")]
 mod service;
@@ -90,7 +89,8 @@ impl InstanceMetadata {
     }
 }
 
-/// Returns whether the firmware names Amazon: as the vendor on Nitro machines, in a version on Xen.
+/// Returns whether the firmware names Amazon: as the vendor on Nitro instances, and in a version on
+/// Xen instances.
 fn is_ec2(firmware: &Path) -> bool {
     ["sys_vendor", "bios_vendor", "bios_version"].iter().any(|name| {
         std::fs::read_to_string(firmware.join(name))
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_setting_is_a_word_or_an_address() {
+    fn the_setting_is_auto_off_or_an_address() {
         assert_eq!("auto".parse(), Ok(InstanceMetadata::Auto));
         assert_eq!("off".parse(), Ok(InstanceMetadata::Off));
         let url = Url::parse("http://[fd00:ec2::254]/").expect("a URL");

@@ -1,7 +1,7 @@
-//! A process's telemetry: log lines on stderr, metrics and traces for collectors.
+//! A process's telemetry: log lines on stderr, and metrics and traces for collectors.
 //!
-//! Lines are text for people or JSON for programs. A line that a job writes names the job, shard
-//! and scan. This does not depend on the work of jobs.
+//! Lines are text for people or JSON for programs. If a job writes a line, the line names the job,
+//! shard and scan. This does not depend on what jobs do.
 
 mod export;
 mod flood;
@@ -24,8 +24,8 @@ use self::{
 };
 use crate::{cli_error::CliError, display::frame::LogLines};
 
-/// Log lines written per call site in ten seconds, unless `EVERYTAB_LOG_LIMIT` sets another limit.
-/// A healthy worker writes far fewer, and a person can still read a flood of this size.
+/// Maximum log lines per call site in ten seconds, unless `EVERYTAB_LOG_LIMIT` sets another limit.
+/// A healthy worker writes far fewer, and a person can still read this many.
 const LINES_PER_WINDOW: u32 = 1_000;
 /// Filters for libraries that log each failed request as an error, or what they ignore in an SVG.
 const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,resvg=off,\
@@ -37,30 +37,30 @@ const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,
 const TRACED_CRATES: [&str; 4] =
     ["everytab_fetcher", "everytab_jobs", "everytab_runner", "everytab_worker"];
 
-/// This process's telemetry; [`Telemetry::end`] sends the last of it.
+/// This process's telemetry. [`Telemetry::end`] sends the remaining data.
 #[derive(Debug)]
 pub struct Telemetry {
     exporters: Exporters,
-    /// Dropping it ends the thread that reports suppressed lines.
+    /// Dropping this ends the thread that reports suppressed lines.
     stop: Option<mpsc::Sender<()>>,
     reporting: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Starts this process's telemetry. Must be called outside of a runtime.
+/// Starts this process's telemetry. Must be called outside a runtime.
 ///
 /// `EVERYTAB_LOG` filters lines (for example `info`, `everytab_jobs=debug`); `default` is its
 /// default. `EVERYTAB_LOG_FORMAT=json` writes JSON. `EVERYTAB_LOG_LIMIT=N|off` limits the lines
 /// that one call site writes in ten seconds. `NO_COLOR` is obeyed.
 ///
 /// # Errors
-/// Returns an error if the environment requests exporters that cannot be made.
+/// Returns an error if the environment requests exporters that cannot be created.
 pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, CliError> {
     let exporters = Exporters::start(serves_metrics)?;
     let _ = metrics();
     let filter = std::env::var("EVERYTAB_LOG").unwrap_or_else(|_| default.to_owned());
     let filter = EnvFilter::try_new(format!("{filter},{QUIET}"))
         .unwrap_or_else(|_| EnvFilter::new(format!("info,{QUIET}")));
-    // Leaked on purpose, because lines may be written until the process ends.
+    // This is leaked deliberately, because lines may be written until the process ends.
     let flood: &'static Flood = Box::leak(Box::new(Flood::new(lines_per_window()?)));
     let is_json = std::env::var("EVERYTAB_LOG_FORMAT").is_ok_and(|format| format == "json");
     let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -102,7 +102,7 @@ fn lines_per_window() -> Result<Option<u32>, CliError> {
 }
 
 impl Telemetry {
-    /// Sends and reports the remaining telemetry. Must be called outside of a runtime.
+    /// Sends and reports the remaining telemetry. Must be called outside a runtime.
     pub fn end(mut self) {
         drop(self.stop.take());
         if let Some(reporting) = self.reporting.take() {

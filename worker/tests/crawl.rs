@@ -1,6 +1,6 @@
-//! The `crawl` commands' command lines and output, with the real program and a real Postgres.
+//! Tests the `crawl` commands' command lines and output, with the real program and a real Postgres.
 //!
-//! No worker crawls here: a test that needs pages writes their sums as a checkpoint would.
+//! No worker crawls here: if a test needs pages, it writes their sums as a checkpoint would.
 
 #![allow(
     clippy::unwrap_used,
@@ -195,7 +195,7 @@ fn a_crawl_is_started_with_its_seeds_and_settings_and_shown() {
 }
 
 #[test]
-fn seeds_come_through_a_pipe_in_many_batches() {
+fn seeds_are_read_from_a_pipe_in_batches() {
     let crawls = Crawls::new();
     let lines: String = (0..45_000).map(|number| format!("host{number}.example\n")).collect();
     let arguments = ["start", "--to", "store", "--seeds", "-", "--json"];
@@ -221,7 +221,7 @@ fn the_scope_list_has_the_sites_of_the_seeds() {
     assert_eq!(crawls.psql(settings), "list 2");
     assert_eq!(crawls.psql("select sum(amount) from everytab.links"), "3");
     let (id, _) = started.started();
-    // JSON readers would round the hash of example.com.
+    // Compare the JSON as a string, because JSON readers round this hash of example.com.
     assert_eq!(crawls.status(&id)["settings"].get("list_sites"), None);
 }
 
@@ -302,7 +302,7 @@ fn a_crawl_is_paused_resumed_and_cancelled_once() {
 }
 
 #[test]
-fn seeds_are_added_to_a_crawl_that_runs() {
+fn seeds_are_added_to_a_running_crawl() {
     let crawls = Crawls::new();
     let (id, name) = crawls.start(&["a.example"]);
     let arguments = ["add", &name, "b.example", "--seeds", "-", "--urgent", "--json"];
@@ -346,7 +346,7 @@ fn a_crawl_has_a_store_for_each_range_of_slots() {
 }
 
 #[test]
-fn the_ends_of_a_crawl_are_changed() {
+fn the_limits_of_a_running_crawl_are_changed() {
     let crawls = Crawls::new();
     let (limited, _) = crawls.start(&["a.example", "--limit", "10"]);
     let set = |id: &str, change: &str| crawls.run(&["set", id, change]);
@@ -363,7 +363,7 @@ fn the_ends_of_a_crawl_are_changed() {
 }
 
 #[test]
-fn a_crawl_is_named_by_its_id_its_beginning_or_its_name() {
+fn a_crawl_is_found_by_its_id_an_id_prefix_or_its_name() {
     let crawls = Crawls::new();
     let (first, first_name) = crawls.start(&["a.example"]);
     let (second, _) = crawls.start(&["b.example"]);
@@ -397,7 +397,7 @@ fn a_crawl_is_named_by_its_id_its_beginning_or_its_name() {
 fn progress_hosts_and_fetches_are_shown() {
     let crawls = Crawls::new();
     let (id, _) = crawls.start(&["a.example"]);
-    // The record that the slot's worker would write.
+    // This is the record that the slot's worker would write.
     crawls.psql(
         "select coordinator.count_in_slot(7::smallint, 1, 9, 4, 2, '{\"timeout\": 1}',
          '{\"robots\": 1}', '{\"host_dead\": 1}', '{\"scope\": 5, \"depth\": 6}',0, 1, 0, 0, 2048)",
@@ -480,7 +480,7 @@ fn a_schedule_is_added_shown_and_removed() {
 }
 
 #[test]
-fn what_is_obeyed_beside_robots_txt_is_added_shown_and_removed() {
+fn a_robots_override_is_added_shown_and_removed() {
     let crawls = Crawls::new();
     let add = ["robots", "add", "--site", "A.example", "--rules", "Disallow: /x", "--delay", "5s"];
     let id = crawls.run(&add).expect(0).stdout.trim().to_owned();
@@ -494,7 +494,7 @@ fn what_is_obeyed_beside_robots_txt_is_added_shown_and_removed() {
 }
 
 #[test]
-fn without_a_database_the_option_is_named() {
+fn without_a_database_url_the_error_names_the_option() {
     let ended = ended(program(&["crawl", "list"]).output().unwrap());
     ended.refused(2, &["--database-url", "DATABASE_URL"]);
 }

@@ -25,13 +25,13 @@ fn found(features: &str, is_banned: impl Fn(&str) -> bool) -> Vec<String> {
     packages(features).into_iter().filter(|name| is_banned(name)).collect()
 }
 
-/// The AWS SDK. `aws-lc-rs` is rustls's cryptography and does not belong to it.
+/// The AWS SDK. This excludes `aws-lc-rs`, which is rustls's cryptography.
 fn is_aws_sdk(name: &str) -> bool {
     name.starts_with("aws-") && !name.starts_with("aws-lc-")
 }
 
 #[test]
-fn the_fleets_program_holds_no_test_internet_and_starts_no_servers() {
+fn the_fleets_program_contains_no_test_internet_and_no_test_servers() {
     let of_local = ["everytab-local", "everytab-testbed", "everytab-postgres", "image", "rcgen"];
     let is_banned = |name: &str| of_local.contains(&name) || name.starts_with("arrow-");
     assert_eq!(found("cloudfront ec2 https otlp s3", is_banned), [""; 0]);

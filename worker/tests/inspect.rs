@@ -38,7 +38,7 @@ fn inspect(arguments: &[&str], input: &str) -> Said {
     command.arg("inspect").args(arguments).env_remove("EVERYTAB_JSON");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A program that refuses its options reads no input.
+    // If the program rejects its options, it does not read its input.
     child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
     child.wait_with_output().unwrap().into()
 }
@@ -82,7 +82,7 @@ fn the_links_of_a_page_are_json_lines_and_its_counts_the_last_one() {
 }
 
 #[test]
-fn a_robots_txt_is_told_by_group_delay_sitemaps_and_verdicts() {
+fn a_robots_txt_is_printed_with_group_delay_sitemaps_and_verdicts() {
     let file = "User-agent: *\nCrawl-delay: 2.5\nDisallow: /private\n\
                 Sitemap: https://site.example/map.xml\nSitemap: /relative.xml";
     let urls = ["--url", "https://site.example/private/x", "--url", "/open"];
@@ -120,7 +120,7 @@ const SITEMAP: &str = "<urlset><url><loc>https://site.example/1</loc><xhtml:link
     <url><loc>/relative</loc></url><url><loc>ftp://site.example/</loc></url></urlset>";
 
 #[test]
-fn what_a_sitemap_lists_is_lines_and_its_counts_follow() {
+fn the_urls_of_a_sitemap_are_lines_and_its_counts_follow() {
     let said = inspect(&["sitemap", "-"], SITEMAP);
     let expected = "page\thttps://site.example/1\nalternate\thttps://site.example/de/1\n";
     let counts = "-: urlset, 1 pages, 1 alternates, 0 sitemaps; left out: 1 of another scheme, \
@@ -173,7 +173,7 @@ fn a_sitemap_that_robots_txt_disallows_is_not_fetched() {
 }
 
 #[test]
-fn a_robots_txt_that_is_refused_for_now_allows_nothing() {
+fn a_robots_txt_that_is_rate_limited_allows_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = std::thread::spawn(move || {
@@ -195,7 +195,7 @@ fn a_robots_txt_that_is_refused_for_now_allows_nothing() {
 }
 
 #[test]
-fn a_url_is_told_by_key_host_site_hash_and_slot() {
+fn a_url_is_printed_with_key_host_site_hash_and_slot() {
     let url = "https://WWW.example.com/?b=1&a=2&utm_source=x";
     let said = inspect(&["normalize", url], "");
     assert_eq!(said.code, Some(0), "{}", said.err);
@@ -212,7 +212,7 @@ fn a_url_is_told_by_key_host_site_hash_and_slot() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_with_what_to_do() {
+fn unreadable_input_is_named_with_advice() {
     for (arguments, input, code, words) in [
         (&["links", "-"][..], "", 1, &["-: it is empty", "give a page"][..]),
         (&["links", "/nowhere/page.html"], "", 1, &["/nowhere/page.html", "No such file"]),

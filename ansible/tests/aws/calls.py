@@ -1,6 +1,7 @@
-"""What a request to AWS needs the right to: its actions and resources, by IAM's names.
+"""Determines the rights that a request to AWS needs: its actions and resources, by IAM's names.
 
-The names are those of AWS's service authorization reference."""
+The names are those in AWS's service authorization reference.
+"""
 import json
 import re
 import xml.etree.ElementTree
@@ -17,11 +18,11 @@ class Call(NamedTuple):
 
 
 class Unknown(Exception):
-    """A request of which this test does not know the action: it must be taught."""
+    """This test does not know a request's action yet."""
 
 
 def of_request(service, method, host, path, query, headers, body):
-    """The calls that one HTTP request makes; an empty list is never returned."""
+    """Returns the calls that one HTTP request makes. The list is never empty."""
     if service == "s3":
         return s3_calls(method, host, path, query, headers, body)
     if service == "cloudfront":
@@ -37,7 +38,8 @@ def of_request(service, method, host, path, query, headers, body):
 
 
 def service_of(host, headers):
-    """By the scope of the signature, or by the host's name where nothing is signed."""
+    """Returns the service in the signature's scope, or by the hostname if the request is not
+    signed."""
     scope = re.search(r"Credential=[^/]+/[0-9]+/[^/]+/([a-z0-9-]+)/", headers.get("authorization", ""))
     name = scope[1] if scope else service_of_name(host)
     return {"monitoring": "cloudwatch"}.get(name, name)
@@ -83,7 +85,7 @@ def delete_action(version):
 
 
 def deleted(body):
-    """(key, version or nothing) of each object in a DeleteObjects request."""
+    """Returns (key, version or nothing) for each object in a DeleteObjects request."""
     for one in xml.etree.ElementTree.fromstring(body).iter():
         if one.tag.rsplit("}", 1)[-1] == "Object":
             fields = {part.tag.rsplit("}", 1)[-1]: part.text for part in one}
@@ -114,10 +116,11 @@ def s3_action(method, has_key, asked):
     return known[method]
 
 
-# The others
+# Other services
 
 def cloudfront_calls(method, path):
-    """Paths of CloudFront's REST API: /2020-05-31/distribution/ID/invalidation[/ID]."""
+    """Returns the calls for CloudFront's REST paths: /2020-05-31/distribution/ID/invalidation[/ID].
+    """
     found = re.fullmatch(r"/[0-9-]+/distribution/([A-Z0-9]+)(/invalidation(/[A-Z0-9]+)?)?/?", path)
     if not found:
         raise Unknown(f"cloudfront {method} {path}")
@@ -144,7 +147,8 @@ def json_calls(service, action, asked):
 
 
 def form_calls(service, form):
-    """Services with a query protocol. A machine and its group are named by the group's policy."""
+    """Returns the calls for services with a query protocol. The group's policy names a machine and
+    its group."""
     action = f"{service}:{form['Action']}"
     if service == "cloudwatch":
         return [Call(action, "*", {"cloudwatch:namespace": form.get("Namespace", "")})]

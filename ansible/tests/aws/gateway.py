@@ -1,11 +1,13 @@
-"""AWS's front door for the boot test: TLS at AWS's names, rights, records, weather; moto behind it.
+"""A gateway to AWS for the boot test: TLS under AWS's names, permissions, a record of all calls,
+and injected faults. moto is behind it.
 
-moto answers whoever asks. Here each request is refused unless the caller's policies allow it, as AWS
-does: by the access key of its signature, and a session's key only together with its token. Each
-request of a principal is recorded with the statements that allowed it. Signatures are not computed
-again.
+moto accepts every caller. This gateway rejects a request unless the caller's policies allow it, as
+AWS does. The signature's access key identifies the caller, and a session's key is valid only
+together with its token. Each request by a principal is recorded with the statements that allowed
+it. Signatures are not verified.
 
-A missing object is `AccessDenied` for who may not list its bucket, as in S3."""
+As in S3, a caller who may not list a bucket gets `AccessDenied` for a missing object.
+"""
 import http.client
 import http.server
 import json
@@ -18,25 +20,26 @@ from typing import NamedTuple
 from . import calls, policies
 
 
-# The access key of the test itself and of the operator's laptop, which may do everything and is not
-# recorded.
+# The access key for the test itself and the operator's laptop. It may do everything, and its
+# calls are not recorded.
 OPERATOR = "test"
-# Common Crawl's bucket over HTTPS, for whoever asks, and the list of its crawls.
+# Common Crawl's bucket over HTTPS, for everyone, and the list of its crawls.
 DATA, INDEX = "data.commoncrawl.org", "index.commoncrawl.org"
 PUBLIC = (DATA, INDEX)
 
 
 class Principal(NamedTuple):
-    """Who signs with an access key."""
+    """The owner of an access key."""
     role: str
     token: str
     statements: list
-    # The policy of the network's endpoint for S3, through which its machines go; None: no such way.
+    # The policy of the network's S3 endpoint, which its machines use. None if there is no
+    # endpoint.
     endpoint: list | None = None
 
 
 class Role(NamedTuple):
-    """What a role may do, and who may take it: the statements of its trust policy."""
+    """What a role may do, and the statements of its trust policy, which say who may assume it."""
     name: str
     statements: list
     trust: list
@@ -48,7 +51,7 @@ class Role(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One call of a principal. `sids` are the statements that allowed it; none: it was refused."""
+    """A call by a principal. `sids` are the statements that allowed it. None if it was rejected."""
     role: str
     action: str
     resource: str
@@ -56,7 +59,7 @@ class Entry(NamedTuple):
 
 
 class Storm(NamedTuple):
-    """Calls that AWS cannot serve for a while."""
+    """Calls that fail for a while."""
     action: str
     resource: str
     status: int
@@ -65,14 +68,15 @@ class Storm(NamedTuple):
 
 
 class Account:
-    """Principals, what they called, and the weather. All threads of the gateway share it."""
+    """The principals, their calls, and the injected faults. All threads of the gateway share this.
+    """
 
     def __init__(self):
         self.lock = threading.Lock()
         self.principals, self.record, self.storms, self.unknown = {}, [], [], []
         # Names of Common Crawl's crawls, newest first.
         self.crawls = []
-        # Roles by ARN, and who is told when somebody takes one: (role, key).
+        # Roles by ARN, and a function that is called with (role, key) when a role is assumed.
         self.roles, self.taken = {}, lambda role, key: None
 
     def admit(self, key, principal):
@@ -80,7 +84,7 @@ class Account:
             self.principals[key] = principal
 
     def session(self, role, name):
-        """Credentials of a role, as AWS hands them out."""
+        """Returns credentials for a role, as AWS does."""
         with self.lock:
             key = f"ASIA{len(self.principals):04}{re.sub('[^A-Z0-9]', '', name.upper())}"
         self.admit(key, Principal(role.name, f"session of {key}", role.statements, role.endpoint))
@@ -89,7 +93,7 @@ class Account:
                 "Expiration": "2099-01-01T00:00:00Z"}
 
     def assume(self, key, arn, name):
-        """A session of a role that trusts the caller's role; None where it does not."""
+        """Returns a session of a role. None if the role does not trust the caller's role."""
         role = self.roles.get(arn)
         caller = f"arn:aws:iam::{calls.ACCOUNT}:role/{self.principals[key].role}"
         trusts = role is not None and any(
@@ -98,7 +102,7 @@ class Account:
         return self.session(role, name) if trusts else None
 
     def storm(self, action, resource, status, code, times):
-        """The next `times` calls that match fail."""
+        """Makes the next `times` matching calls fail."""
         with self.lock:
             self.storms.append(Storm(action, resource, status, code, times))
 
@@ -113,7 +117,7 @@ class Account:
         return None
 
     def judge(self, key, token, asked):
-        """What is refused: (role, call), or None."""
+        """Returns the rejected call as (role, call), or None."""
         with self.lock:
             principal = self.principals.get(key)
         if principal is None or principal.token != token:
@@ -137,14 +141,14 @@ class Account:
 
 
 def signer(headers, query):
-    """The access key of a signature of version 4, or nothing."""
+    """Returns the access key in a version 4 signature, or nothing."""
     found = re.search(r"Credential=([A-Z0-9a-z]+)/", headers.get("authorization", "")) or \
         re.search(r"X-Amz-Credential=([A-Z0-9a-z]+)", query)
     return found[1] if found else None
 
 
 def error(service, status, code, message):
-    """A refusal in the service's own form: (status, content type, body)."""
+    """Returns an error in the service's own form: (status, content type, body)."""
     if service == "s3":
         return status, "application/xml", f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
     if service in ("secretsmanager", "ssm", "logs"):
@@ -155,7 +159,7 @@ def error(service, status, code, message):
 
 
 def quota(headers, body):
-    """moto knows no cores. 640 is what the provider that stands in says as well."""
+    """Returns a quota, because moto has no quotas for cores. The mock provider also uses 640."""
     if not headers.get("x-amz-target", "").endswith(".GetServiceQuota"):
         return 400, [], b'{"__type": "UnknownOperationException"}'
     asked = json.loads(body)
@@ -185,7 +189,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
         for name, value in headers:
             if name.lower() not in ("transfer-encoding", "connection", "content-length"):
                 self.send_header(name, value)
-        # The length of what a HEAD does not send is that of the object.
+        # The response to a HEAD request has no body, but the object's length.
         length = dict((name.lower(), value) for name, value in headers).get("content-length")
         self.send_header("Content-Length", length if self.command == "HEAD" and length else len(body))
         self.end_headers()
@@ -204,7 +208,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
             return self.answer(*self.common_crawl(host, path))
         service = calls.service_of(host, headers)
         if service == "s3" and path == "/favicon.ico":
-            # moto has one of its own at every host.
+            # moto has its own favicon on every host.
             self.name_bucket(calls.s3_place(host, path)[0])
         key = signer(headers, query)
         if key == OPERATOR and service == "servicequotas":
@@ -233,7 +237,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
         return self.answer(status, found, said)
 
     def common_crawl(self, host, path):
-        """Reads without a signature."""
+        """Serves a read without a signature."""
         if self.command not in ("GET", "HEAD"):
             return 403, [], b"only reading"
         if host == INDEX:
@@ -244,7 +248,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
         return self.forward(b"")
 
     def name_bucket(self, bucket):
-        """Has the path name the bucket, and the host none."""
+        """Moves the bucket's name from the host to the path."""
         self.path = f"/{bucket}{self.path}"
         self.headers.replace_header("Host", "s3.amazonaws.com")
 
@@ -282,7 +286,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
 
 
 def start(account, address, behind, certificate, key):
-    """Serves in threads of its own until the process ends."""
+    """Serves requests in separate threads until the process ends."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     gate = type("BoundGate", (Gate,), {"account": account, "behind": behind})
@@ -291,13 +295,15 @@ def start(account, address, behind, certificate, key):
         daemon_threads, request_queue_size = True, 128
 
         def finish_request(self, request, client_address):
-            # The handshake is made in the request's own thread: a slow peer holds up nobody.
+            # Make the handshake in the request's own thread, so that a slow peer does not delay
+            # others.
             request.settimeout(130)
             with context.wrap_socket(request, server_side=True) as inside:
                 super().finish_request(inside, client_address)
 
         def handle_error(self, request, client_address):
-            # A machine that was killed or cut off hangs up, in a handshake or in mid-answer.
+            # If a machine is killed or cut off, it closes the connection during a handshake or
+            # a response.
             pass
 
     server = Server(address, gate)

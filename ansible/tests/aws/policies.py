@@ -1,6 +1,7 @@
-"""Decides by IAM policies: which statement allows an action on a resource, and which denies it.
+"""Evaluates IAM policies: which statement allows an action on a resource, and which denies it.
 
-Only what the project's policies use is known. An unknown element is an error, never an assumption."""
+Supports only elements that this project's policies use. An unknown element is an error.
+"""
 import fnmatch
 import re
 
@@ -20,7 +21,7 @@ def listed(value):
 
 
 def matches(pattern, value, caseless=False):
-    """`*` and `?` as IAM reads them; brackets mean themselves."""
+    """Matches `*` and `?` like IAM. Brackets are literal."""
     escaped = pattern.replace("[", "[[]")
     flags = re.IGNORECASE if caseless else 0
     return re.match(fnmatch.translate(escaped), value, flags) is not None
@@ -41,7 +42,7 @@ def condition_holds(condition, context):
 
 
 def covers(statement, action, resource, context):
-    """Whether a statement speaks of this action on this resource."""
+    """Returns whether a statement applies to this action on this resource."""
     unknown = statement.keys() - KNOWN
     if unknown:
         raise ValueError(f"a policy's statement has {sorted(unknown)}, which this test does not know")
@@ -59,7 +60,8 @@ def covers(statement, action, resource, context):
 
 
 def decide(statements, action, resource, context):
-    """(allowed, the statements that allow it). A denial wins; what nothing allows is refused."""
+    """Returns whether a call is allowed, and the statements that allow it. A denial takes
+    precedence, and a call that no statement allows is rejected."""
     speaking = [one for one in statements if covers(one, action, resource, context)]
     if any(one["Effect"] == "Deny" for one in speaking):
         return False, []

@@ -1,9 +1,9 @@
-"""Compares what the roles may do, by terraform's policies, with what they were seen to do."""
+"""Compares the rights that terraform's policies give the roles with those that they used."""
 from . import policies
 
 
 def used(record):
-    """For each role and statement: the actions and the resources of its calls."""
+    """Returns the actions and the resources in each role's calls, by statement."""
     found = {}
     for entry in record:
         for sid in entry.sids:
@@ -12,13 +12,13 @@ def used(record):
 
 
 def missing(record):
-    """Calls that were refused, each once."""
+    """Returns the rejected calls, each once."""
     return sorted({(entry.role, entry.action, entry.resource)
                    for entry in record if not entry.sids})
 
 
 def unused(roles, record):
-    """(role, statement, action or resource) that no call has used."""
+    """Returns (role, statement, action or resource) for each right that no call has used."""
     calls = used(record)
     for role, statements in sorted(roles.items()):
         for statement in statements:
@@ -32,7 +32,8 @@ def unused(roles, record):
 
 
 def faults(roles, record, reasons):
-    """Lines about each difference. `reasons` has a sentence for each right that nothing used."""
+    """Returns a line for each difference. `reasons` has a sentence for each right that may be
+    unused."""
     for role, action, resource in missing(record):
         yield f"{role} lacks {action} on {resource}"
     left = dict(reasons)
@@ -44,7 +45,7 @@ def faults(roles, record, reasons):
 
 
 def table(roles, record):
-    """Lines of a table: role, statement, action, calls."""
+    """Returns the lines of a table: role, statement, action, calls."""
     counted = {}
     for entry in record:
         for sid in entry.sids:

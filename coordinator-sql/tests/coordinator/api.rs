@@ -1,4 +1,4 @@
-//! Tests of the HTTP service's functions: keys, quotas, submissions and results.
+//! Tests the HTTP service's functions: keys, quotas, submissions and reading.
 
 mod answers;
 mod bucket;

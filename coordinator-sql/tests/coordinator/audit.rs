@@ -1,6 +1,6 @@
-//! Runs random sequences of all calls over two scans. After every step the counters must equal the
+//! Runs random sequences of calls over two scans. After every step the counters must match the
 //! rows, a job must have at most one holder, and each stage must open once and at the right time.
-//! At the end every scan must have ended.
+//! When the sequence is over, every scan must be able to end.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,60 +25,60 @@ rows as (
     select kind, count(*) as known, count(*) filter (where state = 'completed') as completed,
            count(*) filter (where open) as open, count(*) filter (where ended) as ended
       from j group by kind)
-select 'drift in ' || a.kind from coordinator.audit_run($1) a
+select 'counter drift in ' || a.kind from coordinator.audit_run($1) a
 union all
-select 'done is not completed rows: ' || st.kind from st left join rows using (kind)
+select 'done differs from the completed rows: ' || st.kind from st left join rows using (kind)
  where st.done <> coalesce(rows.completed, 0)
 union all
 select 'the jobs of a stage do not add up to the shards: ' || st.kind from st, s
  where s.shards is not null and st.kind in ('warc', 'icon', 'bundle-shard')
    and st.outstanding + st.done + st.discarded <> s.shards
 union all
-select 'not one warc job a shard' from s
+select 'not one warc job per shard' from s
  where (select count(*) from j where kind = 'warc') <> coalesce(s.shards, 0)
 union all
 select 'not 29 search jobs or one publish job' from rows
  where (kind = 'search' and known <> 29) or (kind = 'publish' and known <> 1)
 union all
-select 'work goes on while its index is read: ' || rows.kind from rows
+select 'open jobs before all index jobs ended: ' || rows.kind from rows
  where kind > 'index' and open > 0 and exists (select from j where kind = 'index' and not ended)
 union all
-select 'closing goes on while a shard is not bundled: ' || rows.kind from rows
+select 'closing jobs before all shards are bundled: ' || rows.kind from rows
  where kind > 'bundle-shard' and (open > 0 or ended > 0)
    and (select outstanding from st where kind = 'bundle-shard') > 0
 union all
-select 'publishing goes on while the search or the map is not written' from rows
+select 'publish job before search and map are complete' from rows
  where kind = 'publish' and (open > 0 or ended > 0)
    and (select sum(outstanding) from st where kind in ('search', 'map')) > 0
 union all
-select 'not fed: ' || c.kind || ' ' || c.part from j c left join j w
+select 'open before its predecessor ended: ' || c.kind || ' ' || c.part from j c left join j w
     on w.kind = 'warc' and w.part = c.part
  where c.kind in ('icon', 'bundle-shard') and (c.open or c.ended)
    and w.state is distinct from 'completed'
 union all
-select 'not fed: ' || c.kind || ' ' || c.part from j c left join j i
+select 'open before its predecessor ended: ' || c.kind || ' ' || c.part from j c left join j i
     on i.kind = 'icon' and i.part = c.part
  where c.kind = 'bundle-shard' and (c.open or c.ended) and i.ended is not true
 union all
-select 'ended while jobs are not' from s
+select 'the scan ended before its jobs' from s
  where state in ('finished', 'finished_with_discards')
    and (exists (select from j where not ended and not (kind in ('icon', 'bundle-shard')
                     and exists (select from j w where w.kind = 'warc' and w.part = j.part
                                    and w.state = 'discarded')))
         or not exists (select from j where kind = 'publish' and ended))
 union all
-select 'stuck: nothing is left to do and the scan has not ended' from s
+select 'stuck: no job is open, but the scan has not ended' from s
  where state in ('running', 'paused') and not exists (select from j where open)
 union all
-select 'a current item without a lease: ' || j.job_id from j
+select 'lease fields without a lease: ' || j.job_id from j
  where state <> 'leased' and num_nonnulls(worker_id, lease_token, lease_until, current_item) > 0
 union all
-select 'finished is not ' || s.state from s
+select 'wrong final state: ' || s.state from s
  where state in ('finished', 'finished_with_discards')
    and (state = 'finished') <> ((select sum(discarded) from st) = 0)";
 
-/// Hosts that an index job counts. Each host gets its own shard, so that the shards can be in
-/// different states.
+/// Number of hosts that an index job reports. Each host gets its own shard, so that the shards can
+/// be in different states.
 const HOSTS: u32 = 4;
 
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ enum Step {
         holder: u8,
         kinds: u8,
         wanted: u32,
-        /// Whether to lease from the holder's cursors, without sweeping expired leases.
+        /// Whether to lease from the holder's cursors, and skip the sweep for expired leases.
         short: bool,
     },
     Complete(Index, u8),
@@ -98,12 +98,12 @@ enum Step {
     Retry(Index),
     Discard(Index),
     Release(Index),
-    /// The lease expires, and its holder does not notice.
+    /// A lease expires, but its holder does not notice.
     Expire(Index),
     Renew(u8),
-    /// All backed-off jobs become ready.
+    /// Makes all backed-off jobs ready.
     Due,
-    /// A worker makes a call for a lease that it has lost or already ended.
+    /// A worker makes a call with a lease that it has lost or already ended.
     Late(Index, u8),
     RetryJobs {
         scan: usize,
@@ -148,13 +148,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Two scans and the workers' leases.
+/// Two scans and their workers.
 struct World {
     database: Database,
     scans: [i32; 2],
-    /// All leases that their holders have not ended, including lost ones.
+    /// Leases that their holders have not ended. Some of them may be lost.
     held: Vec<(String, Lease)>,
-    /// All leases that their holders have ended, and whether by completing the job.
+    /// Leases that their holders have ended, and whether this completed the job.
     over: Vec<(Lease, bool)>,
     hints: HashMap<String, LeaseCursors>,
     reopenings: i64,
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// Returns whether this is the job's current lease.
+    /// Returns whether the lease is still its job's current one.
     async fn is_current(&self, lease: &Lease) -> bool {
         let sql = "select exists (select from everytab.jobs where job_id = $1
             and lease_number = $2 and lease_token = $3 and state = 'leased')";
@@ -203,14 +203,14 @@ impl World {
         let given = leases.len();
         assert!(given <= usize::try_from(wanted).unwrap());
         for lease in leases {
-            assert!(!before.contains(&lease.fence.job_id), "a job with two holders");
+            assert!(!before.contains(&lease.fence.job_id), "a job has two holders");
             assert!(kinds.contains(&lease.kind));
             self.held.push((holder.to_owned(), lease));
         }
         given
     }
 
-    /// Ends a lease in this way. If it was lost, the call must report this.
+    /// Ends a lease by one verb. If the lease is lost, the call must return this.
     async fn end(&mut self, lease: Lease, verb: &str) {
         let worker = self.database.worker.clone();
         let current = self.is_current(&lease).await;
@@ -234,7 +234,7 @@ impl World {
         self.over.push((copy, false));
     }
 
-    /// Makes a call for a lease that has already ended. Nothing may change.
+    /// Makes a call with a lease that was already ended. This must not change anything.
     async fn late(&self, index: Index, verb: u8) {
         if self.over.is_empty() {
             return;
@@ -260,7 +260,11 @@ impl World {
             }
             _ => {}
         }
-        assert_eq!(self.database.contents().await, before, "late {verb} of {lease:?} wrote");
+        assert_eq!(
+            self.database.contents().await,
+            before,
+            "verb {verb} with an ended lease changed the tables: {lease:?}"
+        );
     }
 
     async fn retry_jobs(&mut self, scan: usize, kind: Option<Index>, by_outcome: bool) {
@@ -382,7 +386,7 @@ impl World {
         }
     }
 
-    /// Lets all leases expire. A single worker must then finish both scans.
+    /// Lets all leases expire. Then one worker must be able to finish both scans.
     async fn finish(&mut self) {
         for scan in self.scans {
             self.database.owner.pause_run(scan, None, false).await.unwrap();
@@ -415,7 +419,7 @@ impl World {
 }
 
 #[test]
-fn counters_and_rows_agree_whatever_happens() {
+fn counters_match_the_rows_in_random_sequences_of_calls() {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
     let config = ProptestConfig {
         cases,

@@ -1,5 +1,5 @@
-//! Tests of comparing a backup: a digest changes if any row changes, but does not depend on row
-//! order or settings. All readers of a snapshot see the same state.
+//! Tests backups: table digests show any changed row, but do not depend on row order or
+//! settings. A snapshot shows one moment.
 
 use everytab_coordinator::{Contents, Coordinator, TableDigest};
 use everytab_patience::until;
@@ -21,7 +21,7 @@ fn of<'a>(digests: &'a [TableDigest], table: &str) -> &'a TableDigest {
 }
 
 #[tokio::test]
-async fn a_changed_row_shows_and_another_order_or_setting_does_not() {
+async fn digests_show_a_changed_row_but_not_row_order_or_settings() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     database.work().await;
@@ -33,7 +33,7 @@ async fn a_changed_row_shows_and_another_order_or_setting_does_not() {
         of(&before, "hosts_1").rows,
         database.value::<i64>("select count(*) from everytab.hosts where scan = $1", scan).await
     );
-    // Store the rows in a different physical order, under other settings.
+    // Store the rows in another physical order, and change settings.
     database.run("alter table everytab.hosts_1 set (fillfactor = 50)").await;
     database.run("vacuum full everytab.hosts_1").await;
     database
@@ -64,7 +64,7 @@ async fn a_changed_row_shows_and_another_order_or_setting_does_not() {
 }
 
 #[tokio::test]
-async fn a_snapshot_holds_one_moment_for_everybody_who_reads_it() {
+async fn all_readers_of_a_snapshot_see_one_moment() {
     let database = Database::new().await;
     database.start(1).await;
     let mut snapshot = database.owner.snapshot().await.unwrap();
@@ -86,7 +86,7 @@ async fn a_snapshot_holds_one_moment_for_everybody_who_reads_it() {
 }
 
 #[tokio::test]
-async fn only_tables_without_anything_to_miss_are_removed_and_only_the_owner_moves_a_scan() {
+async fn only_empty_tables_are_removed_and_only_the_owner_moves_a_scan() {
     let database = Database::new().await;
     let (owner, worker) = (&database.owner, &database.worker);
     assert_eq!(owner.contents().await.unwrap(), Contents::EmptyTables);
@@ -119,7 +119,7 @@ async fn analyzing_a_table_leaves_the_others_unlocked() {
     holder.run("begin; lock table everytab.warc_files in share update exclusive mode").await;
     let owner = database.owner.clone();
     let analyzing = tokio::spawn(async move { owner.analyze().await });
-    // Selects the tables that a session has locked while it waits for this table.
+    // Tables that a session has locked while it waits for `warc_files`.
     let held = "select coalesce(string_agg(distinct held.relation::regclass::text, ' '), '')
                   from pg_locks waiting
                   left join pg_locks held on held.pid = waiting.pid and held.granted

@@ -1,12 +1,13 @@
-//! Chaos test: leases are shorter than the work, jobs fail, sweeps run all the time, and workers
-//! continue jobs whose leases they have lost. No job may be completed twice, and no call with a
-//! lost lease may be accepted.
+//! Stress test of leases: they are shorter than the jobs, jobs fail, expired leases are swept
+//! constantly, and workers continue with jobs that they have lost. No job may be completed twice,
+//! and no call with a lost lease may be accepted.
 //!
-//! queue.md specifies the numbers: 3,000 jobs, leases of 30 ms, work of 1 to 60 ms, 10 % failures,
-//! a sweep every 5 ms, and 16 workers. `CHAOS_JOBS` sets another number of jobs. In the test with
-//! renewals, leases last half a second, and a tenth of the jobs take longer. This is because a
-//! worker on a busy computer cannot renew within 30 ms, and a job whose leases expire repeatedly
-//! backs off for minutes.
+//! Each run has 3,000 jobs (`CHAOS_JOBS` changes this), 16 workers, leases of 30 ms, jobs of 1 to
+//! 60 ms, 10 % failures, and a sweep every 5 ms.
+//!
+//! If leases are renewed, they last half a second, and a tenth of the jobs take longer than this.
+//! On a busy computer a worker cannot renew within 30 ms, and a job whose leases expire repeatedly
+//! is backed off for minutes.
 
 use std::{
     collections::HashMap,
@@ -38,12 +39,12 @@ struct Table {
     recorded: Mutex<HashMap<i64, usize>>,
     stale_completions: AtomicUsize,
     stale_failures: AtomicUsize,
-    /// Completions and failures that were rejected because the lease had been lost.
+    /// Number of calls that were rejected because the lease was lost.
     refused: AtomicUsize,
     done: AtomicBool,
 }
 
-/// Random numbers between 0 and 1, which depend only on the seed.
+/// Pseudorandom numbers from 0 to 1, determined by the seed.
 struct Draws(u64);
 
 impl Draws {
@@ -56,8 +57,8 @@ impl Draws {
     }
 }
 
-/// Returns whether a lease is lost. Call this before ending the lease: if it is lost, ending it
-/// must fail, because a lost lease never becomes valid again.
+/// Returns true if this lease is no longer its job's current one. In this case the next call must
+/// be rejected, because a lost lease never becomes current again.
 async fn is_lost(database: &Database, fence: Fence) -> bool {
     let sql = "select not exists (select from everytab.jobs where job_id = $1
                and lease_number = $2 and lease_token = $3 and state = 'leased')";
@@ -93,7 +94,7 @@ async fn end(database: &Database, worker: &Coordinator, lease: Lease, fails: boo
             let twice = worker.complete(copy, &Output::Nothing, &stats, soon()).await.unwrap();
             assert_eq!(twice, Completion::AlreadyRecorded);
         }
-        Completion::AlreadyRecorded => panic!("nobody else has this lease: {fence:?}"),
+        Completion::AlreadyRecorded => panic!("completed before by another worker: {fence:?}"),
         Completion::Lost => {
             table.refused.fetch_add(1, Ordering::SeqCst);
         }
@@ -142,7 +143,7 @@ async fn chaos(jobs: usize, renews: bool) {
     let unfinished = "select count(*) from everytab.jobs
                        where run = $1 and kind = 'index'
                          and state in ('pending', 'leased')";
-    // Without renewals some jobs never finish in time, so stop after this many sweeps.
+    // Without renewal, some jobs never finish within their lease, so stop after 400 sweeps.
     for sweep in 0.. {
         database.worker.sweep(100).await.unwrap();
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -164,7 +165,7 @@ async fn chaos(jobs: usize, renews: bool) {
     let refused = table.refused.load(Ordering::SeqCst);
     println!(
         "renewal {renews}: {} of {jobs} jobs completed, {twice} twice; accepted of stale \
-         completions {}, of stale failures {}; {refused} stale words refused",
+         completions {}, of stale failures {}; {refused} stale calls rejected",
         recorded.len(),
         stale.0,
         stale.1
@@ -177,9 +178,9 @@ async fn chaos(jobs: usize, renews: bool) {
         let discarded = "select count(*) from everytab.jobs
                           where run = $1 and kind = 'index' and state = 'discarded'";
         let discarded: i64 = database.value(discarded, scan).await;
-        assert_eq!(recorded.len() as i64 + discarded, jobs as i64, "all jobs end");
+        assert_eq!(recorded.len() as i64 + discarded, jobs as i64, "every job must end");
     } else {
-        assert!(refused > 0, "no lease ran out under its holder: nothing was tried");
+        assert!(refused > 0, "no lease expired before its job finished");
     }
 }
 
@@ -188,11 +189,11 @@ fn jobs() -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_stale_word_is_taken_while_leases_run_out_under_their_holders() {
+async fn no_call_with_a_lost_lease_is_accepted_while_leases_expire() {
     chaos(jobs(), false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_renewal_every_job_ends_and_none_is_completed_twice() {
+async fn with_renewal_every_job_ends_and_completes_at_most_once() {
     chaos(jobs(), true).await;
 }

@@ -1,4 +1,4 @@
-//! Tests of the closing jobs: search jobs follow the last bundle-shard job, and the publish job
+//! Tests the closing jobs: search jobs follow the last bundle-shard job, and the publish job
 //! follows the last search job.
 
 use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, LeaseCursors, Progress};
@@ -57,7 +57,7 @@ async fn two_last_search_jobs_open_one_publish_job() {
     assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::Ended);
 }
 
-/// Neither transaction sees that the other stage has ended, so one must wait for the other.
+/// Without a lock on the run, neither transaction would see that the other stage has ended.
 #[tokio::test]
 async fn the_last_search_job_and_the_last_map_job_open_one_publish_job() {
     let database = Database::new().await;
@@ -75,7 +75,7 @@ async fn the_last_search_job_and_the_last_map_job_open_one_publish_job() {
 }
 
 #[tokio::test]
-async fn search_and_map_are_performed_again_without_each_other_and_both_after_a_bundle_shard() {
+async fn search_and_map_reopen_separately_but_together_after_a_bundle_shard() {
     let database = Database::new().await;
     let scan = database.start_sharded(2).await;
     database.work().await;
@@ -96,7 +96,7 @@ async fn search_and_map_are_performed_again_without_each_other_and_both_after_a_
         assert_eq!(database.state_of_scan(scan).await, "finished", "{kind}");
         let after: Vec<i32> = database.value(ended, scan).await;
         let again = before.iter().zip(&after).filter(|(before, after)| before != after).count();
-        assert_eq!(again, 1, "{kind}: that job alone");
+        assert_eq!(again, 1, "{kind}: only this job must run again");
     }
     let reopen: &'static str = reopen.replace("any ($$)", "'bundle-shard'").leak();
     assert_eq!(database.value::<i32>(reopen, scan).await, 1);
@@ -109,7 +109,7 @@ async fn search_and_map_are_performed_again_without_each_other_and_both_after_a_
     database.assert_audited(scan).await;
 }
 
-/// A region has 48 x 48 bundles. `bundler` computes the same number of regions.
+/// A region has 48 x 48 bundles. `bundler` must compute the same number of regions.
 #[tokio::test]
 async fn a_scan_has_as_many_map_jobs_as_its_map_has_regions() {
     let database = Database::new().await;
@@ -143,7 +143,7 @@ async fn nothing_closes_while_one_shard_is_missing() {
 
 /// A pooler in transaction mode may run each call on a different connection.
 #[tokio::test]
-async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
+async fn a_scan_works_with_a_new_connection_for_every_call() {
     let database = Database::new().await;
     let scan = database.start_with(2, LEASE_MS, json!({"entries_per_bundle": 1})).await;
     let url = database.worker_url.clone();

@@ -10,7 +10,7 @@ use crate::{
 
 const COUNT_PAGES: &str = "select count(*) from everytab.pages where scan = $1";
 
-/// Sends one chunk of one page over a session whose transaction the test holds.
+/// Records a chunk with one page through a session, so that the test controls the transaction.
 async fn record_page(session: &Session, lease: &Lease, chunk: i32) -> bool {
     let sql = "select coordinator.record_pages($1, $2, $3, $4,
         '{\"(0,a.example,t,t,none,,ok,A,[],ok)\"}')";
@@ -54,7 +54,7 @@ async fn a_chunk_sent_twice_is_recorded_once() {
     assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 2);
 }
 
-/// Undoes the first chunk of a lease, as a failover does to an asynchronous standby.
+/// Loses the first chunk of a lease, as a failover to an asynchronous standby may do.
 const LOSE_FIRST_CHUNK: &str = "
     create function everytab.lose() returns trigger language plpgsql as $$ begin
         delete from everytab.pages;
@@ -85,7 +85,7 @@ async fn a_job_whose_first_chunk_was_lost_is_not_completed_by_the_next_ones() {
 }
 
 #[tokio::test]
-async fn the_chunks_of_a_new_lease_are_fresh_again() {
+async fn chunk_numbers_start_again_with_each_lease() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let first = database.lease_one(JobKind::Warc).await;
@@ -110,11 +110,15 @@ async fn rows_of_a_lease_that_was_lost_are_never_read() {
     database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
     let hosts = database.worker.load_icon(scan, 0).await.unwrap();
     assert_eq!(hosts.iter().map(|host| &*host.hostname).collect::<Vec<_>>(), ["b.example"]);
-    assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 2, "both were recorded");
+    assert_eq!(
+        database.value::<i64>(COUNT_PAGES, scan).await,
+        2,
+        "both leases recorded their rows"
+    );
 }
 
 #[tokio::test]
-async fn rows_and_completion_are_there_together_or_not_at_all() {
+async fn rows_and_completion_commit_together_or_not_at_all() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -123,8 +127,8 @@ async fn rows_and_completion_are_there_together_or_not_at_all() {
     session.run("begin").await;
     assert!(record_page(&session, &lease, 1).await);
     assert_eq!(complete_in(&session, &lease, no_counts()).await, "recorded");
-    assert_eq!(database.contents().await, before, "seen before the commit");
-    drop(session); // The connection breaks.
+    assert_eq!(database.contents().await, before, "rows are visible before the commit");
+    drop(session); // the connection breaks
     while database.contents().await != before {
         tokio::task::yield_now().await;
     }
@@ -134,7 +138,7 @@ async fn rows_and_completion_are_there_together_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn rows_that_postgres_refuses_leave_the_job_to_its_holder() {
+async fn rows_that_postgres_rejects_do_not_end_the_lease() {
     let database = Database::new().await;
     database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -150,7 +154,7 @@ async fn rows_that_postgres_refuses_leave_the_job_to_its_holder() {
 }
 
 #[tokio::test]
-async fn an_expired_lease_that_nobody_took_may_still_complete() {
+async fn an_expired_lease_may_complete_if_the_job_was_not_leased_again() {
     let database = Database::new().await;
     database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -159,7 +163,7 @@ async fn an_expired_lease_that_nobody_took_may_still_complete() {
 }
 
 #[tokio::test]
-async fn the_sweep_keeps_off_a_job_that_is_completing() {
+async fn the_sweep_skips_a_job_that_is_completing() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -177,7 +181,7 @@ async fn the_sweep_keeps_off_a_job_that_is_completing() {
 }
 
 #[tokio::test]
-async fn of_two_ends_of_one_lease_the_second_is_told() {
+async fn if_a_lease_is_ended_twice_the_second_call_returns_lost() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -195,7 +199,7 @@ async fn of_two_ends_of_one_lease_the_second_is_told() {
 }
 
 #[tokio::test]
-async fn a_lost_lease_is_told_so_in_one_call_with_the_current_one_of_its_job() {
+async fn one_call_with_a_lost_and_the_current_lease_of_a_job_returns_both_results() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     let lost = database.lease_one(JobKind::Index).await;

@@ -1,4 +1,4 @@
-//! Tests of group commit: concurrent completions share a transaction, but each gets its own result,
+//! Tests group commit: concurrent completions share a transaction, but each gets its own result,
 //! and only after the commit is on disk.
 
 use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, Output};
@@ -6,7 +6,7 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
 use crate::setup::{Database, again, no_counts, settings, soon, until_someone_waits, with_token};
 
-/// Completes these jobs concurrently, without rows. Returns the results in order.
+/// Completes jobs concurrently, without rows. Returns the results in the order of `leases`.
 async fn complete_at_once(worker: &Coordinator, leases: Vec<Lease>) -> Vec<Completion> {
     let calls: Vec<_> = leases
         .into_iter()
@@ -26,7 +26,7 @@ async fn complete_at_once(worker: &Coordinator, leases: Vec<Lease>) -> Vec<Compl
 }
 
 #[tokio::test]
-async fn forty_completions_that_meet_take_a_few_transactions() {
+async fn forty_concurrent_completions_take_a_few_transactions() {
     let database = Database::new().await;
     let scan = database.start(40).await;
     let leases = database.lease(JobKind::Index, 40).await;
@@ -39,7 +39,7 @@ async fn forty_completions_that_meet_take_a_few_transactions() {
 }
 
 #[tokio::test]
-async fn a_lost_lease_among_completions_that_meet_is_the_only_one_lost() {
+async fn a_lost_lease_among_concurrent_completions_is_the_only_one_lost() {
     let database = Database::new().await;
     let scan = database.start(10).await;
     let mut leases = database.lease(JobKind::Index, 10).await;
@@ -53,8 +53,8 @@ async fn a_lost_lease_among_completions_that_meet_is_the_only_one_lost() {
     assert_eq!(database.value::<i32>(sql, scan).await, 1);
 }
 
-/// A lease that occurs twice in a transaction makes this transaction fail. The other completions
-/// must still succeed.
+/// Completing a lease twice makes the shared transaction fail. The other completions must still
+/// succeed.
 #[tokio::test]
 async fn one_lease_completed_twice_at_once_is_recorded_once_and_harms_no_other() {
     let database = Database::new().await;
@@ -71,7 +71,7 @@ async fn one_lease_completed_twice_at_once_is_recorded_once_and_harms_no_other()
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_keeps_no_other_from_completing() {
+async fn a_cancelled_call_does_not_prevent_other_completions() {
     let database = Database::new().await;
     let scan = database.start(3).await;
     let leases = database.lease(JobKind::Index, 3).await;
@@ -86,25 +86,24 @@ async fn a_caller_that_goes_away_keeps_no_other_from_completing() {
         }));
         until_someone_waits(&database).await;
     }
-    // The first call's transaction waits for the counter, and the second call waits to become the
-    // leader.
+    // The first call's transaction waits for the lock. The second call is queued behind it.
     calls.remove(0).abort();
     calls.remove(0).abort();
     session.run("commit").await;
     assert_eq!(calls.remove(0).await.unwrap(), Completion::Recorded);
     database.assert_audited(scan).await;
-    // The second job is still leased. Whether the first is completed depends on how much of its
-    // transaction was sent before the call was cancelled.
+    // The second call was never sent, so its job is still leased. If the first call's transaction
+    // had been sent completely, its job is completed.
     let sql = "select state::text from everytab.jobs where job_id = $1";
     let states = [jobs[1], jobs[2]].map(|job| database.value::<String>(sql, job));
     assert_eq!(futures_util::future::join_all(states).await, ["leased", "completed"]);
 }
 
 #[tokio::test]
-async fn a_job_is_on_the_disk_when_its_worker_is_told_that_it_is_completed() {
+async fn a_completion_is_on_disk_when_the_call_returns() {
     let folder = tempfile::tempdir().unwrap();
     let mut durable = PostgresSettings::new(folder.path().join("postgres"));
-    // The WAL writer must not flush the log in the meantime.
+    // Prevent the WAL writer from flushing the WAL during the test.
     durable.extra = vec![("wal_writer_delay".into(), "10s".into())];
     let server = PrivatePostgres::start(durable).unwrap();
     let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));
@@ -122,7 +121,7 @@ async fn a_job_is_on_the_disk_when_its_worker_is_told_that_it_is_completed() {
         let flushed: i64 = database.value(flushed, 0).await;
         assert!(
             flushed > before,
-            "{number}: {flushed} is on the disk, {before} was written before"
+            "{number}: the WAL is flushed up to {flushed}, but {before} was written before"
         );
     }
     database.assert_audited(scan).await;

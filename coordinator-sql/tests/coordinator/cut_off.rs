@@ -1,4 +1,4 @@
-//! Tests of a network that drops bytes silently. Every call must return, its locks must be
+//! Tests a network that drops bytes silently. Every call must return, its locks must be
 //! released, and the next call must succeed.
 
 use std::{
@@ -25,7 +25,7 @@ type Fatal = Arc<Mutex<Option<&'static str>>>;
 /// passes no bytes, as if a router had forgotten it. Later connections work.
 struct Wire {
     url: String,
-    /// When a message to the server contains this string, the connection is cut off.
+    /// A message to the server that contains this string cuts off all current connections.
     fatal: Fatal,
 }
 
@@ -52,7 +52,7 @@ impl Wire {
         wire
     }
 
-    /// The next message that contains this string cuts off all current connections. Later
+    /// Cuts off all current connections at the next message that contains this string. Later
     /// connections work.
     fn swallow_at(&self, text: &'static str) {
         *self.fatal.lock().unwrap() = Some(text);
@@ -103,14 +103,14 @@ async fn pass(
         }
     }
     if is_dead() {
-        // The server is not notified that its client is gone.
+        // Keep the connection open, so that the server is not notified.
         std::future::pending::<()>().await;
     }
     answers.abort();
 }
 
 #[tokio::test]
-async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_well() {
+async fn a_swallowed_call_fails_as_transient_and_the_next_one_succeeds() {
     let database = Database::new().await;
     let scan = database.start(1).await;
     let wire = Wire::before(&database).await;
@@ -131,12 +131,12 @@ async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_wel
     for step in ["begin", "load_scan", "commit"] {
         wire.swallow_at(step);
         worker.load_scan(scan).await.unwrap();
-        assert_eq!(*wire.fatal.lock().unwrap(), None, "nothing was swallowed");
+        assert_eq!(*wire.fatal.lock().unwrap(), None, "no message was swallowed");
     }
 }
 
 #[tokio::test]
-async fn a_load_outlives_the_end_of_its_session() {
+async fn a_load_is_repeated_if_its_session_ends() {
     let database = Database::new().await;
     let scan = database.start(1).await;
     for _ in 0..5 {
@@ -149,7 +149,7 @@ async fn a_load_outlives_the_end_of_its_session() {
 }
 
 #[tokio::test]
-async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job() {
+async fn a_worker_that_vanishes_during_a_completion_loses_its_locks() {
     let database = Database::new().await;
     let scan = database.start(1).await;
     let wire = Wire::before(&database).await;
@@ -160,7 +160,8 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
         .unwrap();
     let lease = leases.pop().unwrap();
     let output = output_of(&lease);
-    // The rows are written and the job's row is locked, and then the connection is cut off.
+    // At this point the rows are written and the job's row is locked. Then the connection falls
+    // silent.
     wire.swallow_at("coordinator.complete");
     let rows = output.clone();
     let completing = tokio::spawn(async move {
@@ -170,8 +171,8 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and state = 'idle in transaction' and $1 = 0";
     until("a silent session", async || database.value::<i64>(sql, 0).await > 0).await;
-    // Revoking needs the row's lock. Postgres releases it when the silent client's transaction
-    // times out.
+    // Revoking needs the lock on the job's row. Postgres ends the silent client's transaction,
+    // which releases this lock.
     assert_eq!(database.owner.revoke_leases(Some(scan), "test").await.unwrap(), 1);
     let next = database.lease_one(JobKind::Index).await;
     let completion = database.worker.complete(next, &output, &no_counts(), soon()).await.unwrap();
@@ -179,5 +180,9 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
     let error = completing.await.unwrap().unwrap_err();
     assert!(error.is_transient(), "{error}");
     let hosts = "select count(*) from everytab.hosts where scan = $1";
-    assert_eq!(database.value::<i64>(hosts, scan).await, 1, "rows of what never ended were kept");
+    assert_eq!(
+        database.value::<i64>(hosts, scan).await,
+        1,
+        "the unfinished completion's rows were kept"
+    );
 }

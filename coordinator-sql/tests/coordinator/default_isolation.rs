@@ -13,7 +13,7 @@ use crate::{
 
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
 
-/// Creates a database whose new sessions have this default isolation level.
+/// Creates a database with this default isolation level for new sessions.
 async fn with_default(level: &str) -> Database {
     let database = Database::new().await;
     let alter =
@@ -33,7 +33,7 @@ async fn until_two_wait(database: &Database) {
 }
 
 #[tokio::test]
-async fn a_run_ends_whose_last_search_and_map_jobs_end_together() {
+async fn a_run_finishes_if_its_last_search_and_map_jobs_complete_together() {
     for level in LEVELS {
         let database = with_default(level).await;
         let scan = database.start_sharded(2).await;
@@ -44,7 +44,8 @@ async fn a_run_ends_whose_last_search_and_map_jobs_end_together() {
             assert_eq!(database.complete(other).await, Completion::Recorded);
         }
         let map = database.lease_one(JobKind::Map).await;
-        // Both transactions decrement their stage's counter and then wait for the run's row.
+        // Lock the run's row, so that both calls decrement their stages before either of them reads
+        // this row.
         let holder = database.session().await;
         holder.run("begin").await;
         query("select 1 from everytab.runs where run = $1 for update")
@@ -71,10 +72,10 @@ async fn a_run_ends_whose_last_search_and_map_jobs_end_together() {
     }
 }
 
-/// If a caller does not set the level, the second completion must fail. It must not be recorded
-/// without opening the next stage.
+/// A caller that does not set the isolation level must get an error here. Otherwise the completion
+/// would be recorded without opening the publish job.
 #[tokio::test]
-async fn of_two_last_completions_that_read_one_snapshot_the_second_fails() {
+async fn the_second_of_two_last_completions_fails_under_repeatable_read() {
     let database = with_default("repeatable read").await;
     let scan = database.start_sharded(2).await;
     database.work_on(&[JobKind::Warc, JobKind::Icon, JobKind::BundleShard]).await;
@@ -109,7 +110,7 @@ async fn of_two_last_completions_that_read_one_snapshot_the_second_fails() {
 }
 
 #[tokio::test]
-async fn a_crawl_ends_whose_last_checkpoints_come_together() {
+async fn a_crawl_ends_if_its_last_checkpoints_are_concurrent() {
     for level in LEVELS {
         let database = with_default(level).await;
         let (crawl, id) =
@@ -140,7 +141,7 @@ async fn a_crawl_ends_whose_last_checkpoints_come_together() {
         for answer in [first.unwrap(), second.unwrap()] {
             match answer {
                 CheckpointResult::Recorded { ended: crawls } => ended.extend(crawls),
-                CheckpointResult::Lost => panic!("a lease is lost"),
+                CheckpointResult::Lost => panic!("a slot lease is lost"),
             }
         }
         assert_eq!(ended, [crawl], "{level}");
@@ -148,8 +149,8 @@ async fn a_crawl_ends_whose_last_checkpoints_come_together() {
     }
 }
 
-/// A renewal does not set the level, because idle workers repeat it. After a serialization failure
-/// it is repeated.
+/// Renewals do not set an isolation level. If a concurrent change makes one fail, the client
+/// repeats it.
 #[tokio::test]
 async fn a_lease_whose_job_changes_during_its_renewal_is_renewed() {
     for level in LEVELS {
@@ -167,7 +168,7 @@ async fn a_lease_whose_job_changes_during_its_renewal_is_renewed() {
 }
 
 #[tokio::test]
-async fn a_call_that_reads_one_snapshot_cannot_end_a_crawl() {
+async fn a_call_under_repeatable_read_cannot_end_a_crawl() {
     let database = Database::new().await;
     let (crawl, _) = database.start_crawl(None, &[1], |_| 1).await;
     let session = database.session().await;

@@ -23,7 +23,7 @@ async fn stages(database: &Database, scan: i32) -> Vec<(i32, i32, i32)> {
 }
 
 #[tokio::test]
-async fn a_discarded_warc_job_takes_its_icon_and_bundle_shard_jobs_with_it() {
+async fn a_discarded_warc_job_also_discards_its_icon_and_bundle_shard_jobs() {
     let database = Database::new().await;
     let scan = database.start_sharded(3).await;
     discard_one(&database, JobKind::Warc).await;
@@ -53,7 +53,7 @@ async fn a_discarded_icon_job_still_enqueues_its_bundle_shard_without_icons() {
 }
 
 #[tokio::test]
-async fn a_shard_that_is_discarded_when_it_is_bundled_again_keeps_its_bundles() {
+async fn a_shard_keeps_its_bundles_if_its_second_bundle_shard_job_is_discarded() {
     let database = Database::new().await;
     let scan = database.start_sharded(3).await;
     database.work_on(&kinds_before(JobKind::BundleShard)).await;

@@ -1,4 +1,4 @@
-//! Tests of exclusions from a running scan: they are in commit order, workers load them, and
+//! Tests exclusions from a running scan: they are ordered by commit, workers learn of them, and
 //! excluded hosts get no tab.
 
 use everytab_coordinator::{JobKind, Output};
@@ -31,13 +31,13 @@ async fn a_worker_learns_of_exclusions_after_the_last_one_that_it_knows() {
     let blocked = database.owner.list_blocked().await.unwrap();
     let blocked: Vec<&str> = blocked.iter().map(|entry| entry.pattern.as_str()).collect();
     assert_eq!(blocked, ["a.page", "b.page"]);
-    // Nothing can be excluded from a scan that sends no further requests.
+    // A cancelled scan sends no requests, so it accepts no exclusions.
     assert!(database.owner.cancel_run(scan).await.unwrap());
     assert_eq!(
         database.owner.exclude(scan, &patterns(&[("hostname", "c.page")])).await.unwrap(),
         None
     );
-    // The next scan also excludes the network. The hosts are on its blocklist.
+    // The next scan also excludes the network. The hosts are on its blocklist instead.
     let next = database.start(1).await;
     assert_eq!(known(&database, next, 0).await, [(1, "network 192.0.2.0/24".to_owned())]);
     assert!(database.owner.drop_scan(scan).await.unwrap());
@@ -55,7 +55,7 @@ async fn concurrent_exclusions_get_versions_in_the_order_of_their_commits() {
             assert_eq!(owner.exclude(scan, &pattern).await.unwrap(), Some(1));
         });
     }
-    // A worker that always loads the exclusions after its last version misses none.
+    // A reader that requests the exclusions after its last known version must not miss any.
     let mut seen = Vec::new();
     while let Some(ended) = under_way.join_next().await {
         ended.unwrap();
@@ -67,7 +67,7 @@ async fn concurrent_exclusions_get_versions_in_the_order_of_their_commits() {
 }
 
 #[tokio::test]
-async fn more_than_ten_thousand_are_refused_and_none_of_them_is_kept() {
+async fn more_than_ten_thousand_exclusions_are_rejected_as_a_whole() {
     let database = Database::new().await;
     let scan = database.start(1).await;
     let many: Vec<_> = (0..10_001).map(|n| ("hostname", format!("h{n}.page"))).collect();
@@ -77,7 +77,7 @@ async fn more_than_ten_thousand_are_refused_and_none_of_them_is_kept() {
 }
 
 #[tokio::test]
-async fn an_excluded_host_is_not_read_and_has_no_tab_whenever_it_was_excluded() {
+async fn an_excluded_host_has_no_tab_whenever_it_was_excluded() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let names = ["bad.page", "www.bad.page", "notbad.page", "alone.page", "late.page"];
@@ -91,18 +91,18 @@ async fn an_excluded_host_is_not_read_and_has_no_tab_whenever_it_was_excluded() 
     let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
     let blocked: Vec<bool> = hosts.iter().map(|host| host.blocked).collect();
     assert_eq!(blocked, [true, true, false, true, false]);
-    // If a host is excluded after its bundle was written, the bundle-shard job and the closing jobs
+    // If a host is excluded after its bundle was written, the bundle-shard job and all later jobs
     // run again.
     database.work_on(&[JobKind::BundleShard, JobKind::Search, JobKind::Map]).await;
     let publish = database.lease_one(JobKind::Publish).await;
     let late = patterns(&[("hostname", "late.page"), ("suffix", "nowhere.page")]);
     database.owner.exclude(scan, &late).await.unwrap();
     assert_eq!(database.owner.rebundle_excluded(scan, &late).await.unwrap(), 1);
-    assert!(!database.holds(publish.fence).await, "what was read before is published");
+    assert!(!database.holds(publish.fence).await, "the old bundles would be published");
     let under_way = database.lease_one(JobKind::BundleShard).await;
     let blocked = database.worker.load_bundle_shard(scan, 0).await.unwrap();
     assert!(blocked.iter().all(|host| host.blocked == (host.hostname != "notbad.page")));
-    // A bundle-shard job that is running may have loaded its input before the exclusion.
+    // A running job may have loaded its hosts before this exclusion, so it must run again, too.
     let last = patterns(&[("suffix", "notbad.page")]);
     database.owner.exclude(scan, &last).await.unwrap();
     assert_eq!(database.owner.rebundle_excluded(scan, &last).await.unwrap(), 1);

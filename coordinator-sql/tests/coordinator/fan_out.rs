@@ -13,7 +13,7 @@ use crate::{
 async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {
     let host = host(spread(n, 2), n);
     let sql = "select coordinator.record_hosts($1, $2, $3, 1, array[
-        ($4, $5, true, now(), 'crawl-data/CC-MAIN-2026-01/w', 0, 1)::everytab.capture_row])";
+        ($4, $5, true, now(), 'crawl-data/CC-MAIN-2026-01/' || $5, 0, 1)::everytab.capture_row])";
     let held: bool = query(sql)
         .bind(lease.fence.job_id)
         .bind(lease.fence.lease_number)
@@ -26,16 +26,16 @@ async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {
     complete_in(session, lease, hosts_counted(1)).await
 }
 
-/// Completes the last two index jobs in overlapping transactions. The second waits for the first,
-/// which ends with the statement `first_ends`.
+/// Completes the last two index jobs in two open transactions. The second waits for the first,
+/// which then ends with `first_ends`.
 async fn two_last_completers(database: &Database, first_ends: &'static str) -> i32 {
     let scan = database.start(2).await;
     let leases = database.lease(JobKind::Index, 2).await;
     let [first, second] = leases.try_into().unwrap();
     let (one, other) = (database.session().await, database.session().await);
     one.run("begin").await;
-    // The two jobs record different WARC files. Otherwise the second would already wait for the
-    // file's name.
+    // Each job names another WARC file. With the same file, the second transaction would wait when
+    // it records the name, and not when it completes the job.
     assert_eq!(complete_index(&one, &first, 0).await, "recorded");
     let waiting = tokio::spawn(async move {
         other.run("begin").await;
@@ -49,7 +49,10 @@ async fn two_last_completers(database: &Database, first_ends: &'static str) -> i
     if first_ends == "rollback" {
         let index = "select outstanding from everytab.stages where run = $1 and kind = 'index'";
         assert_eq!(database.value::<i32>(index, scan).await, 1);
-        assert!(database.lease(JobKind::Warc, 9).await.is_empty(), "fanned out too early");
+        assert!(
+            database.lease(JobKind::Warc, 9).await.is_empty(),
+            "the shards were opened too early"
+        );
         assert_eq!(complete_index(&one, &first, 0).await, "recorded");
     }
     scan
@@ -79,14 +82,14 @@ async fn two_last_index_jobs_fan_out_once_and_see_both_files() {
 }
 
 #[tokio::test]
-async fn a_last_index_job_that_rolls_back_fans_out_when_it_is_done_again() {
+async fn a_last_index_job_that_rolls_back_fans_out_when_it_runs_again() {
     let database = Database::new().await;
     let scan = two_last_completers(&database, "rollback").await;
     assert_two_shards(&database, scan).await;
 }
 
 #[tokio::test]
-async fn a_crawl_without_hosts_ends_at_once_with_a_closing_round() {
+async fn a_scan_without_hosts_goes_directly_to_its_closing_jobs() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     for lease in database.lease(JobKind::Index, 2).await {

@@ -1,5 +1,5 @@
-//! Tests that a worker with a lost lease cannot write. The important case is a job that another
-//! worker has leased since, because the job's state alone would then allow the write.
+//! Tests that a worker with a lost lease cannot write. The important case is that another worker
+//! has leased the job since, because a check of the job's state alone would then allow the write.
 
 use everytab_coordinator::{BundleRow, Completion, Fence, JobKind, Lease, Output, VerbResult};
 
@@ -10,7 +10,8 @@ use crate::{
     },
 };
 
-/// Returns more rows than fit into one chunk, so that the first chunk has its own transaction.
+/// Returns more rows than fit in one chunk. The first chunk has its own transaction, which must be
+/// fenced, too.
 fn two_chunks_of(kind: JobKind) -> Output {
     match kind {
         JobKind::Index => Output::Hosts((0..5_001).map(|n| host(n.into(), n)).collect()),
@@ -35,7 +36,7 @@ async fn lost_and_leased_again(database: &Database, kind: JobKind) -> (Lease, Le
     let lost = database.lease_one(kind).await;
     database.expire_leases().await;
     let current = database.lease_as("another", &[kind], 1).await.pop().unwrap();
-    assert_eq!(current.fence.job_id, lost.fence.job_id, "the job went to the next worker");
+    assert_eq!(current.fence.job_id, lost.fence.job_id, "the next worker must get this job");
     assert_eq!(current.fence.lease_number, lost.fence.lease_number + 1);
     (lost, current)
 }
@@ -108,7 +109,7 @@ async fn a_stale_holder_of_the_publish_job_writes_nothing() {
     a_stale_holder_of(JobKind::Publish).await;
 }
 
-/// A table, the kind of job that writes it, and a call with one row.
+/// Each table that jobs record rows in, its kind of job, and a call that records one row.
 const RECORDED: [(&str, &str, &str); 4] = [
     (
         "hosts",
@@ -137,7 +138,7 @@ const RECORDED: [(&str, &str, &str); 4] = [
 ];
 
 #[tokio::test]
-async fn a_lease_is_a_fence_for_the_rows_of_its_own_kind_of_job_alone() {
+async fn a_lease_allows_only_the_rows_of_its_own_kind_of_job() {
     let database = Database::new().await;
     database.start(1).await;
     let Fence { job_id, lease_number, token } = database.lease_one(JobKind::Index).await.fence;

@@ -1,4 +1,4 @@
-//! Tests of filters and imported lists: their versions and owners.
+//! Tests filters and imported lists: versions and owners.
 
 use everytab_coordinator::{NewFilterList, OPERATOR};
 use serde_json::json;
@@ -40,7 +40,7 @@ async fn a_list_has_a_version_each_time_its_content_changes() {
 }
 
 #[tokio::test]
-async fn a_filter_is_its_owners_and_keeps_its_id_when_it_is_changed() {
+async fn a_filter_belongs_to_its_owner_and_keeps_its_id_when_changed() {
     let database = Database::new().await;
     let owner = &database.owner;
     let first = owner.put_filter(OPERATOR, "a", &json!({})).await.unwrap();

@@ -1,5 +1,4 @@
-//! Tests of live crawls: slots, links, checkpoints, limits and ends, and continuing on a restored
-//! server.
+//! Tests live crawls: slots, links, checkpoints, endings, limits and restored databases.
 
 mod changes;
 mod checkpoint;

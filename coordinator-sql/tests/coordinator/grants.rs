@@ -178,10 +178,10 @@ async fn operate(worker: &Coordinator, scan: i32) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_worker_operates_nothing() {
+async fn the_worker_cannot_call_the_operators_functions() {
     let database = Database::new().await;
     let scan = database.start(1).await;
-    // Otherwise migrating would have nothing to do.
+    // Give `migrate` something to do.
     database.run("update everytab.migrations set digest = 'another'").await;
     let before = database.contents().await;
     let codes = operate(&database.worker, scan).await;
@@ -192,7 +192,7 @@ async fn the_worker_operates_nothing() {
 }
 
 #[tokio::test]
-async fn the_worker_does_a_whole_scan() {
+async fn the_worker_can_perform_a_whole_scan() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     database.worker.check_schema().await.unwrap();
@@ -208,16 +208,16 @@ async fn the_worker_does_a_whole_scan() {
     assert!(!database.worker.run_outcomes(scan).await.unwrap().is_empty());
 }
 
-/// A worker's role cannot replace a function's tables by its own temporary tables.
+/// Temporary tables must not shadow the tables that functions use.
 #[tokio::test]
-async fn a_temporary_table_of_the_worker_changes_no_function() {
+async fn temporary_tables_of_a_worker_do_not_affect_functions() {
     let database = Database::new().await;
     database.start(1).await;
     let session = Session::connect(&database.worker_url).await;
     let make = "create temporary table jobs (job_id bigint)";
     database.revoke_temporary().await;
     assert_eq!(refusal(&session, make.into()).await.as_deref(), Some(DENIED));
-    // Grant this as in a database whose owner was not able to revoke it.
+    // In some databases the owner cannot revoke this right.
     let grant = "do $$ begin execute format('grant temporary on database %I to everytab_worker',
                                             current_database()); end $$";
     database.run(grant).await;
@@ -230,9 +230,9 @@ async fn a_temporary_table_of_the_worker_changes_no_function() {
     assert!(database.lease(JobKind::Index, 9).await.is_empty());
 }
 
-/// Large objects would fill the server's disk, as temporary tables would.
+/// Like temporary tables, large objects could fill the server's disk.
 #[tokio::test]
-async fn a_worker_makes_no_large_object() {
+async fn a_worker_cannot_create_large_objects() {
     let database = Database::new().await;
     let session = Session::connect(&database.worker_url).await;
     for sql in [

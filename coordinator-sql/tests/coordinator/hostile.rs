@@ -1,6 +1,6 @@
-//! Tests that a stolen worker token has limited power. With it, an attacker cannot lease a whole
-//! stage, write without limit, name objects outside the crawl, end a stage without counts, fill the
-//! server's disk, or lease other kinds of jobs.
+//! Tests that a worker's stolen credentials have limited power. With them, an attacker cannot lease
+//! a whole stage, write without limit, name objects outside the crawl, end a stage without counts,
+//! fill the server's disk, or lease other kinds of jobs.
 
 use everytab_coordinator::JobKind;
 use serde_json::json;
@@ -11,8 +11,8 @@ use crate::{
     setup::{Database, digests},
 };
 
-/// Leases one index job and stores its fence in the session's settings, so that the following
-/// statements can use it. A worker cannot create a table for this.
+/// Leases an index job and stores its fence in session settings, because a hostile worker cannot
+/// create a table for it.
 const TAKE: &str = "
     select set_config('evil.job', job_id::text, false),
            set_config('evil.number', lease_number::text, false),
@@ -55,7 +55,7 @@ async fn each_statement_of_a_hostile_worker_is_refused() {
             .bind(own.clone())
             .value(&evil)
             .await;
-    assert_eq!(leased, 32, "a call gives 32 leases at most");
+    assert_eq!(leased, 32, "a call returns at most 32 leases");
     let _: Vec<(String, String, String)> = query(TAKE).bind(own).rows(&evil).await;
     let before = database.contents().await;
     let long = "x".repeat(301);
@@ -118,7 +118,7 @@ async fn pages_and_icons_beyond_their_lengths_are_refused() {
 }
 
 #[tokio::test]
-async fn a_role_takes_the_kinds_of_its_own_and_no_others() {
+async fn a_role_leases_only_its_own_kinds_of_jobs() {
     let database = Database::new().await;
     database.start(2).await;
     let url = |role: &str| database.worker_url.replace("everytab_worker", role);
@@ -151,7 +151,7 @@ async fn a_role_takes_the_kinds_of_its_own_and_no_others() {
         .await;
         assert_eq!(limits, [("90s".to_owned(), 1_000)], "{role}");
     }
-    // The icons' role cannot execute functions that other kinds of jobs need.
+    // The icon workers' role cannot execute functions that only other job kinds need.
     let icons = Session::connect(&url("everytab_worker_icons")).await;
     for sql in [
         "select coordinator.load_later_blocks(1, '{}', '{}')",

@@ -1,4 +1,4 @@
-//! Tests of imported lists: a pattern remains on the blocklist while any list contains it.
+//! Tests imported lists: a pattern remains blocked while any list contains it.
 
 use crate::setup::Database;
 
@@ -7,7 +7,6 @@ async fn import(database: &Database, list: &str, names: &[&str]) -> i64 {
     database.owner.import_list(list, "test", &kinds, names).await.unwrap()
 }
 
-/// Returns the blocklist's patterns.
 async fn blocked(database: &Database) -> Vec<String> {
     let sql = "select pattern from everytab.blocklist where $1 = 0 order by pattern";
     database.rows::<(String,)>(sql, 0).await.into_iter().map(|(pattern,)| pattern).collect()
@@ -28,11 +27,11 @@ async fn a_pattern_stays_while_any_list_names_it() {
     assert!(!database.owner.remove_list("a").await.unwrap());
     assert_eq!(blocked(&database).await, ["dup.example", "only-b.example"]);
     assert_eq!(counts(&database).await, [("b".to_owned(), 2), ("c".to_owned(), 0)]);
-    // A newer version of list b no longer contains the pattern, which then belongs to list c.
+    // A newer version of list b no longer contains the pattern, so it becomes list c's.
     assert_eq!(import(&database, "b", &["only-b.example"]).await, 1);
     assert_eq!(blocked(&database).await, ["dup.example", "only-b.example"]);
     assert_eq!(counts(&database).await, [("b".to_owned(), 1), ("c".to_owned(), 1)]);
-    // After another import, both lists contain the pattern again.
+    // If list b is imported with the pattern again, both lists contain it.
     assert_eq!(import(&database, "b", &["dup.example", "only-b.example"]).await, 1);
     assert_eq!(import(&database, "b", &["dup.example", "only-b.example"]).await, 1);
     assert!(database.owner.remove_list("c").await.unwrap());
@@ -42,12 +41,12 @@ async fn a_pattern_stays_while_any_list_names_it() {
 }
 
 #[tokio::test]
-async fn a_list_that_drops_what_only_noted_it_or_what_an_operator_added_leaves_it() {
+async fn removing_lists_keeps_an_operators_pattern_but_no_notes_of_other_patterns() {
     let database = Database::new().await;
     database.owner.block("hostname", "own.example", None).await.unwrap();
     assert_eq!(import(&database, "a", &["dup.example", "own.example"]).await, 1);
     assert_eq!(import(&database, "b", &["dup.example", "own.example"]).await, 0);
-    // List b no longer contains the pattern, so removing list a removes the pattern.
+    // List b no longer contains dup.example, so removing list a removes the pattern.
     assert_eq!(import(&database, "b", &["own.example"]).await, 0);
     assert!(database.owner.remove_list("a").await.unwrap());
     assert!(database.owner.remove_list("b").await.unwrap());

@@ -1,5 +1,5 @@
-//! Tests of poison-item isolation, which records the item that a worker was handling when it died,
-//! and of deadlines, which limit the total duration of a lease.
+//! Tests poison-item isolation, which records each item that a worker handles, and deadlines, which
+//! limit a lease's total duration.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use everytab_coordinator::{JobKind, Lease};
 
 use crate::setup::{Database, soon, with_token};
 
-/// Leases the only warc job, records an item if one is given, and lets the lease expire.
+/// Leases the only warc job, records the given item as current, and lets the lease expire.
 async fn die(database: &Database, item: Option<i64>) -> Lease {
     database.end_backoffs().await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -52,7 +52,7 @@ async fn only_the_item_that_was_current_at_a_death_becomes_a_suspect() {
 }
 
 #[tokio::test]
-async fn the_current_item_of_a_job_that_is_given_back_or_fails_is_no_suspect() {
+async fn the_current_item_is_not_a_suspect_unless_the_worker_died() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     for end in ["release", "retry", "revoke", "complete"] {
@@ -73,7 +73,7 @@ async fn the_current_item_of_a_job_that_is_given_back_or_fails_is_no_suspect() {
 }
 
 #[tokio::test]
-async fn a_worker_that_lost_the_lease_writes_no_item_down() {
+async fn a_worker_that_lost_its_lease_cannot_record_an_item() {
     let database = Database::new().await;
     database.start_sharded(1).await;
     let lost = die(&database, None).await;
@@ -106,7 +106,7 @@ async fn a_reopened_job_has_no_suspects() {
 }
 
 #[tokio::test]
-async fn a_renewal_ends_at_the_deadline_whatever_the_worker_says() {
+async fn renewals_cannot_extend_a_lease_past_its_deadline() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     assert!(database.owner.set_deadline(scan, Some(Duration::from_secs(30))).await.unwrap());
@@ -114,7 +114,10 @@ async fn a_renewal_ends_at_the_deadline_whatever_the_worker_says() {
     assert!(database.holds(lease.fence).await);
     let sql = "select lease_until = leased_at + interval '30 s' from everytab.jobs
                 where job_id = $1";
-    assert!(database.value::<bool>(sql, lease.fence.job_id).await, "never past the deadline");
+    assert!(
+        database.value::<bool>(sql, lease.fence.job_id).await,
+        "the lease must end at the deadline"
+    );
     database.run("update everytab.jobs set leased_at = now() - interval '31 s'").await;
     assert!(!database.holds(lease.fence).await);
     database.expire_leases().await;
@@ -130,18 +133,18 @@ async fn a_renewal_ends_at_the_deadline_whatever_the_worker_says() {
 }
 
 #[tokio::test]
-async fn a_slow_rate_moves_the_deadline() {
+async fn a_low_rate_extends_the_deadline() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '61 min'").await;
-    // At S3's rate a job takes minutes, so after an hour it hangs.
+    // At this rate a job takes minutes, so after an hour it must be hanging.
     assert!(database.owner.set_archive_rate(scan, Some(1_000)).await.unwrap());
     assert!(!database.holds(lease.fence).await);
     assert!(database.owner.set_archive_rate(scan, Some(2)).await.unwrap());
     assert!(database.holds(lease.fence).await);
-    // If a worker dies before the later deadline, the event must report the expired lease and not
-    // the deadline.
+    // If the worker dies before the later deadline, the history says that its lease expired, not
+    // that the job reached its deadline.
     database.expire_leases().await;
     assert_eq!(database.worker.sweep(9).await.unwrap(), 1);
     let history = database.owner.job_history(lease.fence.job_id).await.unwrap();
@@ -149,7 +152,7 @@ async fn a_slow_rate_moves_the_deadline() {
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '61 min'").await;
     assert!(database.holds(lease.fence).await);
-    // A deadline that the owner has set applies at any rate.
+    // A deadline that the owner sets applies at any rate.
     assert!(database.owner.set_deadline(scan, Some(Duration::from_secs(60))).await.unwrap());
     assert!(!database.holds(lease.fence).await);
     let hours = "select coordinator.time_at_rate('warc', 5000, 9) > interval '1 day'

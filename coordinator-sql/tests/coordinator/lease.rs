@@ -1,4 +1,4 @@
-//! Tests of leasing: a job has at most one lease, jobs of later stages are leased first, and a
+//! Tests leasing: a job has at most one lease, jobs of later stages are leased first, and a
 //! worker never leases paused jobs or jobs for other workers.
 
 use everytab_coordinator::{Digests, JobKind, LeaseCursors, WithheldRun};
@@ -18,7 +18,7 @@ async fn two_workers_that_lease_at_once_share_no_job() {
     session.run("begin").await;
     let sql = "select job_id from coordinator.lease('one', '{index}', 3, '{}', '{0}')";
     let first: Vec<i64> = query(sql).column(&session).await;
-    // This neither waits for the open transaction nor leases the jobs that it has locked.
+    // The second call neither waits for the open transaction nor leases its jobs.
     let second = database.lease(JobKind::Index, 5).await;
     session.run("commit").await;
     assert_eq!((first.len(), second.len()), (3, 2));
@@ -66,15 +66,14 @@ async fn many_workers_at_once_get_every_job_exactly_once() {
     for worker in workers {
         parts.extend(worker.await.unwrap());
     }
-    // A worker may stop early because other workers have locked the ready jobs. The remaining jobs
-    // are leased here.
+    // A worker that skipped locked rows may have stopped early, so lease the remaining jobs.
     parts.extend(database.lease(JobKind::Index, 200).await.iter().map(|lease| lease.part));
     parts.sort_unstable();
     assert_eq!(parts, (0..200).collect::<Vec<_>>());
 }
 
 #[tokio::test]
-async fn the_furthest_stage_comes_first() {
+async fn jobs_of_later_stages_are_leased_first() {
     let database = Database::new().await;
     database.start_sharded(4).await;
     for _ in 0..2 {
@@ -86,11 +85,11 @@ async fn the_furthest_stage_comes_first() {
     let leases = database.lease_any(9).await;
     let kinds: Vec<&str> = leases.iter().map(|lease| lease.kind.as_str()).collect();
     assert_eq!(kinds, ["bundle-shard", "icon", "warc", "warc"]);
-    assert_eq!(leases[2].part, 2, "in order inside a stage");
+    assert_eq!(leases[2].part, 2, "jobs of one stage are leased in order");
 }
 
 #[tokio::test]
-async fn a_lease_tells_what_the_job_is() {
+async fn a_lease_describes_its_job() {
     let database = Database::new().await;
     let scan = database.start(1).await;
     database.owner.set_rate(scan, Some(250)).await.unwrap();
@@ -101,11 +100,11 @@ async fn a_lease_tells_what_the_job_is() {
     assert_eq!((lease.fence.lease_number, lease.rate), (1, Some(250)));
     assert_eq!(lease.archive_rate, Some(800));
     let other = database.lease_any(9).await;
-    assert!(other.is_empty(), "one index job, one lease");
+    assert!(other.is_empty(), "the only index job is already leased");
 }
 
 #[tokio::test]
-async fn kinds_that_were_not_asked_for_are_left() {
+async fn only_the_requested_kinds_are_leased() {
     let database = Database::new().await;
     database.start_sharded(2).await;
     let others: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k != JobKind::Warc).collect();
@@ -116,7 +115,7 @@ async fn kinds_that_were_not_asked_for_are_left() {
 }
 
 #[tokio::test]
-async fn a_paused_scan_is_passed_over_until_it_is_resumed() {
+async fn jobs_of_a_paused_scan_are_not_leased_until_it_is_resumed() {
     let database = Database::new().await;
     let paused = database.start(1).await;
     let other = database.start(1).await;
@@ -130,7 +129,7 @@ async fn a_paused_scan_is_passed_over_until_it_is_resumed() {
 }
 
 #[tokio::test]
-async fn a_paused_stage_is_passed_over_and_the_others_are_not() {
+async fn only_the_paused_stage_of_a_scan_is_skipped() {
     let database = Database::new().await;
     let scan = database.start_sharded(2).await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -143,7 +142,7 @@ async fn a_paused_stage_is_passed_over_and_the_others_are_not() {
 }
 
 #[tokio::test]
-async fn a_job_that_runs_may_end_while_its_scan_is_paused() {
+async fn a_running_job_may_complete_while_its_scan_is_paused() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -181,7 +180,7 @@ async fn a_worker_with_another_encoder_leases_no_bundle_shard_job_and_can_say_wh
     assert_eq!(database.worker.withheld_runs(&other).await.unwrap(), [], "the run has ended");
 }
 
-/// A newer program starts a run with a digest that this worker does not know.
+/// A newer version may start a run with a digest that this worker does not know.
 #[tokio::test]
 async fn a_digest_that_a_worker_does_not_know_withholds_every_kind() {
     let database = Database::new().await;
@@ -200,7 +199,7 @@ async fn a_digest_that_a_worker_does_not_know_withholds_every_kind() {
 }
 
 #[tokio::test]
-async fn a_cursor_passes_over_lower_jobs_and_a_full_scan_finds_them() {
+async fn a_cursor_skips_lower_jobs_but_a_call_without_it_finds_them() {
     let database = Database::new().await;
     database.start(4).await;
     let leases = database.lease(JobKind::Index, 2).await;
@@ -217,7 +216,7 @@ async fn a_cursor_passes_over_lower_jobs_and_a_full_scan_finds_them() {
 }
 
 #[tokio::test]
-async fn a_worker_id_that_is_too_long_is_refused() {
+async fn a_worker_id_that_is_too_long_is_rejected() {
     let database = Database::new().await;
     database.start(1).await;
     let name = "h".repeat(41);
@@ -229,7 +228,7 @@ async fn a_worker_id_that_is_too_long_is_refused() {
 }
 
 #[tokio::test]
-async fn a_cancelled_scan_is_over_for_everyone() {
+async fn a_cancelled_scan_ends_all_its_leases_and_jobs() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     let lease = database.lease_one(JobKind::Index).await;

@@ -1,4 +1,4 @@
-//! Tests that shards divide all hashes without a gap or overlap, and that a limited scan takes
+//! Tests that shards divide the hashes without gap or overlap, and that a limited scan includes
 //! exactly the hosts with the smallest hashes.
 
 use everytab_coordinator::{HostRow, JobKind};
@@ -10,7 +10,8 @@ use crate::{
     setup::{Database, LEASE_MS, host},
 };
 
-/// Returns each shard's lowest and highest unsigned hash. `None` for an empty shard.
+/// Returns each shard's lowest and highest hash, as unsigned numbers. `None` for a shard without
+/// hashes.
 async fn bounds(database: &Database, scan: i32, shards: i32, span: u64) -> Vec<Option<(u64, u64)>> {
     let sql = "update everytab.scans set shards = $2, hash_span = $3::text::numeric
                 where scan = $1";
@@ -31,8 +32,7 @@ async fn shards_cover_every_hash_once() {
     let scan = database.start(1).await;
     for shards in [1, 2, 3, 17, 25_000] {
         let spans = [u64::MAX, 24_998, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 16, 1, 0];
-        // Each shard costs a call, so test large numbers of shards only with the two most important
-        // spans.
+        // The query makes one call per shard, so test many shards only with the first two spans.
         for span in spans.into_iter().take(if shards > 17 { 2 } else { spans.len() }) {
             let found = bounds(&database, scan, shards, span).await;
             assert_eq!(found.len(), usize::try_from(shards).unwrap());
@@ -41,7 +41,7 @@ async fn shards_cover_every_hash_once() {
                 assert_eq!(Some(*low), next, "{shards} shards to {span}");
                 next = high.checked_add(1);
             }
-            assert_eq!(next, span.checked_add(1), "{shards} shards to {span}: the last hash");
+            assert_eq!(next, span.checked_add(1), "{shards} shards to {span}: wrong last hash");
             if span > 1 << 32 {
                 let sizes: Vec<u64> = found.iter().flatten().map(|(l, h)| h - l).collect();
                 let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
@@ -51,7 +51,7 @@ async fn shards_cover_every_hash_once() {
     }
 }
 
-/// Scans `files` with a limit and returns all shards' hostnames, in order.
+/// Scans `files` with a limit. Returns the hostnames in the order of their shards.
 async fn scanned(
     database: &Database,
     files: &[Vec<HostRow>],
@@ -79,7 +79,7 @@ async fn scanned(
 }
 
 #[test]
-fn a_limit_takes_exactly_the_smallest_hashes() {
+fn a_limited_scan_includes_exactly_the_smallest_hashes() {
     let extremes = [0, 1, (1 << 63) - 1, 1 << 63, u64::MAX - 1, u64::MAX];
     let strategy = (
         btree_set(prop_oneof![proptest::sample::select(extremes.to_vec()), any::<u64>()], 1..40),
@@ -91,7 +91,7 @@ fn a_limit_takes_exactly_the_smallest_hashes() {
     let database = runtime.block_on(Database::new());
     let result = TestRunner::new(config).run(&strategy, |(hashes, limit, per_bundle)| {
         let hosts: Vec<_> = hashes.iter().zip(0..).map(|(hash, n)| host(*hash, n)).collect();
-        // Every other host has a capture in both files, but must be counted once.
+        // Put every other host into both files, because a host may have several captures.
         let other = hosts.iter().step_by(2).cloned().collect();
         let files = [hosts.iter().rev().cloned().collect(), other];
         let found = runtime.block_on(scanned(&database, &files, Some(limit), per_bundle));
@@ -103,7 +103,7 @@ fn a_limit_takes_exactly_the_smallest_hashes() {
 }
 
 #[tokio::test]
-async fn without_a_limit_the_least_and_the_greatest_hash_are_scanned() {
+async fn without_a_limit_the_lowest_and_the_highest_hash_are_scanned() {
     let hosts = [0, 1, 1 << 63, u64::MAX].iter().zip(0..).map(|(h, n)| host(*h, n)).collect();
     let database = Database::new().await;
     assert_eq!(scanned(&database, &[hosts], None, 1).await.len(), 4);

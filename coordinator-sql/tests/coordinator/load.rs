@@ -1,4 +1,4 @@
-//! Tests of loading a job's input: one capture per host, only from completed leases, with the
+//! Tests loading a job's input: one capture per host, only from completed leases, with the
 //! frozen blocklist.
 
 use everytab_coordinator::{BundleRow, HostRow, JobKind, Output, WarcHost};
@@ -9,7 +9,7 @@ use crate::{
     setup::{Database, host, hosts_counted, kinds_before, no_counts, page, soon, warc_path},
 };
 
-/// Returns a capture of one hostname with this `https`, age in seconds, WARC file and offset.
+/// Returns a capture of one hostname. `age` is in seconds, and `name` is its WARC file's.
 fn capture(https: bool, age: i64, name: &str, warc_offset: i64) -> HostRow {
     let base = host(42, 0);
     let fetch_time = base.fetch_time - chrono::Duration::seconds(age);
@@ -27,12 +27,12 @@ async fn picked(database: &Database, captures: &[HostRow]) -> WarcHost {
     for shard in 0..shards {
         hosts.extend(database.worker.load_warc(scan, shard).await.unwrap());
     }
-    assert_eq!(hosts.len(), 1, "one hostname");
+    assert_eq!(hosts.len(), 1, "all captures are of one hostname");
     hosts.pop().unwrap()
 }
 
 #[tokio::test]
-async fn of_several_captures_one_is_picked_by_a_total_order_whichever_came_first() {
+async fn the_choice_among_several_captures_does_not_depend_on_their_order() {
     let database = Database::new().await;
     let mut captures = vec![
         capture(true, 10, "a", 5),
@@ -49,7 +49,7 @@ async fn of_several_captures_one_is_picked_by_a_total_order_whichever_came_first
             assert_eq!(
                 (found.https, found.warc_path.as_str(), found.warc_offset),
                 (best.https, best.warc_path.as_str(), best.warc_offset),
-                "{dropped} better ones left out"
+                "{dropped} better captures removed"
             );
             assert_eq!(usize::try_from(found.duplicates).unwrap(), captures.len() - 1);
         }
@@ -63,7 +63,8 @@ async fn captures_that_no_completed_lease_recorded_are_not_read() {
     let scan = database.start(2).await;
     let mut leases = database.lease(JobKind::Index, 2).await;
     let (discarded, done) = (leases.pop().unwrap(), leases.pop().unwrap());
-    // Insert rows of a lost lease, and of a job that was discarded after it recorded chunks.
+    // Insert rows as if they were left by a lost lease, and by a job that was discarded after it
+    // had recorded chunks.
     for (file, lease_number, hash) in [(done.part, 0, 7), (done.part, 2, 8), (discarded.part, 1, 9)]
     {
         query(
@@ -91,15 +92,16 @@ async fn captures_that_no_completed_lease_recorded_are_not_read() {
 }
 
 #[tokio::test]
-async fn the_fullest_bundle_is_counted_by_the_rows_of_completed_leases_alone() {
+async fn the_fullest_bundle_is_found_among_rows_of_completed_leases() {
     let database = Database::new().await;
     let scan = database.start_sharded(3).await;
-    assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 0, "no bundle is written");
+    assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 0, "no bundle is recorded yet");
     database.work_on(&kinds_before(JobKind::BundleShard)).await;
     let mut leases = database.lease(JobKind::BundleShard, 3).await;
     let (one, other, discarded) =
         (leases.pop().unwrap(), leases.pop().unwrap(), leases.pop().unwrap());
-    // Insert rows of a lost lease, and of a job that was discarded after it recorded its row.
+    // Insert rows as if they were left by lost leases, and by a job that was discarded after it had
+    // recorded its row.
     for (shard, lease_number, tabs) in [
         (one.part, one.fence.lease_number - 1, 900),
         (one.part, one.fence.lease_number + 1, 800),
@@ -110,7 +112,7 @@ async fn the_fullest_bundle_is_counted_by_the_rows_of_completed_leases_alone() {
         let row = query(sql).bind(scan).bind(shard).bind(lease_number).bind(tabs);
         row.execute(&database.pool).await;
     }
-    assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 0, "no lease is completed");
+    assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 0, "no lease is completed yet");
     for (lease, bundles, tabs) in [(one, 10, 41), (other, 4, 12)] {
         let (first_bundle, with_icon, bytes, digest) = (0, 0, 1, [0; 32]);
         let row = BundleRow { first_bundle, bundles, tabs, with_icon, bytes, digest };
@@ -118,12 +120,12 @@ async fn the_fullest_bundle_is_counted_by_the_rows_of_completed_leases_alone() {
         database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
     }
     database.worker.discard(discarded, "bad", soon()).await.unwrap();
-    // One shard has 41 tabs in ten bundles, so one of these bundles has five.
+    // Ten bundles share 41 tabs, so the fullest one has five.
     assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 5);
 }
 
 #[tokio::test]
-async fn two_files_whose_hosts_share_a_warc_file_name_it_once() {
+async fn a_warc_file_that_two_index_files_name_is_recorded_once() {
     let database = Database::new().await;
     database.start(2).await;
     let running: Vec<_> = database
@@ -157,7 +159,7 @@ async fn blocked(database: &Database, scan: i32) -> Vec<bool> {
 }
 
 #[tokio::test]
-async fn hostnames_and_suffixes_are_blocked_as_they_stood_when_the_scan_started() {
+async fn a_scan_uses_the_blocklist_as_it_was_at_its_start() {
     let database = Database::new().await;
     database.owner.block("hostname", "exact.example", Some("asked")).await.unwrap();
     database.owner.block("suffix", "bad.example", None).await.unwrap();
@@ -188,7 +190,7 @@ async fn hostnames_and_suffixes_are_blocked_as_they_stood_when_the_scan_started(
     database.complete_hosts(lease, rows).await;
     let expected: Vec<bool> = names.iter().map(|(_, blocked)| *blocked).collect();
     assert_eq!(blocked(&database, scan).await, expected);
-    // Icon jobs use the same patterns to avoid requests.
+    // Icon jobs get the same frozen blocklist.
     let frozen = database.worker.load_blocklist(scan).await.unwrap();
     let frozen: Vec<(&str, &str)> =
         frozen.iter().map(|host| (host.kind.as_str(), host.pattern.as_str())).collect();
@@ -200,7 +202,7 @@ async fn hostnames_and_suffixes_are_blocked_as_they_stood_when_the_scan_started(
 }
 
 #[tokio::test]
-async fn titles_of_the_start_and_hosts_that_opted_out_are_told_when_bundling() {
+async fn bundling_gets_the_title_patterns_of_the_start_and_hosts_that_opted_out() {
     let database = Database::new().await;
     database.owner.block("title", "%casino%", None).await.unwrap();
     let scan = database.start_sharded(1).await;

@@ -1,5 +1,5 @@
-//! Tests that plans of functions that load a job's input do not depend on statistics, which the
-//! tables of a new or restored scan lack.
+//! Tests that functions that load a job's input do not need statistics, because a new or restored
+//! scan's tables do not have any yet.
 
 use serde_json::json;
 
@@ -11,8 +11,8 @@ use crate::{
 const SHARDS: i32 = 30;
 const HOSTS_PER_SHARD: i32 = 400;
 
-/// Creates a scan with the rows that its index, warc and icon jobs recorded, including three icons
-/// per host.
+/// Creates a scan with the rows that its index, warc and icon jobs record, and with three icons per
+/// host.
 async fn recorded_scan(database: &Database) -> i32 {
     let scan = database.start_with(1, LEASE_MS, json!({"entries_per_bundle": 120})).await;
     // The tables of this scan have no statistics until the test analyzes them.
@@ -58,7 +58,8 @@ async fn recorded_scan(database: &Database) -> i32 {
     scan
 }
 
-/// Returns the median number of buffers that loading a shard reads, in a new session.
+/// Returns how many buffers are touched when a shard is loaded, as the median over five shards.
+/// Uses a new session.
 async fn buffers(database: &Database, function: &str, scan: i32) -> i64 {
     let session: Session = database.session().await;
     session.run("set statement_timeout = '30s'").await;
@@ -78,11 +79,11 @@ async fn buffers(database: &Database, function: &str, scan: i32) -> i64 {
 }
 
 #[tokio::test]
-async fn a_shard_is_loaded_as_cheaply_before_its_tables_have_statistics() {
+async fn loading_a_shard_costs_the_same_with_and_without_statistics() {
     let database = Database::new().await;
     let scan = recorded_scan(&database).await;
-    // The queue's own tables already have statistics some minutes after a scan's start. Because of
-    // these the planner expects few rows and would choose nested loops.
+    // The queue's own tables get statistics in a scan's first minutes. With them the planner
+    // expects few rows, and used to choose nested loops.
     database.run("analyze everytab.jobs").await;
     let functions = ["load_warc", "load_icon", "load_bundle_shard"];
     let mut without = Vec::new();

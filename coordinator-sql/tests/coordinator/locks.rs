@@ -18,9 +18,9 @@ use crate::{
     setup::{Database, LEASE_MS, digests, no_counts, soon},
 };
 
-/// Maximum time that a worker's call may wait for a lock in this test. The functions hold their
-/// locks for at most 200 ms. This limit is longer, because a busy computer may pause the process
-/// that holds a lock. The benchmark `locks` measures the actual times.
+/// Maximum time that a worker's call may wait for a lock; if it waits longer, the test fails.
+/// Functions hold such locks for at most 200 ms, but on a busy computer the process that holds one
+/// may be paused. The benchmark `locks` measures the actual waits.
 const LONGEST_WAIT: &str = "set lock_timeout = '2s'";
 /// Number of workers in the fleet.
 const WORKERS: usize = 3;
@@ -102,8 +102,8 @@ async fn work_once(session: &Session, loaded: i32) {
 }
 
 /// Runs an operator's call while `holder` holds its locks, and returns the result. Checks that the
-/// fleet continues. If `waits` is true, the call must finish only after `holder` commits; otherwise
-/// it must finish before.
+/// fleet continues. If `waits` is true, the call must finish only after `holder` commits. Otherwise
+/// it must finish before this.
 async fn beside<T: Send + 'static>(
     fleet: &mut Fleet,
     holder: &Session,
@@ -113,7 +113,7 @@ async fn beside<T: Send + 'static>(
     let call = tokio::spawn(call);
     if waits {
         fleet.goes_on().await;
-        assert!(!call.is_finished(), "the call does not need what is held");
+        assert!(!call.is_finished(), "the call must wait for these locks");
         holder.run("commit").await;
     }
     fleet.works_until("the operator's call to end", |_| call.is_finished()).await;
@@ -134,7 +134,7 @@ async fn with_fleet() -> (Database, i32, Fleet) {
 }
 
 #[tokio::test]
-async fn a_scan_is_started_and_a_list_imported_beside_readers_of_every_table() {
+async fn a_scan_starts_and_a_list_is_imported_during_a_dump_of_every_table() {
     let (database, _, mut fleet) = with_fleet().await;
     let reader = database.session().await;
     reader.run(READ_ALL).await;
@@ -159,7 +159,7 @@ async fn a_scan_is_started_and_a_list_imported_beside_readers_of_every_table() {
     });
     let started = started.await;
     assert_eq!(database.state_of_scan(started).await, "running");
-    // The partitions of the new scan must have attached indexes.
+    // The new scan's partitions must have attached indexes.
     let sql = "select count(*) from pg_index i
                  join pg_inherits p on p.inhrelid = i.indexrelid
                 where i.indrelid in (format('everytab.hosts_%s', $1)::regclass,
@@ -168,10 +168,10 @@ async fn a_scan_is_started_and_a_list_imported_beside_readers_of_every_table() {
     assert_eq!(database.value::<i64>(sql, started).await, 3);
 }
 
-/// Completions that end a stage write the row of the run. An exclusion locks this row, so it must
-/// not hold the lock while it waits for an import of the blocklist.
+/// A completion that ends a stage writes the run's row. An exclusion locks this row, too, so it
+/// must not hold this lock while it waits for a blocklist import.
 #[tokio::test]
-async fn an_exclusion_waits_for_an_import_without_the_row_of_the_run() {
+async fn an_exclusion_that_waits_for_an_import_does_not_lock_the_run() {
     let (database, _, mut fleet) = with_fleet().await;
     let scan = database.start(1).await;
     let import = database.session().await;
@@ -192,7 +192,7 @@ async fn an_exclusion_waits_for_an_import_without_the_row_of_the_run() {
 }
 
 #[tokio::test]
-async fn a_scan_is_dropped_when_its_readers_end_and_the_fleet_does_not_notice() {
+async fn a_drop_waits_for_readers_without_blocking_the_fleet() {
     let (database, ended, mut fleet) = with_fleet().await;
     let reader = database.session().await;
     reader.run(READ_ALL).await;
@@ -203,11 +203,11 @@ async fn a_scan_is_dropped_when_its_readers_end_and_the_fleet_does_not_notice() 
     let left = "select count(*) from pg_class where relname in
                     ('hosts_' || $1, 'pages_' || $1, 'icons_' || $1)";
     assert_eq!(database.value::<i64>(left, ended).await, 0);
-    assert!(!database.owner.drop_scan(ended).await.unwrap(), "it is gone");
+    assert!(!database.owner.drop_scan(ended).await.unwrap(), "the scan was already dropped");
 }
 
 #[tokio::test]
-async fn a_scan_whose_drop_was_given_up_is_not_reopened_and_keeps_its_archives() {
+async fn a_scan_with_an_unfinished_drop_cannot_be_reopened_and_keeps_its_archives() {
     let database = Database::new().await;
     let scan = database.start_sharded(2).await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -256,7 +256,7 @@ async fn a_cancelled_scan_is_dropped_only_after_it_was_emptied() {
 }
 
 #[tokio::test]
-async fn jobs_are_rearranged_once_no_long_transaction_writes_them() {
+async fn calls_that_change_many_jobs_wait_for_long_writers_without_blocking_the_fleet() {
     let (database, ended, mut fleet) = with_fleet().await;
     let other = database.start(1).await;
     // This transaction writes jobs for a long time, like a large completion.
@@ -318,7 +318,7 @@ async fn a_job_that_was_leased_since_it_was_chosen_is_not_reopened() {
 }
 
 #[tokio::test]
-async fn a_lock_that_is_not_free_is_given_up_with_the_session_that_holds_it() {
+async fn a_lock_timeout_reports_the_session_that_holds_the_lock() {
     let database = Database::new().await;
     let reader = database.session().await;
     let reads = "set application_name = 'a dump'; begin; table everytab.pages";
@@ -339,9 +339,9 @@ async fn a_lock_that_is_not_free_is_given_up_with_the_session_that_holds_it() {
     assert_eq!(limit, "0");
 }
 
-/// The owner's role has no lock timeout, unlike the roles of workers.
+/// The owner's role has no lock timeout, unlike the workers' roles.
 #[tokio::test]
-async fn a_worker_s_call_of_any_role_waits_for_a_lock_for_half_a_minute_at_most() {
+async fn a_call_by_any_role_waits_at_most_half_a_minute_for_a_lock() {
     let database = Database::new().await;
     // Return the lock timeout as if it were a shard.
     let shows = "create or replace function coordinator.bundled_shards(p_scan integer)

@@ -1,5 +1,5 @@
-//! Tests the promotion of an asynchronous standby that lacks the last commits. The next lease of a
-//! job then gets the number of the lost lease, so only the token distinguishes the two. All slot
+//! Tests the promotion of an asynchronous standby that lacks the last commits. A job's next lease
+//! then has the same number as the lost lease, so only the token distinguishes the two. All slot
 //! leases must end.
 
 use std::{
@@ -26,7 +26,7 @@ async fn database_of(server: &PrivatePostgres) -> Database {
     Database::at(server.admin_url(), worker, "postgres".into()).await
 }
 
-/// Starts a server with a migrated database, in a directory that the server's user can access.
+/// Starts a server and migrates its database. The server's user can access the directory.
 async fn migrated() -> (TempDir, PrivatePostgres, Database) {
     let folder = tempfile::tempdir().unwrap();
     set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -39,7 +39,7 @@ async fn migrated() -> (TempDir, PrivatePostgres, Database) {
 }
 
 #[tokio::test]
-async fn the_lease_after_a_lost_one_has_its_number_and_another_token_and_fences_it_off() {
+async fn after_a_failover_only_the_token_fences_off_the_lost_lease() {
     let (folder, server, database) = migrated().await;
     let scan = database.start_sharded(1).await;
     let warc = database.lease_one(JobKind::Warc).await;
@@ -54,7 +54,10 @@ async fn the_lease_after_a_lost_one_has_its_number_and_another_token_and_fences_
     assert_eq!(database.state_of_job(lost.fence.job_id).await, "pending");
     let current = database.lease_one(JobKind::Icon).await;
     assert_eq!(current.fence.job_id, lost.fence.job_id);
-    assert_eq!(current.fence.lease_number, lost.fence.lease_number, "the number of the lost lease");
+    assert_eq!(
+        current.fence.lease_number, lost.fence.lease_number,
+        "both leases have the same number"
+    );
     assert_ne!(current.fence.token, lost.fence.token);
     let icons = || Output::Icons(vec![icon(0, 0, "https://a.example/favicon.ico")]);
     let worker = &database.worker;
@@ -78,7 +81,7 @@ async fn the_lease_after_a_lost_one_has_its_number_and_another_token_and_fences_
 }
 
 #[tokio::test]
-async fn a_lease_of_a_slot_ends_with_the_failover_and_its_holder_records_nothing_more() {
+async fn slot_leases_end_with_a_failover_and_their_holders_cannot_record() {
     let (folder, server, database) = migrated().await;
     database.start_crawl(None, &[1, 2], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
@@ -90,8 +93,8 @@ async fn a_lease_of_a_slot_ends_with_the_failover_and_its_holder_records_nothing
     drop(database);
     let server = server.fail_over(standby, server_settings(folder.path())).unwrap();
     let database = database_of(&server).await;
-    // The new server expects some of these numbers next. It must still reject them, because the
-    // holders' cursors contain transaction ids that it reuses.
+    // Some of these checkpoint numbers are valid. However, the holder's cursors contain transaction
+    // IDs that this server will assign again.
     for (slot, number) in [(3, 2), (3, 3), (4, 1), (4, 2), (5, 1)] {
         let next = checkpoint(&leases[slot], number);
         let answer = database.worker.checkpoint_slot(&next).await.unwrap();

@@ -1,7 +1,7 @@
-//! Tests of the coordinator on a real Postgres, one module per behavior. Each test has its own
+//! Tests the coordinator on a real Postgres, one module per behavior. Each test has its own
 //! database.
 
-// Tests may unwrap and panic, because a failure ends only its own test.
+// A failed expectation should fail its test.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod api;

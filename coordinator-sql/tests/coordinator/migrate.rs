@@ -1,5 +1,5 @@
-//! Tests of migrating: repeatedly, concurrently, and in a database where other roles' objects use
-//! the functions. Also tests that other programs' schemas are rejected.
+//! Tests migrating: repeatedly, concurrently, and with objects that others built on the
+//! functions. Also tests that clients reject another version's schema.
 
 use everytab_coordinator::{Coordinator, Error, migrations, schema_digest};
 use everytab_postgres::{ADMIN_USER, PrivatePostgres, shared_for_tests};
@@ -22,7 +22,8 @@ async fn migrating_twice_changes_nothing() {
     let (name, coordinator) = empty_database().await;
     assert_eq!(coordinator.migrate().await.unwrap(), migrations());
     let before = dump(&name);
-    // Each function's row version in the catalog. It changes if the function is created again.
+    // The catalog row of each function. If a function is created again, its `oid` or `xmin`
+    // changes.
     let made = "select md5(string_agg(oid || ' ' || xmin, ',' order by oid)) from pg_proc
                  where pronamespace = 'coordinator'::regnamespace";
     let functions = shared_for_tests().psql(&name, made).unwrap();
@@ -38,7 +39,7 @@ async fn migrating_in_the_middle_of_a_scan_loses_nothing() {
     let scan = database.start_sharded(2).await;
     let lease = database.lease_one(everytab_coordinator::JobKind::Warc).await;
     let before = database.contents().await;
-    // This makes the database look as if a program with other functions had migrated it.
+    // Pretend that a version with other functions has migrated this database.
     database.run("update everytab.migrations set digest = 'another'").await;
     assert!(database.owner.migrate().await.unwrap().is_empty());
     assert_eq!(database.contents().await, before);
@@ -60,7 +61,7 @@ async fn migrating_one_database_from_four_connections_at_once_works() {
     for migration in running {
         applied += migration.await.unwrap();
     }
-    assert_eq!(applied, migrations().len(), "one of them applied the tables");
+    assert_eq!(applied, migrations().len(), "exactly one connection must create the tables");
 }
 
 #[tokio::test]
@@ -76,7 +77,7 @@ async fn migrating_two_databases_of_one_cluster_at_once_works() {
 async fn a_migration_that_fails_changes_nothing() {
     let (name, coordinator) = empty_database().await;
     let server = shared_for_tests();
-    // Create a procedure with a function's name, so that creating the function fails.
+    // This procedure has a function's name, so that creating the function fails.
     server
         .psql(
             &name,
@@ -90,7 +91,7 @@ async fn a_migration_that_fails_changes_nothing() {
 }
 
 #[tokio::test]
-async fn an_absent_schema_is_refused() {
+async fn a_missing_schema_is_rejected() {
     let (_, coordinator) = empty_database().await;
     let error = coordinator.check_schema().await.unwrap_err();
     assert!(matches!(&error, Error::NoSchema), "{error}");
@@ -98,7 +99,7 @@ async fn an_absent_schema_is_refused() {
 }
 
 #[tokio::test]
-async fn another_programs_schema_is_refused() {
+async fn the_schema_of_another_version_is_rejected() {
     let database = Database::new().await;
     database.run("update everytab.migrations set digest = 'of another version'").await;
     for role in [&database.owner, &database.worker] {
@@ -110,7 +111,7 @@ async fn another_programs_schema_is_refused() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_there_is_named_without_its_password() {
+async fn the_error_for_a_missing_database_names_it_but_not_the_password() {
     let url = shared_for_tests().url("not-there", ADMIN_USER);
     let error = Coordinator::connect(&url, &settings()).await.unwrap_err();
     assert!(!error.is_transient(), "{error}");
@@ -125,8 +126,7 @@ async fn may(database: &Database, role: &str, function: &str) -> bool {
     query(sql).value(&database.pool).await
 }
 
-/// Creates an operator's role for one test. Roles belong to the whole server, so its name contains
-/// the database's name.
+/// Creates an operator's role with a unique name, because roles belong to the whole server.
 async fn monitoring_role(database: &Database) -> String {
     let role = format!("monitoring_{}", database.name);
     query(format!("create role {role}")).execute(&database.pool).await;
@@ -134,7 +134,7 @@ async fn monitoring_role(database: &Database) -> String {
 }
 
 #[tokio::test]
-async fn grants_and_views_of_others_outlive_migrating_and_old_grants_of_ours_do_not() {
+async fn migrating_keeps_grants_and_views_of_others_but_not_our_old_grants() {
     let database = Database::new().await;
     let role = monitoring_role(&database).await;
     let listed = "coordinator.list_scans()";
@@ -142,7 +142,7 @@ async fn grants_and_views_of_others_outlive_migrating_and_old_grants_of_ours_do_
         format!("grant usage on schema coordinator to {role}"),
         format!("grant execute on function {listed} to {role}"),
         format!("create view public.watch as select * from {listed}"),
-        // An earlier version may have granted this.
+        // An earlier version could have granted this.
         "grant execute on function coordinator.cancel_run(integer) to everytab_worker".to_owned(),
         "update everytab.migrations set digest = 'another'".to_owned(),
     ] {
@@ -156,7 +156,7 @@ async fn grants_and_views_of_others_outlive_migrating_and_old_grants_of_ours_do_
 }
 
 #[tokio::test]
-async fn a_function_with_another_result_is_replaced_and_its_grants_come_back() {
+async fn a_function_with_another_result_type_is_replaced_and_keeps_its_grants() {
     let database = Database::new().await;
     let role = monitoring_role(&database).await;
     for sql in [
@@ -164,7 +164,7 @@ async fn a_function_with_another_result_is_replaced_and_its_grants_come_back() {
         "create function coordinator.list_scans() returns integer language sql as 'select 1'"
             .to_owned(),
         format!("grant execute on function coordinator.list_scans() to {role}"),
-        // One function has other parameters, and the other does not exist in this version.
+        // Add a function with other parameters, and one that this version does not have.
         "create function coordinator.list_scans(p integer) returns integer language sql
              as 'select 1'"
             .to_owned(),
@@ -189,7 +189,7 @@ fn dump_without(database: &str, role: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_depends_on_a_function_that_must_be_dropped_is_named_and_nothing_changes() {
+async fn if_a_view_depends_on_a_dropped_function_migrating_fails_and_names_the_view() {
     let database = Database::new().await;
     for sql in [
         "create function coordinator.of_an_older_version() returns integer language sql
@@ -212,7 +212,7 @@ async fn what_depends_on_a_function_that_must_be_dropped_is_named_and_nothing_ch
 }
 
 #[tokio::test]
-async fn a_database_of_a_version_before_the_baseline_is_refused_with_what_to_do() {
+async fn a_database_from_before_the_baseline_is_rejected_with_advice() {
     let database = Database::new().await;
     database.run("update everytab.migrations set name = '0001_tables.sql', digest = 'old'").await;
     let before = dump(&database.name);
@@ -223,7 +223,7 @@ async fn a_database_of_a_version_before_the_baseline_is_refused_with_what_to_do(
 }
 
 #[tokio::test]
-async fn a_database_of_another_encoding_is_refused_with_what_to_do() {
+async fn a_database_with_another_encoding_is_rejected_with_advice() {
     let server = shared_for_tests();
     for encoding in ["LATIN1", "SQL_ASCII"] {
         let name = format!("{}_{}", server.fresh_database(None), encoding.to_lowercase());
@@ -244,7 +244,7 @@ async fn a_database_of_another_encoding_is_refused_with_what_to_do() {
 
 #[tokio::test]
 async fn migrating_resets_settings_that_a_role_gave_itself() {
-    // Roles belong to the whole server, so this test needs its own server.
+    // This needs a private server, because roles belong to the whole server.
     let server = PrivatePostgres::start_for_tests().unwrap();
     let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));
     Coordinator::connect(&owner, &settings()).await.unwrap().migrate().await.unwrap();
@@ -274,7 +274,7 @@ async fn migrating_resets_settings_that_a_role_gave_itself() {
     }
     database.run(mine).await;
     assert_ne!(database.value::<String>(set, 0).await, before);
-    // Settings are reset even if the database already has this program's schema.
+    // Settings are also reset if the schema is already this version's.
     assert!(database.owner.migrate().await.unwrap().is_empty());
     assert_eq!(database.value::<String>(set, 0).await, before);
     drop(database);

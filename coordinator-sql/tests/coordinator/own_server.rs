@@ -1,5 +1,6 @@
-//! Private servers for tests of roles, with each installed version of Postgres: the system's
-//! versions, and those of npm's `@embedded-postgres`, which `scripts/install/test.sh` installs.
+//! Starts separate Postgres servers for tests of roles, one for each installed version. The
+//! versions are the system's and those from npm's `@embedded-postgres` packages, which
+//! `scripts/install/test.sh` installs.
 
 use std::{
     fs,
@@ -14,14 +15,14 @@ use serde_json::Value;
 
 use crate::session::Session;
 
-/// The superuser of these servers.
+/// Superuser of these servers.
 pub(crate) const ADMIN: &str = "rdsadmin";
-/// The versions in npm's packages.
+/// Versions that are installed by npm.
 const PACKAGED: [&str; 3] = ["16", "17", "18"];
-/// Directory in which Debian's packages install servers.
+/// Directory in which Debian's packages install server programs.
 const SYSTEM: &str = "/usr/lib/postgresql";
 
-/// A server in its own directory. It is stopped when this value is dropped.
+/// A server in its own directory. Dropping this value stops the server.
 pub(crate) struct OwnServer {
     folder: tempfile::TempDir,
     running: Child,
@@ -29,13 +30,13 @@ pub(crate) struct OwnServer {
 
 impl Drop for OwnServer {
     fn drop(&mut self) {
-        // The server may have stopped already.
+        // This fails only if the server has already stopped.
         let _ = self.running.kill();
         let _ = self.running.wait();
     }
 }
 
-/// Returns a command that runs as a user other than root, because Postgres requires this.
+/// Returns a command that does not run as root, because Postgres refuses to run as root.
 fn unprivileged(program: &Path) -> Command {
     let mut command = Command::new(program);
     let id = |flag: &str, user: &[&str]| -> u32 {
@@ -50,7 +51,7 @@ fn unprivileged(program: &Path) -> Command {
 }
 
 impl OwnServer {
-    /// Creates a cluster with these rules in its `pg_hba.conf`, and starts it.
+    /// Creates a cluster with these `pg_hba.conf` rules, and starts it.
     pub(crate) async fn start(bin: &Path, rules: &str) -> Self {
         let folder = tempfile::TempDir::new().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -93,8 +94,8 @@ impl OwnServer {
     }
 }
 
-/// Copies the server programs from npm's package, with the links that npm would have created.
-/// `None` if the package is not installed.
+/// Copies the server programs from npm's package, and adds the symbolic links that npm would have
+/// created. `None` if this package is not installed.
 fn packaged(version: &str) -> Option<tempfile::TempDir> {
     let installed = std::env::var_os("EVERYTAB_NODE").map(PathBuf::from);
     let package = installed?.join("node_modules").join(format!("postgres-{version}"));
@@ -121,8 +122,8 @@ fn packaged(version: &str) -> Option<tempfile::TempDir> {
     Some(copy)
 }
 
-/// Runs a test with each installed version's programs. In CI, a missing version from npm is an
-/// error.
+/// Runs a test with each installed version's programs. If `CI` is `true`, a missing npm package
+/// fails the test.
 pub(crate) async fn on_each_version(test: impl AsyncFn(PathBuf)) {
     let query = "select setting from pg_config where name = 'BINDIR'";
     let shared = PathBuf::from(shared_for_tests().psql("postgres", query).unwrap().trim());

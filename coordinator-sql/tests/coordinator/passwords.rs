@@ -1,5 +1,5 @@
-//! Tests on several versions of Postgres that a worker's role can get a password as docs/scan.md
-//! describes, and that a worker with a missing or wrong password gets a helpful error.
+//! Tests that workers' roles get passwords as docs/scan.md describes, with several versions of
+//! Postgres. Also tests the errors for a missing and a wrong password.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,13 @@ use crate::{
     session::Session,
 };
 
-/// The owner is not a superuser and needs no password here.
+/// The owner, who is not a superuser, does not need a password.
 const RULES: &str = "local all rdsadmin trust\nlocal all everytab_owner trust\n\
                      local all all scram-sha-256\n";
-/// From this version on, the owner changes the workers' roles by calling `everytab_roles.change`.
+/// From this version on, the owner changes the workers' roles through `everytab_roles.change`.
 const CREATOR_BECOMES_MEMBER: i32 = 160_000;
 
-/// Connects once. Returns an error as a string.
+/// Connects to a database. Returns an error as a string.
 async fn connect(url: &str) -> Result<Coordinator, String> {
     let connected = Coordinator::connect(url, &ConnectSettings::default()).await;
     connected.map_err(|error| error.to_string())
@@ -40,7 +40,7 @@ async fn workers_sign_in_by_password(bin: PathBuf) {
     ] {
         let url = server.url(role, "everytab");
         let with = |password: &str| format!("{url}&password={password}");
-        // At first no role has a password.
+        // At first the role has no password.
         let refused = connect(&with("pass-1")).await.unwrap_err();
         let named = format!("the password of user {role} was refused");
         assert!(refused.contains(&named), "{}: {refused}", bin.display());
@@ -59,7 +59,7 @@ async fn workers_sign_in_by_password(bin: PathBuf) {
         assert!(wrong.contains("it came from the database URL"), "{wrong}");
         assert!(!wrong.contains("pass-2"), "{wrong}");
     }
-    // Another migration does not change the passwords.
+    // Migrating again does not change the passwords.
     session.run("update everytab.migrations set digest = 'another'").await;
     owner.migrate().await.unwrap();
     let url = server.url("everytab_worker_icons", "everytab");
@@ -67,6 +67,6 @@ async fn workers_sign_in_by_password(bin: PathBuf) {
 }
 
 #[tokio::test]
-async fn each_role_signs_in_by_the_password_that_its_owner_sets_on_each_version() {
+async fn each_role_signs_in_with_its_password_in_each_version_of_postgres() {
     on_each_version(workers_sign_in_by_password).await;
 }

@@ -9,7 +9,7 @@ use crate::{
     setup::{Database, settings},
 };
 
-/// Starts a scan with 20,000 jobs of one kind. A tenth of them have ended.
+/// Starts a scan with 20,000 icon jobs, a tenth of which are completed.
 async fn many_jobs(database: &Database) -> i32 {
     let scan = database.start_sharded(1).await;
     query(
@@ -24,8 +24,8 @@ async fn many_jobs(database: &Database) -> i32 {
     scan
 }
 
-/// Extracts a statement from a function's source, from `start` to before `end`. Returns it as a
-/// prepared statement with the function's variables as parameters.
+/// Takes a statement from a function's source, from `start` to before `end`. Returns SQL that
+/// prepares the statement with the function's variables as parameters.
 fn prepared(text: &str, (start, end): (&str, &str), variables: &[(&str, &str)]) -> String {
     let from = text.find(start).unwrap();
     let to = from + text[from..].find(end).unwrap();
@@ -38,8 +38,8 @@ fn prepared(text: &str, (start, end): (&str, &str), variables: &[(&str, &str)]) 
     format!("prepare it ({}) as {statement}", kinds.join(", "))
 }
 
-/// Asserts that a statement's plan uses `index` and never reads the whole table of jobs. This must
-/// hold with and without statistics, and for custom and generic plans.
+/// Checks that a statement's plan uses `index` and never reads the whole table of jobs. This must
+/// be true with and without statistics, and for custom and generic plans.
 async fn assert_planned(statement: &str, values: &str, index: &str) {
     let database = Database::new().await;
     let scan = many_jobs(&database).await;
@@ -64,7 +64,7 @@ async fn assert_planned(statement: &str, values: &str, index: &str) {
 }
 
 #[tokio::test]
-async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
+async fn a_lease_reads_the_ready_index_without_sorting_or_scanning() {
     let text = include_str!("../../functions/queue/lease.sql");
     let variables = [
         ("target.scan_id", "uuid"),
@@ -84,7 +84,7 @@ async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
 }
 
 #[tokio::test]
-async fn a_sweep_walks_the_leased_index_and_the_delayed_one() {
+async fn a_sweep_reads_the_indexes_of_leased_and_delayed_jobs() {
     let text = include_str!("../../functions/queue/sweep.sql");
     let variables = [("p_limit", "integer")];
     let statement = prepared(text, ("select j.job_id, j.run", "\n    loop"), &variables);
@@ -135,10 +135,10 @@ async fn a_completion_finds_its_job_by_its_id() {
     }
 }
 
-/// Without generic plans Postgres would plan these functions' statements for each call, which takes
-/// more than half of its CPU time. The plans above are suitable for all values.
+/// Otherwise Postgres plans these functions' statements for each call, which takes more than half
+/// of its CPU time. One generic plan is enough, as the tests above show.
 #[tokio::test]
-async fn the_verbs_of_each_job_plan_once_a_session() {
+async fn the_calls_of_every_job_are_planned_once_per_session() {
     let database = Database::new().await;
     let sql = "select p.proname::text from pg_proc p
                 where p.pronamespace = 'coordinator'::regnamespace and $1 = 0
@@ -148,7 +148,7 @@ async fn the_verbs_of_each_job_plan_once_a_session() {
     assert_eq!(names, ["complete", "lease", "renew"]);
 }
 
-/// Returns the number of buffers that a statement reads, including the functions that it calls.
+/// Returns how many buffers a statement touches, including those that its functions touch.
 async fn buffers(session: &Session, sql: &str) -> i64 {
     let sql = format!("explain (analyze, buffers, format json) {sql}");
     let plan: serde_json::Value = query(sql).value(session).await;
@@ -167,8 +167,7 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
     for sql in ["begin isolation level repeatable read", "select count(*) from everytab.jobs"] {
         pinning.run(sql).await;
     }
-    // This creates two new versions of each row, as leasing and completing the jobs one by one
-    // would.
+    // Create two new versions of each row, as leasing and completing the jobs would.
     for sql in [
         "update everytab.jobs set state = 'leased', lease_token = gen_random_uuid(),
                 worker_id = 'me',
@@ -182,7 +181,7 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
     }
     let old = "select n_dead_tup >= 100000 and $1::bigint = 0 from pg_stat_all_tables
                 where relname = 'jobs' and schemaname = 'everytab'";
-    assert!(database.value::<bool>(old, 0).await, "nothing keeps the old rows");
+    assert!(database.value::<bool>(old, 0).await, "the old rows were removed");
     let session = database.session().await;
     let mut measured = Vec::new();
     for is_incremental in [false, true].into_iter().flat_map(|scan| [scan; 6]) {
@@ -200,7 +199,7 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
         measured.push((is_incremental, buffers(&session, &lease).await));
     }
     println!("buffers per lease call (is it incremental): {measured:?}");
-    // A session's first calls also read the catalogs.
+    // Ignore the first calls, because they also read the catalogs.
     for (is_incremental, buffers) in &measured[7..] {
         assert!(*is_incremental && *buffers <= 50, "{buffers} buffers: {measured:?}");
     }
@@ -224,8 +223,7 @@ async fn a_job_row_takes_at_most_150_bytes() {
 
 #[tokio::test]
 async fn renewals_stay_hot() {
-    // This test has its own server, because open transactions in other databases delay the pruning
-    // of rows.
+    // This needs a private server, because open transactions in other databases delay pruning.
     let server = PrivatePostgres::start_for_tests().unwrap();
     let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));
     Coordinator::connect(&owner, &settings()).await.unwrap().migrate().await.unwrap();

@@ -1,6 +1,6 @@
-//! Tests of statement names. Through a pooler in transaction mode, statements must not have names,
-//! because a name may belong to another client's statement. In a session of our own, each statement
-//! has a name.
+//! Tests named statements. Through a pooler in transaction mode, statements must be unnamed,
+//! because a name may belong to another client's statement. In a direct session, each statement is
+//! prepared under its own name.
 
 use std::{
     collections::BTreeSet,
@@ -23,16 +23,16 @@ use uuid::Uuid;
 
 use crate::setup::{Database, digests, no_counts, settings, soon};
 
-/// Number of server sessions for all clients.
+/// Sessions between the pooler and the server.
 const SESSIONS: usize = 3;
-/// Number of clients, each with up to two connections.
+/// Clients. Each has up to two connections.
 const CLIENTS: usize = 8;
 /// Number of times that each client makes each call.
 const ROUNDS: usize = 12;
 /// Number of different calls.
 const CALLS: usize = 12;
 
-/// Replaces a function by one with another result type, which makes its prepared statements fail.
+/// Replaces a function by one with another result type, which invalidates prepared statements.
 const OTHER_RESULT: &str = "
     do $$ declare digest text := coordinator.schema_digest(); begin
         drop function coordinator.schema_digest();
@@ -41,21 +41,20 @@ const OTHER_RESULT: &str = "
         grant execute on function coordinator.schema_digest() to everytab_worker;
     end $$";
 
-/// Replaces a function by one that deallocates the session's prepared statements, as a pooler may
-/// do.
+/// Replaces a function by one that resets its session, as a proxy between client and server may do.
 const RESETS_SESSION: &str = "
     do $$ declare digest text := coordinator.schema_digest(); begin
         execute format('create or replace function coordinator.schema_digest() returns text
                         language plpgsql as %L',
             format('begin execute ''deallocate all''; return %L; end', digest));
     end $$";
-/// A startup message that contains this is rejected, as RDS Proxy does.
+/// The parameter in a startup message that the test's proxy rejects, as RDS Proxy does.
 const OPTIONS: &[u8] = b"\0options\0";
 
-/// The results that the calls must return.
+/// The expected results of the calls.
 struct Facts {
     database: Database,
-    /// The scans' numbers and ids.
+    /// IDs and UUIDs of the scans.
     scans: Vec<(i32, Uuid)>,
     version: i32,
 }
@@ -96,8 +95,8 @@ impl Facts {
         }
     }
 
-    /// Makes many clients' calls concurrently, each client in another order, and then completes all
-    /// jobs.
+    /// Lets many clients make their calls concurrently, each in a different order. Then completes
+    /// all jobs.
     async fn check_all(&self, url: &str) {
         let settings = ConnectSettings { max_connections: 2, ..settings() };
         let clients = (0..CLIENTS).map(|_| Coordinator::connect(url, &settings));
@@ -136,7 +135,7 @@ async fn every_call_gets_its_own_result(pooler_settings: &str) {
     for _ in 0..SESSIONS * 3 {
         worker.check_schema().await.unwrap();
     }
-    // A statement without a name is parsed for each call, so it uses the new function.
+    // An unnamed statement is prepared for each call, so the replaced function does no harm.
     facts.database.run(OTHER_RESULT).await;
     worker.check_schema().await.unwrap();
 }
@@ -153,13 +152,13 @@ async fn through_a_pooler_that_drops_settings_every_call_gets_its_own_result() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_of_our_own_gives_every_call_its_own_result() {
+async fn in_direct_sessions_every_call_gets_its_own_result() {
     let facts = Facts::new().await;
     facts.check_all(&facts.database.worker_url).await;
 }
 
 #[tokio::test]
-async fn a_statement_is_prepared_in_a_session_of_our_own_until_a_migration_replaces_its_function() {
+async fn a_direct_session_prepares_statements_until_a_migration_replaces_their_function() {
     let database = Database::new().await;
     for _ in 0..3 {
         database.worker.check_schema().await.unwrap();
@@ -172,7 +171,7 @@ async fn a_statement_is_prepared_in_a_session_of_our_own_until_a_migration_repla
 }
 
 #[tokio::test]
-async fn a_session_that_was_reset_costs_one_call_that_may_be_repeated() {
+async fn after_a_session_reset_one_call_fails_as_transient() {
     let database = Database::new().await;
     for _ in 0..3 {
         database.worker.check_schema().await.unwrap();
@@ -185,7 +184,7 @@ async fn a_session_that_was_reset_costs_one_call_that_may_be_repeated() {
     database.worker.check_schema().await.unwrap();
 }
 
-/// Forwards a connection, unless its startup message contains options.
+/// Forwards a session, unless it starts with options.
 async fn pass_without_options(mut client: TcpStream, refused: Arc<AtomicU32>) {
     let mut start = vec![0; 16 << 10];
     let length = client.read(&mut start).await.unwrap();
@@ -202,7 +201,7 @@ async fn pass_without_options(mut client: TcpStream, refused: Arc<AtomicU32>) {
 }
 
 #[tokio::test]
-async fn a_proxy_that_refuses_options_is_asked_once_and_names_no_statements() {
+async fn through_a_proxy_that_rejects_options_statements_are_unnamed() {
     let database = Database::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -11,8 +11,8 @@ use crate::{
     setup::{Database, until_someone_waits},
 };
 
-/// SQL that a function must not contain, because its effect would outlive the transaction, or it
-/// waits for an event that a pooler may deliver to another client.
+/// SQL with effects that outlive its transaction. Through a pooler, these would reach other
+/// clients.
 const OF_A_SESSION: [&str; 13] = [
     "listen ",
     "notify ",
@@ -30,7 +30,7 @@ const OF_A_SESSION: [&str; 13] = [
 ];
 
 #[tokio::test]
-async fn no_function_does_what_needs_a_session() {
+async fn no_function_uses_session_state() {
     let database = Database::new().await;
     let functions: Vec<(String, String)> = query(
         "select p.proname::text, pg_get_functiondef(p.oid) from pg_proc p
@@ -45,26 +45,26 @@ async fn no_function_does_what_needs_a_session() {
             .map(|line| line.split("--").next().unwrap_or_default().to_lowercase() + "\n")
             .collect();
         for word in OF_A_SESSION {
-            assert!(!code.contains(word), "{name} says {word:?}");
+            assert!(!code.contains(word), "{name} contains {word:?}");
         }
-        // The settings of a function or a transaction end automatically.
+        // Settings of a function or a transaction are allowed, because they end with it.
         let body = code.split("as $function$").nth(1).unwrap_or_default();
         let sets = body.lines().map(str::trim).any(|line| {
             line.starts_with("set ") && !line.starts_with("set local ") && line.contains(" to ")
         });
-        assert!(!sets, "{name} sets something for its session");
+        assert!(!sets, "{name} changes a setting of its session");
         assert!(!body.contains("set_config(") || body.contains(", true)"), "{name}");
     }
 }
 
 #[tokio::test]
-async fn calls_leave_nothing_behind_in_their_sessions() {
+async fn calls_leave_no_locks_or_transactions_in_their_sessions() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     database.work().await;
     database.worker.load_scan(scan).await.unwrap();
     database.worker.run_outcomes(scan).await.unwrap();
-    // The sessions are still open, so locks that they hold would be visible.
+    // The sessions are still open, so Postgres shows their locks.
     let held: i64 = database
         .value(
             "select count(*) from pg_locks l join pg_stat_activity a using (pid)
@@ -84,14 +84,14 @@ async fn calls_leave_nothing_behind_in_their_sessions() {
 }
 
 #[tokio::test]
-async fn a_call_without_a_connection_says_that_all_are_in_use() {
+async fn a_call_that_gets_no_connection_reports_that_all_are_in_use() {
     let database = Database::new().await;
     let settings = ConnectSettings {
         max_connections: 1,
         acquire_timeout: Duration::from_millis(100),
         ..ConnectSettings::default()
     };
-    // On a busy server, connecting may take longer than this.
+    // A busy server may need more than 100 ms to start a session.
     let worker = eventually("a session", async || {
         let connected = Coordinator::connect(&database.worker_url, &settings).await;
         connected.inspect_err(|error| assert!(error.is_transient(), "{error}")).ok()
@@ -113,7 +113,7 @@ async fn a_call_without_a_connection_says_that_all_are_in_use() {
     waiting.await.unwrap().unwrap();
 }
 
-/// Returns the process ids of a role's sessions.
+/// Returns the process IDs of a role's sessions.
 async fn sessions_of(database: &Database, role: &str) -> BTreeSet<i32> {
     let sql = "select pid from pg_stat_activity
                 where datname = current_database() and usename = $1";
@@ -121,8 +121,7 @@ async fn sessions_of(database: &Database, role: &str) -> BTreeSet<i32> {
     pids.into_iter().collect()
 }
 
-/// Creates a client with two connections, each of which has finished a call. Also returns their
-/// sessions.
+/// Returns a client with two connections that have each made a call, and their sessions.
 async fn with_two_sessions(database: &Database) -> (Coordinator, BTreeSet<i32>) {
     let settings = ConnectSettings { max_connections: 2, ..ConnectSettings::default() };
     let url = database.worker_url.replace("everytab_worker", "everytab_api");
@@ -153,7 +152,7 @@ fn nobody() -> ApiCaller {
 }
 
 #[tokio::test]
-async fn a_call_that_is_refused_on_purpose_keeps_its_connection() {
+async fn a_rejected_call_keeps_its_connection() {
     let database = Database::new().await;
     let (client, sessions) = with_two_sessions(&database).await;
     for _ in 0..50 {
@@ -164,7 +163,7 @@ async fn a_call_that_is_refused_on_purpose_keeps_its_connection() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_given_up_closes_its_own_connection_alone() {
+async fn a_cancelled_call_closes_only_its_own_connection() {
     let database = Database::new().await;
     let (client, sessions) = with_two_sessions(&database).await;
     let lock = database.session().await;
@@ -188,7 +187,7 @@ async fn a_call_that_was_given_up_closes_its_own_connection_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_became_read_only_loses_all_connections() {
+async fn all_connections_are_closed_if_the_server_becomes_read_only() {
     let database = Database::new().await;
     let (client, sessions) = with_two_sessions(&database).await;
     database

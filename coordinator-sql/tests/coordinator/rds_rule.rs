@@ -1,8 +1,8 @@
-//! Tests Amazon RDS's rule on several versions of Postgres: members of `rds_iam` can sign in only
-//! with a token. The owner creates the workers' roles, and must not become a member of `rds_iam` by
-//! this.
+//! Tests the rule of Amazon RDS that members of `rds_iam` can sign in only with a token. The owner
+//! creates the workers' roles, but must not become a member of `rds_iam` through them.
 //!
-//! Since Postgres 16, a role's creator becomes its member.
+//! This is tested with several versions, because from Postgres 16 on a role's creator becomes its
+//! member.
 
 use std::path::PathBuf;
 
@@ -14,12 +14,12 @@ use crate::{
     setup::Database,
 };
 
-/// Local connections with RDS's rules: its administrator may connect, and members of rds_iam may
-/// not connect without a token.
+/// Rules for local connections like those of RDS: its administrator is trusted, and members of
+/// rds_iam cannot sign in without a token.
 const RULES: &str = "local all rdsadmin trust\nlocal all +rds_iam reject\nlocal all all trust\n";
 
-/// Runs our migration and the statements that would lock out an owner who is a member. Then the
-/// worker's role performs a scan.
+/// Grants `rds_iam` to the workers' roles after migrating, which would lock out an owner who is
+/// their member. Then the worker's role performs a scan.
 async fn the_owner_stays_in(bin: PathBuf) {
     let server = OwnServer::start(&bin, RULES).await;
     let admin = "create role rds_iam; create role everytab_owner login createrole";
@@ -35,7 +35,7 @@ async fn the_owner_stays_in(bin: PathBuf) {
     for worker in workers.split(", ") {
         assert!(!server.admits(worker).await, "{worker} signs in without a token");
     }
-    // The owner can still connect, and a later migration finds the roles.
+    // The owner can still work, and migrating again finds the roles.
     let session = Session::connect(&owner_url).await;
     session.run("update everytab.migrations set digest = 'another'").await;
     owner.migrate().await.unwrap();
@@ -61,6 +61,6 @@ async fn the_owner_stays_in(bin: PathBuf) {
 }
 
 #[tokio::test]
-async fn the_owner_is_not_locked_out_by_any_version_of_postgres() {
+async fn the_owner_is_not_locked_out_in_any_version_of_postgres() {
     on_each_version(the_owner_stays_in).await;
 }

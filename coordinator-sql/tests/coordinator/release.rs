@@ -1,11 +1,11 @@
-//! Tests of releasing a job: it is ready immediately, and the attempt is not counted.
+//! Tests releasing a job: it is ready immediately, and this does not count as an attempt.
 
 use everytab_coordinator::{JobKind, VerbResult};
 
 use crate::setup::{Database, soon};
 
 #[tokio::test]
-async fn a_released_job_is_ready_at_once_and_counts_nothing() {
+async fn a_released_job_is_ready_immediately_and_no_attempt_is_counted() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     for round in 1..=7 {

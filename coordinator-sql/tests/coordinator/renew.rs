@@ -1,4 +1,4 @@
-//! Tests of renewals: one call renews all leases of a holder and returns the leases that it still
+//! Tests renewals: one call renews all leases of a holder and returns the leases that it still
 //! holds.
 
 use everytab_coordinator::JobKind;
@@ -9,7 +9,7 @@ const LEASE_LEFT: &str = "select extract(epoch from lease_until - now())::float8
                             from everytab.jobs where job_id = $1";
 
 #[tokio::test]
-async fn a_renewal_gives_the_whole_length_again() {
+async fn a_renewal_restores_the_full_lease_duration() {
     let database = Database::new().await;
     database.start(1).await;
     let lease = database.lease_one(JobKind::Index).await;
@@ -22,7 +22,7 @@ async fn a_renewal_gives_the_whole_length_again() {
 }
 
 #[tokio::test]
-async fn a_renewal_answers_only_the_leases_that_hold() {
+async fn a_renewal_returns_only_leases_that_are_still_held() {
     let database = Database::new().await;
     database.start(4).await;
     let leases = database.lease(JobKind::Index, 4).await;
@@ -38,7 +38,7 @@ async fn a_renewal_answers_only_the_leases_that_hold() {
 }
 
 #[tokio::test]
-async fn a_renewal_tells_the_live_workers_and_the_rate() {
+async fn a_renewal_returns_the_live_workers_and_the_rate() {
     let database = Database::new().await;
     let scan = database.start(3).await;
     database.owner.set_rate(scan, Some(90)).await.unwrap();
@@ -55,13 +55,13 @@ async fn a_renewal_tells_the_live_workers_and_the_rate() {
 }
 
 #[tokio::test]
-async fn an_expired_lease_that_nobody_took_may_be_renewed() {
+async fn an_expired_lease_may_be_renewed_if_the_job_was_not_leased_again() {
     let database = Database::new().await;
     database.start(1).await;
     let lease = database.lease_one(JobKind::Index).await;
     database.run("update everytab.jobs set lease_until = now() where lease_number = 1").await;
     assert!(database.holds(lease.fence).await);
-    assert_eq!(database.worker.sweep(9).await.unwrap(), 0, "it holds again");
+    assert_eq!(database.worker.sweep(9).await.unwrap(), 0, "the renewed lease must not be swept");
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn revoked_leases_are_lost_and_count_no_crash() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     let lease = database.lease_one(JobKind::Index).await;
-    assert_eq!(database.owner.revoke_leases(None, "the folder's own").await.unwrap(), 1);
+    assert_eq!(database.owner.revoke_leases(None, "a test").await.unwrap(), 1);
     assert!(!database.holds(lease.fence).await);
     let back = database.lease_part(JobKind::Index, lease.part).await;
     assert_eq!((back.crashes, back.attempts), (0, 0));

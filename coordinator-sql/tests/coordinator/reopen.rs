@@ -1,4 +1,4 @@
-//! Tests of `scan retry`: discarded jobs run again, together with all jobs that depend on them, and
+//! Tests `scan retry`: discarded jobs run again, together with all jobs that depend on them, and
 //! then the closing jobs run again.
 
 use everytab_coordinator::{Completion, JobKind, Lease, VerbResult};
@@ -50,7 +50,7 @@ async fn whichever_kind_was_discarded_runs_again_after_the_end() {
 }
 
 #[tokio::test]
-async fn only_what_was_asked_for_is_reopened() {
+async fn only_the_requested_jobs_are_reopened() {
     let database = Database::new().await;
     let scan = database.start_sharded(3).await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -71,17 +71,18 @@ async fn only_what_was_asked_for_is_reopened() {
     assert_eq!(database.state_of_scan(scan).await, "finished_with_discards");
     assert_eq!(retry(None, Some(warc)).await.unwrap(), 1);
     database.assert_closes_again(scan).await;
-    assert_eq!(database.retry_all(scan).await, 0, "nothing is left");
+    assert_eq!(database.retry_all(scan).await, 0, "no discarded job is left");
     assert_eq!(database.state_of_scan(scan).await, "finished");
 }
 
-/// No job failed if a tile was damaged after it was drawn.
+/// If a tile was damaged after it was drawn, no job has failed. The whole map can still be drawn
+/// again.
 #[tokio::test]
-async fn the_whole_map_is_drawn_again_when_its_kind_is_asked_for() {
+async fn retrying_map_jobs_draws_the_whole_map_again() {
     let database = Database::new().await;
     let scan = database.start_sharded(3).await;
     let retry = |kind, job| database.owner.retry_jobs(scan, kind, job, None);
-    assert_eq!(retry(Some(JobKind::Map), None).await.unwrap(), 0, "none is open");
+    assert_eq!(retry(Some(JobKind::Map), None).await.unwrap(), 0, "the stage has not started");
     database.work().await;
     assert_eq!(retry(Some(JobKind::Search), None).await.unwrap(), 0);
     assert_eq!(retry(None, None).await.unwrap(), 0);
@@ -90,20 +91,21 @@ async fn the_whole_map_is_drawn_again_when_its_kind_is_asked_for() {
     database.assert_closes_again(scan).await;
 }
 
-/// No job failed if the manifest was lost after it was published.
+/// If the manifest was lost after publishing, no job has failed. The scan can still be published
+/// again.
 #[tokio::test]
-async fn a_scan_is_published_again_when_that_kind_is_asked_for() {
+async fn retrying_the_publish_job_publishes_a_scan_again() {
     let database = Database::new().await;
     let scan = database.start_sharded(3).await;
     let retry = || database.owner.retry_jobs(scan, Some(JobKind::Publish), None, None);
-    assert_eq!(retry().await.unwrap(), 0, "none is open");
+    assert_eq!(retry().await.unwrap(), 0, "the stage has not started");
     database.work().await;
     assert_eq!(retry().await.unwrap(), 1);
     database.assert_audited(scan).await;
     database.assert_closes_again(scan).await;
 }
 
-/// When jobs feed one another, only the first is ready; the others wait for it.
+/// If several jobs of a shard are reopened, only the first is ready. The others wait for it.
 #[tokio::test]
 async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {
     let database = Database::new().await;
@@ -125,7 +127,7 @@ async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {
 
 /// The bundle-shard job that follows is pending, leased or completed when its icon job reopens.
 #[tokio::test]
-async fn a_reopened_icon_job_takes_its_bundle_shard_back_wherever_it_is() {
+async fn a_reopened_icon_job_also_reopens_its_bundle_shard_job_in_any_state() {
     for state in ["pending", "leased", "completed"] {
         let database = Database::new().await;
         let scan = database.start_sharded(2).await;
@@ -141,23 +143,30 @@ async fn a_reopened_icon_job_takes_its_bundle_shard_back_wherever_it_is() {
             }
         }
         assert_eq!(database.retry_all(scan).await, 1, "{state}");
-        assert!(database.lease(JobKind::BundleShard, 9).await.is_empty(), "{state}: it must wait");
+        assert!(
+            database.lease(JobKind::BundleShard, 9).await.is_empty(),
+            "{state}: the job must wait for its icon job"
+        );
         if let Some(held) = held.filter(|_| state == "leased") {
             assert!(!database.holds(held.fence).await);
             assert_eq!(database.complete(again(&held)).await, Completion::Lost);
             database.work_on(&[JobKind::Icon]).await;
             let current = database.lease_part(JobKind::BundleShard, 0).await;
-            assert_eq!(database.complete(held).await, Completion::Lost, "leased again, running");
+            assert_eq!(
+                database.complete(held).await,
+                Completion::Lost,
+                "the old lease must remain lost"
+            );
             assert_eq!(database.complete(current).await, Completion::Recorded);
         }
         database.assert_closes_again(scan).await;
         let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
-        assert_eq!(hosts[0].archive_offsets.len(), 1, "{state}: the icons are there now");
+        assert_eq!(hosts[0].archive_offsets.len(), 1, "{state}: the icons must be recorded now");
     }
 }
 
 #[tokio::test]
-async fn closing_jobs_that_run_are_fenced_off_by_a_retry() {
+async fn a_retry_fences_off_running_closing_jobs() {
     for kind in [JobKind::Search, JobKind::Map, JobKind::Publish] {
         let database = Database::new().await;
         let scan = database.start_sharded(2).await;
@@ -233,10 +242,10 @@ async fn hosts_found_by_a_retry_get_shards() {
     database.assert_closes_again(scan).await;
 }
 
-/// The icon and bundle-shard jobs of the shard already have rows, which must be counted as
-/// discarded together with the warc job.
+/// The shard's icon and bundle-shard jobs already exist, so they must be counted as discarded
+/// together with the warc job.
 #[tokio::test]
-async fn a_warc_job_discarded_in_a_second_round_counts_what_it_would_have_fed() {
+async fn a_warc_job_discarded_after_a_retry_also_discards_the_later_jobs_of_its_shard() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     let lease = database.lease_part(JobKind::Index, 1).await;
@@ -287,7 +296,7 @@ async fn icons_of_an_outcome_are_fetched_again_even_from_completed_jobs() {
 }
 
 #[tokio::test]
-async fn a_retry_waits_for_a_completion_that_is_under_way() {
+async fn a_retry_waits_for_a_completion_in_progress() {
     let database = Database::new().await;
     let scan = database.start_sharded(2).await;
     database.work_on(&[JobKind::Warc]).await;

@@ -1,4 +1,4 @@
-//! Tests of failed attempts: a job backs off, is retried, and is discarded at its fifth failure.
+//! Tests failed jobs: each failure backs the job off, and the fifth discards it.
 
 use everytab_coordinator::{JobKind, VerbResult};
 
@@ -18,7 +18,8 @@ async fn a_failed_job_waits_longer_each_time_and_is_discarded_at_the_fifth() {
                      from everytab.jobs j join everytab.job_events e using (job_id)
                     where job_id = $1 order by e.at desc limit 1";
         let waits: f64 = database.value(sql, job_id).await;
-        // The back-off is up to a sixtieth of the lease, doubles each time, and has full jitter.
+        // The maximum wait is a sixtieth of the lease duration, doubled with each failure. The
+        // actual wait is random.
         let most = 5.0 * f64::from(1 << attempt);
         assert!((0.0..=most + 1.0).contains(&waits), "{waits} s after attempt {attempt}");
         database.end_backoffs().await;
@@ -52,7 +53,7 @@ async fn a_job_is_not_leased_before_its_time() {
 }
 
 #[tokio::test]
-async fn a_long_error_with_a_zero_byte_is_kept_in_part() {
+async fn a_long_error_with_a_zero_byte_is_truncated_and_cleaned() {
     let database = Database::new().await;
     database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;

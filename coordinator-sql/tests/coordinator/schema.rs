@@ -1,6 +1,6 @@
-//! Tests that `schema.sql` is the result of migrating an empty database. This file shows the
-//! tables, types, indexes and grants to readers. `UPDATE_SCHEMA=1 cargo test -p
-//! everytab-coordinator schema` writes it.
+//! Tests that `schema.sql`, a readable dump of all tables, types, indexes and grants, equals the
+//! schema that migrating an empty database creates.
+//! `UPDATE_SCHEMA=1 cargo test -p everytab-coordinator schema` writes this file.
 
 use std::{fmt::Write as _, fs, path::PathBuf, process::Command};
 
@@ -13,11 +13,11 @@ const HEADER: &str = "\
 -- and grants.sql. To be read, never applied. The functions are in functions/.
 ";
 
-/// Returns a database's schema without version numbers and session settings, so that Postgres 15
-/// and later produce identical output.
+/// Dumps a database's schema without version numbers and session settings, so that Postgres 15 and
+/// later give the same dump.
 pub(crate) fn dump(database: &str) -> String {
     let server = shared_for_tests();
-    // We use the server's own pg_dump, because an older one would refuse to work.
+    // Use pg_dump from the server's own installation, because an older pg_dump refuses to dump it.
     let bin = server.psql("postgres", "select setting from pg_config where name = 'BINDIR'");
     let dumped = Command::new(PathBuf::from(bin.unwrap()).join("pg_dump"))
         .args(["--schema-only", "--no-owner"])
@@ -43,8 +43,8 @@ pub(crate) fn dump(database: &str) -> String {
     text
 }
 
-/// Replaces the functions in a dump by a list of those that roles other than the owner may execute.
-/// The functions' source is in `functions/`.
+/// Removes the functions from a dump, because they are in `functions/`. Adds a list of the
+/// functions that roles other than the owner may execute.
 fn without_functions(dump: &str) -> String {
     const SECTION: &str = "\n-- Name: ";
     let mut kept = Vec::new();

@@ -44,8 +44,8 @@ fn row(host_no: i32, place: usize, given: &Icon) -> IconRow {
     }
 }
 
-/// Returns the order of each case's icons. Each case is one host, and all hosts are in one shard.
-/// `turn` rotates the order in which icons are recorded.
+/// Records each case as one host in a shard, and returns each host's icons in their order. `turn`
+/// rotates the order in which icons are recorded.
 async fn orders(cases: &[Case], turn: usize) -> Vec<Vec<String>> {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
@@ -70,7 +70,7 @@ async fn orders(cases: &[Case], turn: usize) -> Vec<Vec<String>> {
     assert_eq!(hosts.len(), cases.len());
     let urls = |(host, case): (&BundleHost, &Case)| {
         assert_eq!(host.archive_lengths.len(), host.archive_offsets.len());
-        // The offset identifies the icon.
+        // A record's offset shows which icon it is.
         let url = |offset: &i64| case.icons[usize::try_from(offset / 1_000).unwrap()].url.clone();
         host.archive_offsets.iter().map(url).collect()
     };
@@ -78,7 +78,7 @@ async fn orders(cases: &[Case], turn: usize) -> Vec<Vec<String>> {
 }
 
 #[tokio::test]
-async fn every_case_of_the_shared_table_holds_in_any_input_order() {
+async fn the_sql_passes_every_case_in_any_input_order() {
     let cases = cases();
     assert!(cases.len() >= 30);
     for turn in 0..4 {
@@ -99,7 +99,7 @@ fn the_model_passes_every_case_in_any_input_order() {
     }
 }
 
-/// Returns icons with few different values, including boundary values, so that ties are common.
+/// Uses few values for each property, including boundary values, so that ties are common.
 fn any_icon() -> impl Strategy<Value = Icon> {
     let side = || {
         let near = prop::sample::select(vec![1, 2, 3, 16, 31, 32, 33, 48, 180, 2048]);
@@ -134,7 +134,7 @@ fn any_icon() -> impl Strategy<Value = Icon> {
     )
 }
 
-/// Returns the order according to the Rust model.
+/// Returns the order according to the model.
 fn by_model(icons: &[Icon]) -> Vec<String> {
     let unsigned = |side: Option<i32>| side.map(i32::unsigned_abs);
     let candidates: Vec<Candidate<'_>> = icons
@@ -160,7 +160,7 @@ async fn sql_and_its_model_order_random_icons_alike() {
     let cases: Vec<Case> = hosts
         .into_iter()
         .map(|mut icons| {
-            // A URL occurs only once per host.
+            // URLs are unique for each host.
             icons.sort_by(|one, other| one.url.cmp(&other.url));
             icons.dedup_by(|one, other| one.url == other.url);
             Case { name: format!("{icons:?}"), best_first: by_model(&icons), icons }

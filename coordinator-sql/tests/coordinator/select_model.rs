@@ -25,7 +25,7 @@ const TARGET_PIXELS: u32 = 32;
 /// `everytab_icon::convert::MAX_TRACKING_PIXELS`.
 const MAX_TRACKING_PIXELS: u32 = 2;
 
-/// The properties of a fetched icon that the selection uses.
+/// A fetched icon's properties that the selection uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate<'a> {
     /// The URL, unique for its host.

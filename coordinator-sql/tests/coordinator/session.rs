@@ -25,10 +25,10 @@ impl Session {
         self.0.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
 
-    /// Returns the number of rows that a query reads from tables whose names start with `table`,
-    /// including the functions that it calls.
+    /// Returns how many rows a query and its functions read from tables with this name prefix.
     pub(crate) async fn rows_read(&self, table: &str, query: Query) -> i64 {
-        // The counts may include earlier transactions whose statistics were not flushed yet.
+        // The counters may include earlier transactions that are not flushed yet, so compare two
+        // readings.
         let read = || {
             let sql = "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint
                          from pg_stat_xact_all_tables
@@ -71,7 +71,7 @@ impl Sessions {
     }
 }
 
-/// A connection or pool that can run a query.
+/// A session or a pool that can run a query.
 pub(crate) trait Runs {
     async fn rows_of(&self, query: &Query) -> Vec<Row>;
 }

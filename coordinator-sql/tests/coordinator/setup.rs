@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::session::{FromRow, Session, Sessions, query};
 
-/// Name of the worker that leases jobs, except in tests that need several workers.
+/// The worker that leases jobs, except in tests that need several workers.
 pub(crate) const WORKER_ID: &str = "worker";
 /// Default lease duration, so long that no lease expires during a test.
 pub(crate) const LEASE_MS: i32 = 300_000;
@@ -34,7 +34,7 @@ pub(crate) struct Database {
     pub(crate) pool: Sessions,
 }
 
-/// Digests for the scans of these tests.
+/// Digests for these tests' scans.
 pub(crate) fn digests() -> Digests {
     Digests { encoder: "encoder".into() }
 }
@@ -257,7 +257,7 @@ impl Database {
             "recorded" => Completion::Recorded,
             "already_recorded" => Completion::AlreadyRecorded,
             "lost" => Completion::Lost,
-            other => panic!("complete answered {other}"),
+            other => panic!("complete returned {other}"),
         };
         results.iter().map(completion).collect()
     }
@@ -299,12 +299,12 @@ impl Database {
         assert_eq!(drift, [], "(kind, outstanding, unfinished)");
         let sql = "select count(*) from everytab.jobs j join everytab.stages s using (run, kind)
                     where j.run = $1 and s.outstanding = 0 and j.state = 'leased'";
-        assert_eq!(self.value::<i64>(sql, scan).await, 0, "a leased job of a stage that has ended");
+        assert_eq!(self.value::<i64>(sql, scan).await, 0, "a finished stage has a leased job");
     }
 }
 
-/// Completes a job inside a transaction of the session. The caller must have recorded its rows in
-/// the same transaction.
+/// Completes a job inside the session's transaction. The caller must have recorded the job's rows
+/// in this transaction.
 pub(crate) async fn complete_in(session: &Session, lease: &Lease, stats: Value) -> String {
     query("select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]")
         .bind(lease.fence.job_id)
@@ -400,7 +400,7 @@ pub(crate) fn icon(host_no: i32, candidate_no: i16, url: &str) -> IconRow {
     }
 }
 
-/// Something that a job of the lease's kind would record.
+/// Returns the output that a job of this kind could record.
 pub(crate) fn output_of(lease: &Lease) -> Output {
     let part = lease.part;
     let number = part.unsigned_abs();
@@ -424,7 +424,7 @@ pub(crate) fn output_of(lease: &Lease) -> Output {
 pub(crate) fn sqlstate<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     match &result {
         Err(error) if error.sqlstate().is_some() => error.sqlstate().unwrap().to_owned(),
-        other => panic!("expected Postgres to refuse, got {other:?}"),
+        other => panic!("expected an error from Postgres, got {other:?}"),
     }
 }
 

@@ -1,13 +1,13 @@
-//! Checks that every SQL statement of the client fits the schema: its functions must exist with
-//! these parameters.
+//! Checks that every SQL statement in the client fits the schema: the functions that it calls must
+//! exist with these parameters.
 
 use std::{fs, path::Path};
 
 use crate::setup::Database;
 
-/// The words with which statements that Postgres can prepare start.
+/// The first words of statements that Postgres can prepare.
 const STARTS: [&str; 4] = ["select ", "insert ", "update ", "delete "];
-/// Fewer statements mean that this test no longer finds them.
+/// Minimum number of statements. If the test finds fewer, its search is broken.
 const LEAST: usize = 150;
 
 /// Returns the string literals of Rust code that are statements.

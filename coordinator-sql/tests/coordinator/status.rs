@@ -1,18 +1,18 @@
-//! Tests of the commands that show a scan to operators (status, history and lists), and of
-//! forgetting a scan.
+//! Tests the commands that show a scan to operators (status, history and lists), and dropping a
+//! scan.
 
 use everytab_coordinator::{Completion, JobKind, Output, Progress, ScanStatus};
 use serde_json::{Value, json};
 
 use crate::setup::{Database, WORKER_ID, kinds_before, soon};
 
-/// Returns the JSON that `scan status --json` prints.
+/// Returns the document that `scan status --json` prints.
 async fn status(database: &Database, scan: i32) -> Value {
     serde_json::to_value(database.worker.scan_status(scan).await.unwrap()).unwrap()
 }
 
 #[tokio::test]
-async fn a_status_is_written_as_postgres_wrote_it() {
+async fn a_status_keeps_its_json_when_parsed_and_written_again() {
     let database = Database::new().await;
     let scan = database.start_sharded(3).await;
     database.work_on(&[JobKind::Warc]).await;
@@ -40,7 +40,7 @@ fn stage<'a>(status: &'a Value, kind: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn outcomes_are_summed_over_completed_jobs_alone() {
+async fn outcomes_are_summed_over_completed_jobs_only() {
     let database = Database::new().await;
     let scan = database.start_sharded(3).await;
     for (inputs, ok) in [(10, 7), (20, 15)] {
@@ -58,7 +58,7 @@ async fn outcomes_are_summed_over_completed_jobs_alone() {
         "counts": {"bytes": 10_000_000_000_i64},
     });
     assert_eq!(outcomes, expected);
-    // When a job is reopened, its counts are removed. When it completes again, they count once.
+    // A reopened job's numbers no longer count. After it completes again, they count once.
     database.run("update everytab.icons set outcome = 'x'").await;
     database.work().await;
     database.run("update everytab.icons set outcome = 'x' where shard = 0").await;
@@ -99,7 +99,7 @@ async fn a_scan_is_compared_with_the_last_one_of_its_site_that_was_published() {
     database.work().await;
     let expected = as_earlier(first).await;
     assert!(expected.as_ref().unwrap()["outcomes"]["warc"].is_object(), "{expected:?}");
-    assert_eq!(compared(of_another_site).await, expected, "no other has ended");
+    assert_eq!(compared(of_another_site).await, expected, "no other scan has finished");
     let cancelled = scan_of(1).await;
     database.owner.cancel_run(cancelled).await.unwrap();
     let not_published = scan_of(1).await;
@@ -154,7 +154,7 @@ async fn drift_between_counters_and_rows_is_shown() {
 }
 
 #[tokio::test]
-async fn a_fresh_database_has_no_scan_and_says_so() {
+async fn a_fresh_database_reports_that_it_has_no_scan() {
     let database = Database::new().await;
     assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::NoScan);
     assert_eq!(database.worker.scan_number(None).await.unwrap(), None);
@@ -164,13 +164,13 @@ async fn a_fresh_database_has_no_scan_and_says_so() {
 }
 
 #[tokio::test]
-async fn progress_tells_how_the_newest_scan_ended_and_runs_while_any_scan_does() {
+async fn progress_is_running_during_any_scan_and_then_shows_how_the_newest_ended() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     assert_eq!(
         database.worker.progress(&JobKind::OF_CRAWLS).await.unwrap(),
         Progress::NoScan,
-        "a scan keeps no worker of crawls"
+        "a scan does not occupy a worker for crawls"
     );
     assert_eq!(database.worker.progress(&JobKind::OF_SCANS).await.unwrap(), Progress::Running);
     let lease = database.lease_one(JobKind::Warc).await;
@@ -198,16 +198,16 @@ async fn progress_tells_how_the_newest_scan_ended_and_runs_while_any_scan_does()
 }
 
 #[tokio::test]
-async fn a_scan_is_forgotten_only_once_it_has_ended_and_leaves_the_others_alone() {
+async fn only_a_finished_scan_can_be_dropped_and_other_scans_remain() {
     let database = Database::new().await;
     let kept = database.start_sharded(2).await;
     database.work().await;
     let before = database.contents().await;
     let scan = database.start_sharded(2).await;
-    assert!(!database.owner.drop_scan(scan).await.unwrap(), "it runs");
+    assert!(!database.owner.drop_scan(scan).await.unwrap(), "the scan is still running");
     database.work().await;
     assert!(database.owner.drop_scan(scan).await.unwrap());
-    assert!(!database.owner.drop_scan(scan).await.unwrap(), "it is gone");
+    assert!(!database.owner.drop_scan(scan).await.unwrap(), "the scan was already dropped");
     assert_eq!(database.contents().await, before);
     let left = "select count(*) from pg_class where relname like '%\\_' || $1::integer";
     assert_eq!(database.value::<i64>(left, scan).await, 0, "partitions");
@@ -216,7 +216,7 @@ async fn a_scan_is_forgotten_only_once_it_has_ended_and_leaves_the_others_alone(
 }
 
 #[tokio::test]
-async fn two_scans_at_once_do_not_meet() {
+async fn two_concurrent_scans_do_not_affect_each_other() {
     let database = Database::new().await;
     let scans = [database.start(3).await, database.start(3).await];
     let lease = database.lease_one(JobKind::Index).await;
@@ -247,7 +247,7 @@ async fn a_jobs_history_is_in_time_order() {
 }
 
 #[tokio::test]
-async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
+async fn the_status_shows_each_workers_leases_jobs_and_errors() {
     let database = Database::new().await;
     let scan = database.start_sharded(4).await;
     let lease = async |worker_id: &'static str, kind| {
@@ -273,7 +273,7 @@ async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
     let shown = status(&database, scan).await;
     let workers = shown["workers"].as_array().unwrap();
     let names: Vec<&str> = workers.iter().filter_map(|w| w["holder"].as_str()).collect();
-    // The usual worker completed the index job in the last five minutes, so it is also shown.
+    // `WORKER_ID` performed the index job, which is also recent.
     assert_eq!(names, ["busy", "resting", WORKER_ID], "{shown}");
     let busy = &workers[0];
     assert_eq!((&busy["leases"], &busy["kinds"]), (&json!(2), &json!(["warc", "icon"])));
@@ -289,7 +289,7 @@ async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
     assert_eq!(resting["last_error"], "the resolver does not answer");
 }
 
-/// The entry once disappeared when any other worker completed a job.
+/// The message used to disappear when any other worker completed a job.
 #[tokio::test]
 async fn a_worker_with_a_faulty_resolver_is_named_while_others_work() {
     let database = Database::new().await;
@@ -312,12 +312,12 @@ async fn a_worker_with_a_faulty_resolver_is_named_while_others_work() {
     assert_eq!(troubles().await, ["faulty"]);
     database.complete(lease("faulty").await).await;
     assert!(troubles().await.is_empty());
-    // All workers use the same store, so any worker's completed job removes the entry.
+    // The store is shared by all workers, so another worker's success ends this message.
     release("faulty", "waiting for the archive: it cannot be reached").await;
     assert_eq!(troubles().await, ["faulty"]);
     database.complete(lease("healthy").await).await;
     assert!(troubles().await.is_empty());
-    // If the worker was stopped, its entry disappears when all icon jobs have ended.
+    // If a worker was stopped, its message disappears when no icon jobs are left.
     release("stopped", "waiting for the resolver: no response").await;
     assert_eq!(troubles().await, ["stopped"]);
     database.work_on(&[JobKind::Icon]).await;

@@ -1,5 +1,4 @@
-//! Tests of expired leases: the next worker that leases jobs gets them, without help from an
-//! operator.
+//! Tests expired leases: without an operator's help, the next worker that leases jobs gets them.
 
 use everytab_coordinator::{JobKind, Progress};
 use serde_json::json;
@@ -7,12 +6,12 @@ use serde_json::json;
 use crate::setup::{Database, soon};
 
 #[tokio::test]
-async fn an_expired_lease_is_up_for_the_next_worker_with_no_ones_help() {
+async fn the_next_worker_gets_a_job_with_an_expired_lease() {
     let database = Database::new().await;
     let scan = database.start_with(3, 10, json!({"entries_per_bundle": 1})).await;
     let first = database.lease(JobKind::Index, 3).await;
     assert_eq!(first.len(), 3);
-    // Only lease calls and the passing of time free the expired leases.
+    // Lease calls also sweep expired leases. These leases last only 10 ms.
     let mut second = Vec::new();
     while second.len() < 3 {
         second.extend(database.lease(JobKind::Index, 3).await);

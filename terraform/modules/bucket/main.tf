@@ -62,7 +62,7 @@ resource "aws_s3_bucket_lifecycle_configuration" "this" {
       noncurrent_days = 30
     }
 
-    # A deleted object whose versions are all gone leaves a delete marker, which this removes.
+    # If all versions of a deleted object are gone, a delete marker remains. This removes it.
     expiration {
       expired_object_delete_marker = true
     }

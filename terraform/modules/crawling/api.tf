@@ -1,5 +1,5 @@
-# The HTTP service: machines of their own, on demand. Each listens on loopback; where the operator names a domain,
-# Caddy before it has that name's certificate.
+# The HTTP service: separate on-demand instances. Each listens on loopback. If the operator
+# names a domain, Caddy serves in front of it with a certificate for this name.
 
 locals {
   small = { arm64 = "t4g.small", x86_64 = "t3.small" }
@@ -14,7 +14,7 @@ resource "aws_instance" "api" {
   instance_type        = coalesce(var.api_instance_type, local.small[var.architecture])
   ebs_optimized        = true
   iam_instance_profile = module.fleet.profiles["api-machine"]
-  # This waits for its rights and its ways out.
+  # Wait until the instance's permissions and outgoing connections exist.
   subnet_id                            = module.fleet.subnet_ids[count.index % length(module.fleet.subnet_ids)]
   vpc_security_group_ids               = [module.fleet.groups["api"]]
   associate_public_ip_address          = true
@@ -40,7 +40,7 @@ resource "aws_instance" "api" {
   tags = { Name = "${var.name}-api" }
 }
 
-# An address that stays when the machine is replaced, for the operator's zone.
+# An address for the operator's DNS zone that remains when the instance is replaced.
 resource "aws_eip" "api" {
   count = var.api_machines
 

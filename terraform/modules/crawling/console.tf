@@ -1,5 +1,5 @@
-# The console of the crawl service: a small machine of the operator, which migrates the database and counts. It alone
-# has the owner's rights; it crawls and serves nothing.
+# The crawl service's console: a small instance for the operator, which migrates the database
+# and publishes counts. Only the console has the owner's rights. It neither crawls nor serves.
 
 resource "aws_instance" "console" {
   #checkov:skip=CKV_AWS_88:it reaches AWS by an address of its own, and nothing may come in
@@ -8,7 +8,8 @@ resource "aws_instance" "console" {
   instance_type        = local.small[var.architecture]
   ebs_optimized        = true
   iam_instance_profile = module.fleet.profiles["crawl-console"]
-  # It migrates as soon as it is up: this waits for its rights and its ways out.
+  # The console migrates as soon as it is running, so wait until its permissions and outgoing
+  # connections exist.
   subnet_id                            = module.fleet.subnet_ids[0]
   vpc_security_group_ids               = [module.fleet.groups["console"]]
   associate_public_ip_address          = true

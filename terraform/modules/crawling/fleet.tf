@@ -1,5 +1,5 @@
-# What a crawl service has in common with a scan: network, Postgres, crawlers, roles, dashboard. The size of the group
-# follows the hosts that are due.
+# The parts that a crawl service has in common with a scan: network, Postgres, crawlers, roles,
+# dashboard. The group's size follows the number of due hosts.
 
 module "fleet" {
   source = "../fleet"
@@ -13,7 +13,7 @@ module "fleet" {
   alerts_topic_arn = var.alerts_topic_arn
   # The HTTP service and the console.
   other_cores = 2 * (var.api_machines + 1)
-  # The HTTP service's process may connect to fewer addresses (fence-api).
+  # The HTTP service's process may connect to fewer addresses than this (fence-api).
   other_groups = {
     api     = { name = "api", description = "HTTP service: AWS and Postgres out, HTTPS in where that is said" }
     console = { name = "crawl-console", description = "Console of the crawl service: AWS and Postgres out, nothing in" }
@@ -39,7 +39,8 @@ module "fleet" {
     volume_gb         = var.root_volume_gb
   }
 
-  # Without a desired capacity: the policy below sets it, and no apply sets it back.
+  # This sets no desired capacity, because the policy below sets it, and an apply must not reset
+  # it.
   group = {
     sized_by             = "crawl_workers_max"
     min_size             = var.workers_min
@@ -50,15 +51,17 @@ module "fleet" {
     termination_policies = ["OldestLaunchTemplate", "NewestInstance"]
   }
 
-  # Separate from a scan's, because it lives for years and a scan's for days. It is backed up each day, and can be
-  # restored to any second of the last two weeks, even after it was destroyed.
+  # This is separate from a scan's database, because it lives for years and a scan's for days.
+  # It is backed up each day, and can be restored to any second in the last two weeks, even
+  # after it was destroyed.
   database = {
     instance_class   = var.database_instance_class
     version          = var.database_version
     multi_az         = var.database_multi_az
     storage_gb       = var.database_storage_gb
     storage_limit_gb = var.database_storage_limit_gb
-    # 100 crawlers of 5, 4 HTTP services, the console, and what operators open.
+    # This allows 5 for each of 100 crawlers, 4 HTTP services, the console, and operators'
+    # sessions.
     max_connections        = 700
     backup_days            = 14
     backup_window          = "06:00-06:30"
@@ -66,7 +69,8 @@ module "fleet" {
     protected              = var.protected
     group_description      = "Postgres: from the service's machines alone"
     parameters_description = "Appends, and a few small hot tables"
-    # Without this the root module makes no plan that destroys it (main.tf): AWS would refuse when half is gone.
+    # The root module makes no plan that destroys a protected database (main.tf), because AWS
+    # would refuse only after half of the service is gone.
     tags = { Protected = tostring(var.protected) }
   }
 
@@ -79,8 +83,9 @@ module "fleet" {
   alarms          = local.alarms
 }
 
-# As many machines as the due hosts need. AWS adds machines after three minutes above
-# the target, and takes one away after fifteen below nine tenths of it; a machine counts five minutes after its start.
+# Runs as many instances as the due hosts need. AWS adds instances after three minutes above the
+# target, and removes one after fifteen minutes below nine tenths of it. A new instance counts
+# after five minutes.
 resource "aws_autoscaling_policy" "follow" {
   name                      = "${local.fleet_name}-follow-due-hosts"
   autoscaling_group_name    = module.fleet.group_name

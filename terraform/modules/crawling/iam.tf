@@ -1,4 +1,5 @@
-# The permissions of a crawl service, beside what every machine and every process has (modules/fleet).
+# A crawl service's permissions, in addition to those that every machine and every process has
+# (modules/fleet).
 
 locals {
   pages = module.pages.arn
@@ -48,20 +49,23 @@ locals {
   }
 
   processes = {
-    # The crawler, which parses untrusted pages: it uploads records, and can neither delete records nor read those of pages.
+    # The crawler, which parses untrusted pages: it uploads records, but cannot delete records
+    # or read those of pages.
     crawler = {
       machine     = "crawl-machine"
       description = "EveryTab's crawlers"
       policy      = "crawl"
       user        = "everytab_worker"
       statements = [
-        # Records, and at the end of a crawl its indexes, its lists and the list of the bucket's crawls.
+        # Records, and at a crawl's end its indexes, its lists and the list of the bucket's
+        # crawls.
         {
           Sid      = "PutRecords"
           Action   = ["s3:PutObject", "s3:AbortMultipartUpload"]
           Resource = ["${local.pages}/crawl-data/*", "${local.pages}/collinfo.json"]
         },
-        # Input of the indexes, in addition to rows of Postgres; and unchanged pages, for their links.
+        # Input for the indexes, in addition to Postgres rows. Also unchanged pages, for their
+        # links.
         {
           Sid    = "ReadForIndexesAndCopies"
           Action = "s3:GetObject"
@@ -78,8 +82,8 @@ locals {
       ]
     }
 
-    # The HTTP service, which parses untrusted requests: it reads records at the locations that Postgres names, and
-    # writes nothing to the store.
+    # The HTTP service, which parses untrusted requests: it reads records at the locations that
+    # Postgres names, and does not write to the store.
     api = {
       machine     = "api-machine"
       description = "EveryTab's HTTP service"

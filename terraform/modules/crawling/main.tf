@@ -1,5 +1,6 @@
-# A crawl service: crawlers, the HTTP service before them, their Postgres, the bucket of what was captured, and a
-# console. It lives for long, and beside scans or without: it shares nothing with the phase of a scan but the module.
+# A crawl service: crawlers, an HTTP service, their Postgres, the bucket with captures, and a
+# console. It lives for years, with or without scans, and shares only the module `fleet` with a
+# scan.
 
 data "aws_caller_identity" "current" {}
 
@@ -9,8 +10,8 @@ locals {
   namespace  = "EveryTab"
 }
 
-# What was captured. It outlives the machines that wrote it: while the service is protected S3 refuses to destroy it
-# before it is empty.
+# The captures. This bucket outlives the instances that wrote to it. While the service is
+# protected, S3 refuses to destroy the bucket unless it is empty.
 module "pages" {
   source = "../bucket"
 

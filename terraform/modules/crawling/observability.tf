@@ -1,5 +1,5 @@
-# One dashboard and the alarms, on AWS's metrics, on the console's counts (publish-crawl-counts, every minute) and on
-# what the HTTP service says of itself (publish-ready).
+# A dashboard and alarms on AWS's metrics, on the console's counts (publish-crawl-counts, every
+# minute) and on the HTTP service's readiness (publish-ready).
 
 locals {
   counts = { for name in ["DueHosts", "DueHostsPerWorker", "LiveWorkers", "RunningCrawls", "UnheldSlots", "ApiReady"] :
@@ -20,7 +20,8 @@ locals {
 }
 
 locals {
-  # What of the service's own counts is wrong. Without counts the service is blind, and its group keeps its size.
+  # Alarms on the service's own counts. Without counts the service is blind, and its group keeps
+  # its size.
   alarms = merge(
     {
       due-hosts-high = {

@@ -1,5 +1,6 @@
-# What cloud-init writes on each machine: the settings of its units, and the target that it starts. All have one image;
-# the role of a machine is which of these it gets.
+# The files that cloud-init writes on each machine, with the settings of its units, and the
+# target that it starts. All machines have one image, and these settings determine a machine's
+# role.
 
 locals {
   database   = "${module.fleet.database.address}/everytab"
@@ -21,7 +22,8 @@ locals {
     AWS_REGION        = var.region
     EVERYTAB_API_TO   = local.store
     EVERYTAB_API_FROM = local.store
-    # The crawlers' own: the service tells clients who requests pages.
+    # This is the crawlers' User-Agent. The service shows it to clients, because it identifies
+    # who requests pages.
     EVERYTAB_USER_AGENT = local.user_agent
   }
   owner_environment = {
@@ -30,7 +32,7 @@ locals {
     EVERYTAB_OWNER_SECRET = module.fleet.database.secret
     EVERYTAB_CRAWL_TO     = local.store
     EVERYTAB_TEMPORARY    = "/var/lib/everytab-console"
-    # As on crawlers: doctor checks that it names a contact.
+    # The same as on crawlers, because doctor checks that it names a contact.
     EVERYTAB_USER_AGENT = local.user_agent
   }
   group_environment = {
@@ -40,7 +42,7 @@ locals {
     EVERYTAB_LOGS      = var.machine_logs
     EVERYTAB_METRICS   = "127.0.0.1:9464"
   }
-  # On a machine whose process signs in by token.
+  # For machines whose process signs in with a token.
   token_environment = {
     for user in ["everytab_worker", "everytab_api"] : user => {
       AWS_REGION = var.region
@@ -68,7 +70,8 @@ locals {
           "broker.env"    = { values = { AWS_REGION = var.region, EVERYTAB_PROCESS_ROLE = module.fleet.process_roles["api"] }, owner = "root:everytab-broker" }
           "api-token.env" = { values = local.token_environment["everytab_api"], owner = "root:everytab-api" }
           "group.env"     = { values = merge(local.group_environment, { EVERYTAB_API_LISTEN = "127.0.0.1:8088" }), owner = "root:everytab-broker" }
-          # The addresses that go through the gateway to S3; those of the network are Postgres's.
+          # Addresses that are reached through the gateway to S3. The network's own addresses
+          # are Postgres's.
           "api-fence.env" = { values = { EVERYTAB_POSTGRES_RANGES = var.network_cidr, EVERYTAB_STORE_RANGES = join(" ", module.fleet.s3_ranges) }, owner = "root:root" }
         },
         var.api_domain == null ? {} : {

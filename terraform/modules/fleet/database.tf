@@ -15,19 +15,21 @@ locals {
     "checkpoint_timeout"           = { value = "900", apply_method = "immediate" }
     "checkpoint_completion_target" = { value = "0.9", apply_method = "immediate" }
     "wal_compression"              = { value = "lz4", apply_method = "immediate" }
-    # Jobs, slots, buckets and hosts are small tables that are updated often: vacuum runs often and fast.
+    # Jobs, slots, buckets and hosts are small tables with many updates, so vacuum must run
+    # often and fast.
     "autovacuum_naptime"           = { value = "15", apply_method = "immediate" }
     "autovacuum_vacuum_cost_limit" = { value = "2000", apply_method = "immediate" }
     # gp3 reads random pages almost as fast as sequential ones.
     "random_page_cost" = { value = "1.1", apply_method = "immediate" }
-    # Releases the locks of a process that died in a transaction; no transaction of ours idles so long.
+    # Releases the locks of a process that died in a transaction. Our transactions are never
+    # idle for so long.
     "idle_in_transaction_session_timeout" = { value = "60000", apply_method = "immediate" }
-    # The machines' connection tracking forgets a silent connection after 120 s (workers.tf): both ends
-    # must be heard before that, also while one statement runs for minutes.
+    # The instances' connection tracking forgets a silent connection after 120 s (workers.tf),
+    # so both ends must send packets before that, even while one statement runs for minutes.
     "tcp_keepalives_idle"     = { value = "30", apply_method = "immediate" }
     "tcp_keepalives_interval" = { value = "10", apply_method = "immediate" }
     "tcp_keepalives_count"    = { value = "6", apply_method = "immediate" }
-    # Messages worth reading.
+    # Log only useful messages.
     "log_min_duration_statement" = { value = "1000", apply_method = "immediate" }
     "log_lock_waits"             = { value = "1", apply_method = "immediate" }
     # The statements are too short for just-in-time compilation.
@@ -68,7 +70,8 @@ resource "aws_db_instance" "this" {
   port           = 5432
   multi_az       = var.database.multi_az
 
-  # AWS makes, stores and rotates the owner's password; the processes' roles have none: they sign in by token.
+  # AWS creates, stores and rotates the owner's password. The processes' roles have none,
+  # because they sign in with tokens.
   username                            = "everytab_owner"
   manage_master_user_password         = true
   iam_database_authentication_enabled = true
@@ -90,7 +93,8 @@ resource "aws_db_instance" "this" {
   delete_automated_backups = var.database.backups_go_with_it
   skip_final_snapshot      = true
   deletion_protection      = var.database.protected
-  # Another minor version is for the operator's hour. What AWS must do all the same, it does at this one.
+  # The operator chooses when to install another minor version. Maintenance that AWS enforces
+  # happens at this time.
   auto_minor_version_upgrade      = false
   maintenance_window              = "tue:08:00-tue:08:30"
   copy_tags_to_snapshot           = true
@@ -98,6 +102,7 @@ resource "aws_db_instance" "this" {
   performance_insights_enabled    = true
   enabled_cloudwatch_logs_exports = ["postgresql"]
 
-  # The root module reads them before it makes a plan that destroys it (main.tf).
+  # The root module reads these tags before it makes a plan that destroys the database
+  # (main.tf).
   tags = var.database.tags
 }

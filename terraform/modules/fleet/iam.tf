@@ -1,11 +1,12 @@
-# The roles. Each machine has its own, and no program that parses untrusted bytes holds it: a broker of another user
-# takes a second role with it, which has fewer rights, and hands that role's credentials to the program.
-# docs/decisions/0046-roles-apart.md says which role does what. Policies are JSON documents, so that plans and tests
-# can read them.
+# The roles. Each machine has its own role, and no program that parses untrusted bytes has this
+# role. Instead, a broker that runs as another user assumes a second role with fewer rights, and
+# passes this role's credentials to the program. docs/decisions/0046-roles-apart.md lists the
+# roles. Policies are JSON documents, so that plans and tests can read them.
 
 locals {
-  # Rights of every machine: a shell by Systems Manager without an open port or key (of AWS's managed policy
-  # only the statements for sessions, which read no parameter), its log, its counts.
+  # Rights of every machine: a shell through Systems Manager without an open port or key (only
+  # the session statements of AWS's managed policy, which read no parameter), its log, and its
+  # counts.
   of_every_machine = [
     {
       Sid    = "SessionManager"
@@ -60,7 +61,7 @@ resource "aws_iam_instance_profile" "machine" {
   role = aws_iam_role.machine[each.key].name
 }
 
-# Their processes, which sign in to Postgres by token.
+# Their processes, which sign in to Postgres with tokens.
 
 resource "aws_iam_role" "process" {
   for_each = var.processes
@@ -79,7 +80,7 @@ resource "aws_iam_role" "process" {
   })
 }
 
-# The rights of each role: those of its kind, and its own.
+# Each role's rights: those of its kind, and its own.
 
 locals {
   rights_of_kind = merge(

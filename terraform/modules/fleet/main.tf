@@ -1,6 +1,6 @@
-# What a scan and a crawl service have in common: a network, a Postgres, a group of machines that fetch from the
-# internet, the roles of all machines, what cloud-init writes on them, and a dashboard with alarms. The two callers
-# say what differs.
+# The parts that a scan and a crawl service have in common: a network, a Postgres, a group of
+# instances that fetch from the internet, all machines' roles, the files that cloud-init writes
+# on them, and a dashboard with alarms. The two callers specify the differences.
 
 data "aws_caller_identity" "current" {}
 
@@ -8,8 +8,8 @@ data "aws_availability_zones" "here" {
   #checkov:skip=CKV_AWS_394:at most five are taken, however many there are
   state = "available"
 
-  # Names of zones differ between accounts. This one has neither current Arm instances nor each class
-  # of database.
+  # Zone names differ between accounts, so this uses the zone's ID. This zone has neither
+  # current Arm instances nor each database class.
   exclude_zone_ids = ["use1-az3"]
 
   filter {

@@ -1,5 +1,5 @@
-# A network of its own: public subnets in up to five zones, no NAT (terabytes would go through it), a free gateway to
-# S3. No port is open unless a caller adds it.
+# A separate network: public subnets in up to five zones, no NAT (terabytes would go through
+# it), and a free gateway to S3. No port is open unless a caller opens it.
 
 resource "aws_vpc" "this" {
   #checkov:skip=CKV2_AWS_11:flow logs of each fetch cost as much as the machines; the outcomes are in Postgres
@@ -10,7 +10,7 @@ resource "aws_vpc" "this" {
   tags = { Name = var.service }
 }
 
-# The default security group, emptied: nothing is a member, and it allows nothing.
+# The default security group, without rules. It has no members and allows nothing.
 resource "aws_default_security_group" "this" {
   vpc_id = aws_vpc.this.id
 }
@@ -77,8 +77,9 @@ resource "aws_security_group" "worker" {
   vpc_id      = aws_vpc.this.id
 }
 
-# The ports that crates/core/webpage/src/url_rules.rs lets a page or an icon be on, name servers, and the time. The
-# metadata service, AWS's resolver and its clock are on link-local addresses, which no group filters.
+# The ports that crates/core/webpage/src/url_rules.rs allows for pages and icons, and those for
+# name servers and the time. The metadata service, AWS's resolver and its clock have link-local
+# addresses, which security groups do not filter.
 locals {
   ways_out = {
     http     = { protocol = "tcp", port = 80, what = var.workers.fetch }
@@ -102,7 +103,7 @@ resource "aws_vpc_security_group_egress_rule" "worker" {
   to_port           = each.value.port
 }
 
-# Machines that fetch nothing from strangers: AWS alone.
+# Machines that do not fetch from the web may connect only to AWS.
 resource "aws_security_group" "other" {
   #checkov:skip=CKV2_AWS_5:it belongs to machines of the callers, which this check does not follow
   for_each = var.other_groups

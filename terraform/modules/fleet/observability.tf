@@ -31,8 +31,8 @@ locals {
     var.alarms,
     # Only classes that can burst have credits.
     startswith(var.database.instance_class, "db.t") ? {
-      # A new one has no credits at all, and what it spends in advance it earns again within hours. With
-      # both cores busy this number is reached after an hour and a half.
+      # A new instance has no credits. It spends some in advance, and earns these again within
+      # hours. If both cores are busy, this threshold is reached after an hour and a half.
       database-credits = {
         description = "Postgres has spent processor credits far in advance: each hour beyond its share costs extra."
         namespace   = "AWS/RDS"
@@ -44,7 +44,7 @@ locals {
         missing     = "notBreaching"
       }
     } : {},
-    # What the network card drops without telling the programs.
+    # Packets that the network card drops without an error for the programs.
     { for name, metric in { connections = "ConntrackAllowanceExceeded", packets = "PpsAllowanceExceeded", link-local = "LinklocalAllowanceExceeded" } : "dropped-${name}" => {
       description                       = "The network dropped packets of a ${var.workers.one} (${metric}): fewer requests in flight, or larger instances."
       namespace                         = var.namespace

@@ -1,4 +1,5 @@
-# The modules scanning and crawling, the only callers, give the values; the root module validates them.
+# Only the modules scanning and crawling call this module. The root module validates their
+# values.
 
 variable "name" {
   description = "Prefix of every name; two installations in one account need different prefixes."

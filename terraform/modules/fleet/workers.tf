@@ -1,7 +1,9 @@
-# The machines that fetch: one launch template, one Auto Scaling group of spot and on-demand instances.
+# The machines that fetch: a launch template, and an Auto Scaling group with spot and on-demand
+# instances.
 
 locals {
-  # Two cores each; four instance families and more, so that at least one has spot capacity.
+  # Types with two cores. There are at least four instance families, so that at least one has
+  # spot capacity.
   instance_types = coalesce(var.workers.instance_types, {
     arm64  = ["c7g.large", "c8g.large", "c6g.large", "c7gn.large", "m7g.large", "m6g.large"]
     x86_64 = ["c7a.large", "c7i.large", "c6a.large", "c6i.large", "m7a.large", "m6i.large"]
@@ -18,8 +20,8 @@ data "aws_ami" "worker" {
   }
 }
 
-# Cores that the account may run: a new account has five of each kind, and a group that may not start a
-# machine says so nowhere but in its activities.
+# The number of cores that the account may run. A new account has five of each kind, and if a
+# group may not start an instance, this is shown only in the group's activities.
 data "aws_servicequotas_service_quota" "cores" {
   for_each = { spot = "L-34B43A08", on_demand = "L-1216C47A" }
 
@@ -28,7 +30,7 @@ data "aws_servicequotas_service_quota" "cores" {
 }
 
 locals {
-  # The size says the cores: medium 1, large 2, xlarge 4, 2xlarge 8.
+  # An instance's size determines its cores: medium 1, large 2, xlarge 4, 2xlarge 8.
   size            = split(".", local.instance_types[0])[1]
   cores           = lookup({ medium = 1, large = 2, xlarge = 4 }, local.size, try(4 * tonumber(trimsuffix(local.size, "xlarge")), 2))
   beyond_base     = max(0, var.group.max_size - var.group.on_demand_base)
@@ -66,7 +68,8 @@ resource "aws_launch_template" "worker" {
     delete_on_termination       = true
     security_groups             = [aws_security_group.worker.id]
 
-    # The default timeouts of connection tracking would fill its table: a crawler makes many connections.
+    # A crawler makes many connections, which would fill the connection tracking table with its
+    # default timeouts.
     connection_tracking_specification {
       tcp_established_timeout = 120
       udp_stream_timeout      = 60
@@ -111,7 +114,7 @@ resource "aws_autoscaling_group" "workers" {
   termination_policies    = var.group.termination_policies
   max_instance_lifetime   = var.group.max_instance_lifetime
   enabled_metrics         = ["GroupInServiceInstances", "GroupDesiredCapacity", "GroupTotalInstances"]
-  # There may be no spot capacity yet: apply must not fail for that.
+  # There may be no spot capacity yet, and apply must not fail because of this.
   wait_for_capacity_timeout = "0"
 
   mixed_instances_policy {
@@ -138,8 +141,8 @@ resource "aws_autoscaling_group" "workers" {
     }
   }
 
-  # Time to drain: a machine in this state gets no signal; its worker polls the metadata service. What it does not
-  # finish, others do when its leases or slots have expired.
+  # Time for a drain. An instance in this state gets no signal, so its worker polls the metadata
+  # service. Other workers take over unfinished work when its leases or slots have expired.
   initial_lifecycle_hook {
     name                 = "drain"
     lifecycle_transition = "autoscaling:EC2_INSTANCE_TERMINATING"
@@ -154,7 +157,8 @@ resource "aws_autoscaling_group" "workers" {
   }
 
   lifecycle {
-    # Without this the group would try forever without an error (wait_for_capacity_timeout).
+    # Without this check the group would try forever without an error
+    # (wait_for_capacity_timeout).
     precondition {
       condition     = local.spot_cores <= data.aws_servicequotas_service_quota.cores["spot"].value && local.on_demand_cores <= data.aws_servicequotas_service_quota.cores["on_demand"].value
       error_message = "The account's quotas are too small: ${var.group.max_size} machines of ${var.workers.name} and the other machines take ${local.spot_cores} spot cores of ${data.aws_servicequotas_service_quota.cores["spot"].value} (quota L-34B43A08) and ${local.on_demand_cores} on-demand cores of ${data.aws_servicequotas_service_quota.cores["on_demand"].value} (L-1216C47A). Request more in Service Quotas, or lower ${var.group.sized_by}."
@@ -165,7 +169,8 @@ resource "aws_autoscaling_group" "workers" {
     }
   }
 
-  # A machine needs its rights and its ways out as soon as it is up; and the network must not go before the machines.
+  # An instance needs its permissions and outgoing connections as soon as it is running. The
+  # network must not be destroyed before the instances.
   depends_on = [
     aws_iam_role_policy.this, aws_route.internet,
     aws_route_table_association.public, aws_vpc_endpoint.s3,

@@ -1,4 +1,5 @@
-# The budget, and the topic for alarms. The topic outlives scans, so that an address confirms it only once.
+# The budget, and the topic for alarms. The topic outlives scans, so that an address must
+# confirm it only once.
 
 resource "aws_sns_topic" "alerts" {
   #checkov:skip=CKV_AWS_26:the mails name alarms, no secret; CloudWatch cannot publish under AWS's own key, and a key of our own costs as much as the site
@@ -20,7 +21,8 @@ resource "aws_budgets_budget" "month" {
   limit_unit   = "USD"
   time_unit    = "MONTHLY"
 
-  # By default the whole account: what runs beside it by mistake costs, too.
+  # By default this includes the whole account, because other things that run by mistake cost
+  # money, too.
   dynamic "cost_filter" {
     for_each = var.budget_by_tag ? [format("user:Project$%s", var.name)] : []
 
@@ -30,7 +32,7 @@ resource "aws_budgets_budget" "month" {
     }
   }
 
-  # The bill is hours late; the forecast writes before the money is spent.
+  # The bill is hours late, so the forecast warns before the money is spent.
   dynamic "notification" {
     for_each = { "50" = "ACTUAL", "80" = "ACTUAL", "99" = "FORECASTED", "100" = "ACTUAL" }
 

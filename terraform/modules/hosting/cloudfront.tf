@@ -6,9 +6,9 @@ resource "aws_cloudfront_origin_access_control" "site" {
   signing_protocol                  = "sigv4"
 }
 
-# CloudFront obeys the Cache-Control of each object (a minute for the manifest, a year for bundles). An
-# answer depends on the path of a request and on its Accept-Encoding, and on nothing else. With a minimum
-# TTL of 0 CloudFront would not cache compressed answers, and bundles are compressed there.
+# CloudFront obeys each object's Cache-Control (a minute for the manifest, a year for bundles).
+# A response depends only on the request's path and its Accept-Encoding. With a minimum TTL of 0
+# CloudFront would not cache compressed responses, and CloudFront compresses bundles.
 resource "aws_cloudfront_cache_policy" "site" {
   name        = "${var.name}-site"
   comment     = "As the objects' Cache-Control says, in Brotli or gzip"
@@ -83,7 +83,8 @@ resource "aws_cloudfront_response_headers_policy" "site" {
 }
 
 locals {
-  # As in site/index.html (a test compares them), plus frame-ancestors: no page may frame this one.
+  # The policy in site/index.html (a test compares them), plus frame-ancestors, because no page
+  # may frame this one.
   content_security_policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; frame-src https:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors 'none'"
 }
 
@@ -119,7 +120,8 @@ resource "aws_cloudfront_distribution" "site" {
     response_headers_policy_id = aws_cloudfront_response_headers_policy.site.id
   }
 
-  # Without the permission to list, S3 answers 403 for a missing object, which the next scan may add.
+  # Without the permission to list, S3 responds with 403 for a missing object, which the next
+  # scan may add.
   custom_error_response {
     error_code            = 403
     response_code         = 404

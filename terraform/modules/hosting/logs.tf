@@ -55,8 +55,9 @@ resource "aws_cloudwatch_log_delivery" "site" {
   }
 }
 
-# The logs of Postgres, a scan's and a crawl service's. RDS makes this group again with its last lines after it was deleted, so a group
-# that went with them would be in the way of the next one.
+# Postgres's logs, for a scan and for a crawl service. RDS creates this group again for its last
+# lines, even if the group was deleted before. If the group were destroyed with the database, it
+# would therefore conflict with the next one.
 resource "aws_cloudwatch_log_group" "database" {
   #checkov:skip=CKV_AWS_158:the log holds slow statements, no secret
   #checkov:skip=CKV_AWS_338:it is read while the scan runs
@@ -66,7 +67,7 @@ resource "aws_cloudwatch_log_group" "database" {
   retention_in_days = 14
 }
 
-# The journals of the machines, which are gone when one wants to read them.
+# The machines' journals, because the machines themselves are gone when an operator needs these.
 resource "aws_cloudwatch_log_group" "machines" {
   #checkov:skip=CKV_AWS_158:the log names hosts and outcomes, no secret
   #checkov:skip=CKV_AWS_338:complaints come within days

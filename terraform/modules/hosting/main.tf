@@ -32,8 +32,8 @@ module "kept" {
   expire         = { backups = { prefix = "backups/", days = var.backup_retention_days } }
 }
 
-# The key that a month's requests are signed with. terraform makes the place alone; the operator puts a
-# key in (docs/scan.md), so that no state holds it.
+# The key that signs a month's requests. terraform creates only the secret, and the operator
+# stores a key in it (docs/scan.md), so that no state contains the key.
 resource "aws_secretsmanager_secret" "signing" {
   #checkov:skip=CKV_AWS_149:AWS's own key serves as well, and one of ours costs more than the secret
   #checkov:skip=CKV2_AWS_57:a key lives for a month and is replaced by hand, together with the site's key directory

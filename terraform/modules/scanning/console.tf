@@ -1,7 +1,7 @@
-# The console: one small machine of the operator, on demand, which starts the scan, publishes it, and is
-# there after the workers have left: for status, retry, backup, verify, gc, publish, doctor, takedown. When
-# the scan is done it stops Postgres and itself (stop_when); both can be started again.
-# It runs no job that reads a stranger's bytes.
+# The console: a small on-demand instance for the operator, which starts the scan and publishes
+# it. It remains after the workers have left, for status, retry, backup, verify, gc, publish,
+# doctor and takedown. When the scan has finished, it stops Postgres and itself (stop_when);
+# both can be started again. It runs no job that reads untrusted bytes.
 
 locals {
   console_name  = "${var.name}-console"
@@ -12,13 +12,15 @@ resource "aws_instance" "console" {
   #checkov:skip=CKV_AWS_126:metrics by the minute tell nothing more of a machine that waits
   count = var.console ? 1 : 0
 
-  # It has an address of its own, as workers do, from its subnet: with associate_public_ip_address a console
-  # that is stopped, and so has none, would be replaced by the next apply (terraform-provider-aws issue 33775).
+  # Like workers, the console gets a public address from its subnet. With
+  # associate_public_ip_address, the next apply would replace a stopped console, because it has
+  # no address then (terraform-provider-aws issue 33775).
   ami                  = var.ami_id
   instance_type        = coalesce(var.console_instance_type, local.console_types[var.architecture])
   ebs_optimized        = true
   iam_instance_profile = module.fleet.profiles["console"]
-  # It migrates and starts the scan as soon as it is up: this waits for its rights and its ways out.
+  # The console migrates and starts the scan as soon as it is running, so wait until its
+  # permissions and outgoing connections exist.
   subnet_id                            = module.fleet.subnet_ids[0]
   vpc_security_group_ids               = [module.fleet.groups["workers"]]
   instance_initiated_shutdown_behavior = "terminate"
@@ -32,7 +34,7 @@ resource "aws_instance" "console" {
     instance_metadata_tags      = "disabled"
   }
 
-  # Room for the dump of a backup, and for Postgres with its rows while one is verified.
+  # Space for a backup's dump, and for Postgres with its rows while a backup is verified.
   root_block_device {
     volume_type           = "gp3"
     volume_size           = var.console_volume_gb

@@ -1,4 +1,5 @@
-# What a scan has in common with a crawl service: network, Postgres, workers, roles, dashboard.
+# The parts that a scan has in common with a crawl service: network, Postgres, workers, roles,
+# dashboard.
 
 module "fleet" {
   source = "../fleet"
@@ -11,7 +12,7 @@ module "fleet" {
   machine_logs     = var.machine_logs
   alerts_topic_arn = var.alerts_topic_arn
   other_cores      = var.console ? 2 : 0
-  # The console's is the workers'.
+  # The console's security group is the workers'.
   other_groups = {}
 
   written = {
@@ -57,7 +58,8 @@ module "fleet" {
     version          = var.database_version
     storage_gb       = var.database_storage_gb
     storage_limit_gb = var.database_storage_limit_gb
-    # A worker has up to 5 connections, 200 workers have 1,000; RDS's default for 8 GB is 830.
+    # A worker has up to 5 connections, so 200 workers have 1,000. RDS's default for 8 GB is
+    # 830.
     max_connections        = 1200
     backup_days            = 0
     backups_go_with_it     = true
@@ -73,7 +75,7 @@ module "fleet" {
   settings  = local.settings
 
   dashboard = { name = "${var.name}-scan", widgets = local.widgets }
-  # At its creation each alarm would send a mail that all is well.
+  # Each alarm would send an OK mail when it is created.
   mails_when_well = false
   alarms = {
     database-connections = {

@@ -1,4 +1,5 @@
-# The permissions of the workers and of the console, beside what every machine and every process has (modules/fleet).
+# Permissions for the workers and the console, in addition to those that every machine and every
+# process has (modules/fleet).
 
 locals {
   site    = "arn:aws:s3:::${var.site_bucket}"
@@ -44,7 +45,7 @@ locals {
           Action   = "s3:ListBucket"
           Resource = [local.site, local.archive, local.kept]
         },
-        # publish, takedown, gc.
+        # For publish, takedown and gc.
         {
           Sid = "ChangeTheSite"
           Action = [
@@ -53,14 +54,15 @@ locals {
           ]
           Resource = "${local.site}/*"
         },
-        # backup reads it, gc and takedown delete of it, doctor writes a probe.
+        # backup reads the archive, gc and takedown delete parts of it, and doctor writes a
+        # probe.
         {
           Sid      = "SweepTheArchive"
           Action   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
           Resource = "${local.archive}/*"
         },
-        # The list of takedowns is written by hand and by takedown; backups are never deleted from here:
-        # they expire.
+        # Operators and takedown write the list of takedowns. Backups are never deleted from
+        # here, because they expire.
         {
           Sid      = "KeepTakedownsAndBackups"
           Action   = ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"]
@@ -71,7 +73,7 @@ locals {
           Action   = "s3:DeleteObject"
           Resource = ["${local.kept}/.doctor/*", "${local.kept}/backups/*/progress/*"]
         },
-        # takedown --everywhere: old versions of changed and deleted objects.
+        # For takedown --everywhere: old versions of changed and deleted objects.
         {
           Sid      = "FindOldVersions"
           Action   = "s3:ListBucketVersions"
@@ -87,8 +89,8 @@ locals {
           Action   = "cloudfront:CreateInvalidation"
           Resource = "arn:aws:cloudfront::${local.account_id}:distribution/${var.distribution_id}"
         },
-        # An hour after the scan was published (packaging/lib/stop-when-done). The console's id is not known
-        # here, because the console needs this policy when it comes up.
+        # For stopping an hour after the scan was published (packaging/lib/stop-when-done). The
+        # console's ID is not known here, because the console needs this policy when it starts.
         {
           Sid       = "StopItself"
           Action    = "ec2:StopInstances"
@@ -110,8 +112,9 @@ locals {
   }
 
   processes = {
-    # The worker's process, which parses untrusted files: icons go to the archive, bundles to the scan's
-    # prefix of the site. It writes no page, reads no backup, and deletes nothing.
+    # The worker's process, which parses untrusted files. It stores icons in the archive, and
+    # bundles below the scan's prefix on the site. It writes no page, reads no backup, and
+    # deletes nothing.
     scanner = {
       machine     = "worker"
       description = "EveryTab's worker processes"
@@ -133,13 +136,14 @@ locals {
           Action   = ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"]
           Resource = ["${local.archive}/archive/*", "${local.site}/scans/*"]
         },
-        # The tokens by which it recognises the scan's stores; the console writes them.
+        # The tokens that identify the scan's stores. The console writes them.
         {
           Sid      = "RecogniseTheStores"
           Action   = "s3:GetObject"
           Resource = ["${local.archive}/.everytab/*", "${local.site}/.everytab/*"]
         },
-        # A shard of the scan that the site shows keeps its tabs if it would lose many.
+        # If the site shows this scan and a shard would lose many tabs, the shard keeps its
+        # tabs.
         {
           Sid      = "ReadTheManifest"
           Action   = "s3:GetObject"
@@ -148,7 +152,7 @@ locals {
       ]
     }
 
-    # The console's one process that works by itself: it publishes.
+    # The console's only process that runs by itself. It publishes.
     publisher = {
       machine     = "console"
       description = "EveryTab's publishing process"

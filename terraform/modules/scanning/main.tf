@@ -1,4 +1,4 @@
-# The phase of a scan: everything that it needs, and nothing that must outlive it.
+# A scan's phase: everything that a scan needs, and nothing that must outlive it.
 
 data "aws_caller_identity" "current" {}
 

@@ -1,6 +1,6 @@
-# One dashboard and the alarms, on AWS's metrics and on the counts that the console publishes each minute
-# (packaging/lib/publish-counts). The rules are those of telemetry/alerts.yml. A fleet that gets nowhere
-# is stopped: machines cost money, and Postgres keeps what was done.
+# A dashboard and alarms on AWS's metrics and on the counts that the console publishes each
+# minute (packaging/lib/publish-counts). The rules are those in telemetry/alerts.yml. A fleet
+# without progress is stopped, because instances cost money, and Postgres keeps the results.
 
 locals {
   counts = { for name in ["Outstanding", "Discarded", "MinutesSinceProgress", "UnreachedPercent"] :
@@ -20,9 +20,9 @@ locals {
   ]
 }
 
-# No alarm has ok_actions: at its creation each would send a mail that all is well.
+# No alarm has ok_actions, because each alarm would send an OK mail when it is created.
 #
-# The rules of Prometheus that name a metric of CloudWatch; telemetry/alerts.yml explains them.
+# These are Prometheus's rules with a CloudWatch metric. telemetry/alerts.yml explains them.
 locals {
   rules = flatten(yamldecode(file("${path.module}/../../../telemetry/alerts.yml")).groups[*].rules)
   alarms = { for rule in local.rules : rule.alert => merge(
@@ -52,9 +52,9 @@ resource "aws_cloudwatch_metric_alarm" "rule" {
   alarm_actions       = [var.alerts_topic_arn]
 }
 
-# Sets the fleet's size to nothing. For a policy an alarm repeats its action each minute for as long as it is in
-# ALARM. So both alarms end when no machine is left, and their minutes begin again with the next ones:
-# applying again with a worker_count starts the fleet again.
+# Sets the fleet's size to 0. While an alarm is in ALARM, it repeats a policy's action each
+# minute. Therefore both alarms end when no instance is left, and their minutes start again with
+# the next instances. To start the fleet again, apply with a worker_count.
 resource "aws_autoscaling_policy" "stop" {
   name                   = "${var.name}-stop"
   autoscaling_group_name = module.fleet.group_name
@@ -79,9 +79,10 @@ resource "aws_cloudwatch_metric_alarm" "stop" {
   alarm_actions       = [var.alerts_topic_arn, aws_autoscaling_policy.stop.arn]
 }
 
-# Machines that cost money while a count is missing or 0. Without Watching no alarm would tell that the
-# scan stops. Without Workers they have nothing to do: the scan did not start, is paused or has ended, or
-# none reaches Postgres; after half an hour a mail, after stop_after_hours the end of the fleet.
+# Alarms for instances that cost money while a count is missing or 0. Without Watching, no alarm
+# would report that the scan has stopped. Without Workers, the instances have nothing to do: the
+# scan did not start, is paused or has ended, or no worker reaches Postgres. After half an hour
+# this sends a mail, and after stop_after_hours it stops the fleet.
 locals {
   idle_alarms = merge(
     { for name, alarm in local.alarms : name => { metric = alarm.metric, minutes = tonumber(alarm.minutes), actions = [var.alerts_topic_arn], description = alarm.description } if alarm.test == "absent" },

@@ -1,11 +1,12 @@
-# What cloud-init writes on each machine: the settings of its units, and the target that it starts.
+# The files that cloud-init writes on each machine, with the settings of its units, and the
+# target that it starts.
 
 locals {
   owner_url  = "postgres://everytab_owner@${local.database}?sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
   worker_url = "postgres://everytab_worker@${local.database}?sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
   database   = "${module.fleet.database.address}/everytab"
 
-  # A worker performs every kind of job but publishing, for which its role has no rights.
+  # A worker performs every kind of job except publishing, for which its role has no rights.
   worker_environment = {
     DATABASE_URL            = local.worker_url
     PGPASSFILE              = "/run/everytab/pgpass"
@@ -15,7 +16,8 @@ locals {
     EVERYTAB_IN_FLIGHT      = tostring(var.requests_in_flight)
     EVERYTAB_SIGNING_KEY    = "/run/credentials/everytab-worker.service/signing-key"
   }
-  # The console's worker publishes, and stays when the scan has ended: it may be retried.
+  # The console's worker publishes. It continues after the scan has ended, because the scan may
+  # be retried.
   publisher_environment = {
     DATABASE_URL  = local.worker_url
     PGPASSFILE    = "/run/everytab/pgpass"

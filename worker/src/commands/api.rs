@@ -17,7 +17,7 @@ use crate::{
     serve::ReservedAddress,
 };
 
-/// Attempts of a request to a store while a client waits.
+/// Maximum attempts for a store request while a client waits.
 const STORE_ATTEMPTS: u32 = 2;
 
 /// Options for the HTTP service.
@@ -43,7 +43,7 @@ pub struct ApiArgs {
 /// Converts the options into the service's settings.
 ///
 /// # Errors
-/// Returns an error if the options name no store.
+/// Returns an error if no option names a store.
 pub(crate) fn settings(
     args: &ApiArgs,
     temporary: Option<PathBuf>,
@@ -58,7 +58,7 @@ pub(crate) fn settings(
     Ok(ApiSettings { from, temporary, ..settings_for(&store, fetch) })
 }
 
-/// Returns the settings of a service that reads from the store it writes to.
+/// Returns settings for a service that reads from the store it writes to.
 pub(crate) fn settings_for(store: &str, fetch: FetchSettings) -> ApiSettings {
     let FetchSettings { user_agent, allow_ranges, deny_ranges, .. } = fetch;
     ApiSettings {

@@ -1,4 +1,4 @@
-//! `backup`: copies the rows and objects of a finished scan to a store.
+//! `backup`: copies a finished scan's rows and objects to a store.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `backup`.
+/// Options for `backup`.
 #[derive(Debug, Args)]
 pub struct BackupArgs {
     #[command(flatten)]

@@ -23,7 +23,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `blocklist`.
+/// Options for `blocklist`.
 #[derive(Debug, Args)]
 pub struct BlocklistArgs {
     #[command(subcommand)]

@@ -26,7 +26,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `crawl`.
+/// Options for `crawl`.
 #[derive(Debug, Args)]
 pub struct CrawlArgs {
     #[command(subcommand)]
@@ -112,7 +112,7 @@ pub async fn run(args: CrawlArgs) -> CliResult {
     }
 }
 
-/// Starts the jobs that write the indexes of an ended crawl.
+/// Starts the jobs that write an ended crawl's indexes.
 async fn index(crawl: &OneCrawl) -> CliResult {
     let (coordinator, found) = crawl.find().await?;
     let name = &found.name;

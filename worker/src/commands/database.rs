@@ -20,9 +20,9 @@ pub fn url(args: &DatabaseArgs) -> Result<&str, CliError> {
     })
 }
 
-/// Returns the addresses of the database's servers, so that the fetcher does not connect to them. A
-/// server that is reached through a socket has no address. If a name cannot be resolved, logs a
-/// warning and leaves it out.
+/// Returns the database servers' addresses, so that the fetcher does not connect to them. A server
+/// that is reached through a socket has no address. If a name cannot be resolved, logs a warning
+/// and skips this name.
 pub async fn own_ranges(url: &str) -> Vec<IpNet> {
     let Ok(url) = Url::parse(url) else { return Vec::new() };
     let in_query = url.query_pairs().find(|(name, _)| name == "host" || name == "hostaddr");
@@ -43,7 +43,7 @@ pub async fn own_ranges(url: &str) -> Vec<IpNet> {
     ranges
 }
 
-/// Returns whether a host is a socket's directory, percent-encoded as in a URL or decoded.
+/// Returns whether a host is a socket's directory. It may be percent-encoded, as in a URL.
 fn is_socket(host: &str) -> bool {
     host.starts_with('/') || host.starts_with("%2F") || host.starts_with("%2f")
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_servers_of_a_database_are_known_by_their_addresses() {
+    async fn own_ranges_are_the_addresses_of_the_databases_servers() {
         for (url, expected) in [
             ("postgres://me@127.0.0.1:6432/x?sslmode=disable", "127.0.0.1/32"),
             ("postgres://me@[::1]/x", "::1/128"),

@@ -12,7 +12,7 @@ use crate::{
     options::{DatabaseArgs, FetchArgs, Role},
 };
 
-/// Options of `doctor`.
+/// Options for `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     #[command(flatten)]
@@ -98,7 +98,7 @@ impl Report {
     }
 }
 
-/// Runs all checks that the options call for, and continues after a failed one.
+/// Runs all checks that the options select. A failed check does not stop the others.
 ///
 /// # Errors
 /// Returns an error if the roles cannot be combined, or if stdout cannot be written. A failed check
@@ -164,7 +164,7 @@ pub async fn run(args: DoctorArgs) -> CliResult {
     Ok(if report.failed == 0 { Exit::Done } else { Exit::Failed })
 }
 
-/// Returns what processes of these roles need. `None` if no role is given.
+/// Returns what processes with these roles need. `None` if no role is given.
 fn needs(roles: &[Role]) -> Option<RoleNeeds> {
     (!roles.is_empty()).then(|| RoleNeeds {
         kinds: Role::kinds(roles),

@@ -10,7 +10,7 @@ use crate::{
     commands::{one_scan::OneScan, stdout::StandardStreams},
 };
 
-/// Options of `scan exclude`.
+/// Options for `scan exclude`.
 #[derive(Debug, Args)]
 pub struct ExcludeArgs {
     #[command(flatten)]

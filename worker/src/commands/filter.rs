@@ -1,4 +1,4 @@
-//! `filter`: stores, shows and removes filters of live crawls.
+//! `filter`: stores, shows and removes filters for live crawls.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `filter`.
+/// Options for `filter`.
 #[derive(Debug, Args)]
 pub struct FilterCommandArgs {
     #[command(subcommand)]

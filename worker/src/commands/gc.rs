@@ -9,7 +9,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `scan gc`.
+/// Options for `scan gc`.
 #[derive(Debug, Args)]
 pub struct GcArgs {
     #[command(flatten)]

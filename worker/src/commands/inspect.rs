@@ -1,10 +1,10 @@
-//! `inspect`: prints how the product reads files and URLs, as one JSON object per line on stdout.
+//! `inspect`: prints how this program reads files and URLs, as one JSON object per line on stdout.
 //! The commands for crawls print lines for people unless `--json` is given.
 //!
-//! Invariants: all lines of a kind have the same fields, and a field is null where it does not
-//! apply. Bad input gives a line with `error` (on stderr in the output for people), and the command
+//! Invariants: all lines of a kind have the same fields, and a field is null if it does not apply.
+//! Bad input gives a line with `error` (on stderr in the output for people), and the command
 //! continues. Skipped records are counted on stderr. Each command reads as little of a file as it
-//! needs, and never more than [`files::MAX_FILE_BYTES`].
+//! needs, and at most [`files::MAX_FILE_BYTES`].
 
 mod files;
 mod filter;
@@ -30,7 +30,7 @@ use url::Url;
 use self::lines::{Lines, command_result};
 use crate::cli_error::{CliError, CliResult};
 
-/// Options of `inspect`.
+/// Options for `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! `keys`: manages the keys of the HTTP service and their limits.
+//! `keys`: manages the HTTP service's keys and their limits.
 
 use std::{fs::File, io::Read as _};
 
@@ -14,7 +14,7 @@ use crate::{
     options::{Bytes, DatabaseArgs, parse_bytes, parse_time},
 };
 
-/// Options of `keys`.
+/// Options for `keys`.
 #[derive(Debug, Args)]
 pub struct KeysArgs {
     #[command(subcommand)]
@@ -100,7 +100,7 @@ struct AddArgs {
     json: bool,
 }
 
-/// Makes, lists or revokes keys, and lists their webhooks.
+/// Creates, lists or revokes keys, and lists their webhooks.
 ///
 /// # Errors
 /// Returns an error if the database fails, or if there is no such key.
@@ -178,7 +178,7 @@ async fn webhooks(args: &DatabaseArgs, key: Option<&str>, as_json: bool) -> CliR
     Ok(Exit::Done)
 }
 
-/// Describes the state of a webhook for a person.
+/// Formats a webhook's state for a person.
 fn state_of(webhook: &WebhookState) -> String {
     let WebhookState { sent, pending, dropped, failures, .. } = webhook;
     let counts = format!("{sent} sent, {pending} waiting, {dropped} dropped");
@@ -191,7 +191,7 @@ fn state_of(webhook: &WebhookState) -> String {
     }
 }
 
-/// Describes the limits and usage of a key for a person.
+/// Formats a key's limits and usage for a person.
 fn use_of(key: &ApiKey) -> String {
     let of = |used: i64, limit: Option<i64>| match limit {
         Some(limit) => format!("{used} of {limit}"),

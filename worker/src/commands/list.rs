@@ -1,4 +1,4 @@
-//! `list`: imports public lists for filters of live crawls, and shows them.
+//! `list`: imports public lists for filters in live crawls, and shows them.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `list`.
+/// Options for `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(subcommand)]

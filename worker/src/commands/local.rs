@@ -77,8 +77,8 @@ async fn scan_and_serve(
     })
 }
 
-/// Reserves the address of the page before the scan's work, so that an address in use is rejected
-/// now and not at the end.
+/// Reserves the page's address before the scan starts, so that an address in use is rejected now
+/// and not at the end.
 fn reserve(args: &LocalArgs) -> Result<Option<ReservedAddress>, CliError> {
     let Some(address) = args.serve.filter(|_| !args.exit_when_done) else { return Ok(None) };
     if let Some(site) = args.site.as_deref().filter(|site| site.starts_with("s3://")) {
@@ -87,10 +87,10 @@ fn reserve(args: &LocalArgs) -> Result<Option<ReservedAddress>, CliError> {
     Ok(Some(ReservedAddress::new(address)?))
 }
 
-/// Checks the options that would make a worker fail, and be restarted again and again.
+/// Checks the options with which a worker would fail and be restarted again and again.
 fn check_worker(args: &LocalArgs) -> Result<(), CliError> {
     args.fetch.fetcher(Vec::new())?;
-    // Only one process can listen there, so several workers do not get the address.
+    // Only one process can listen on this address, so several workers do not get it.
     let metrics = std::env::var("EVERYTAB_METRICS").ok().filter(|_| args.workers == 1);
     if let Some(address) = metrics.and_then(|address| address.parse().ok()) {
         ReservedAddress::new(address)?;

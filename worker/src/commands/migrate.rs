@@ -1,4 +1,4 @@
-//! `migrate`: brings the database to this program's schema.
+//! `migrate`: updates the database to this program's schema.
 
 use everytab_coordinator::schema_digest;
 use everytab_operations::database::connect_unchecked;

@@ -1,4 +1,4 @@
-//! Finds the crawl to which a command applies.
+//! Finds the crawl for a command.
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, CrawlStatus, FoundCrawl};
@@ -68,11 +68,11 @@ pub(crate) fn has_ended(crawl: &FoundCrawl) -> CliError {
     CliError::new(format!("nothing was changed: crawl {} has ended", crawl.name))
 }
 
-/// Returns the settings of the crawl with this number and name.
+/// Returns the settings for the crawl with this number and name.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be reached, the crawl is gone, or its settings are from an
-/// incompatible version of this program.
+/// Returns an error if Postgres cannot be reached, if the crawl was removed, or if an incompatible
+/// version of this program wrote its settings.
 pub(crate) async fn settings_of(
     coordinator: &Coordinator,
     (number, name): (i32, &str),

@@ -1,4 +1,4 @@
-//! The scan that a command works on.
+//! Finds the scan for a command.
 
 use clap::Args;
 use everytab_coordinator::Coordinator;

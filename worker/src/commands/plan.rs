@@ -21,7 +21,7 @@ use crate::{
 /// The prices, with the month in which they were recorded.
 const PRICES: &str = include_str!("../../prices.json");
 
-/// Options of `plan`.
+/// Options for `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// The crawl's id, such as CC-MAIN-2026-05, or latest
@@ -60,7 +60,7 @@ pub struct PlanArgs {
     assumed: AssumedArgs,
 }
 
-/// Reads the measurements of a scan from a file, a site or the database.
+/// Reads a scan's measurements from a file, a site or the database.
 async fn measured(scan: &str, database_url: Option<&str>) -> Result<MeasuredScan, CliError> {
     if let Ok(id) = scan.parse::<Uuid>() {
         let Some(url) = database_url.filter(|url| !url.is_empty()) else {
@@ -125,7 +125,7 @@ enum BackupToPlan {
 }
 
 impl FleetArgs {
-    /// Returns the costs to plan for the time after the scan.
+    /// Returns the planned costs for the time after the scan.
     fn after(&self) -> AfterScan {
         let backup = match self.backup {
             BackupToPlan::None => PlannedBackup::None,

@@ -26,7 +26,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `publish`.
+/// Options for `publish`.
 #[derive(Debug, Args)]
 pub struct PublishArgs {
     #[command(flatten)]

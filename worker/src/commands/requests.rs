@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Options of `scan requests`.
+/// Options for `scan requests`.
 #[derive(Debug, Args)]
 pub struct RequestsArgs {
     #[command(flatten)]

@@ -11,7 +11,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `restore`.
+/// Options for `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
     #[command(flatten)]

@@ -30,11 +30,11 @@ use crate::{
     telemetry,
 };
 
-/// The time that a worker waits for a database that is still starting. It equals the
-/// lease duration, after which other workers take over this worker's jobs anyway.
+/// How long a worker waits for a database that is still starting. This equals the lease duration,
+/// after which other workers take over this worker's jobs anyway.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(5 * 60);
 
-/// Options of `run`.
+/// Options for `run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
     /// Kinds of jobs to take
@@ -132,8 +132,8 @@ pub async fn run(mut args: RunArgs) -> CliResult {
             temporary.clone(),
             store_settings(),
         );
-        // The jobs need a separate fetcher. Although they fetch nothing, each job sets the limits
-        // of its fetcher.
+        // The jobs need a separate fetcher, because each job sets its fetcher's limits even if it
+        // fetches nothing.
         let for_jobs = Context::new(store_settings(), args.fetch.fetcher(own)?, temporary);
         let crawled = live_crawls::crawl(
             coordinator.clone(),
@@ -150,7 +150,7 @@ pub async fn run(mut args: RunArgs) -> CliResult {
     work(coordinator, context, settings, stop).await
 }
 
-/// Sets the User-Agent and the network scope of a process that crawls, or that reports them to
+/// Sets the User-Agent and the network scope for a process that crawls, or that reports them to
 /// clients. A scan's values are fixed when it starts.
 ///
 /// # Errors
@@ -163,7 +163,7 @@ fn identify(args: &mut RunArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Rejects roles that cannot be combined, and a role without the options that it needs.
+/// Rejects roles that cannot be combined, and roles without the options that they need.
 fn check_roles(args: &RunArgs) -> Result<(), CliError> {
     check_combination(&args.roles)?;
     if args.roles.iter().any(|role| matches!(role, Role::Crawl | Role::Api)) {
@@ -187,7 +187,7 @@ pub(crate) fn check_combination(roles: &[Role]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Connects to the database once it is up. Returns `None` if a signal stops the process first.
+/// Connects to the database once it is running. Returns `None` if a signal stops the process first.
 async fn connected(
     url: &str,
     stop: &mut watch::Receiver<bool>,
@@ -227,7 +227,7 @@ fn worker_exit(end: WorkerEnd) -> CliResult {
 ///
 /// # Errors
 /// Returns an error if the fetcher cannot be set up, or if the directory for temporary files cannot
-/// be made.
+/// be created.
 pub fn context(
     fetch: &FetchArgs,
     own_ranges: Vec<IpNet>,

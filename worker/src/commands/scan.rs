@@ -27,7 +27,7 @@ use crate::{
     telemetry,
 };
 
-/// Options of `scan`.
+/// Options for `scan`.
 #[derive(Debug, Args)]
 pub struct ScanArgs {
     #[command(subcommand)]
@@ -168,7 +168,7 @@ struct StageArgs {
 /// Runs a subcommand.
 ///
 /// # Errors
-/// Returns an error if the database or a store fails, or if the request is refused.
+/// Returns an error if the database or a store fails, or if the request is rejected.
 pub async fn run(args: ScanArgs) -> CliResult {
     match args.command {
         ScanCommand::Start(args) => start(*args).await,
@@ -229,7 +229,7 @@ async fn start(args: StartArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns the database, and the name and store of a live crawl in it that has ended.
+/// Returns the database, and the name and store of an ended live crawl in it.
 async fn from_crawl(
     database: &DatabaseArgs,
     crawl: &str,
@@ -264,7 +264,7 @@ async fn status(args: StatusArgs) -> CliResult {
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
     }
-    // The earlier scan has ended, so that its outcomes do not change while this scan is watched.
+    // The earlier scan has ended, so its outcomes do not change while this scan is watched.
     let mut before = coordinator.earlier_outcomes(number).await?;
     loop {
         let asked_at = Instant::now();

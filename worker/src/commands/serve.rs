@@ -10,7 +10,7 @@ use crate::{
     serve::serve,
 };
 
-/// Options of `serve`.
+/// Options for `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Directory of the site, as given by the scan's --site

@@ -21,7 +21,7 @@ use crate::{
     options::{parse_distribution, parse_site_url, read_signing_key},
 };
 
-/// Options of `signing-key`.
+/// Options for `signing-key`.
 #[derive(Debug, Args)]
 pub struct SigningKeyArgs {
     #[command(subcommand)]

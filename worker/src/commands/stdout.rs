@@ -1,7 +1,7 @@
 //! Prints lines of data on standard output.
 //!
 //! Invariant: if a reader closes the pipe early (`| head`), the command still runs to its end and
-//! succeeds. Any other error of standard output makes it fail, because data would be lost.
+//! succeeds. If standard output has any other error, the command fails, because data would be lost.
 
 use std::{
     fmt::{Arguments, Display},
@@ -24,7 +24,7 @@ pub fn line(text: impl Display) -> Result<(), CliError> {
     print(format_args!("{text}\n")).map(drop)
 }
 
-/// Prints the parts of a row, two spaces apart. If the terminal is too narrow for one line, prints
+/// Prints a row's parts, two spaces apart. If the terminal is too narrow for one line, prints
 /// several; see [`row`].
 ///
 /// # Errors

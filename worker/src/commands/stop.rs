@@ -1,6 +1,6 @@
-//! Handles SIGTERM and SIGINT: the first signal starts a drain, the second ends the process
-//! immediately. SIGHUP, which a closed terminal sends, and a notice that EC2 will take the machine
-//! away start a drain too, and do not count as a signal.
+//! Handles SIGTERM and SIGINT: the first signal starts a drain, and the second ends the process
+//! immediately. SIGHUP, which a closed terminal sends, and EC2's notice that it will terminate the
+//! instance also start a drain, but do not count as a signal.
 
 use std::{fs, process};
 
@@ -24,7 +24,7 @@ pub fn on_signal(at_second: impl Fn() + Send + 'static) -> Result<watch::Receive
     Ok(stop(at_second)?.subscribe())
 }
 
-/// Returns a value like [`on_signal`], which also turns true at a notice of the instance metadata
+/// Returns a value like [`on_signal`], which also turns true at a notice from the instance metadata
 /// service at `metadata`.
 ///
 /// # Errors
@@ -45,7 +45,7 @@ pub fn on_signal_or_notice(metadata: Option<Url>) -> Result<watch::Receiver<bool
 fn stop(at_second: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, CliError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    // A handler would replace `nohup`'s.
+    // Installing a handler would override `nohup`.
     let mut hangup = (!ignores_hangup()).then(|| signal(SignalKind::hangup())).transpose()?;
     let (sender, _) = watch::channel(false);
     let asked = sender.clone();
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_ignored_hangup_stays_ignored() {
+    fn sighup_remains_ignored_only_if_it_was_ignored() {
         let status = |mask: &str| format!("Name:\tx\nSigBlk:\t1\nSigIgn:\t{mask}\n");
         assert!(ignores_hangup_in(&status("0000000000000001")));
         assert!(ignores_hangup_in(&status("0000000000001001")));

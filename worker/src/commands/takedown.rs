@@ -12,7 +12,7 @@ use crate::{
     options::{DatabaseArgs, parse_distribution},
 };
 
-/// Options of `takedown`.
+/// Options for `takedown`.
 #[derive(Debug, Args)]
 pub struct TakedownArgs {
     #[command(flatten)]

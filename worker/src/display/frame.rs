@@ -1,9 +1,9 @@
-//! One frame of lines at the terminal's bottom, repainted in place, with log lines above it.
+//! A frame of lines at the terminal's bottom, repainted in place, with log lines above it.
 //!
-//! Invariants: a new frame covers exactly the rows of the one before, even after the terminal was
-//! made narrower. All output through [`LogLines`] stands above the frame. When the program ends,
+//! Invariants: a new frame covers exactly the rows of the last frame, even if the terminal has
+//! become narrower. All output through [`LogLines`] appears above the frame. When the program ends,
 //! the cursor is below the last frame and nothing else in the terminal has changed, so Ctrl-C
-//! leaves it clean at any moment.
+//! leaves the terminal clean at any moment.
 
 use std::io::{self, IsTerminal as _, Write};
 
@@ -16,13 +16,13 @@ use everytab_operations::progress::layout::{MIN_COLUMNS, width};
 use parking_lot::Mutex;
 use terminal_size::terminal_size_of;
 
-/// The assumed size of a terminal that does not report its own.
+/// Assumed size of a terminal that does not report its size.
 const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
 
-/// This process's frame, which has one terminal.
+/// This process's frame. There is one, because a process has one terminal.
 static FRAME: Mutex<Option<Frame>> = Mutex::new(None);
 
-/// Columns and rows of a terminal.
+/// A terminal's columns and rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     /// Characters in a row.
@@ -31,7 +31,7 @@ pub struct Size {
     pub rows: usize,
 }
 
-/// The output that the frame is painted on.
+/// The stream on which the frame is painted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -69,8 +69,8 @@ impl Stream {
         }
     }
 
-    /// Returns the columns for lines that are written once: those of the terminal, or no limit for
-    /// a file or a pipe.
+    /// Returns the columns for lines that are written once: the terminal's, or no limit for a file
+    /// or a pipe.
     pub fn columns(self) -> usize {
         if self.is_terminal() { self.size().columns.max(MIN_COLUMNS) } else { usize::MAX }
     }
@@ -107,12 +107,12 @@ pub fn paint(stream: Stream, compose: impl FnOnce(Size) -> Vec<String>) -> io::R
     stream.write(&bytes)
 }
 
-/// Leaves the last frame where it is; later output stands below it.
+/// Leaves the last frame where it is. Later output appears below it.
 pub fn finish() {
     FRAME.lock().take();
 }
 
-/// Returns as many lines as fit on the screen, which keeps its last row for the cursor.
+/// Returns the lines that fit on the screen. The last row remains free for the cursor.
 fn shortened(mut lines: Vec<String>, size: Size) -> Vec<String> {
     let room = size.rows.saturating_sub(1).max(1);
     if lines.iter().map(|line| rows_of(line, size.columns)).sum::<usize>() <= room {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_covers_the_rows_of_the_last_one_also_on_a_narrower_terminal() {
+    fn a_frame_covers_the_last_frame_even_on_a_narrower_terminal() {
         let lines = vec!["x".repeat(70), "y".repeat(10)];
         let frame = Frame { stream: Stream::Stderr, lines };
         let mut bytes = Vec::new();

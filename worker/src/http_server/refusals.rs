@@ -1,9 +1,9 @@
-//! A connection on which the HTTP library's own refusals are replaced.
+//! A connection that replaces error responses which the HTTP library sends by itself.
 //!
 //! The library responds to a malformed head by itself, with an empty body, and then ends with an
 //! error. Therefore, bytes that look like such a response are held back until the library has ended
-//! or writes more. Invariant: the bytes of all other responses pass unchanged. This does not depend
-//! on a refusal's replacement.
+//! or writes more. Invariant: all other responses pass unchanged. This does not depend on the
+//! replacement's content.
 
 use std::{
     io,
@@ -18,22 +18,23 @@ use tokio::{
     time::timeout,
 };
 
-/// Makes the response that replaces the library's. `None` if it is not a refusal.
+/// Creates the response that replaces the library's. `None` if the bytes are not such a response.
 pub(crate) type Replace = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// Status lines of the library's refusals.
+/// Status lines of the library's own error responses.
 const STATUS_LINES: [&str; 3] = [
     "HTTP/1.1 400 Bad Request\r\n",
     "HTTP/1.1 414 URI Too Long\r\n",
     "HTTP/1.1 431 Request Header Fields Too Large\r\n",
 ];
-/// Maximum refusal length: a status line, three headers and an empty line.
+/// Maximum length of the library's own error response: a status line, three headers and an empty
+/// line.
 const MAX_REFUSAL_BYTES: usize = 160;
-/// Time for a client to read the last response. If the connection were closed earlier, bytes that
-/// the client still sends would make its system drop the response.
+/// How long a client may take to read the last response. If the connection were closed earlier,
+/// bytes that the client still sends would make its system drop the response.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 
-/// A connection, with its output's end if that may be a refusal.
+/// A connection, with the end of its output if this may be the library's own error response.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
@@ -46,8 +47,9 @@ impl Connection {
         Self { stream, replace, held: Vec::new() }
     }
 
-    /// Sends the bytes held back, or their replacement if they are a refusal. Then closes the
-    /// connection when the client closes it, or after the time to read the response.
+    /// Sends the bytes held back, or their replacement if they are the library's own error
+    /// response. Then closes the connection when the client closes it, or after the time to read
+    /// the response.
     pub(super) async fn finish(mut self, is_refusal: bool) {
         let replaced = self.replace.filter(|_| is_refusal).and_then(|replace| replace(&self.held));
         let last = replaced.unwrap_or(self.held);
@@ -75,7 +77,8 @@ impl Connection {
     }
 }
 
-/// Returns the offset at which a refusal begins, if these bytes end with one.
+/// Returns the offset at which the library's own error response begins, if these bytes end with
+/// one.
 fn refusal_in(bytes: &[u8]) -> Option<usize> {
     let from = bytes.len().saturating_sub(MAX_REFUSAL_BYTES);
     let tail = bytes.get(from..)?;
@@ -147,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_librarys_own_answers_are_refusals() {
+    fn only_the_librarys_own_error_responses_are_replaced() {
         let refusal = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\
                        date: Sat, 28 Nov 2026 03:20:00 GMT\r\n\r\n";
         assert_eq!(refusal_in(refusal.as_bytes()), Some(0));

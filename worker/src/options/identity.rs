@@ -41,8 +41,8 @@ impl IdentityArgs {
         }
     }
 
-    /// Returns the User-Agent of a process that crawls, or of a service that reports it. This is
-    /// `own` if given, otherwise one made from the site and the contact. `None` if the internet is
+    /// Returns the User-Agent for a process that crawls, or for a service that reports it. This is
+    /// `own` if given, and otherwise made from the site and the contact. `None` if the internet is
     /// small and no option is given.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl IdentityArgs {
     }
 }
 
-/// Parses an https (or http) address, and returns it with a slash at the end.
+/// Parses an http or https address, and returns it with a slash at the end.
 pub fn parse_site_url(text: &str) -> Result<String, String> {
     let url = Url::parse(text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
     if !matches!(url.scheme(), "https" | "http") || url.query().is_some() {

@@ -1,10 +1,10 @@
-//! Parses times and numbers of bytes as a person writes them.
+//! Parses durations and numbers of bytes as a person writes them.
 //!
 //! This does not depend on their purpose, and does not check their bounds.
 
 use std::time::Duration;
 
-/// Returns the seconds, rounded up, so that a fraction of a second does not become 0.
+/// Returns the seconds, rounded up, so that a fraction does not become 0.
 pub(crate) fn whole_seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0))
 }
@@ -13,7 +13,7 @@ pub(crate) fn whole_seconds(time: Duration) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) u64);
 
-/// The units of bytes, largest first.
+/// Units of bytes, largest first.
 const UNITS: [(&str, u32); 5] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("", 0)];
 
 impl std::fmt::Display for Bytes {

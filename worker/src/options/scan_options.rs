@@ -77,7 +77,7 @@ pub struct ScanOptionArgs {
 impl ScanOptionArgs {
     /// Returns the options in the form that operations use.
     pub fn scan_options(&self) -> ScanOptions {
-        // Names every option, so that the compiler reports one that is not passed on.
+        // Name every option, so that the compiler reports one that is not passed on.
         let Self {
             limit,
             robots,
@@ -111,7 +111,8 @@ impl ScanOptionArgs {
     }
 }
 
-/// Parses the id of a CloudFront distribution. Rejects it if this program cannot invalidate one.
+/// Parses the id of a CloudFront distribution. Rejects it if this program cannot invalidate
+/// distributions.
 pub fn parse_distribution(text: &str) -> Result<String, String> {
     if !cfg!(feature = "cloudfront") {
         return Err("this program was built without the feature `cloudfront`".to_owned());

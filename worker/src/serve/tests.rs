@@ -1,4 +1,4 @@
-//! Tests of the server with a real client.
+//! Tests the server with a real client.
 
 use axum::http::HeaderName;
 use everytab_bundler::object_names;
@@ -53,7 +53,7 @@ impl Site {
         sent.expect("the server answers")
     }
 
-    /// Returns the status line for a request with a path that no client would send.
+    /// Returns the status line for a request whose path a normal client would not send.
     async fn raw(&self, path: &str) -> String {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let mut socket = tokio::net::TcpStream::connect(self.address).await.expect("connect");
@@ -125,7 +125,7 @@ async fn an_unchanged_file_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn head_tells_the_length_and_other_methods_are_refused() {
+async fn head_returns_the_length_and_other_methods_are_rejected() {
     let site = site().await;
     let url = format!("{}/large.bin", site.url);
     let head = site.client.head(&url).send().await.expect("the server answers");
@@ -148,7 +148,7 @@ async fn the_key_directory_is_served_with_the_type_of_its_protocol() {
 }
 
 #[tokio::test]
-async fn nothing_outside_the_folder_is_served() {
+async fn nothing_outside_the_directory_is_served() {
     let site = site().await;
     for path in [
         "/../secret",
@@ -178,7 +178,7 @@ async fn nothing_outside_the_folder_is_served() {
 }
 
 #[tokio::test]
-async fn it_stops_when_told_and_names_what_cannot_be_served() {
+async fn the_server_stops_at_shutdown_and_its_errors_name_the_directory_or_address() {
     let mut site = site().await;
     let taken = serve(site.folder.path().to_owned(), site.address, async {}).await;
     let message = taken.expect_err("the address is taken").to_string();
@@ -193,7 +193,7 @@ async fn it_stops_when_told_and_names_what_cannot_be_served() {
 }
 
 #[tokio::test]
-async fn text_is_packed_for_who_takes_it_and_is_the_same_text() {
+async fn text_is_compressed_for_clients_that_accept_it() {
     let site = site().await;
     let text = "a tab ".repeat(1_000);
     std::fs::write(site.folder.path().join("site/long.json"), &text).expect("write");
@@ -227,7 +227,7 @@ async fn text_is_packed_for_who_takes_it_and_is_the_same_text() {
 }
 
 #[tokio::test]
-async fn a_piece_is_given_of_any_file() {
+async fn ranges_of_any_file_are_served() {
     let site = site().await;
     let url = format!("{}/large.bin", site.url);
     let request = site.client.get(&url).header(header::RANGE, "bytes=2999990-");
@@ -238,7 +238,7 @@ async fn a_piece_is_given_of_any_file() {
     let request = site.client.get(&url).header(header::RANGE, "bytes=-7");
     let last = request.send().await.expect("the server answers");
     assert_eq!(header_of(&last, header::CONTENT_RANGE), "bytes 2999993-2999999/3000000");
-    // The client cannot know that its piece is of this version.
+    // The client cannot know whether its piece belongs to this version.
     for (name, value) in [
         (header::IF_RANGE, "\"old\""),
         (header::RANGE, "bytes=0-1,5-6"),
@@ -258,7 +258,7 @@ async fn a_piece_is_given_of_any_file() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_by_the_sites_own_page() {
+async fn a_missing_object_gets_the_sites_own_error_page() {
     let site = site().await;
     std::fs::write(site.folder.path().join("site/404.html"), "<p>gone").expect("write");
     let gone = site.get("/scans/none.json").await;

@@ -9,9 +9,10 @@ use url::Url;
 /// Whether this program has a client for the service.
 pub(super) const IS_BUILT_IN: bool = true;
 
-/// The polls' interval: AWS recommends five seconds.
+/// Interval between polls. AWS recommends five seconds.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// Timeout for a response. The service runs on the machine's own host and responds in milliseconds.
+/// Timeout for a response. The service runs on the instance's physical host and responds in
+/// milliseconds.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// A token's lifetime. The client replaces it two minutes before it expires.
 const TOKEN_TTL: Duration = Duration::from_secs(300);
@@ -20,8 +21,8 @@ const LIFECYCLE: &str = "/latest/meta-data/autoscaling/target-lifecycle-state";
 const UNAUTHORIZED: u16 = 401;
 const NOT_FOUND: u16 = 404;
 
-/// Waits until the machine is about to be taken away, and returns the reason for the log. If the
-/// service does not respond, logs that once and tries again.
+/// Waits until the instance is about to be terminated, and returns the reason for the log. If the
+/// service does not respond, logs this once and tries again.
 pub async fn wait_for_notice(endpoint: Url) -> String {
     let mut service = Service { endpoint, client: None };
     let mut was_reached = true;
@@ -58,7 +59,7 @@ enum Notice {
     Stay,
     /// The instance will be stopped, with the reason.
     Leave(String),
-    /// An item that cannot be parsed.
+    /// The item cannot be parsed.
     Unknown(String),
 }
 
@@ -93,7 +94,7 @@ fn understand_lifecycle(body: &str) -> Notice {
 
 struct Service {
     endpoint: Url,
-    /// The client with its token; `None` before the first request and after a refusal.
+    /// The client with its token. `None` before the first request and after a rejected token.
     client: Option<Client>,
 }
 
@@ -112,8 +113,8 @@ impl Service {
         Ok(notice)
     }
 
-    /// Returns one item, if it exists. The SDK keeps a token until it expires, so a token that the
-    /// service refuses earlier is replaced here, once, together with its client.
+    /// Returns one item, if it exists. The SDK keeps a token until it expires. If the service
+    /// rejects a token earlier, this replaces the token once, together with its client.
     async fn get(&mut self, path: &str) -> Result<Option<String>, String> {
         for _ in 0..2 {
             let client = match self.client.take() {
@@ -153,7 +154,7 @@ fn client(endpoint: &Url) -> Result<Client, String> {
     Ok(builder.operation_timeout(ANSWER_TIMEOUT * 2).build())
 }
 
-/// Returns the error at a chain's end, because the SDK's own errors say only which part of a
+/// Returns the last error in the chain, because the SDK's own errors say only which part of a
 /// request failed.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notice_and_every_state_but_in_service_mean_leaving_and_nonsense_does_not() {
+    fn a_notice_or_a_state_other_than_in_service_starts_a_drain_but_invalid_items_do_not() {
         let spot = understand_spot(r#"{"action": "stop", "time": "2017-09-18T08:22:00Z"}"#);
         let why = "spot notice: EC2 will stop this instance at 2017-09-18T08:22:00Z";
         assert_eq!(spot, Notice::Leave(why.to_owned()));

@@ -1,8 +1,8 @@
-//! The exporters of metrics and traces: OTLP to a collector, HTTP for Prometheus, or none.
+//! Exporters for metrics and traces: OTLP to a collector, HTTP for Prometheus, or none.
 //!
 //! OTLP is off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or a signal's variable) is set; all the
-//! standard variables apply. It is http/protobuf through a client with its own threads, which must
-//! be created and ended outside of the program's runtime.
+//! standard variables apply. It uses http/protobuf through a client with its own threads, which
+//! must be created and ended outside the program's runtime.
 
 use std::{
     net::SocketAddr,
@@ -33,7 +33,7 @@ const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
-/// The exporters; ended by [`Exporters::end`].
+/// The exporters. [`Exporters::end`] ends them.
 #[derive(Debug, Default)]
 pub(super) struct Exporters {
     meters: Option<SdkMeterProvider>,
@@ -47,10 +47,11 @@ fn is_set(signal: &str) -> bool {
 }
 
 impl Exporters {
-    /// Starts the exporters that the environment requests, and Prometheus's if it `has_endpoint`.
+    /// Starts the exporters that the environment requests, and the one for Prometheus if
+    /// `has_endpoint` is true.
     ///
     /// # Errors
-    /// Returns an error if the environment requests an exporter that cannot be made.
+    /// Returns an error if the environment requests an exporter that cannot be created.
     pub(super) fn start(has_endpoint: bool) -> Result<Self, CliError> {
         let is_disabled = std::env::var("OTEL_SDK_DISABLED").is_ok_and(|value| value == "true");
         let sends_metrics = !is_disabled && is_set("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
@@ -101,7 +102,7 @@ impl Exporters {
             return;
         }
         let (done, wait) = mpsc::channel();
-        // A thread of its own, so that an exporter that hangs ends with the process.
+        // Use a separate thread, so that an exporter that hangs ends with the process.
         std::thread::spawn(move || {
             let ended =
                 [tracers.map(|tracers| tracers.shutdown()), meters.map(|meters| meters.shutdown())];
@@ -197,7 +198,7 @@ pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, Cli
 fn text() -> Vec<u8> {
     let families = REGISTRY.get().map(Registry::gather).unwrap_or_default();
     let mut text = Vec::new();
-    // The encoder refuses a family without series, but gather returns none.
+    // The encoder rejects a family without series, but `gather` does not return any.
     if let Err(error) = TextEncoder::new().encode(&families, &mut text) {
         tracing::warn!(%error, "metrics could not be written");
     }

@@ -1,7 +1,7 @@
-//! Limits the log lines per call site in a window of time, and counts the lines beyond the limit.
+//! Limits the log lines per call site in a time window, and counts the lines beyond the limit.
 //!
 //! Invariant: each suppressed line is counted once, and reported with its call site after the
-//! window. This does not depend on the content of lines.
+//! window. This does not depend on the lines' content.
 
 use std::{
     collections::HashMap,
@@ -17,10 +17,10 @@ use tracing_subscriber::{
 
 use super::metrics::metrics;
 
-/// The window of time in which lines of one call site are counted against the limit.
+/// The time window in which a call site's lines are counted.
 pub(super) const WINDOW: Duration = Duration::from_secs(10);
 
-/// The lines of one call site.
+/// A call site's lines.
 struct CallSiteLines {
     metadata: &'static Metadata<'static>,
     since: Instant,
@@ -28,9 +28,9 @@ struct CallSiteLines {
     suppressed: u64,
 }
 
-/// The limit with the counts of all call sites; a process has one.
+/// The limit, and all call sites' counts. A process has one.
 pub(super) struct Flood {
-    /// Lines written per call site and window; `None` means no limit.
+    /// Maximum lines per call site and window. `None` means no limit.
     limit: Option<u32>,
     call_sites: Mutex<HashMap<Identifier, CallSiteLines>>,
 }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_cut_short_and_counted_and_other_lines_pass() {
+    fn lines_beyond_the_limit_are_counted_and_other_call_sites_are_not_affected() {
         let flood: &'static Flood = Box::leak(Box::new(Flood::new(Some(3))));
         let lines = Lines::default();
         let writer = lines.clone();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_window_lets_lines_pass_again_and_no_limit_lets_all() {
+    fn the_next_window_starts_a_new_count_and_without_a_limit_all_lines_pass() {
         let flood = Flood::new(Some(1));
         let callsite = tracing::callsite! {
             name: "any", kind: tracing::metadata::Kind::EVENT, fields: message

@@ -1,9 +1,9 @@
 //! All metrics: their names, units, labels and meanings, and the instruments behind them.
 //!
 //! Invariants: [`table`] and the instruments are one list, which docs/metrics.md repeats (a test
-//! compares them). Labels take their values from closed lists, never from data of the web, so that
-//! the number of series is bounded. Without an exporter, recording does nothing. This does not
-//! depend on the exporter that reads the instruments.
+//! compares them). Labels take their values from closed lists, never from web data, so that the
+//! number of series is bounded. Without an exporter, recording does nothing. This does not depend
+//! on the exporter that reads the instruments.
 
 use std::sync::OnceLock;
 
@@ -89,7 +89,7 @@ pub(super) fn meter() -> Meter {
 }
 
 /// Adds 0 to the counter of suppressed log lines. If a series did not exist before its first event,
-/// queries for its rate would miss that event.
+/// queries for its rate would miss this event.
 pub(crate) fn begin_at_zero() {
     metrics().log_suppressed.add(0, &[]);
 }
@@ -115,7 +115,7 @@ pub(crate) fn scan_status(status: &ScanStatus) {
     }
 }
 
-/// Records the state of a live crawl, from the document of `crawl status`.
+/// Records a live crawl's state, from the document of `crawl status`.
 pub(crate) fn crawl_status(status: &CrawlStatus) {
     let metrics = metrics();
     metrics.crawl_running.record(u64::from(status.state == "running"), &[]);
@@ -133,7 +133,7 @@ pub(crate) fn crawl_status(status: &CrawlStatus) {
     }
 }
 
-/// Returns the sum of the counts by reason.
+/// Returns the sum over all reasons.
 fn sum_of(counts: &Value) -> i64 {
     let counts = counts.as_object().into_iter().flat_map(|counts| counts.values());
     counts.filter_map(Value::as_i64).sum()
@@ -176,14 +176,11 @@ mod tests {
             std::fs::write(&path, &right).unwrap();
             return;
         }
-        assert!(
-            text == right,
-            "docs/metrics.md is not what the code has: `make metrics` writes it"
-        );
+        assert!(text == right, "docs/metrics.md is out of date: run `make metrics`");
     }
 
     #[test]
-    fn names_are_unique_and_say_their_unit_as_prometheus_wants() {
+    fn names_are_unique_and_end_with_their_unit_as_prometheus_recommends() {
         let names: BTreeSet<String> = table().map(Metric::prometheus_name).collect();
         assert_eq!(names.len(), table().count());
         let name_of = |name: &str| {

@@ -1,4 +1,4 @@
-//! Reads the kernel's figures about this process from /proc at each export of metrics.
+//! Reads the kernel's statistics about this process from /proc when metrics are exported.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ pub(super) fn cpu_seconds() -> Option<f64> {
 /// Clock ticks per second in /proc (USER_HZ), which Linux fixed at 100.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Returns the resident memory of this process in bytes.
+/// Returns this process's resident memory in bytes.
 pub(super) fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_is_understood() {
+    fn the_kernels_statistics_are_parsed() {
         let began = cpu_seconds().unwrap();
         let held = vec![1_u8; 64 << 20];
         let sum: u64 = held.iter().map(|byte| u64::from(*byte)).sum();

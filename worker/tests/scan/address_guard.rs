@@ -139,8 +139,8 @@ pub(crate) fn serve_all_addresses_with(files: BTreeMap<String, String>) -> Diall
     dialled
 }
 
-/// Responds to `/to?URL` with a redirect to this URL, to a known host and path or path with its
-/// file, and to everything else with four bytes. A file that is a URL is a redirect to it.
+/// Responds with four bytes, or with the file for the host and path or for the path. `/to?URL`
+/// redirects to this URL, and so does a file that consists of a URL.
 fn answer(mut stream: TcpStream, dialled: &Dialled, files: &BTreeMap<String, String>) {
     dialled.lock().unwrap().insert(stream.local_addr().unwrap().ip().to_canonical());
     let mut head = [0; 4_096];
@@ -192,8 +192,8 @@ pub(crate) fn resolve(mut names: BTreeMap<String, Vec<IpAddr>>) -> SocketAddr {
     address
 }
 
-/// URLs that lead to the special addresses: by each spelling, by a name, by a name that has a
-/// public address too, and by a redirect from a public address.
+/// Returns URLs that lead to the special addresses: by each spelling, by a name, by a name that
+/// also has a public address, and by a redirect from a public address.
 fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     let [public, _, public6, _] = PUBLIC.map(|text| text.parse::<IpAddr>().unwrap());
     let mut urls = Vec::new();
@@ -219,7 +219,7 @@ fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     urls
 }
 
-/// Returns the outcomes for `urls`, in order; an empty string for an invalid URL.
+/// Returns the outcomes for `urls`, in order. The outcome of an invalid URL is empty.
 pub(crate) fn outcomes(options: &[&str], urls: &[String]) -> Vec<String> {
     let options = ["inspect", "url", "--robots", "off"].iter().chain(options).chain(&["--"]);
     let arguments = options.copied().chain(urls.iter().map(String::as_str));
@@ -250,7 +250,7 @@ fn no_connection_leaves_for_an_address_that_is_not_public() {
             .map(|address| format!("http://{}/favicon.ico", spellings(*address)[0]))
             .collect();
         let found = outcomes(&options, &public_urls);
-        assert_eq!(found, vec!["not_image_other"; PUBLIC.len()], "the network answers");
+        assert_eq!(found, vec!["not_image_other"; PUBLIC.len()], "the network must respond");
         assert_eq!(*dialled.lock().unwrap(), public);
 
         for urls in urls.chunks(200) {
@@ -267,7 +267,7 @@ fn no_connection_leaves_for_an_address_that_is_not_public() {
 }
 
 #[test]
-fn an_allowed_range_opens_that_range_alone() {
+fn an_allowed_range_opens_only_this_range() {
     in_own_namespaces(|has_network| {
         if !has_network {
             return;
@@ -284,7 +284,7 @@ fn an_allowed_range_opens_that_range_alone() {
 }
 
 #[test]
-fn a_public_address_of_this_machine_and_its_neighbours_are_not_dialled() {
+fn public_addresses_of_this_host_and_its_network_are_not_contacted() {
     in_own_namespaces(|has_network| {
         if !has_network {
             return;
@@ -304,7 +304,7 @@ fn a_public_address_of_this_machine_and_its_neighbours_are_not_dialled() {
         assert!(found.iter().all(|outcome| outcome == "ip_blocked"), "{found:?}");
         assert!(dialled.lock().unwrap().is_empty(), "{dialled:?}");
 
-        // A private network is not the internet, and an operator may allow the rest.
+        // If an operator allows one range, public addresses outside this range are still fetched.
         let urls = ["http://198.97.190.53/icon", "http://198.41.0.4/icon"].map(str::to_owned);
         let found = outcomes(&["--allow-range", "198.41.0.4/32"], &urls);
         assert_eq!(found, ["not_image_other"; 2]);

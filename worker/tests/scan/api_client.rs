@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::setup::LIMIT;
 
-/// The service, as a client with a key sees it.
+/// A client that sends a key with each request.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) address: String,

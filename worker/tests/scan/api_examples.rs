@@ -33,7 +33,7 @@ impl Language {
     pub(crate) const ALL: [Self; 3] = [Self::Curl, Self::Python, Self::TypeScript];
 }
 
-/// The examples, ready to run: those in TypeScript are compiled.
+/// The examples. Those in TypeScript are compiled.
 pub(crate) struct Examples {
     compiled: PathBuf,
 }
@@ -42,7 +42,8 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples")
 }
 
-/// A directory with programs that make names by this variable, or that make's script installs.
+/// A directory with installed programs: the one in this environment variable, or the one where
+/// scripts/install/test.sh installs them.
 fn installed(variable: &str, default: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(
         || {
@@ -54,7 +55,7 @@ fn installed(variable: &str, default: &str) -> PathBuf {
 }
 
 impl Examples {
-    /// Compiles a copy of the TypeScript directory as its README describes, with the tests'
+    /// Compiles a copy of the TypeScript examples as their README describes, with the tests'
     /// packages.
     pub(crate) fn compile(scratch: &Path) -> Self {
         let folder = scratch.join("typescript");
@@ -75,7 +76,7 @@ impl Examples {
         Self { compiled: folder.join("build") }
     }
 
-    /// The command that runs the example for a task, without arguments.
+    /// Returns the command that runs an example, without arguments.
     pub(crate) fn command(&self, language: Language, task: &str) -> Command {
         let (program, path): (OsString, PathBuf) = match language {
             Language::Curl => ("bash".into(), examples().join(format!("curl/{task}.sh"))),
@@ -94,7 +95,7 @@ impl Examples {
     }
 }
 
-/// A service with a worker, and the examples with a key for it.
+/// A service, its worker, and the examples with a key for this service.
 struct World {
     internet: Internet,
     database: Database,
@@ -117,7 +118,7 @@ impl World {
         Self { internet, database, client, service, worker, examples }
     }
 
-    /// Starts the example in a language for a task.
+    /// Starts the example for a task in a language.
     fn start<S: AsRef<str>>(&self, language: Language, task: &str, arguments: &[S]) -> Running {
         let mut command = self.examples.command(language, task);
         command.args(arguments.iter().map(AsRef::as_ref));
@@ -140,9 +141,9 @@ impl World {
 }
 
 #[test]
-fn each_page_is_printed_as_markdown_or_its_refusal_by_its_code() {
-    // This allows fewer requests than the three make together, so they retry, and each soon
-    // succeeds.
+fn each_page_is_printed_as_markdown_or_rejected_with_its_code() {
+    // The three examples together send more requests than this limit allows. They must retry and
+    // succeed.
     let world = World::new(71, 60, &["--requests-per-second", "5", "--burst", "2"]);
     let running = Language::ALL
         .map(|language| world.start(language, "page", &[world.home(language as usize)]));
@@ -178,7 +179,7 @@ fn urls(printed: &str) -> Vec<String> {
     whole.lines().map(|line| line.splitn(3, ' ').nth(2).unwrap().to_owned()).collect()
 }
 
-/// The examples' crawls, which keep their state in the internet's directory.
+/// Functions for the examples that crawl. These keep their state in the internet's directory.
 impl World {
     fn state(&self, language: Language) -> PathBuf {
         self.internet.folder.path().join(format!("{language:?}.state"))
@@ -202,7 +203,7 @@ impl World {
         Some((crawl.to_owned(), urls.collect()))
     }
 
-    /// Waits until each of the first hosts got requests for some pages.
+    /// Waits until each example's host has received some requests.
     fn wait_for_requests(&self) {
         wait_for("some requests to each host", || {
             let log = self.internet.running.access_log();
@@ -217,11 +218,12 @@ impl World {
 
 #[test]
 fn each_crawl_is_printed_to_its_end_through_an_interruption() {
-    // No host is so small that its crawl is over before the others have begun.
+    // Every host has so many pages that its crawl is still running when the other crawls have
+    // started.
     let mut world = World::new(72, 1_200, &[]);
     world.internet.running.keep_access_log();
-    // Crawl slowly, so that each crawl has URLs left when the worker stops, which records the
-    // finished ones.
+    // Crawl slowly, so that each crawl has URLs left when the worker stops. A worker records its
+    // finished fetches before it stops.
     world.client.post("/v1/rate", &json!({ "min_delay_ms": 1000 }));
     let started = Language::ALL.map(|language| (language, world.start_crawl(language)));
     world.wait_for_requests();
@@ -232,7 +234,7 @@ fn each_crawl_is_printed_to_its_end_through_an_interruption() {
         let crawl = wait_for("a cursor behind it", || {
             world.kept(language).filter(|(_, rest)| !rest.contains(&first)).map(|kept| kept.0)
         });
-        assert!(!example.has_ended(), "nothing is left to interrupt");
+        assert!(!example.has_ended(), "the crawls ended before they were interrupted");
         example.kill();
         (language, crawl, urls(&example.stdout_text()))
     });
@@ -244,10 +246,13 @@ fn each_crawl_is_printed_to_its_end_through_an_interruption() {
     for (language, crawl, before, example) in resumed {
         let ended = example.finish().expect_code(0);
         assert!(ended.stderr.contains("ended ("), "{}", ended.stderr);
-        assert!(!world.state(language).exists(), "{language:?} keeps its state");
+        assert!(!world.state(language).exists(), "{language:?} did not delete its state");
         let after = urls(&ended.stdout);
-        assert!(!after.is_empty(), "{language:?} had printed all: {before:?}");
-        assert!(!after.contains(&before[0]), "{language:?} began again: {before:?}, {after:?}");
+        assert!(!after.is_empty(), "{language:?} had already printed everything: {before:?}");
+        assert!(
+            !after.contains(&before[0]),
+            "{language:?} started from the beginning: {before:?}, {after:?}"
+        );
         let printed: BTreeSet<String> = before.into_iter().chain(after).collect();
         let rows = world.database.psql(&format!(
             "select f.url from everytab.fetches f join everytab.crawls c using (crawl) \
@@ -266,7 +271,7 @@ fn each_crawl_is_printed_to_its_end_through_an_interruption() {
 #[test]
 fn each_schedule_is_added_once_and_listed_with_its_time() {
     let world = World::new(73, 60, &[]);
-    // The second time each meets its own name.
+    // The second run of each example finds that its schedule already exists.
     for language in Language::ALL.into_iter().chain(Language::ALL) {
         let arguments = [format!("{language:?} nightly"), world.home(language as usize)];
         let listed = world.start(language, "schedule", &arguments).finish().expect_code(0).stdout;

@@ -17,7 +17,7 @@ fn ready(address: &str) -> String {
 }
 
 #[test]
-fn a_service_is_ready_when_its_bucket_is_there_and_says_what_it_lacks() {
+fn a_service_is_ready_if_its_bucket_exists_and_reports_what_is_missing() {
     let internet = internet(4, everytab_testbed::Mix::none());
     let s3 = internet.s3();
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
@@ -30,7 +30,10 @@ fn a_service_is_ready_when_its_bucket_is_there_and_says_what_it_lacks() {
     let lacking = ready(&address);
     assert!(lacking.starts_with("HTTP/1.1 503"), "{lacking}");
     assert!(lacking.contains("the store does not exist"), "{lacking}");
-    assert!(!lacking.contains("no-such-bucket"), "it is told to anybody: {lacking}");
+    assert!(
+        !lacking.contains("no-such-bucket"),
+        "the response reveals details to everyone: {lacking}"
+    );
     let logged = service.stderr_text();
     assert!(logged.contains("s3://no-such-bucket") && logged.contains("NoSuchBucket"), "{logged}");
     s3.create_bucket("no-such-bucket").unwrap();
@@ -48,7 +51,7 @@ fn a_service_is_ready_when_its_bucket_is_there_and_says_what_it_lacks() {
 }
 
 #[test]
-fn the_roles_that_crawl_and_serve_start_with_somebody_who_can_be_reached() {
+fn the_crawl_and_api_roles_need_a_site_url_and_a_contact() {
     let database = shared_for_tests().fresh_database(None);
     let url = shared_for_tests().url(&database, "postgres");
     run(worker(["migrate", "--database-url", &url])).expect_code(0);
@@ -88,7 +91,7 @@ fn the_roles_that_crawl_and_serve_start_with_somebody_who_can_be_reached() {
             started.finish().expect_code(4);
         }
     }
-    // Scans have their own.
+    // A worker for scans needs no contact, because each scan has its own.
     let idle = Running::start({
         let mut command = worker(["run", "--database-url", &url]);
         command.env_remove("EVERYTAB_INTERNET");

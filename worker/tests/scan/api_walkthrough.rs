@@ -23,12 +23,12 @@ use crate::{
     setup::{LIMIT, Running, run, wait_for, worker},
 };
 
-/// The service on a free port, with its address; more arguments.
+/// Starts the service on a free port, with further arguments. Returns its address, too.
 pub(crate) fn service(database: &Database, store: &Path, more: &[&str]) -> (Running, String) {
     service_with(database, &store.display().to_string(), more, |_| ())
 }
 
-/// Like [`service`], with any store, and with the command that `change` returns.
+/// Like [`service`], for any store. `change` may change the command.
 pub(crate) fn service_with(
     database: &Database,
     store: &str,
@@ -54,17 +54,17 @@ pub(crate) fn key(database: &Database, name: &str, more: &[&str]) -> String {
     made.stdout.trim().to_owned()
 }
 
-/// The document's commands, without those that set a service up.
+/// Returns the commands in docs/api.md without those that set up a service.
 fn commands() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/api.md");
     let text = std::fs::read_to_string(path).unwrap();
     let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let commands: Vec<_> = blocks.collect();
-    assert_eq!(commands.len(), 14, "blocks of docs/api.md");
+    assert_eq!(commands.len(), 14, "number of blocks in docs/api.md");
     commands.concat()
 }
 
-/// Returns the names and the next column in the document's table that starts with this header.
+/// Returns the names and the second column in the table that starts with this header.
 fn table(text: &str, header: &str) -> BTreeSet<(String, String)> {
     let rows = text.split_once(&format!("| {header} |")).unwrap().1.lines().skip(2);
     let rows = rows.take_while(|row| row.starts_with('|'));
@@ -110,7 +110,7 @@ fn made(seed: u64) -> (Internet, Database) {
     (internet, database)
 }
 
-/// Fails unless the page and the feed that were requested with `include` contain its parts.
+/// Checks that a page and a feed that were requested with `include` contain these parts.
 fn assert_contents(folder: &Path) {
     let contents = &document(folder, "contents.json")["contents"];
     assert!(contents["markdown"].is_string() && contents["links"].is_array(), "{contents}");
@@ -163,7 +163,7 @@ fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
     assert_eq!(document(&folder, "robots.json")["site"], "example.com");
     assert_eq!(document(&folder, "rate.json")["min_delay_ms"], 500);
 
-    // The feed contained each URL in the crawl once.
+    // The feed contained each of the crawl's URLs once.
     let crawl = document(&folder, "crawl.json");
     assert_eq!(crawl["state"], "ended", "{crawl}");
     let text = std::fs::read_to_string(folder.join("fetches.jsonl")).unwrap();
@@ -172,7 +172,7 @@ fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
     let mut ids: Vec<&str> = fetches.iter().map(|fetch| fetch["id"].as_str().unwrap()).collect();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), fetches.len(), "a URL came twice");
+    assert_eq!(ids.len(), fetches.len(), "a URL was returned twice");
     let number = "select number_of from (select count(*) as number_of from everytab.fetches f \
                   join everytab.crawls c using (crawl) where c.id = ";
     let id = crawl["id"].as_str().unwrap();
@@ -197,7 +197,7 @@ fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
     service.finish().expect_code(4);
 }
 
-/// Writes one request. The caller reads the response from the stream.
+/// Sends one request. The caller reads the response from the stream.
 pub(crate) fn ask(address: &str, method: &str, path: &str, key: &str, body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -218,7 +218,7 @@ pub(crate) fn answer(mut stream: TcpStream) -> String {
 }
 
 #[test]
-fn a_service_that_is_told_to_stop_answers_who_waits_and_ends() {
+fn a_stopping_service_responds_to_waiting_clients_and_exits() {
     let (internet, database) = made(22);
     let store = internet.folder.path().join("crawls");
     let (service, address) = service(&database, &store, &[]);
@@ -238,7 +238,7 @@ fn a_service_that_is_told_to_stop_answers_who_waits_and_ends() {
 }
 
 #[test]
-fn keys_are_made_listed_and_revoked_and_the_role_api_goes_alone() {
+fn keys_are_added_listed_and_revoked_and_the_api_role_needs_its_own_process() {
     let (_internet, database) = made(23);
     let key = key(&database, "a person", &["--crawls", "3", "--max-bytes", "1GiB"]);
     let id = &key[3..15];

@@ -47,7 +47,7 @@ fn the_archive_opens_in_our_reader_and_in_another() {
     let stored = "select sum((stats -> 'counts' ->> 'unique_icons_stored')::bigint)
                     from everytab.job_results where kind = 'icon'";
     assert_eq!(distinct, sum(stored));
-    assert!(revisits > 0, "no two URLs of this internet gave the same icon");
+    assert!(revisits > 0, "no two URLs in this internet returned the same icon");
     let directory = dir.join("archive");
     for (name, _) in &archives {
         check_with_warcio(&directory.join(name));

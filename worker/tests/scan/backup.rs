@@ -58,7 +58,7 @@ fn url_of(folder: &Path) -> String {
 }
 
 #[test]
-fn a_scan_comes_back_from_a_folder_and_from_s3_as_it_was() {
+fn a_scan_restored_from_a_directory_or_s3_equals_the_original() {
     let internet = internet(120, Mix::none());
     let dir = internet.folder.path();
     let server = internet.s3();
@@ -111,7 +111,7 @@ fn a_scan_comes_back_from_a_folder_and_from_s3_as_it_was() {
         // A database that holds other scans is not changed.
         let before = rows(&database.name);
         let refused = run(database.owner(&["restore", "--from", &place]));
-        assert_eq!(refused.code(), Some(0), "its own scan, which is there already");
+        assert_eq!(refused.code(), Some(0), "restoring an existing scan must succeed");
         assert_eq!(rows(&database.name), before);
         let other = Database::new(&internet, Stores::folders(&internet, &dir.join("other")));
         other.start_scan(internet.crawl(), &[]);
@@ -143,11 +143,11 @@ fn assert_killed_backup_continues(to: &str, held: (&'static str, &'static str)) 
         all.keys().filter(|key| key.starts_with(name)).cloned().collect::<BTreeSet<_>>()
     };
     fs::create_dir_all(&folder).unwrap();
-    // Hold all matching requests but the first three.
+    // Hold all matching requests except the first three.
     proxy.hold(held.0, held.1, 3);
     let mut cut_off = Running::start(database.owner(&["backup", "--to", &to]));
     proxy.wait_until_held();
-    // One message about the dump, and one about the objects copied so far.
+    // There is one note about the dump and one about the objects that were copied so far.
     wait_for("notes of what is copied", || (held_by("progress/0").len() >= 2).then_some(()));
     cut_off.kill();
     proxy.release();
@@ -181,7 +181,7 @@ fn a_backup_to_s3_that_was_killed_copies_only_what_is_missing() {
 }
 
 #[test]
-fn a_bit_that_flips_in_any_part_is_found_and_named() {
+fn a_flipped_bit_in_any_part_is_found_and_named() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
     let database = finished_scan(&internet, Stores::folders(&internet, dir));
@@ -211,7 +211,7 @@ fn a_bit_that_flips_in_any_part_is_found_and_named() {
         assert!(said.contains(&name), "{name}: {said}");
         fs::write(&path, &whole).unwrap();
     }
-    // Missing objects are named too, and one run names all faults.
+    // Missing objects are reported, too, and one run reports all faults.
     let (first, second) = (starts("site/scans/"), starts("archive/archive/"));
     let bytes: Vec<(PathBuf, Vec<u8>)> = [&first, &second]
         .map(|name| (backup.join(name), fs::read(backup.join(name)).unwrap()))
@@ -231,7 +231,7 @@ fn a_bit_that_flips_in_any_part_is_found_and_named() {
 }
 
 #[test]
-fn an_object_that_was_lost_before_the_backup_is_named_by_the_rows() {
+fn an_object_that_was_lost_before_the_backup_is_found_through_the_rows() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
     let database = finished_scan(&internet, Stores::folders(&internet, dir));
@@ -254,7 +254,7 @@ fn an_object_that_was_lost_before_the_backup_is_named_by_the_rows() {
         assert!(!dir.join("backup").exists());
         fs::write(&path, bytes).unwrap();
     }
-    // As `scan gc` leaves an old scan.
+    // `scan gc` leaves an old scan in this state.
     fs::remove_dir_all(dir.join("site/scans")).unwrap();
     fs::remove_file(dir.join("site/manifest.json")).unwrap();
     run(database.owner(&["backup", "--to", &place])).expect_code(0);
@@ -276,7 +276,7 @@ fn a_database_whose_clients_use_another_encoding_is_backed_up() {
 }
 
 #[test]
-fn what_cannot_be_backed_up_or_restored_is_said_in_one_line() {
+fn backup_and_restore_report_errors_in_one_line() {
     let internet = internet(40, Mix::none());
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
@@ -302,12 +302,12 @@ fn what_cannot_be_backed_up_or_restored_is_said_in_one_line() {
     );
     let without_database = worker(["restore", "--from", &place]);
     says(without_database, 2, "no database");
-    // The error names a program that is missing.
+    // If a program is missing, the error names it.
     let mut without_tools = database.owner(&["backup", "--to", &place]);
     without_tools.env("EVERYTAB_PG_BIN", dir);
     says(without_tools, 1, "apt-get install postgresql-client-");
     run(database.owner(&["backup", "--to", &place])).expect_code(0);
-    // Another scan's backup, and a damaged list, are not overwritten.
+    // Another scan's backup and a damaged list must not be overwritten.
     let other = finished_scan(&internet, Stores::folders(&internet, &dir.join("other")));
     says(other.owner(&["backup", "--to", &place]), 1, "holds a backup of scan");
     let list = dir.join("backup/backup.json");

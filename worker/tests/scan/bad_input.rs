@@ -60,13 +60,14 @@ fn a_wrong_password_is_named_and_not_shown() {
     let ended = status_of(&url("a-wrong-one"));
     assert!(!ended.stderr.contains("a-wrong-one"), "{}", ended.stderr);
     assert_refused(ended, 1, &["password", "someone", "DATABASE_URL"]);
-    // With the right password the next error appears: the database does not have our schema.
+    // With the right password the program gets to the next error: the database has no EveryTab
+    // schema.
     assert_refused(status_of(&url("the-right-one")), 1, &["everytab-worker migrate"]);
     postgres.stop().unwrap();
 }
 
 #[test]
-fn a_database_without_migration_says_what_to_run() {
+fn the_error_for_an_unmigrated_database_names_the_command_to_run() {
     let server = shared_for_tests();
     let name = server.fresh_database(None);
     let url = server.url(&name, "postgres");
@@ -82,7 +83,7 @@ fn a_database_without_migration_says_what_to_run() {
 }
 
 #[test]
-fn what_a_local_scan_would_fail_at_is_refused_before_anything_is_made() {
+fn a_local_scan_rejects_invalid_settings_before_it_creates_anything() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing").display().to_string();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -106,7 +107,7 @@ fn what_a_local_scan_would_fail_at_is_refused_before_anything_is_made() {
         let ended = run(command);
         assert!(matches!(ended.code(), Some(1 | 2)), "{arguments:?}: {}", ended.stderr);
         assert!(ended.stderr.contains(named), "{}", ended.stderr);
-        assert!(!dir.exists(), "{arguments:?} made the folder");
+        assert!(!dir.exists(), "{arguments:?} created the directory");
     };
     for (arguments, named) in wrong {
         refused(arguments, None, named);
@@ -117,7 +118,8 @@ fn what_a_local_scan_would_fail_at_is_refused_before_anything_is_made() {
 
 #[test]
 fn the_environment_of_a_worker_does_not_break_other_commands() {
-    // A console has its worker's variables, scan and backups. The exit code for usage errors is 2.
+    // A console's environment has the variables for its worker, for scans and for backups. The exit
+    // code for usage errors is 2.
     let variables = [
         ("EVERYTAB_METRICS", "127.0.0.1:9464"),
         ("EVERYTAB_BACKUPS", "file:///b"),
@@ -139,7 +141,7 @@ fn the_environment_of_a_worker_does_not_break_other_commands() {
 }
 
 #[test]
-fn a_crawl_a_bucket_and_a_folder_that_do_not_exist_are_named_and_a_re_run_works() {
+fn missing_crawls_buckets_and_directories_are_named_and_a_rerun_succeeds() {
     let internet = internet(40, Mix::none());
     let s3 = internet.s3();
     let database = Database::new(&internet, Stores::s3(&s3.endpoint));
@@ -183,7 +185,7 @@ fn a_crawl_a_bucket_and_a_folder_that_do_not_exist_are_named_and_a_re_run_works(
 }
 
 #[test]
-fn a_scan_of_the_public_internet_must_say_who_asks() {
+fn a_scan_of_the_public_internet_must_identify_its_operator() {
     let folder = tempfile::tempdir().unwrap();
     let database = shared_for_tests().fresh_database(None);
     let url = shared_for_tests().url(&database, "postgres");
@@ -208,7 +210,7 @@ fn a_scan_of_the_public_internet_must_say_who_asks() {
             command.env_remove("EVERYTAB_INTERNET").args(&more);
             assert_refused(run(command), 2, named);
         }
-        assert!(!dir.exists(), "{more:?} made the folder");
+        assert!(!dir.exists(), "{more:?} created the directory");
     }
     assert_refused(status_of(&url), 1, &["no scan yet"]);
 }
@@ -258,7 +260,7 @@ fn a_corrupt_gzip_member_costs_its_host_and_no_other() {
     let is_other = |url: &String| !url.ends_with(&format!("://{hostname}"));
     let others: Vec<String> = urls(&whole).into_iter().filter(is_other).collect();
     assert_eq!(urls(&damaged), others);
-    assert_eq!(others.len() + 1, urls(&whole).len(), "{hostname} was no tab before");
+    assert_eq!(others.len() + 1, urls(&whole).len(), "{hostname} had no tab before");
 }
 
 /// Damages one host's WARC record in the crawl, and returns the hostname.
@@ -300,8 +302,7 @@ fn member_has_title(member: &[u8]) -> bool {
 fn a_site_that_cannot_be_written_is_named_and_a_re_run_finishes() {
     let internet = internet(40, Mix::none());
     let dir = internet.folder.path();
-    // Root may write into a directory whatever its mode, so a file stands where the directory
-    // should be.
+    // Root may write into any directory, so put a file where the directory should be.
     fs::write(dir.join("site"), "in the way").unwrap();
     let site = dir.join("site/of/tabs");
     assert_refused(local(&internet, &site).finish(), 1, &[&dir.join("site").display().to_string()]);
@@ -335,7 +336,7 @@ impl SmallDisk {
         match mounted {
             Ok(output) if output.status.success() => Some(Self(at.to_path_buf())),
             _ => {
-                println!("skipped: a small file system can be mounted by root alone");
+                println!("skipped: only root can mount a small file system");
                 None
             }
         }
@@ -399,7 +400,7 @@ fn few_open_files_mean_a_warning_and_fewer_concurrent_requests_and_the_same_scan
 }
 
 #[test]
-fn a_plan_without_a_crawl_says_what_bounds_each_stage_and_knows_its_machines() {
+fn a_plan_without_a_crawl_shows_what_limits_each_stage_and_knows_instance_types() {
     let plan = |more: &[&str]| {
         let mut command = worker(["plan", "--hosts", "30000000"]);
         command.args(more);
@@ -429,14 +430,14 @@ fn a_plan_without_a_crawl_says_what_bounds_each_stage_and_knows_its_machines() {
     let line = text.stdout.lines().find(|line| line.trim_start().starts_with("a scan")).unwrap();
     assert!(line.contains(&format!("{:.2}", usual["dollars"].as_f64().unwrap())), "{line}");
     assert!(text.stderr.contains("remembered"), "{}", text.stderr);
-    // docs/cost.md quotes the program's output; the quoted table must be current.
+    // docs/cost.md quotes this output, and must be up to date.
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cost.md");
     let page = fs::read_to_string(page).unwrap();
     let table = text.stdout.lines().skip(1).take_while(|line| !line.contains(" GB come in"));
     for line in table.map(str::trim) {
         assert!(page.contains(line), "not in docs/cost.md: {line}");
     }
-    // The plan uses no more requests in flight than the machine has memory for.
+    // The plan has at most as many requests in flight as the instance has memory for.
     let many = document(&["--workers", "8", "--in-flight", "20000"]);
     assert_eq!(many["in_flight"], 10_752, "{many}");
     // An unknown instance type is rejected with a list of the known ones.

@@ -29,13 +29,13 @@ use crate::{
     setup::corpus,
 };
 
-/// The number in an environment variable, or `otherwise` if the variable is not set.
+/// Returns the number in an environment variable, or `otherwise` if the variable is not set.
 pub(crate) fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }
 
-/// Hosts with a little of every behaviour whose outcome does not depend on our own faults. Some
-/// share an address, and some of those never respond.
+/// A mix of all behaviours with outcomes that do not depend on our own faults. Some hosts share an
+/// address, and some hosts never respond.
 fn mix() -> Mix {
     Mix::light()
         .with(Behaviour::NeverAnswers, 12_000)
@@ -104,7 +104,7 @@ impl ChaosTest {
         println!("{collected} objects of lost leases were collected");
         assert_eq!(report::count_in_logs(&environment, "panicked at"), 0, "a worker panicked");
         if self.faults >= 2 * Fault::ALL.len() {
-            assert!(environment.lost.of_workers > 0, "no failover lost a commit of a worker");
+            assert!(environment.lost.of_workers > 0, "no failover lost a commit by a worker");
         }
         let folders: Vec<_> =
             environment.workers.iter().map(|worker| worker.temporary.clone()).collect();
@@ -157,7 +157,7 @@ fn the_recorded_sample_with_faults_gives_the_bytes_of_an_undisturbed_scan() {
             latency: Latency { base: Duration::from_millis(60), ..Latency::default() },
             ..Settings::recorded(7, corpus, scratch)
         });
-        // Leases that outlast the longest freezes.
+        // A lease must outlast the longest freeze.
         let short = ChaosTest::short();
         let settings = ChaosSettings { lease: Duration::from_secs(41), ..short.settings };
         let test = ChaosTest { settings, ..short };
@@ -243,8 +243,8 @@ fn packets_that_our_own_link_swallows_make_no_outcome() {
         environment.run_until(|_| internet.running.counts().connections > before + 20);
         let swallowed = Instant::now();
         environment.swallow(0);
-        // Twice the time after which the fetcher gives up a URL, in the first and in the later
-        // pass.
+        // This is twice the time after which the fetcher gives up a URL, in the first and in the
+        // later pass.
         environment.run_until(|_| swallowed.elapsed() > Duration::from_secs(24));
         assert_ne!(environment.status()["state"], "finished", "the link was cut too late");
         environment.find_route(0);

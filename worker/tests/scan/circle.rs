@@ -1,5 +1,6 @@
-//! The circle on S3: a live crawl of a small internet, its indexes, and a scan that reads them. The
-//! only worker is killed in each kind of work, and the tabs are those from a circle without kills.
+//! Tests the whole circle on S3: a live crawl of a small internet, its indexes, and a scan that
+//! reads them. The only worker is killed during each kind of work. The tabs must be the same as
+//! without kills.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -17,21 +18,21 @@ use crate::{
     setup::{assert_same, published, run},
 };
 
-/// When the only worker is killed while it crawls: before its first upload, before a robots.txt is
-/// uploaded, and after some archives are uploaded.
+/// The moments at which the only worker is killed while it crawls: before its first upload, before
+/// it uploads a robots.txt, and after it has uploaded some archives.
 const CRAWL_KILLS: [KillPoint; 3] = [
     ("an archive is put", "PUT", "/segments/", 0),
     ("robots.txt are put", "PUT", "/robotstxt/", 0),
     ("more archives are put", "PUT", "/segments/", 2),
 ];
-/// When it is killed in the jobs that write the crawl's indexes.
+/// The moments at which it is killed in jobs that write the crawl's indexes.
 const INDEX_KILLS: [KillPoint; 3] = [
     ("crawl-index", "PUT", "/cc-index/", 0),
     ("crawl-close", "PUT", "/crawl.json", 0),
     ("crawl-close", "PUT", "/collinfo.json", 0),
 ];
-/// When it is killed in a scan's stages. Maps are drawn while search files are written, so search
-/// is paused first.
+/// The moments at which it is killed in a scan's stages. Maps and search files are written at the
+/// same time, so search is paused first.
 const KILLS_BEFORE_MAPS: [KillPoint; 5] = [
     ("index", "GET", "/cc-index/table/", 1),
     ("warc", "GET", "/segments/", 5),
@@ -42,7 +43,7 @@ const KILLS_BEFORE_MAPS: [KillPoint; 5] = [
 const LAST_KILLS: [KillPoint; 2] =
     [("map", "PUT", ".jpg", 0), ("publish", "PUT", "/manifest.json", 0)];
 
-/// Kills the only worker, which has these arguments, in jobs with these kinds.
+/// Starts the only worker with these arguments, and kills it in jobs of these kinds.
 fn kill_in_jobs(
     points: &[KillPoint],
     proxy: &HoldingProxy,
@@ -61,9 +62,10 @@ fn kill_in_jobs(
     }
 }
 
-/// Returns a crawl's captures by their URL's key, which may be spelled as in the first link that
-/// was found: everything in its index except when and where a capture was stored, and how many have
-/// their body in another URL's record. Fails if a capture is not at its location in the index.
+/// Returns a crawl's captures by their URL's normalized key, because a URL is recorded as it is
+/// spelled in the first link. Each capture has all fields of its index line except its time and
+/// location. Also returns how many captures have their body in another URL's record. Fails if a
+/// capture is not at its location in the index.
 fn captures(bucket: &Path, name: &str) -> (BTreeMap<String, Value>, usize) {
     let (mut found, mut copies) = (BTreeMap::new(), 0);
     for (_, mut line) in cdxj_lines(bucket, name) {
@@ -90,7 +92,7 @@ fn captures(bucket: &Path, name: &str) -> (BTreeMap<String, Value>, usize) {
 }
 
 #[test]
-fn a_circle_whose_only_worker_is_killed_in_each_kind_of_work_ends_with_the_same_tabs() {
+fn a_circle_whose_only_worker_is_killed_in_each_kind_of_work_gives_the_same_tabs() {
     let settings = GraphSettings { media: 300, copies: 1_000, ..sites(24, 500) };
     let internet = internet_with(|scratch| Settings::graph(24, settings, scratch));
     let dir = internet.folder.path();

@@ -11,7 +11,8 @@ use crate::{
 };
 
 pub(crate) const SITE: &str = "everytab-site";
-/// moto reads the service from the signature's scope, and checks nothing else.
+/// Returns a signature for this service. moto reads the service from the signature's scope, and
+/// checks nothing else.
 fn signed(service: &str) -> String {
     format!(
         "AWS4-HMAC-SHA256 Credential=AK/20260101/us-east-1/{service}/aws4_request, \
@@ -171,8 +172,8 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
         let (key, found) = named.next().unwrap_or_else(|| panic!("{start}*{end}: {objects:?}"));
         assert_eq!(found, &(kind.to_owned(), keep.to_owned()), "{key}");
     }
-    // Exactly the objects whose content may change under the same name are invalidated. No page
-    // uses the scan's store token.
+    // Every object that may change under its name is invalidated, except the scan's store token,
+    // which no page uses.
     let asked = aws.invalidations();
     assert_eq!(asked.len(), 1, "{asked:?}");
     let changing: Vec<&String> = objects
@@ -187,7 +188,7 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
     assert!(asked[0].iter().all(ours), "{asked:?}");
 
     let (before, first) = aws.uploaded_since(0);
-    assert_eq!(first.len(), objects.len(), "each object was put once: {first:?}");
+    assert_eq!(first.len(), objects.len(), "each object must be uploaded once: {first:?}");
     run(database.owner(&["publish"])).expect_code(0);
     let (_, second) = aws.uploaded_since(before);
     assert_eq!(second, ["history.json", "manifest.json", "stats.json"]);
@@ -256,7 +257,8 @@ fn a_takedown_invalidates_all_that_changed_under_its_name_and_the_map_by_one_pat
     assert!(wildcards.count() <= MAX_WILDCARDS, "{asked:?}");
 }
 
-/// STS is moto's. moto has no EC2 quotas, so another server responds like Service Quotas.
+/// Responds to STS requests with moto. moto has no EC2 quotas, so another server responds like
+/// Service Quotas.
 #[test]
 fn doctor_names_the_account_and_the_quota_that_does_not_suffice() {
     let internet = internet(1, Mix::none());

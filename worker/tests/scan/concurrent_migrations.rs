@@ -8,7 +8,7 @@ use everytab_postgres::shared_for_tests;
 use crate::setup::{Running, run, worker};
 
 #[test]
-fn machines_that_migrate_an_empty_database_concurrently_leave_one_schema() {
+fn hosts_that_migrate_an_empty_database_concurrently_create_one_schema() {
     let name = shared_for_tests().fresh_database(None);
     let url = shared_for_tests().url(&name, "postgres");
     let migrate = || Running::start(worker(["migrate", "--database-url", &url]));
@@ -25,7 +25,7 @@ fn machines_that_migrate_an_empty_database_concurrently_leave_one_schema() {
 }
 
 #[test]
-fn settings_of_roles_that_migrating_resets_are_named_once() {
+fn role_settings_that_migrating_resets_are_named_once() {
     let name = shared_for_tests().fresh_database(None);
     let url = shared_for_tests().url(&name, "postgres");
     let migrate = || run(worker(["migrate", "--database-url", &url])).expect_code(0).stderr;

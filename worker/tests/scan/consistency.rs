@@ -1,5 +1,5 @@
-//! Checks a scan that has ended: its rows, objects and counters agree with each other, and with
-//! those from a scan that ran without faults.
+//! Checks an ended scan: its rows, objects and counters agree with each other, and with those from
+//! a scan that ran without faults.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -122,7 +122,7 @@ pub(crate) fn assert_consistent(database: &dyn OwnedDatabase) {
     assert_eq!(one(twice), "0", "jobs were not completed exactly once");
     let stale = "j.lease_number <> (select max(r.lease_number) from everytab.job_results r
                                      where r.job_id = j.job_id)";
-    assert_eq!(one(stale), "0", "a result of another lease than the job's");
+    assert_eq!(one(stale), "0", "a result belongs to another lease than its job's");
 }
 
 /// Returns the names of all archive objects in the newest scan.
@@ -148,7 +148,7 @@ pub(crate) fn archive_objects(
                 where i.archive_offset is not null
                   and i.scan = (select max(scan) from everytab.scans)";
     let referenced: BTreeSet<String> = database.psql(sql).lines().map(str::to_owned).collect();
-    assert!(referenced.is_subset(&there), "referenced and not there: {referenced:?} {there:?}");
+    assert!(referenced.is_subset(&there), "referenced: {referenced:?}, but stored: {there:?}");
     let others = there.difference(&referenced).cloned().collect();
     (referenced, others)
 }

@@ -21,7 +21,7 @@ fn crawl(database: &Database, arguments: &[&str]) -> Ended {
 }
 
 #[test]
-fn what_failed_in_an_ended_crawl_is_asked_again_and_nothing_else() {
+fn only_the_failed_urls_of_an_ended_crawl_are_retried() {
     let settings =
         GraphSettings { dead: 250, dead_as: vec![Behaviour::DnsNxdomain], ..sites(12, 300) };
     let internet = internet_with(|scratch| Settings::graph(31, settings, scratch));
@@ -121,7 +121,7 @@ fn assert_running_is_in_the_way(database: &Database, first: &str, third: &str) {
 }
 
 #[test]
-fn a_dropped_crawl_leaves_what_other_crawls_name_and_nothing_else() {
+fn dropping_a_crawl_keeps_only_archives_that_other_crawls_refer_to() {
     let internet = graph_of_sites(33, 8, 200);
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let bucket = bucket_of(&internet);
@@ -164,7 +164,7 @@ fn a_dropped_crawl_leaves_what_other_crawls_name_and_nothing_else() {
     let text = drop(&first, &["--dry-run"]).expect_code(0).stdout;
     assert!(text.contains("would be removed: ") && text.contains("would be kept: "), "{text}");
 
-    // If a run is interrupted after some rows, the next one finishes it.
+    // If a run is interrupted after it has dropped some rows, the next run finishes.
     database.psql(&format!(
         "select coordinator.mark_dropping(id, true) from everytab.crawls where name = '{first}';
          select coordinator.drop_crawl_rows(crawl, 20) from everytab.crawls where name = '{first}'"
@@ -187,7 +187,8 @@ fn a_dropped_crawl_leaves_what_other_crawls_name_and_nothing_else() {
     assert_eq!(status(&database, &first)["state"], "dropped");
     assert_eq!(counted(&first, &[])["removed"], json!({ "objects": 0, "bytes": 0 }));
 
-    // A scan that reads a crawl keeps it; the last crawl that names others' archives takes them.
+    // A crawl that a scan reads cannot be dropped. Dropping the last crawl that refers to another
+    // crawl's archives removes these archives, too.
     let Stores { archive, site, .. } = database.stores.clone();
     let mut scan = database.owner(&["scan", "start", "--from-crawl", &second]);
     scan.args(["--archive", &archive, "--site", &site]);
@@ -201,7 +202,7 @@ fn a_dropped_crawl_leaves_what_other_crawls_name_and_nothing_else() {
     assert_named_objects_exist(&database, &bucket);
 }
 
-/// Fails if a row names a deleted archive.
+/// Fails if a row refers to a deleted archive.
 fn assert_named_objects_exist(database: &Database, bucket: &std::path::Path) {
     let named = database.psql("select distinct object from everytab.crawl_archives");
     for object in named.lines() {

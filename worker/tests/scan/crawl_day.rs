@@ -1,13 +1,13 @@
-//! Tests the log of a worker that crawls.
+//! Tests the log of a crawling worker.
 
 use crate::{
     environment::{Database, Stores},
     live_crawls::{crawler, graph_of_sites, start_crawl},
 };
 
-/// Workers logged "no work now" in the middle of a crawl, and nothing about their fetches.
+/// Workers used to log "no work now" in the middle of a crawl, and nothing about their fetches.
 #[test]
-fn a_worker_logs_what_it_crawls_and_not_that_it_has_no_work() {
+fn a_crawling_worker_logs_its_progress_and_not_that_it_has_no_work() {
     let internet = graph_of_sites(35, 6, 60);
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     start_crawl(&internet, &database, "20ms");

@@ -1,9 +1,10 @@
-//! The doors by which URLs enter a live crawl, and the address guard behind each: a single URL, a
-//! list, a crawl's seeds, more seeds, a schedule, a sitemap in robots.txt, a page in a sitemap, a
-//! link, a page's redirect, a robots.txt redirect. In a network where every address responds, the
-//! real service and worker connect only to public addresses.
+//! Tests the address guard for every way in which URLs enter a live crawl: a single URL, a list, a
+//! crawl's seeds, more seeds, a schedule, a sitemap in robots.txt, a page in a sitemap, a link, a
+//! page's redirect, and a robots.txt redirect. In a network where every address responds, the real
+//! service and worker must connect only to public addresses.
 //!
-//! An imported URL list is not a door: it is read from a file, and its lines are only compared.
+//! An imported URL list is not tested, because it is read from a file and its lines are only
+//! compared.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +26,7 @@ use crate::{
 /// The expected result for a URL whose host must not be contacted.
 const REFUSED: &str = "ip_blocked";
 
-/// Hosts for URLs that lead to special addresses: each address in each spelling, and names.
+/// Returns hosts for URLs that lead to special addresses: each spelling of each address, and names.
 fn hosts(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     let [public, _, public6, _] = PUBLIC.map(|text| text.parse::<IpAddr>().unwrap());
     let mut hosts = vec!["localhost".to_owned(), "x.localhost".to_owned()];
@@ -43,20 +44,21 @@ fn hosts(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     hosts
 }
 
-/// Name and public address for a host that redirects. Each is fetched at its own pace.
+/// Returns the name and the public address of a host that redirects. Each such host is fetched at
+/// its own pace.
 fn redirecting(number: usize) -> (String, IpAddr) {
     let last = u8::try_from(number % 250).unwrap();
     (format!("redirect-{number}.test"), Ipv4Addr::new(93, 184, 217, last).into())
 }
 
-/// Name and public address for a host whose robots.txt redirects.
+/// Returns the name and the public address of a host with a robots.txt that redirects.
 fn with_robots(number: usize) -> (String, IpAddr) {
     let last = u8::try_from(number % 250).unwrap();
     (format!("robots-{number}.test"), Ipv4Addr::new(93, 184, 218, last).into())
 }
 
-/// The robots.txt that names sitemaps on hosts, the sitemap that lists pages on them, a page that
-/// links to some, and the robots.txt that redirects to each.
+/// Returns the files: a robots.txt that names sitemaps on the hosts, a sitemap that lists pages on
+/// them, a page with links to them, and robots.txt redirects to them.
 fn files(hosts: &[String]) -> BTreeMap<String, String> {
     let named = hosts.iter().map(|host| format!("Sitemap: http://{host}/named.xml\n"));
     let robots =
@@ -73,7 +75,7 @@ fn files(hosts: &[String]) -> BTreeMap<String, String> {
     files.into_iter().chain(hosts.iter().enumerate().map(redirect)).collect()
 }
 
-/// Sends URLs through each door. A URL's path names its door.
+/// Submits URLs in each way. A URL's path names the way.
 fn submit(client: &Client, hosts: &[String]) {
     let urls = |door: &str| -> Vec<String> {
         hosts.iter().map(|host| format!("http://{host}/{door}")).collect()
@@ -91,7 +93,7 @@ fn submit(client: &Client, hosts: &[String]) {
     client.post(&more, &json!({ "urls": urls("more"), "last": true }));
     let schedule = json!({ "every": "1h", "urls": urls("schedule"), "settings": settings });
     client.post("/v1/url/schedule", &schedule);
-    // By a public host's robots.txt and sitemap.
+    // A public host's robots.txt and sitemap lead to the hosts.
     let settings = json!({ "scope": "any", "depth": 1 });
     let home = [format!("http://{}/", PUBLIC[0])];
     client.post("/v1/crawls", &json!({ "urls": home, "settings": settings }));
@@ -118,7 +120,7 @@ fn have_answered(client: &Client, crawls: usize) -> bool {
 }
 
 #[test]
-fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
+fn no_url_in_a_crawl_leads_to_an_address_that_is_not_public() {
     in_own_namespaces(|has_network| {
         if !has_network {
             return;
@@ -139,11 +141,11 @@ fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
         let (service, address) = service(&database, &store, &[]);
         let generous = ["--requests-per-second", "1000", "--burst", "100000"];
         let client = Client { address, key: key(&database, "a person", &generous) };
-        // A public address shows that this network responds.
+        // This network responds, as a public address shows.
         hosts.push(PUBLIC[0].to_owned());
         submit(&client, &hosts);
         database.psql("update everytab.schedules set next_at = now()");
-        // The guard's ranges do not include the small internet, which is on loopback.
+        // The small internet is on loopback, so use the guard for the public internet.
         let public = ["--internet", "public", "--user-agent", "Bot/1.0 (+https://bot.page)"];
         let mut crawler =
             worker([&["run", "--role", "crawl", "--dns", &resolver], &public[..]].concat());

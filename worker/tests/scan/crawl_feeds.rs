@@ -21,13 +21,13 @@ use crate::{
     setup::{LIMIT, Running, wait_for},
 };
 
-/// Fetches per page: few, so that a pass over new rows has several pages.
+/// Fetches per page. This is small, so that a pass over new rows has several pages.
 const PAGE: usize = 7;
-/// Workers at a time.
+/// Number of concurrent workers.
 const WORKERS: usize = 2;
 
-/// One in three transactions that record fetches commits 1.2 s late, and the service polls once a
-/// second, so that others overtake it and are read before it.
+/// Delays one in three transactions that record fetches by 1.2 s. The service polls once a second,
+/// so it reads later transactions first.
 const COMMIT_LATE: &str = "
     create function everytab.commit_late() returns trigger language plpgsql as $$
     begin
@@ -41,18 +41,20 @@ const COMMIT_LATE: &str = "
     create constraint trigger commit_late after insert on everytab.fetches
         deferrable initially deferred for each row execute function everytab.commit_late()";
 
-/// The time for a lease to expire after its holder died, and for the next holder's probation.
+/// Simulates the time in which a dead holder's lease expires and the next holder completes its
+/// probation.
 const TIME_PASSES: &str = "
     delete from everytab.workers;
     update everytab.slots set deaths = 0, lease_until = least(lease_until, clock_timestamp())";
 
-/// A fetch's position in recording order: its transaction and its number within it.
+/// A fetch's position in recording order: its transaction, and its number in this transaction.
 type Place = (u64, i64);
 
 /// The URLs on a feed page.
 type Page = Vec<String>;
 
-/// A crawl, the service and the workers that are killed, and a client that finds the service again.
+/// A crawl, the service and the workers that are killed, and a client that finds a restarted
+/// service.
 struct World<'a> {
     internet: &'a Internet,
     database: Database,
@@ -128,7 +130,7 @@ fn read_feed(client: &Mutex<Client>, crawl: &str) -> (Vec<Page>, u32) {
     let (mut pages, mut interruptions, mut after) = (Vec::new(), 0, String::new());
     let mut give_up = Instant::now() + LIMIT;
     loop {
-        assert!(Instant::now() < give_up, "nothing came, and the feed does not end");
+        assert!(Instant::now() < give_up, "no fetch arrived, and the feed has not ended");
         let path = format!("/v1/crawls/{crawl}/feed?limit={PAGE}&wait=5{after}");
         let now = client.lock().unwrap().clone();
         let Ok((status, page)) = now.try_send("GET", &path, &Value::Null) else {
@@ -150,9 +152,9 @@ fn read_feed(client: &Mutex<Client>, crawl: &str) -> (Vec<Page>, u32) {
     }
 }
 
-/// Fails unless a transaction's fetches are together and in order, and each page is ascending.
-/// Returns how often a page started below the previous page's end, because a transaction had
-/// committed late.
+/// Fails unless each transaction's fetches are listed together and in order, and each page is in
+/// ascending order. Returns how often a page started below the previous page's end because a
+/// transaction committed late.
 fn late_pages(pages: &[Page], places: &BTreeMap<String, Place>) -> usize {
     let pages: Vec<Vec<Place>> = pages
         .iter()
@@ -171,7 +173,7 @@ fn late_pages(pages: &[Page], places: &BTreeMap<String, Place>) -> usize {
     pages.windows(2).filter(|two| two[1].first() < two[0].last()).count()
 }
 
-/// Submits URLs in `rounds` parts, and kills a process after each. Returns how many feed pages
+/// Submits URLs in `rounds` parts, and kills a process after each part. Returns how many feed pages
 /// contained a late transaction.
 fn read_while_killing(hosts: u64, rounds: usize) -> usize {
     let graph = GraphSettings::plain(hosts, hosts / 2, hosts * 12);
@@ -199,8 +201,13 @@ fn read_while_killing(hosts: u64, rounds: usize) -> usize {
     let places = world.places();
     let came: Vec<&String> = pages.iter().flatten().collect();
     let distinct: BTreeSet<&String> = came.iter().copied().collect();
-    assert_eq!(came.len(), distinct.len(), "a fetch came twice");
-    assert!(distinct.into_iter().eq(places.keys()), "{} came of {}", came.len(), places.len());
+    assert_eq!(came.len(), distinct.len(), "a fetch was returned twice");
+    assert!(
+        distinct.into_iter().eq(places.keys()),
+        "{} of {} fetches were returned",
+        came.len(),
+        places.len()
+    );
     assert_eq!(places.len(), urls.len());
     let late = late_pages(&pages, &places);
     println!("{} fetches, {interruptions} interruptions, {late} late pages", came.len());
@@ -210,8 +217,8 @@ fn read_while_killing(hosts: u64, rounds: usize) -> usize {
 
 #[test]
 fn a_feed_read_through_kills_and_late_commits_has_every_fetch_once_and_in_order() {
-    // With so few transactions, a late one may not occur. Therefore
-    // coordinator-sql/tests/coordinator/api/feed.rs commits late at chosen moments.
+    // With so few transactions, none may be late. coordinator-sql/tests/coordinator/api/feed.rs
+    // tests late commits at chosen moments.
     read_while_killing(30, 5);
 }
 

@@ -1,5 +1,5 @@
-//! Forgetting a site's or a URL's captures: they are no longer served, and are removed from the
-//! archives and the indexes.
+//! Tests forgetting a site's or a URL's captures: they are no longer served, and are removed from
+//! archives and indexes.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -30,9 +30,10 @@ fn records(folder: &Path) -> BTreeMap<String, usize> {
     found
 }
 
-/// If a site has a file under many URLs, it is stored once, and forgotten with its record's URL.
+/// If a site serves one file under many URLs, the file is stored once. If the URL of this record is
+/// forgotten, the file is forgotten for all URLs.
 #[test]
-fn what_names_a_forgotten_record_is_forgotten_with_it() {
+fn fetches_that_refer_to_a_forgotten_record_are_forgotten_too() {
     let settings = GraphSettings { media: 500, copies: 1_000, ..sites(8, 300) };
     let internet = internet_with(|scratch| Settings::graph(27, settings, scratch));
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
@@ -66,7 +67,7 @@ fn what_names_a_forgotten_record_is_forgotten_with_it() {
 }
 
 #[test]
-fn what_is_forgotten_leaves_archives_and_indexes_and_nothing_else_does() {
+fn only_forgotten_captures_are_removed_from_archives_and_indexes() {
     let internet = graph_of_sites(23, 12, 300);
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let (_, name) = crawled(&internet, &database);
@@ -79,7 +80,7 @@ fn what_is_forgotten_leaves_archives_and_indexes_and_nothing_else_does() {
     };
     let sizes_before = sizes(&segments);
     let world = graph(&internet);
-    // A site whose home page was captured, and a page on another one.
+    // Forget a site with a captured home page, and a page on another site.
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
     let site_of = |url: &str| {
         let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
@@ -110,11 +111,11 @@ fn what_is_forgotten_leaves_archives_and_indexes_and_nothing_else_does() {
     run(database.owner(&["crawl", "gc"])).expect_code(0);
     let kept = before.iter().filter(|(key, _)| !is_forgotten(key));
     assert_eq!(records(&segments), kept.map(|(key, count)| (key.clone(), *count)).collect());
-    assert_eq!(sizes(&segments), sizes_before, "all other records stay where they are");
+    assert_eq!(sizes(&segments), sizes_before, "all other records must remain where they are");
     let says = "select count(*) from everytab.fetches where title is not null and url = ";
     assert_eq!(database.psql(&format!("{says}'{url}'")).trim(), "0");
 
-    // The indexes are written again, without it.
+    // The new indexes do not contain the forgotten captures.
     assert_eq!(status(&database, &name)["indexes"], "pending");
     crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
     let listed = cdxj_lines(&bucket, &name);
@@ -125,7 +126,8 @@ fn what_is_forgotten_leaves_archives_and_indexes_and_nothing_else_does() {
     let again = run(database.owner(&["crawl", "gc"])).expect_code(0).stderr;
     assert!(again.contains("0 records taken out of 0 archives"), "{again}");
 
-    // A crawl that repeats it has nothing to compare with, and stores it as if it were new.
+    // A crawl that repeats this crawl stores a forgotten URL as if it were new, because it has no
+    // earlier capture.
     let started = run(repeat(&internet, &database, &name)).expect_code(0).stdout;
     let second = started.split(' ').next().unwrap().to_owned();
     crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);

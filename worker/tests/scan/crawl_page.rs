@@ -16,7 +16,7 @@ use crate::{
     live_crawls::{crawler, graph},
 };
 
-/// Strangers' titles and URLs.
+/// Titles and URLs from untrusted pages.
 const STRANGE: [&str; 4] = [
     "<img src=x onerror=window.stolen=1><script>window.stolen=1</script>",
     "javascript:window.stolen=1",
@@ -24,7 +24,8 @@ const STRANGE: [&str; 4] = [
     "a-long-name-without-any-place-to-break-it",
 ];
 
-/// Records a crawl's fetches, as a worker would: numbers, each with a strange title and URL.
+/// Records a crawl's fetches, as a worker would. Each number is a fetch with an untrusted title and
+/// URL.
 fn record(database: &Database, crawl: &str, first: i64, amount: i64) {
     let title = STRANGE.map(|text| format!("'{text}'")).join(",");
     let last = first + amount - 1;
@@ -68,8 +69,8 @@ fn start(address: &str, key: &str, body: &Value) -> (Value, Value) {
     (started["id"].take(), started["name"].take())
 }
 
-/// Returns everything that a browser needs: keys, a slow crawl, and an open one with records that a
-/// worker would write for strangers' pages.
+/// Returns everything that a browser needs: keys, a slow crawl, and an open crawl with records for
+/// untrusted pages.
 fn visitor(database: &Database, address: &str, seeds: &[String], name: &str) -> Value {
     let generous = ["--requests-per-second", "50", "--burst", "500"];
     let shown = key(database, name, &generous);
@@ -91,7 +92,7 @@ fn visitor(database: &Database, address: &str, seeds: &[String], name: &str) -> 
 #[test]
 fn the_page_shows_a_crawl_in_chromium_and_firefox() {
     if Command::new("node").arg("--version").output().is_err() {
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no node");
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "node is missing");
         println!("skipped: the page of the service in browsers: no node");
         return;
     }

@@ -1,5 +1,5 @@
-//! Ports in live crawls: each worker requests those in an operator's seeds, and every other port
-//! that is not on its list is rejected by rule.
+//! Tests ports in live crawls: workers send requests to the ports in an operator's seeds, and other
+//! ports that are not on the crawl's list are rejected.
 
 use everytab_testbed::{GraphSettings, Settings};
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn ended(database: &Database, id: &str) -> Value {
 }
 
 #[test]
-fn a_port_that_a_seed_names_is_crawled_and_others_are_refused_by_rule() {
+fn a_port_in_a_seed_is_crawled_and_other_ports_are_rejected() {
     let sites = GraphSettings { https: 0, ..sites(4, 60) };
     let internet = internet_with(|scratch| Settings::graph(33, sites, scratch));
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
@@ -34,7 +34,7 @@ fn a_port_that_a_seed_names_is_crawled_and_others_are_refused_by_rule() {
     let named = format!("http://{name}:8081/");
     let odd = [format!("http://{name}:22/"), format!("http://{name}:10080/x")];
     let id = start(&internet, &database, &[&named, &odd[0], &odd[1]]);
-    // Seeds for a crawl that names no port.
+    // This crawl's seeds do not contain a port.
     let usual = start(&internet, &database, &[&format!("http://{name}/")]);
     let added = run(database.owner(&["crawl", "add", &usual, &named])).expect_code(1);
     assert!(added.stderr.contains("port 8081 is not in the list of ports"), "{}", added.stderr);
@@ -43,7 +43,7 @@ fn a_port_that_a_seed_names_is_crawled_and_others_are_refused_by_rule() {
 
     let (_, http) =
         internet.running.client.dial_ports.iter().find(|(from, _)| *from == 80).unwrap();
-    // None of the worker's lists contains this port.
+    // This port is not in the worker's own lists.
     let dial = format!("8081={http}");
     let worker = crawler(&internet, &database, &["--dial-port", &dial, "--exit-when-done"]);
     let (first, second) = (ended(&database, &id), ended(&database, &usual));
@@ -58,14 +58,15 @@ fn a_port_that_a_seed_names_is_crawled_and_others_are_refused_by_rule() {
     assert_eq!(second["links_refused"]["port"], 1, "{second}");
 }
 
-/// Returns the lines about rejected seeds.
+/// Returns the output lines about rejected seeds.
 fn refusals(stderr: &str) -> Vec<&str> {
     stderr.lines().filter(|line| line.starts_with("refused: ")).collect()
 }
 
-/// A crawl's settings are frozen when its first seeds are added, and a pipe may go on for hours.
+/// A crawl's settings are frozen when its first seeds are added, because seeds from a pipe may
+/// arrive for hours.
 #[test]
-fn a_crawl_has_the_ports_that_its_first_seeds_name() {
+fn a_crawl_has_the_ports_in_its_first_seeds() {
     let internet = graph_of_sites(34, 2, 4);
     let folder = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, folder));

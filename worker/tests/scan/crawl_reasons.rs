@@ -28,7 +28,7 @@ fn rows_of_csv(text: &str) -> Option<Vec<Vec<String>>> {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut python) = started else {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "there is no python3");
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "python3 is missing");
         eprintln!("skipped: the CSV of `crawl report` is not read by Python: there is no python3");
         return None;
     };
@@ -48,7 +48,7 @@ fn sum(object: &Value) -> i64 {
     counts(object).values().sum()
 }
 
-/// The report shows the reasons for failures, not only their number.
+/// The report must show why URLs failed, not only how many.
 #[test]
 fn an_operator_learns_which_urls_failed_and_why() {
     let settings = GraphSettings {
@@ -119,7 +119,7 @@ fn assert_fetches(crawl: Crawl<'_>, failures: &BTreeMap<String, i64>) {
     assert_eq!(of_host.len(), all.iter().filter(is_of_host).count());
     let both = fetches(&["--host", host, "--outcome", "http_404_410"]);
     assert!(!both.is_empty() && both.len() < of_host.len());
-    // In pages, until the last one returns nothing more.
+    // Read in pages, until the last page.
     let first = crawl(&["fetches", "--outcome", "http_404_410", "--limit", "1"]).expect_code(0);
     let via = missing[0]["via"].as_str().unwrap();
     assert!(first.stdout.contains(&format!("found at {via}")), "{}", first.stdout);
@@ -159,7 +159,7 @@ fn assert_report(crawl: Crawl<'_>, ended: &Value, failures: &BTreeMap<String, i6
         assert_eq!(total(by, 4), sum(&ended["refused"]), "{by}");
         assert_eq!(total(by, 5), sum(&ended["left"]), "{by}");
     }
-    // Fewer than a hundred hosts failed, so these are all.
+    // Fewer than a hundred hosts failed, so all are listed.
     assert_eq!(total("host", 3) + total("host", 5), total("outcome", 3) + total("outcome", 5));
     let worst = rows.iter().find(|row| row[0] == "host").unwrap();
     let of_worst = fetches_of(crawl, &["--host", &worst[1]]);

@@ -23,7 +23,7 @@ const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_millis(700);
 /// The other key's delay for one site.
 const OVERRIDE: Duration = Duration::from_millis(1_500);
-/// Requests that are logged.
+/// Maximum number of logged requests.
 const MAX_LINES: usize = 100_000;
 
 fn ms(delay: Duration) -> u64 {
@@ -45,7 +45,7 @@ impl Tenant {
         Self { client, urls, crawl: started["id"].as_str().unwrap().to_owned() }
     }
 
-    /// Waits for the crawl's end, when it must have captured all its URLs.
+    /// Waits until the crawl has ended. It must have captured all its URLs.
     fn finish(&self) {
         let ended = wait_for("the end of a crawl", || {
             let crawl = self.client.get(&format!("/v1/crawls/{}?wait=5", self.crawl));
@@ -80,7 +80,7 @@ fn world() -> (Internet, Database) {
 }
 
 #[test]
-fn two_keys_on_the_same_sites_each_keep_their_delays_and_the_sites() {
+fn two_keys_on_the_same_sites_obey_their_own_delays_and_the_sites() {
     let (internet, database) = world();
     let graph = graph(&internet);
     let (service, address) = service(&database, &internet.folder.path().join("crawls"), &[]);
@@ -116,7 +116,7 @@ fn two_keys_on_the_same_sites_each_keep_their_delays_and_the_sites() {
     let (lines, late) = (hurried.lines(&log), patient.lines(&log));
     assert_eq!((lines.len(), late.len()), (hurried.urls.len(), patient.urls.len()));
     assert_eq!(check_politeness(&late, of_patient), none, "of the patient key's requests");
-    // The hurried key sends requests while the other waits, on every host.
+    // On every host, the hurried key sends requests while the other key waits.
     for host in (0..graph.hosts()).map(|host| graph.host_name(host)) {
         let times = |lines: &[AccessLine]| {
             let of_host = lines.iter().filter(|line| line.host == host);

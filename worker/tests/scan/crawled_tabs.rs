@@ -1,5 +1,5 @@
-//! The whole cycle: a live crawl of a small internet, its indexes, and a scan that makes tabs from
-//! the indexes. The test uses no prepared data between these steps.
+//! Tests the whole cycle: a live crawl of a small internet, its indexes, and a scan that makes tabs
+//! from the indexes. The test prepares no data between these steps.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,8 +24,8 @@ pub(crate) fn bucket_of(internet: &Internet) -> std::path::PathBuf {
     internet.folder.path().join("crawls")
 }
 
-/// Crawls all sites to the end with one worker, which writes the indexes. Returns the crawl's id
-/// and name.
+/// Crawls all sites to the end with one worker, which also writes the indexes. Returns the crawl's
+/// id and name.
 pub(crate) fn crawled(internet: &Internet, database: &Database) -> (String, String) {
     let id = start_crawl(internet, database, "0s");
     crawler(internet, database, &["--exit-when-done"]).finish().expect_code(0);
@@ -65,14 +65,14 @@ pub(crate) fn scanned(database: &Database, crawl: &str) -> BTreeMap<String, Valu
 }
 
 #[test]
-fn a_crawl_of_ones_own_becomes_a_page_of_tabs() {
+fn a_live_crawl_becomes_a_page_of_tabs() {
     let internet = graph_of_sites(19, 40, 800);
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
     let (id, name) = crawled(&internet, &database);
     let bucket = bucket_of(&internet);
 
-    // Every record in the crawl is in the index once, with its outcome.
+    // The index contains every record in the crawl once, with its outcome.
     let expected = expected(&internet);
     let lines = cdxj_lines(&bucket, &name);
     assert!(lines.is_sorted_by(|one, other| one.0 <= other.0));
@@ -130,7 +130,7 @@ pub(crate) fn repeat(internet: &Internet, database: &Database, earlier: &str) ->
 }
 
 #[test]
-fn a_crawl_of_the_next_day_names_what_has_not_changed_and_keeps_its_tabs() {
+fn a_repeated_crawl_refers_to_unchanged_records_and_keeps_its_tabs() {
     let internet = graph_of_sites(22, 24, 500);
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
@@ -158,7 +158,7 @@ fn a_crawl_of_the_next_day_names_what_has_not_changed_and_keeps_its_tabs() {
     assert_eq!((&ended["state"], &ended["indexes"]), (&"ended".into(), &"written".into()));
     let name = ended["name"].as_str().unwrap();
 
-    // Each page has a row, and the row's location contains the page as it is today.
+    // Each page has a row, and the record at the row's location contains today's page.
     let lines = cdxj_lines(&bucket, name);
     let mut revisits = 0;
     for (_, line) in lines.iter().filter(|(_, line)| line["status"] == "200") {
@@ -167,7 +167,7 @@ fn a_crawl_of_the_next_day_names_what_has_not_changed_and_keeps_its_tabs() {
         let archive = fs::read(bucket.join(text("filename"))).unwrap();
         let member = &archive[number("offset")..number("offset") + number("length")];
         let record = read_record(member, Limits::default()).unwrap();
-        // The crawl may find a link with another spelling first when it is repeated.
+        // The repeated crawl may first find a link with another spelling.
         assert_eq!(key_of(&record.target_uri().unwrap()), key_of(&text("url")));
         let body = record.http_response().unwrap().body;
         assert_eq!(text("digest"), sha256_digest(&[&body]));
@@ -230,7 +230,8 @@ fn indexes_written_again_after_kills_are_the_same_bytes() {
             first.terminate();
             first.finish().expect_code(4);
         }
-        // Both kinds read this table before they write, so that the worker dies in the job.
+        // Both kinds of jobs read this table before they write, so that the worker dies during the
+        // job.
         thread::scope(|scope| {
             let lock = "begin; lock table everytab.crawl_archives; select pg_sleep(60)";
             scope.spawn(|| shared_for_tests().psql(&database.name, lock));
@@ -297,7 +298,7 @@ fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
     assert!(shown.len() > 60, "{} tabs: {}", shown.len(), first.stderr);
     assert!(tabs.iter().filter(|tab| tab["icon"].is_string()).count() > 30, "{tabs:?}");
 
-    // Some home pages redirect to a page below, which then has the tab.
+    // Some home pages redirect to a deeper page, which then has the tab.
     let document = fs::read(bucket.join(format!("crawl-data/{name}/crawl.json"))).unwrap();
     let document: Value = serde_json::from_slice(&document).unwrap();
     let below: Vec<&str> = lines
@@ -312,7 +313,8 @@ fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
     let host = |url: &&str| shown.contains(url.split('/').nth(2).unwrap());
     assert!(below.iter().any(host), "{below:?} have no tab");
 
-    // The same command finds everything done. A different depth or list makes another crawl.
+    // If the command is repeated, it has nothing to do. With another depth or list it starts
+    // another crawl.
     scan_locally(dir.path(), 1, &sample);
     assert_eq!(crawls(), 1);
     let list = dir.path().join("list.txt");
@@ -327,9 +329,9 @@ fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
 }
 
 #[test]
-fn a_list_of_sites_ends_though_some_do_not_answer() {
+fn a_list_of_sites_finishes_although_some_do_not_respond() {
     let dir = folder();
-    // Some hosts are retried for up to a day if nobody waits for the end.
+    // An ordinary crawl retries some of these hosts for up to a day.
     let sample = ["--sample", "--sample-hosts", "100", "--sample-mix", "issue", "--sites"];
     let scan = scan_locally(dir.path(), 1, &sample);
     let line = scan.stderr.lines().rfind(|line| line.contains(" URLs: ")).unwrap_or_default();
@@ -338,12 +340,12 @@ fn a_list_of_sites_ends_though_some_do_not_answer() {
         word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{after} in {line:?}"))
     };
     assert_eq!(number("crawl "), number(" of "), "{line}");
-    assert!(number(" failed, ") > 0, "all answer: {line}");
+    assert!(number(" failed, ") > 0, "no host failed: {line}");
     assert!(tabs(&dir.path().join("site")).len() > 60, "{}", scan.stderr);
 }
 
 #[test]
-fn a_list_of_sites_that_is_none_is_refused_by_name() {
+fn an_invalid_list_of_sites_is_rejected_and_named() {
     let dir = folder();
     let data = dir.path().join("data");
     let refused = |list: &str, code| {
@@ -353,7 +355,7 @@ fn a_list_of_sites_that_is_none_is_refused_by_name() {
     };
     let missing = dir.path().join("no-such-file").display().to_string();
     assert!(refused(&missing, 2).contains(&format!("--sites {missing}: ")));
-    assert!(!data.exists(), "nothing is made");
+    assert!(!data.exists(), "nothing may be created");
     let empty = dir.path().join("empty");
     fs::write(&empty, "\n# nothing\n").unwrap();
     let said = refused(empty.to_str().unwrap(), 2);

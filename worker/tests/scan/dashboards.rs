@@ -1,4 +1,4 @@
-//! The dashboard and the alert rules, evaluated by a real Prometheus that scrapes a real scan and a
+//! Tests the dashboard and the alert rules with a real Prometheus that scrapes a real scan and a
 //! real live crawl.
 
 use std::{
@@ -58,7 +58,7 @@ fn metrics_in(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn dashboards_and_rules_use_only_metrics_that_there_are_and_the_dashboard_shows_all() {
+fn dashboard_and_rules_use_only_existing_metrics_and_the_dashboard_shows_all() {
     let known: BTreeSet<String> = documented().into_values().collect();
     let rules = metrics_in(&fs::read_to_string(telemetry("alerts.yml")).unwrap());
     let shown: BTreeSet<String> =
@@ -98,7 +98,8 @@ fn promtool_accepts_the_rules_and_they_fire_when_they_should() {
     promtool(&["test", "rules", "alerts-test.yml"]);
 }
 
-/// Starts a Prometheus with our rules that scrapes `targets` every second. Returns its address too.
+/// Starts a Prometheus with our rules that scrapes `targets` every second. Returns its address,
+/// too.
 fn start_prometheus(dir: &Path, targets: &[String]) -> (Running, SocketAddr) {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let targets: Vec<String> = targets.iter().map(|target| format!("'{target}'")).collect();
@@ -149,7 +150,7 @@ fn draw_the_dashboard(internet: &Internet, address: SocketAddr, start: f64) -> S
     let end = now();
     let range = format!("&start={start}&end={end}&step=1");
     let lines = |target: &Value| -> Vec<dashboard_svg::Line> {
-        // Grafana's $__rate_interval is four scrapes; ten seconds hold that many here.
+        // Grafana's $__rate_interval covers at least four scrapes, and so do ten seconds here.
         let expression = target["expr"].as_str().unwrap().replace("$__rate_interval", "10s");
         let answer = ask_more(internet, address, "query_range", &expression, &range);
         let series = answer["data"]["result"].as_array().unwrap();
@@ -182,8 +183,8 @@ fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
 }
 
-/// A live crawl in a separate world, with a worker, a process that watches it, and the HTTP
-/// service. The delay makes it last for many scrapes.
+/// A live crawl with its own environment: a worker, a process that watches the crawl, and the HTTP
+/// service. The delay makes the crawl last for many scrapes.
 struct LiveCrawl {
     running: [Running; 3],
     service: String,
@@ -206,7 +207,7 @@ impl LiveCrawl {
 }
 
 #[test]
-fn every_expression_of_the_dashboard_has_data_of_a_real_scan_and_a_real_crawl() {
+fn every_expression_in_the_dashboard_has_data_from_a_real_scan_or_crawl() {
     if !has_prometheus() {
         return;
     }

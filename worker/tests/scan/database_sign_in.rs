@@ -1,5 +1,5 @@
-//! Signing in to Postgres over TCP: the errors name the source of a missing or wrong password, and
-//! a wrong clock.
+//! Tests signing in to Postgres over TCP: errors name the source of a missing or wrong password,
+//! and a wrong clock.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
@@ -27,7 +27,7 @@ fn in_home(command: &mut Command, home: &Path) {
 }
 
 #[test]
-fn a_password_that_is_missing_or_wrong_is_named_with_its_place() {
+fn a_missing_or_wrong_password_is_reported_with_its_source() {
     let folder = folder();
     in_own_namespaces(|has_network| {
         if !has_network {
@@ -39,7 +39,7 @@ fn a_password_that_is_missing_or_wrong_is_named_with_its_place() {
         let make = "create role everytab_owner login password 'right'";
         postgres.psql("postgres", make).unwrap();
         postgres.psql("postgres", "create database everytab owner everytab_owner").unwrap();
-        // A worker waits for a password, because a token may be written later.
+        // Without a password, a worker waits, because a token may be written later.
         let mut command = worker(["run", "--database-url", URL]);
         in_home(&mut command, &home);
         let running = Running::start(command);
@@ -75,7 +75,7 @@ fn a_password_that_is_missing_or_wrong_is_named_with_its_place() {
         write(&other, "wr0ng");
         let named = [("PGPASSFILE", other.to_str().unwrap())];
         says(connects(URL, &home, &named), &format!("it came from {}", other.display()));
-        // The right password, in each location.
+        // The right password is accepted from each location.
         let no_schema = "the database has no EveryTab schema";
         says(connects(URL, &home, &[("PGPASSWORD", "right")]), no_schema);
         write(&other, "right");
@@ -130,7 +130,7 @@ fn a_rejected_certificate_points_at_the_clock_or_at_the_name() {
         ] {
             let [ca, certificate, key] = certificates(name, years.0, years.1);
             fs::write(&authority, ca).unwrap();
-            // Postgres's user writes these files, because the key must belong to this user.
+            // Postgres's user writes these files, because it must own the key.
             for (name, pem) in [("server.crt", certificate), ("server.key", key)] {
                 let path = format!("{}/{name}", data.trim());
                 let sql = format!(

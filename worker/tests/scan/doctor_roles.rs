@@ -80,7 +80,7 @@ fn doctor_passes_for_each_role_and_names_the_database_role_that_another_needs() 
 }
 
 #[test]
-fn doctor_of_a_role_touches_no_other_store_and_needs_no_right_to_delete() {
+fn doctor_for_a_role_uses_only_its_stores_and_needs_no_right_to_delete() {
     let internet = internet(20, Mix::none());
     let s3 = internet.s3();
     let database = Database::new(&internet, Stores::s3(&s3.endpoint));
@@ -99,12 +99,12 @@ fn doctor_of_a_role_touches_no_other_store_and_needs_no_right_to_delete() {
     passes("bundles", "everytab_worker_site", &["/crawl", "?delete", "/.doctor/"]);
     passes("publish", "everytab_worker_site", &["/crawl", archive, "?delete"]);
     passes("all", "everytab_worker", &["?delete", "/.doctor/"]);
-    // Objects that a check with such keys leaves behind.
+    // A check with these keys cannot delete its probe objects.
     let left = ["private/archive/.doctor-probe", "site/scans/.doctor-probe", "site/.doctor-probe"];
     assert!(left.iter().all(|probe| bucket.join(probe).exists()), "{}", bucket.display());
     run(database.owner(&["scan", "gc"])).expect_code(0);
     assert!(!left.iter().any(|probe| bucket.join(probe).exists()), "{}", bucket.display());
-    // A permission that the role needs.
+    // Deny a permission that the role needs.
     for (role, user, refused) in [
         ("icons", "everytab_worker_icons", archive),
         ("bundles", "everytab_worker_site", archive),
@@ -134,7 +134,7 @@ fn doctor_names_a_store_that_is_not_the_scans_and_writes_nothing_to_it() {
 }
 
 #[test]
-fn doctor_of_a_crawler_checks_the_crawls_store_and_not_the_fleet() {
+fn doctor_for_a_crawler_checks_the_crawls_store_and_not_the_fleet() {
     let internet = graph_of_sites(8, 4, 20);
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     start_crawl(&internet, &database, "1s");

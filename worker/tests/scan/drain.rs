@@ -21,7 +21,8 @@ fn a_spot_notice_drains_a_worker_as_a_signal_does() {
     let more = ["--exit-when-done", "--drain", "300ms", "--instance-metadata", &url];
     let mut running = Running::start(database.worker(&more));
     proxy.wait_until_held();
-    // A token is valid for three requests. The fourth is rejected, and sent again with a new token.
+    // A token is valid for three requests. The fourth request is rejected, and sent again with a
+    // new token.
     wait_for("a second token", || (metadata.counts().1 >= 2).then_some(()));
     assert!(!running.has_ended(), "{}", running.stderr_text());
     assert!(stage(&database.status(), "warc")["leased"].as_u64() > Some(0));
@@ -30,7 +31,7 @@ fn a_spot_notice_drains_a_worker_as_a_signal_does() {
     let why = "received a request to stop: spot notice: EC2 will terminate this instance at \
                2030-01-01T00:02:00Z";
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
-    assert_eq!(metadata.counts().2, 0, "it was asked without a token");
+    assert_eq!(metadata.counts().2, 0, "a request had no token");
     let status = database.status();
     assert_eq!(stage(&status, "warc")["leased"], 0, "{status}\n{}", ended.stderr);
     assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
@@ -61,11 +62,11 @@ fn an_auto_scaling_group_that_terminates_the_instance_drains_an_idle_worker() {
         .env("AWS_EC2_METADATA_DISABLED", "true");
     database.start_scan(internet.crawl(), &[]);
     run(command).expect_code(0);
-    assert_eq!(metadata.counts(), asked, "asked although that is disabled");
+    assert_eq!(metadata.counts(), asked, "requests were sent although this is disabled");
 }
 
 #[test]
-fn a_metadata_service_that_does_not_answer_is_named_once_and_delays_nothing() {
+fn a_metadata_service_that_does_not_respond_is_named_once_and_delays_nothing() {
     let internet = internet(20, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);
@@ -106,7 +107,7 @@ fn a_terminal_that_closes_drains_a_worker_unless_it_runs_under_nohup() {
     let status = database.status();
     assert_eq!(stage(&status, "warc")["leased"], 0, "{status}");
     assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
-    // This worker continues to the scan's end.
+    // Under nohup the worker ignores the signal and continues to the scan's end.
     let kept = Running::start(under_nohup);
     wait_for("its start", || kept.stderr_text().contains("worker started").then_some(()));
     kept.signal("HUP");
@@ -123,8 +124,8 @@ fn a_second_signal_stops_immediately_and_the_leases_expire() {
     running.terminate();
     wait_for("the drain", || running.stderr_text().contains("draining").then_some(()));
     running.terminate();
-    // Only the second signal ends the worker, because the proxy holds the requests and the drain
-    // lasts an hour.
+    // The proxy holds the requests and the drain may last an hour, so only the second signal can
+    // have ended the worker.
     running.finish().expect_code(4);
     let status = database.status();
     assert!(stage(&status, "warc")["leased"].as_u64() > Some(0), "{status}");

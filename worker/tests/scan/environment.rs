@@ -21,9 +21,9 @@ use crate::{
 const ACCESS_KEY: &str = "EVERYTABTEST";
 const SECRET_KEY: &str = "a-secret-of-tests-alone";
 
-/// A small internet, which is stopped when this is dropped.
+/// A small internet. Dropping this value stops it.
 pub(crate) struct Internet {
-    // Fields drop in this order: the servers end before their runtime and their files.
+    // Fields are dropped in this order: the servers must stop before their runtime and their files.
     pub(crate) running: Running,
     pub(crate) runtime: Runtime,
     pub(crate) folder: TempDir,
@@ -98,7 +98,7 @@ pub(crate) fn with_s3(command: &mut Command, endpoint: &str) {
         .env("AWS_REGION", "us-east-1");
 }
 
-/// Where a scan reads and writes.
+/// The locations that a scan reads and writes.
 #[derive(Debug, Clone)]
 pub(crate) struct Stores {
     pub(crate) source: String,
@@ -109,7 +109,7 @@ pub(crate) struct Stores {
 }
 
 impl Stores {
-    /// The internet's bucket as a directory, archive and site in subdirectories of `dir`.
+    /// The internet's bucket as a directory, with archive and site in subdirectories of `dir`.
     pub(crate) fn folders(internet: &Internet, dir: &Path) -> Self {
         Self::folders_of(&internet.running.client.bucket_dir, dir)
     }
@@ -123,7 +123,7 @@ impl Stores {
         }
     }
 
-    /// All stores in the buckets in [`Internet::s3`], reached at `endpoint`.
+    /// All stores in S3, in the buckets from [`Internet::s3`], through `endpoint`.
     pub(crate) fn s3(endpoint: &str) -> Self {
         Self {
             source: "s3://crawl".to_owned(),
@@ -144,9 +144,9 @@ impl Stores {
 pub(crate) struct Database {
     pub(crate) name: String,
     owner_url: String,
-    /// The URL that workers connect to. A test changes it to put a pooler or a proxy in between.
+    /// The URL that workers connect to. Tests change this to put a pooler or a proxy in between.
     pub(crate) worker_url: String,
-    /// Its scans' stores.
+    /// The stores for this database's scans.
     pub(crate) stores: Stores,
     fetch: Vec<String>,
 }
@@ -248,7 +248,7 @@ pub(crate) fn stage<'a>(status: &'a Value, kind: &str) -> &'a Value {
     stages.iter().find(|stage| stage["kind"] == kind).unwrap_or_else(|| panic!("{kind}: {status}"))
 }
 
-/// An address on loopback with a closed port.
+/// Returns an address on loopback with a closed port.
 pub(crate) fn unused_address() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()

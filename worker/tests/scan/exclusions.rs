@@ -1,4 +1,4 @@
-//! Hosts, domains and networks that are excluded while a scan runs.
+//! Tests excluding hosts, domains and networks while a scan runs.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ fn asked(internet: &Internet) -> u64 {
 }
 
 #[test]
-fn a_network_that_is_excluded_is_asked_nothing_more_by_any_worker_and_its_icons_opted_out() {
+fn no_worker_sends_requests_to_an_excluded_network_and_its_icons_are_opted_out() {
     let internet = internet_with(|scratch| Settings {
         behaviours: Mix::none(),
         ..Settings::generated(7, HOSTS, scratch)
@@ -34,7 +34,7 @@ fn a_network_that_is_excluded_is_asked_nothing_more_by_any_worker_and_its_icons_
     let workers: Vec<Running> =
         (0..2).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
     wait_for("some icons", || (asked(&internet) > 60).then_some(()));
-    // Every site in this internet.
+    // Exclude all of this internet's sites.
     let excluded = run(database.owner(&["scan", "exclude", "127.0.0.0/8", "::1/128"]));
     let excluded_at = Instant::now();
     assert_eq!(excluded.expect_code(0).stdout, "network\t127.0.0.0/8\nnetwork\t::1/128\n");
@@ -52,7 +52,8 @@ fn a_network_that_is_excluded_is_asked_nothing_more_by_any_worker_and_its_icons_
     for worker in workers {
         worker.finish().expect_code(0);
     }
-    // Twice as many hosts have at least two URLs each.
+    // Each host has at least two icon URLs, so without the exclusion there would be at least twice
+    // as many requests.
     assert!(count < HOSTS, "{count} requests");
     let opted_out = "select count(*) from everytab.icons where outcome = 'opted_out'";
     let opted_out: u64 = database.psql(opted_out).trim().parse().unwrap();
@@ -73,7 +74,7 @@ fn a_host_that_is_excluded_before_the_site_is_published_has_no_tab() {
     let out = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &out));
     database.start_scan(internet.crawl(), &[]);
-    // Everything except publishing is done when the complaints arrive.
+    // Hosts are excluded when everything except publishing is done.
     run(database.owner(&["scan", "pause", "--kind", "publish"])).expect_code(0);
     let mut first = Running::start(database.worker(&[]));
     let waits = "select count(*) from everytab.jobs where kind = 'publish' and state = 'pending'";

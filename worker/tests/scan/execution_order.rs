@@ -11,7 +11,7 @@ use crate::{
     setup::{Running, wait_for},
 };
 
-/// The worker count, the seed that shuffles jobs, and whether workers cache DNS responses and dead
+/// A number of workers, a seed that shuffles jobs, and whether workers cache DNS responses and dead
 /// endpoints.
 type Variation = (u16, u64, bool);
 
@@ -57,7 +57,7 @@ fn worker_count_order_and_caches_change_no_outcome_and_no_byte() {
         }
     }
     let mut first: Option<ScanResult> = None;
-    // The scans mostly wait for deadlines, so three run at a time.
+    // The scans mostly wait for time limits, so run three at a time.
     for some in variations.chunks(3) {
         let found: Vec<ScanResult> = thread::scope(|scope| {
             let running: Vec<_> = some

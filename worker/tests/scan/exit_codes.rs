@@ -1,5 +1,5 @@
-//! A worker's exit codes: 0 or 3 when the scan has ended, 4 after a signal, 1 after a stalled job;
-//! and the queue's state after each.
+//! Tests a worker's exit codes: 0 or 3 when the scan has ended, 4 after a signal, and 1 after a
+//! stalled job. Also tests the queue's state after each.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path};
 
@@ -70,7 +70,7 @@ fn a_truncated_index_file_is_named_the_others_are_scanned_and_a_retry_completes_
     assert!(line.contains("discarding the job"), "{}", ended.stderr);
     let without_file = published(&dir.join("out/site"));
 
-    // With the file repaired, the discarded job and the jobs that depend on it are performed again.
+    // When the file is repaired, the discarded job and the jobs that depend on it can run again.
     copy_folder(&internet.running.client.bucket_dir, &bucket);
     run(database.owner(&["scan", "retry"])).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
@@ -79,7 +79,7 @@ fn a_truncated_index_file_is_named_the_others_are_scanned_and_a_retry_completes_
     whole.start_scan(internet.crawl(), &[]);
     run(whole.worker(&["--exit-when-done"])).expect_code(0);
     let expected = published(&dir.join("whole/site"));
-    assert_ne!(expected, without_file, "the damaged file held nothing");
+    assert_ne!(expected, without_file, "the damaged file contained no hosts");
     assert_same(&expected, &published(&dir.join("out/site")), "whole and repaired");
 }
 

@@ -1,7 +1,7 @@
-//! A worker is frozen (SIGSTOP) for longer than its lease and then continues: Postgres rejects its
-//! results, `scan gc` deletes the archive objects that it stored, and the published bytes are
-//! right. This also holds if a failover lost its lease's commit, and the next lease has the same
-//! number.
+//! Tests a worker that is frozen (SIGSTOP) for longer than its lease and then continues: Postgres
+//! rejects its results, `scan gc` deletes the archive objects that it stored, and the published
+//! bytes are right. This also holds if a failover lost the lease's commit, so that the next lease
+//! has the same number.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -58,9 +58,9 @@ impl FrozenWorkerTest {
         Running::start(command)
     }
 
-    /// Freezes the worker when a piece is trapped, has another worker finish the scan, and lets the
-    /// frozen one continue. Returns how it ended, and the archive objects that it had stored before
-    /// it was frozen.
+    /// Freezes the worker when a piece is trapped, lets another worker finish the scan, and lets
+    /// the frozen worker continue. Returns how it ended, and the archive objects that it had stored
+    /// before.
     fn finish_without(&self, frozen: Running, trap: &FaultProxy) -> (Ended, BTreeSet<String>) {
         let stored = self.freeze(&frozen, trap);
         (self.finish(frozen), stored)
@@ -73,7 +73,7 @@ impl FrozenWorkerTest {
         consistency::stored_archives(&self.database, &self.store())
     }
 
-    /// Has another worker finish the scan, and lets the frozen one continue.
+    /// Lets another worker finish the scan, and then the frozen one continue.
     fn finish(&self, frozen: Running) -> Ended {
         run(self.database.worker(&["--exit-when-done"])).expect_code(0);
         self.to_s3.release();
@@ -91,7 +91,8 @@ impl FrozenWorkerTest {
         self.internet.folder.path().join("s3/everytab/private")
     }
 
-    /// The frozen worker stored objects, and `scan gc` deletes them and no others.
+    /// Checks that the frozen worker stored objects, and that `scan gc` deletes exactly the objects
+    /// without a row.
     fn assert_stored_objects_collected(&self, stored: &BTreeSet<String>) {
         let (referenced, others) = consistency::archive_objects(&self.database, &self.store());
         assert!(
@@ -110,10 +111,11 @@ fn a_worker_frozen_past_its_lease_in_an_upload_changes_nothing() {
     test.to_s3.trap(b".warc.gz?x-id=PutObject");
     let frozen = test.start_worker();
     let (ended, _) = test.finish_without(frozen, &test.to_s3);
-    // It learns about this from a renewal or from reporting the job's end, whichever is first.
+    // The worker learns that its lease is lost from a renewal or from its report, whichever is
+    // first.
     let told = ["the job was aborted", "outcome=\"lost\""];
     assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
-    // An upload that the worker had sent before it froze may have arrived; no row refers to it.
+    // An upload that the worker started before it froze may have arrived. No row refers to it.
     consistency::assert_garbage_collected(&test.database, &test.store());
 }
 
@@ -123,7 +125,7 @@ fn a_worker_frozen_past_its_lease_before_it_records_is_refused_and_its_archive_c
     test.to_postgres.trap(b"coordinator.record_icons(");
     let frozen = test.start_worker();
     let (ended, stored) = test.finish_without(frozen, &test.to_postgres);
-    // Postgres rejects the report, or on a busy host has already closed its transaction.
+    // Postgres rejects the report. On a busy host it may already have closed the transaction.
     let told = ["outcome=\"lost\"", "the lease will expire by itself"];
     assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
     test.assert_stored_objects_collected(&stored);
@@ -141,7 +143,7 @@ fn a_worker_frozen_between_its_rows_and_its_completion_blocks_no_other_and_is_co
 #[test]
 fn a_worker_frozen_before_its_commit_blocks_no_other_and_is_collected() {
     let test = FrozenWorkerTest::new();
-    // Once all its jobs are uploading, the next commit is a completion's.
+    // If all its jobs are uploading, the worker's next commit is a completion.
     test.to_s3.trap(b".warc.gz?x-id=PutObject");
     let frozen = test.start_worker();
     wait_for("the uploads of all its jobs", || {
@@ -161,7 +163,7 @@ fn a_lease_that_a_failover_gave_twice_writes_two_archives_and_the_bytes_are_righ
     test.to_postgres.trap(b"coordinator.record_icons(");
     let frozen = test.start_worker();
     let stored = test.freeze(&frozen, &test.to_postgres);
-    // A standby that lacked these leases' commits when it was promoted has the jobs in this state.
+    // Simulates a failover to a standby that lacks these leases' commits.
     test.database.psql(
         "update everytab.jobs
             set state = 'pending', lease_number = lease_number - 1, lease_token = null,
@@ -169,8 +171,12 @@ fn a_lease_that_a_failover_gave_twice_writes_two_archives_and_the_bytes_are_righ
           where kind = 'icon' and state = 'leased'",
     );
     test.finish(frozen);
-    // On a busy host, a lease may expire once more, so that its job gets a second lease.
+    // On a busy host a lease may expire once more, so that its job has a second lease.
     let first = "select min(lease_number) from everytab.job_results where kind = 'icon'";
-    assert_eq!(test.database.psql(first), "1", "the lost lease and the completed one");
+    assert_eq!(
+        test.database.psql(first),
+        "1",
+        "the completed lease must have the lost lease's number"
+    );
     test.assert_stored_objects_collected(&stored);
 }

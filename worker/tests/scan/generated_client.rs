@@ -15,7 +15,8 @@ use crate::{
     setup::run,
 };
 
-/// Python with openapi-python-client: the one that make names, or that make's script installs.
+/// Python with openapi-python-client, from the environment variable or from
+/// scripts/install/test.sh.
 fn python() -> PathBuf {
     std::env::var_os("EVERYTAB_PYTHON").map_or_else(
         || {
@@ -26,7 +27,7 @@ fn python() -> PathBuf {
     )
 }
 
-/// Makes the client in a directory, as the package `everytab_client`.
+/// Generates the client in a directory, as the package `everytab_client`.
 fn make_client(folder: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut generate = Command::new(python());

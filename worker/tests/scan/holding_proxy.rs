@@ -1,6 +1,6 @@
-//! A proxy before an HTTP server that holds chosen requests: a request that matches, and each later
-//! one, waits until the test releases it or the client ends. So a test can kill a worker while a
-//! certain request is in flight, at the same point in each run.
+//! A proxy in front of an HTTP server that holds chosen requests. A matching request, and each
+//! later one, waits until the test releases it or its client ends. With this proxy a test can kill
+//! a worker while a certain request is in flight, at the same point in each run.
 
 use std::{
     io::{Read as _, Write as _},
@@ -13,8 +13,7 @@ use crate::setup::wait_for;
 
 #[derive(Debug, Default)]
 struct State {
-    /// Which requests are held: their method, a part of their head, and how many such requests pass
-    /// before.
+    /// The requests to hold: their method, a part of their head, and how many of them pass first.
     pattern: Option<(&'static str, &'static str, usize)>,
     /// Requests held since the last call to `take_held`.
     held: usize,
@@ -32,7 +31,8 @@ impl Shared {
     }
 }
 
-/// A proxy. Each thread ends with its connection, and the accepting thread ends with the process.
+/// The proxy. Each connection's thread ends with the connection, and the accepting thread ends with
+/// the process.
 #[derive(Debug)]
 pub(crate) struct HoldingProxy {
     /// `http://127.0.0.1:<port>`.
@@ -41,7 +41,7 @@ pub(crate) struct HoldingProxy {
 }
 
 impl HoldingProxy {
-    /// Starts a proxy before the server at `http://host:port`.
+    /// Starts a proxy in front of the server at `http://host:port`.
     pub(crate) fn before(endpoint: &str) -> Self {
         let server = endpoint.trim_start_matches("http://").trim_end_matches('/').to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -75,7 +75,7 @@ impl HoldingProxy {
         std::mem::take(&mut self.shared.state().held) > 0
     }
 
-    /// Releases all held requests, and holds no more.
+    /// Releases all held requests, and stops holding.
     pub(crate) fn release(&self) {
         *self.shared.state() = State::default();
         self.shared.released.notify_all();
@@ -87,7 +87,7 @@ fn pass(client: &TcpStream, server: &str, shared: &Shared) {
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut from = &server;
-            // After an error the client connects again if it needs to.
+            // After an error, the client connects again if necessary.
             let _ = std::io::copy(&mut from, &mut &*client);
             let _ = client.shutdown(Shutdown::Both);
         });
@@ -103,8 +103,8 @@ fn pass(client: &TcpStream, server: &str, shared: &Shared) {
     });
 }
 
-/// Waits while the request that starts in these bytes is held. False if it was held: its client has
-/// ended meanwhile or sends it again.
+/// Waits while the request that starts with these bytes is held. Returns false if it was held,
+/// because its client has ended in the meantime or will send it again.
 fn wait_if_held(bytes: &[u8], shared: &Shared) -> bool {
     let head = bytes.get(..bytes.len().min(4_000)).unwrap_or_default();
     let head = String::from_utf8_lossy(head);

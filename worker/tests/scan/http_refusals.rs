@@ -1,5 +1,5 @@
-//! The service responds with problem documents to requests that are not valid HTTP/1.1, as to all
-//! others.
+//! Tests that the service responds with problem documents even to requests that are not valid
+//! HTTP/1.1.
 
 use std::{
     io::{Read as _, Write as _},
@@ -14,7 +14,7 @@ use crate::{
     setup::LIMIT,
 };
 
-/// Sends bytes; returns everything that is received until the connection ends.
+/// Sends bytes and returns everything that is received until the connection ends.
 fn exchange(address: &str, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -28,7 +28,7 @@ fn exchange(address: &str, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_malformed_head_is_answered_with_a_problem_document() {
+fn a_malformed_request_gets_a_problem_document() {
     let internet = internet(1, Mix::none());
     let folder = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, &folder.join("out")));
@@ -42,7 +42,7 @@ fn a_malformed_head_is_answered_with_a_problem_document() {
         ("GET / HTTP/1.1\r\nhost: a\r\nx y\r\n\r\n".to_owned(), 400, "malformed_request"),
         (format!("GET / HTTP/1.1\r\nhost: a\r\n{headers}\r\n"), 431, "headers_too_large"),
         (long, 414, "uri_too_long"),
-        // After the response to a well-formed request.
+        // This malformed request follows a well-formed one.
         (format!("{good}GET / HTTP/9.9\r\n\r\n"), 400, "malformed_request"),
     ] {
         let answer = exchange(&address, sent.as_bytes());

@@ -1,4 +1,4 @@
-//! An idle worker sends few statements to Postgres.
+//! Tests that an idle worker sends few statements to Postgres.
 
 use std::{
     fs,
@@ -14,13 +14,13 @@ use crate::{
 };
 
 const WORKERS: usize = 10;
-/// Lease calls after which a worker's pauses have reached their maximum.
+/// Number of lease calls after which a worker's pauses have reached their maximum.
 const LEASE_CALLS: usize = 8;
-/// Maximum statements per worker, so that 200 idle workers send at most 100 a second.
+/// Maximum statements per worker and second, so that 200 idle workers send at most 100 per second.
 const STATEMENTS_PER_WORKER_AND_SECOND: f64 = 0.5;
 
 /// Returns all statements in the server's log, including BEGIN and COMMIT. The log has parameter
-/// values on a separate line; here they are appended to their statement.
+/// values on a separate line, so append these to their statement.
 fn statements(postgres: &PrivatePostgres) -> Vec<String> {
     let log = fs::read_to_string(postgres.log_file()).unwrap();
     let mut statements: Vec<String> = Vec::new();
@@ -48,7 +48,8 @@ fn two_hundred_idle_workers_would_send_at_most_a_hundred_statements_a_second() {
     let database = Database::on(&postgres, &internet, Stores::folders(&internet, dir));
     database.start_scan(internet.crawl(), &[]);
     run(database.owner(&["scan", "pause"])).expect_code(0);
-    // With --exit-when-done a worker also queries whether the scan is over, which costs more.
+    // With --exit-when-done a worker also queries whether the scan has ended, so it sends the most
+    // statements.
     let workers: Vec<Running> =
         (0..WORKERS).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
     wait_for("workers whose pauses have grown", || {
@@ -71,8 +72,8 @@ fn two_hundred_idle_workers_would_send_at_most_a_hundred_statements_a_second() {
     let most = STATEMENTS_PER_WORKER_AND_SECOND * seconds + 2.0;
     let last = said.iter().rev().take(10).collect::<Vec<_>>();
     assert!(asked as f64 <= most * WORKERS as f64, "{asked} in {seconds} s: {last:?}");
-    assert!(asked > 0, "they have left");
-    // An idle worker notices within one pause that there is work again.
+    assert!(asked > 0, "the workers have exited");
+    // An idle worker must notice new work within one pause.
     run(database.owner(&["scan", "resume"])).expect_code(0);
     for worker in workers {
         worker.finish().expect_code(0);

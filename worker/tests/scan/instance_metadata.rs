@@ -1,6 +1,6 @@
-//! A mock for EC2's instance metadata service, version 2 only: a client gets a token by PUT, with
-//! its lifetime in seconds, which the response repeats in a header, and then sends it with each
-//! request. An item that is not set is 404.
+//! A mock of EC2's instance metadata service, version 2 only. A client requests a token by PUT,
+//! with a lifetime in seconds that the response repeats in a header, and sends the token with each
+//! request. The response for an item that is not set is 404.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,8 @@ use axum::{
 };
 use tokio::runtime::Runtime;
 
-/// Requests that a token is good for. Few, so that tokens run out during a test.
+/// Number of requests for which a token is valid. This is small, so that tokens become invalid
+/// during a test.
 const REQUESTS_PER_TOKEN: u32 = 3;
 const TTL_HEADER: &str = "x-aws-ec2-metadata-token-ttl-seconds";
 const TOKEN_HEADER: &str = "x-aws-ec2-metadata-token";

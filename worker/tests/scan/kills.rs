@@ -1,4 +1,5 @@
-//! Workers killed by SIGKILL in each stage: the scan finishes with the same bytes as without kills.
+//! Tests workers that are killed by SIGKILL in each stage: the scan finishes with the same bytes as
+//! without kills.
 
 use std::{fs, path::Path, thread, time::Duration};
 
@@ -11,8 +12,8 @@ use crate::{
     setup::{Running, assert_same, folder, published, run, scan_locally, wait_for, worker},
 };
 
-/// Where a worker is killed: a job kind, and a request that only such jobs send, with its method, a
-/// part of its path, and how many such requests pass before one is held.
+/// The moment at which a worker is killed: a job kind, and a request that only these jobs send,
+/// with its method, a part of its path, and how many of them pass before one is held.
 pub(crate) type KillPoint = (&'static str, &'static str, &'static str, usize);
 
 const KILL_POINTS: [KillPoint; 7] = [
@@ -51,14 +52,14 @@ fn the_only_worker_killed_in_the_middle_of_each_stage_costs_nothing() {
     assert_eq!(status["state"], "finished", "{status}\n{}", ended.stderr);
     assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
     let expired = status["events"]["expired"].as_u64().unwrap_or(0);
-    assert!(expired >= KILL_POINTS.len() as u64, "only {expired} leases ran out: {status}");
+    assert!(expired >= KILL_POINTS.len() as u64, "only {expired} leases expired: {status}");
     let site = internet.folder.path().join("s3/everytab/site");
     assert_same(&expected, &published(&site), "undisturbed and killed");
     outcomes::assert_totals(&site);
 }
 
-/// Starts a worker and kills it when a request at this point is held; `is_at_work` returns whether
-/// it is then doing the intended work.
+/// Starts a worker, and kills it when a request at this point is held. `is_at_work` returns whether
+/// it was doing the intended work.
 pub(crate) fn kill_at(
     (what, method, part, passing): KillPoint,
     proxy: &HoldingProxy,
@@ -75,11 +76,11 @@ pub(crate) fn kill_at(
     proxy.release();
 }
 
-/// Pseudo-random numbers in 0..1000 that the seed determines.
+/// Pseudorandom numbers from 0 to 999, determined by the seed.
 fn draws(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
-        // Knuth's MMIX generator; its upper bits are the random ones.
+        // This is Knuth's MMIX generator. Only its upper bits are random enough.
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % 1_000
@@ -131,7 +132,7 @@ pub(crate) fn processes_of(folder: &Path) -> Vec<String> {
         if !is_process {
             continue;
         }
-        // The process may end meanwhile; then both are empty.
+        // If the process ends in between, both values are empty.
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         let works_in = fs::read_link(entry.path().join("cwd")).unwrap_or_default();

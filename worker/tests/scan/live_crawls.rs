@@ -1,5 +1,5 @@
-//! A live crawl over a graph of sites by the real program: backing up a database in the middle, and
-//! the output of `doctor` about it.
+//! Tests live crawls of a graph of sites with the real program: a backup in the middle, and
+//! `doctor`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::{
     setup::{Running, run, wait_for},
 };
 
-/// A graph of sites without failures that are retried after a minute.
+/// A graph of sites without temporary failures, which would be retried after a minute.
 pub(crate) fn graph_of_sites(seed: u64, hosts: u64, pages: u64) -> Internet {
     internet_with(|scratch| Settings::graph(seed, sites(hosts, pages), scratch))
 }
@@ -29,14 +29,14 @@ pub(crate) fn graph(internet: &Internet) -> &SiteGraph {
     internet.running.graph().unwrap()
 }
 
-/// Starts crawling all sites from the first one, with this delay, into a directory. Returns the
-/// crawl's id.
+/// Starts a crawl over all sites from the first one, with this delay. The store is a directory.
+/// Returns the crawl's id.
 pub(crate) fn start_crawl(internet: &Internet, database: &Database, delay: &str) -> String {
     let store = internet.folder.path().join("crawls").display().to_string();
     start_crawl_to(&store, internet, database, delay)
 }
 
-/// As [`start_crawl`], into any store.
+/// Like [`start_crawl`], with any store.
 pub(crate) fn start_crawl_to(
     store: &str,
     internet: &Internet,
@@ -50,14 +50,14 @@ pub(crate) fn start_crawl_to(
     started.stdout.split(' ').next().unwrap().to_owned()
 }
 
-/// Starts a worker that crawls, with more arguments.
+/// Starts a worker that crawls, with further arguments.
 pub(crate) fn crawler(internet: &Internet, database: &Database, more: &[&str]) -> Running {
     Running::start(
         database.worker(&[&["--role", "crawl", "--own", &own_sites(internet)], more].concat()),
     )
 }
 
-/// All sites, as the value for `--own`.
+/// Returns all sites, as the value for `--own`.
 pub(crate) fn own_sites(internet: &Internet) -> String {
     let graph = graph(internet);
     (0..graph.sites()).map(|site| graph.site_name(site)).collect::<Vec<_>>().join(",")
@@ -88,7 +88,7 @@ pub(crate) fn recorded(database: &dyn OwnedDatabase, id: &str) -> BTreeMap<Strin
             after = fetch["position"].as_str().unwrap().to_owned();
             let url = fetch["url"].as_str().unwrap();
             let outcome = fetch["outcome"].as_str().unwrap().to_owned();
-            assert_eq!(recorded.insert(key_of(url), outcome), None, "{url} comes twice");
+            assert_eq!(recorded.insert(key_of(url), outcome), None, "{url} is recorded twice");
         }
     }
 }
@@ -101,11 +101,11 @@ pub(crate) fn expected(internet: &Internet) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_crawl_backed_up_in_its_middle_goes_on_in_another_server_to_the_end() {
+fn a_restored_crawl_continues_to_its_end_in_another_server() {
     let internet = graph_of_sites(4, 30, 900);
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
-    // Many more transactions than a new server has had.
+    // Use many more transaction IDs than a new server has used.
     database.psql(
         "do $$ begin for n in 1..20000 loop
              perform pg_current_xact_id(); commit;
@@ -128,7 +128,7 @@ fn a_crawl_backed_up_in_its_middle_goes_on_in_another_server_to_the_end() {
 
     let server = PrivatePostgres::start_for_tests().unwrap();
     let restored = Database::on(&server, &internet, Stores::folders(&internet, dir));
-    // The second run finds everything complete.
+    // The second run has nothing to do.
     for _ in 0..2 {
         run(restored.owner(&["restore", "--from", &place])).expect_code(0);
     }
@@ -136,12 +136,15 @@ fn a_crawl_backed_up_in_its_middle_goes_on_in_another_server_to_the_end() {
         let sql = "select pg_snapshot_xmax(pg_current_snapshot())";
         server.psql(database, sql).unwrap().trim().parse::<i64>().unwrap()
     };
-    assert!(next(&restored.name) < 20_000, "the server's transactions are no younger");
+    assert!(next(&restored.name) < 20_000, "the new server's transaction IDs must be lower");
     let before = status(&restored, &id);
     assert_eq!(before["state"], "running");
     assert!(before["captured"].as_i64() > Some(20), "{before}");
     let expected = expected(&internet);
-    assert!(recorded(&restored, &id).len() < expected.len(), "the crawl was not in its middle");
+    assert!(
+        recorded(&restored, &id).len() < expected.len(),
+        "the crawl had already ended at the backup"
+    );
     crawler(&internet, &restored, &["--exit-when-done"]).finish().expect_code(0);
     assert_eq!(recorded(&restored, &id), expected);
     let ended = status(&restored, &id);
@@ -213,7 +216,7 @@ fn a_crawl_can_be_scraped_and_its_counters_begin_at_zero() {
 }
 
 #[test]
-fn doctor_says_what_a_crawl_lacks() {
+fn doctor_reports_what_a_crawl_is_missing() {
     let internet = graph_of_sites(6, 4, 20);
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let says = |expected: &[&str]| {

@@ -1,5 +1,5 @@
-//! `local --api`: a crawl service that one command starts, that can be stopped and continued, and
-//! that reports missing settings before anything is started.
+//! Tests `local --api`: one command starts a crawl service, which can be stopped and continued.
+//! Missing settings are reported before anything starts.
 
 use std::{
     fs,
@@ -15,16 +15,16 @@ use crate::{
     setup::{Running, folder, run, wait_for, worker},
 };
 
-/// A small internet whose hosts all respond.
+/// Options for a small internet in which all hosts respond.
 const SAMPLE: [&str; 5] = ["--sample", "--sample-hosts", "30", "--sample-mix", "none"];
 
-/// The service in a directory, on a free port.
+/// A service in a directory, on a free port.
 struct Service {
     process: Running,
     client: Client,
-    /// The commands that it prints.
+    /// The commands that the service prints.
     commands: Vec<String>,
-    /// The home page of a host in its internet.
+    /// A home page in the service's internet.
     page: String,
 }
 
@@ -50,7 +50,7 @@ impl Service {
         self.process.finish().expect_code(4).stdout
     }
 
-    /// The processes that it has started, with their command lines.
+    /// Returns the processes that the service has started, with their command lines.
     fn children(&self) -> Vec<(String, String)> {
         let pid = self.process.pid();
         let mut found = Vec::new();
@@ -64,7 +64,7 @@ impl Service {
         found
     }
 
-    /// Kills a child process whose command line contains this.
+    /// Kills a child process by a part of its command line.
     fn kill(&self, name: &str) {
         let children = self.children();
         let (pid, _) = children.iter().find(|(_, line)| line.contains(name)).unwrap();
@@ -79,7 +79,7 @@ fn data() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn a_service_is_stopped_and_goes_on_with_its_key_and_its_crawls() {
+fn a_restarted_service_keeps_its_key_and_continues_its_crawls() {
     let (_folder, dir) = data();
     let service = Service::start(&dir);
     let mode = fs::metadata(dir.join("key")).unwrap().permissions().mode();
@@ -88,7 +88,7 @@ fn a_service_is_stopped_and_goes_on_with_its_key_and_its_crawls() {
     let page = service.page.clone();
     let submitted = service.client.post("/v1/url?wait=60", &json!({ "url": page }));
     assert_eq!(submitted["state"], "captured", "{submitted}");
-    // A crawl that does not end by itself before the service is stopped.
+    // Start a crawl that is still running when the service is stopped.
     let settings = json!({ "depth": 5, "delay_ms": 60_000 });
     let asked = json!({ "urls": [page], "settings": settings, "more": true });
     let crawl = service.client.post("/v1/crawls", &asked)["id"].as_str().unwrap().to_owned();
@@ -103,7 +103,7 @@ fn a_service_is_stopped_and_goes_on_with_its_key_and_its_crawls() {
     assert_eq!(service.client.get(&path)["state"], "running");
     service.client.post(&format!("{path}/cancel"), &json!({}));
 
-    // While it runs, nobody else has its directory, nor its address.
+    // While the service runs, no other process can use its directory or its address.
     let refused = |arguments: &[&str], folder: &Path| {
         let mut command = worker(["local", "--dir"]);
         command.arg(folder).args(arguments);
@@ -114,14 +114,14 @@ fn a_service_is_stopped_and_goes_on_with_its_key_and_its_crawls() {
     let other = dir.with_file_name("other");
     let taken = refused(&["--api", &service.client.address, "--sample"], &other);
     assert!(taken.contains(&service.client.address) && taken.contains("--api"), "{taken}");
-    assert!(!other.exists(), "it was started before its address was known to be taken");
+    assert!(!other.exists(), "a part was started before the address was checked");
     assert_eq!(service.client.get(&path)["id"], json!(crawl));
     let second = service.stop();
     assert!(!second.contains(&key) && second.contains("data/key"), "{second}");
 }
 
 #[test]
-fn a_key_whose_file_is_lost_is_revoked_and_another_one_made() {
+fn a_key_without_its_file_is_revoked_and_replaced() {
     let (_folder, dir) = data();
     let file = dir.join("key");
     let service = Service::start(&dir);
@@ -151,7 +151,7 @@ fn a_key_whose_file_is_lost_is_revoked_and_another_one_made() {
 }
 
 #[test]
-fn the_commands_that_it_prints_read_a_page_and_a_process_that_dies_is_told() {
+fn the_printed_commands_read_a_page_and_a_dead_process_is_reported() {
     let (_folder, dir) = data();
     for (dies, told) in [("--role", "a crawl worker exited"), ("postgres", "Postgres exited")] {
         let service = Service::start(&dir);
@@ -169,7 +169,7 @@ fn the_commands_that_it_prints_read_a_page_and_a_process_that_dies_is_told() {
 }
 
 #[test]
-fn a_service_refuses_what_it_does_not_read_and_a_scan_has_no_store_of_crawls() {
+fn a_service_rejects_options_that_it_does_not_read_and_a_scan_has_no_store_for_crawls() {
     let (_folder, dir) = data();
     let refused = |arguments: &[&str], named: &[&str]| {
         let mut command = worker(["local", "--dir"]);
@@ -178,7 +178,7 @@ fn a_service_refuses_what_it_does_not_read_and_a_scan_has_no_store_of_crawls() {
         for name in named {
             assert!(said.contains(name), "{arguments:?}: {said}");
         }
-        assert!(!dir.exists(), "{arguments:?} made the folder");
+        assert!(!dir.exists(), "{arguments:?} created the directory");
     };
     let api = ["--api", "127.0.0.1:0"];
     let with = |more: &[&'static str]| [&api[..], more].concat();

@@ -1,5 +1,6 @@
-//! The resolver of one of three workers lies or fails, from the start or in the middle of the scan.
-//! This influences no icon's outcome, and the scan publishes the same bytes as a healthy fleet.
+//! Tests scans in which one of three workers has a resolver that lies or fails, from the start or
+//! from the middle of the scan. This must not change any icon's outcome, and the scan must publish
+//! the same bytes as with correct resolvers.
 
 use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
@@ -25,28 +26,28 @@ use crate::{
 };
 
 const HOSTS: u64 = 120;
-/// Queries that a resolver answers correctly before it lies in the middle of a scan: more than the
-/// first shard needs, and fewer than there are hosts.
+/// Number of queries that a resolver answers correctly before it starts to lie in the middle of a
+/// scan. The first shard needs fewer queries, and there are more hosts.
 const RIGHT_ANSWERS: usize = 60;
-/// No lease may run out, even on a busy machine.
+/// So long that no lease expires, even on a busy host.
 const LEASE: &str = "10s";
 /// An address where the small internet resets connections.
 const PORTAL: Ipv4Addr = Ipv4Addr::new(127, 251, 0, 1);
-/// Longer than the worker waits for both attempts at a query.
+/// Longer than a worker waits for both attempts at a query.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// A resolver's false behaviour.
+/// A kind of wrong answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
     NxdomainForAll,
     OneAddressForAll,
-    /// For names in the alphabet's first half.
+    /// SERVFAIL for names in the first half of the alphabet.
     ServfailForHalf,
     SlowForAll,
 }
 
 impl Lie {
-    /// Returns the worker's message about it.
+    /// Returns the worker's message about this.
     fn named(self) -> &'static str {
         match self {
             Self::NxdomainForAll => {
@@ -64,7 +65,7 @@ impl Lie {
     }
 }
 
-/// A resolver between a worker and the small internet's.
+/// A resolver between a worker and the small internet's resolver.
 struct LyingResolver {
     address: SocketAddr,
     lies: Arc<AtomicUsize>,
@@ -72,7 +73,7 @@ struct LyingResolver {
 }
 
 impl LyingResolver {
-    /// Starts a resolver that answers `right` queries correctly, and lies afterwards.
+    /// Starts a resolver that answers `right` queries correctly and then lies.
     fn before(internet: &Internet, lie: Lie, right: usize) -> Self {
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
         let address = socket.local_addr().unwrap();
@@ -96,7 +97,7 @@ impl LyingResolver {
                             relayed(&question, upstream)
                         }
                     };
-                    // Without an answer the worker gets no response.
+                    // If the real resolver does not answer, send nothing.
                     let _ = answer.map(|answer| socket.send_to(&answer, peer));
                 });
             }
@@ -145,8 +146,8 @@ fn some_names_missing() -> Internet {
     internet(HOSTS, mix.with(Behaviour::NotFound, 100_000))
 }
 
-/// Runs a worker whose resolver lies until it waits for the resolver, and then `finish`. The result
-/// must be a healthy fleet's.
+/// Runs a worker whose resolver lies until the worker waits for its resolver, and then calls
+/// `finish`. The result must equal `expected`.
 fn scan_with(
     internet: &Internet,
     expected: &ScanResult,
@@ -189,7 +190,7 @@ fn scan_with(
     expected.assert_same(&ScanResult::of(&database, &dir.join("site")), &what);
 }
 
-/// Two workers with a correct resolver finish the scan.
+/// Finishes the scan with two workers that have a correct resolver.
 fn two_others(_: &LyingResolver, database: &Database) {
     let workers = [(); 2].map(|()| Running::start(database.worker(&["--exit-when-done"])));
     for worker in workers {
@@ -212,7 +213,7 @@ fn assert_harmless(lie: Lie) -> (Internet, ScanResult) {
 fn a_resolver_that_denies_all_names_erases_no_icon() {
     let lie = Lie::NxdomainForAll;
     let (internet, expected) = assert_harmless(lie);
-    // If it is the only worker, it continues when its resolver is correct again.
+    // If the only worker's resolver becomes correct again, the worker continues.
     scan_with(&internet, &expected, (lie, RIGHT_ANSWERS + 1, &[]), |resolver, _| {
         resolver.is_honest.store(true, Ordering::SeqCst);
     });
@@ -222,7 +223,7 @@ fn a_resolver_that_denies_all_names_erases_no_icon() {
 fn a_resolver_with_one_address_for_all_names_changes_no_icon() {
     let lie = Lie::OneAddressForAll;
     let (internet, expected) = assert_harmless(lie);
-    // A worker that may take no job ends with the scan.
+    // A worker that cannot lease any job still exits when the scan ends.
     scan_with(&internet, &expected, (lie, 1, &["--role", "icons"]), two_others);
 }
 
@@ -237,11 +238,11 @@ fn a_resolver_that_answers_too_late_changes_no_icon() {
 }
 
 #[test]
-fn a_crawl_records_nothing_that_a_lying_resolver_said() {
+fn a_crawl_records_no_results_from_a_lying_resolver() {
     let internet = graph_of_sites(31, 24, 200);
     let mut database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let id = start_crawl(&internet, &database, "50ms");
-    // The first responses are right, and so are those for the first check.
+    // The first answers are right, including those for the first check.
     let resolver = LyingResolver::before(&internet, Lie::NxdomainForAll, 12);
     database.set_dns(resolver.address);
     let worker = crawler(&internet, &database, &["--exit-when-done"]);

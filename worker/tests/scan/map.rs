@@ -1,4 +1,4 @@
-//! The map with all icons: its tiles show the bundles' tabs, at every level.
+//! Tests the map with all icons: its tiles show the bundles' tabs at every level.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -13,14 +13,14 @@ use serde_json::Value;
 
 use crate::setup::{files, folder, manifest, run, scan_locally, tabs, worker};
 
-/// Maximum mean difference, over all channels, between a tile's pixels and the pixels before JPEG
+/// Maximum mean difference over all channels between a tile's pixels and the pixels before JPEG
 /// compression.
 const MEAN_ERROR: f64 = 9.0;
-/// The same over one bundle's pixels, whose icons may compress worse than most.
+/// The same for one bundle, because its icons may compress worse than most.
 const MEAN_ERROR_OF_A_BUNDLE: f64 = 45.0;
 
-/// The pixels that each tile must show. The whole map is drawn in one piece, from the bundles that
-/// the page reads, and then halved and cut.
+/// Computes the expected pixels of each tile. This draws the whole map in one piece, from the
+/// bundles that the page reads, and then halves and cuts it.
 pub(crate) fn expected(site: &Path) -> (MapLayout, BTreeMap<TileNumber, Picture>) {
     let manifest = manifest(site);
     let map: MapManifest = serde_json::from_value(manifest["map"].clone()).unwrap();
@@ -54,7 +54,7 @@ pub(crate) fn expected(site: &Path) -> (MapLayout, BTreeMap<TileNumber, Picture>
             }
             tiles.insert(tile, picture);
         }
-        // If there is an odd number of tiles, its neighbour is a background tile.
+        // If the number of tiles is odd, the last tile's neighbour is background.
         let mut even = Picture::plain(world.side().next_multiple_of(2), BACKGROUND);
         even.paste(0, 0, world.side(), world.rgb());
         world = even.halved().unwrap();
@@ -115,18 +115,18 @@ pub(crate) fn assert_shown(site: &Path) -> MapLayout {
         assert_eq!(mosaic.width(), expected.side());
         let shown = mosaic.rgb();
         let mean = apart(&shown, expected.rgb());
-        assert!(mean < MEAN_ERROR, "{tile:?} is {mean} apart");
+        assert!(mean < MEAN_ERROR, "{tile:?} differs by {mean}");
         for bundle in layout.bundles_in(tile, bundles) {
             let [shown, expected] =
                 [&shown[..], expected.rgb()].map(|rgb| bundle_in(rgb, layout, bundle, tile.level));
             let mean = apart(&shown, &expected);
-            assert!(mean < MEAN_ERROR_OF_A_BUNDLE, "bundle {bundle} of {tile:?} is {mean} apart");
+            assert!(mean < MEAN_ERROR_OF_A_BUNDLE, "bundle {bundle} of {tile:?} differs by {mean}");
         }
-        // At the nearest level a tile depends on the bundles alone, whatever was removed.
+        // At the nearest level, tiles depend only on the bundles, even after removals.
         if tile.level == 0 {
             let side = expected.side();
             let drawn = Mosaic::from_rgb(side, side, expected.rgb()).unwrap().write();
-            assert!(drawn == bytes, "{tile:?} is not what the bundles give");
+            assert!(drawn == bytes, "{tile:?} does not show the bundles");
         }
     }
     layout
@@ -139,7 +139,7 @@ fn the_map_shows_the_icons_of_all_bundles_at_every_level() {
     scan_locally(folder.path(), 2, &sample);
     let site = folder.path().join("site");
     let layout = assert_shown(&site);
-    // Enough bundles for tiles at several levels.
+    // There are enough bundles for tiles at several levels.
     assert!(layout.levels() > 1, "{layout:?}");
     let background = manifest(&site)["map"]["background"].clone();
     let [red, green, blue] = BACKGROUND;
@@ -158,7 +158,7 @@ fn a_takedown_paints_the_icon_over_at_every_level_and_under_every_name() {
         let bundle: Value = serde_json::from_slice(&bytes).unwrap();
         bundle["entries"].as_array().unwrap().clone()
     };
-    // The bundle's last tab replaces the first one, and looks quite different.
+    // Choose a bundle in which the last tab, which replaces the first one, looks quite different.
     let change = |number: &u32| -> u64 {
         let entries = entries(*number);
         match &entries[..] {
@@ -197,14 +197,14 @@ fn a_takedown_paints_the_icon_over_at_every_level_and_under_every_name() {
         assert_eq!(original, fs::read(prefix.join(path)).unwrap(), "{name}");
     }
     assert_ne!(fs::read(&tile).unwrap(), bytes_before);
-    // Performed again it changes nothing.
+    // A second takedown changes nothing.
     let after = manifest(&site);
     run(worker(["takedown", host, "--site", &store]));
     assert_eq!(manifest(&site), after);
 }
 
 #[test]
-fn a_damaged_tile_keeps_no_tab_on_the_site_and_is_named_with_what_to_do() {
+fn a_damaged_tile_does_not_prevent_a_takedown_and_is_named_with_advice() {
     let folder = folder();
     let sample = ["--sample", "--sample-hosts", "60", "--entries-per-bundle", "3"];
     scan_locally(folder.path(), 1, &sample);

@@ -1,11 +1,11 @@
 //! Network namespaces and mounts for one thread, so that a test can cut links and fill disks.
 //!
 //! [`enter_namespaces`] gives the calling thread, and the processes that it starts, a separate
-//! network in which only loopback is up, and mounts that no other process sees. A [`WorkerNetwork`]
-//! is one more namespace, connected to the first by two pairs of links, in which 127.0.0.0/8 is
-//! routed over a link: there a worker reaches the test's servers as it would reach the internet,
-//! until the test cuts the link. The namespaces have no names, so the kernel removes them with
-//! their last process.
+//! network with only loopback, and mounts that other processes do not see. A [`WorkerNetwork`] is
+//! another namespace, connected to the first by two pairs of links, in which 127.0.0.0/8 is routed
+//! over a link. A worker in this namespace reaches the test's servers like the internet, until the
+//! test cuts the link. The namespaces have no names, so the kernel removes them with their last
+//! process.
 
 #![allow(unsafe_code, reason = "unshare and setns are calls that std does not have")]
 
@@ -52,7 +52,7 @@ fn unshare(what: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Runs a shell line in this thread's namespaces.
+/// Runs shell commands in this thread's namespaces.
 pub(crate) fn shell(line: &str) -> io::Result<()> {
     run(Command::new("sh").args(["-ec", line]), line)
 }
@@ -63,8 +63,8 @@ fn run(command: &mut Command, line: &str) -> io::Result<()> {
     output.status.success().then_some(()).ok_or_else(|| io::Error::other(format!("{line}: {text}")))
 }
 
-/// Mounts a file system for `bytes` bytes and 300 files at a directory. It stays until [`unmount`],
-/// or until the thread's mounts are gone.
+/// Mounts a file system for `bytes` bytes and 300 files at a directory. It remains until
+/// [`unmount`], or until the thread's mounts are gone.
 pub(crate) fn mount_small(folder: &Path, bytes: u64) -> io::Result<()> {
     shell(&format!(
         "mount -t tmpfs -o size={bytes},nr_inodes=300,mode=755 none '{}'",
@@ -76,7 +76,7 @@ pub(crate) fn unmount(folder: &Path) -> io::Result<()> {
     shell(&format!("umount -l '{}'", folder.display()))
 }
 
-/// One worker's network namespace. Its link `eth0` leads to the test's servers, its link `void`
+/// A worker's network namespace. Its link `eth0` leads to the test's servers, and its link `void`
 /// drops all packets.
 #[derive(Debug)]
 pub(crate) struct WorkerNetwork {
@@ -103,7 +103,8 @@ impl WorkerNetwork {
              ip addr add 10.77.{number}.2/30 dev eth0
              ip addr add 10.78.{number}.2/30 dev void"
         ))?;
-        // Packets that arrive by v may go to loopback addresses; the kernel drops those by w.
+        // The first link may carry packets to loopback addresses. On the second, the kernel drops
+        // them.
         shell(&format!(
             "ip addr add 10.77.{number}.1/30 dev v{number}
              ip addr add 10.78.{number}.1/30 dev w{number}
@@ -122,15 +123,15 @@ impl WorkerNetwork {
 
     fn set_routes(&self) -> io::Result<()> {
         let number = self.number;
-        // The test's own servers (Postgres, S3, DNS) are at 127.0.0.1, the web at the other
-        // addresses.
+        // The test's own servers (Postgres, S3 and DNS) are at 127.0.0.1, and the web is at the
+        // other addresses.
         self.inside(&format!(
             "ip route replace 127.0.0.0/8 via 10.77.{number}.1 src 10.77.{number}.2
              ip route replace 127.0.0.1/32 via 10.77.{number}.1 src 10.77.{number}.2"
         ))
     }
 
-    /// Cuts the link at the far end: no packet arrives any more, and the worker gets no error.
+    /// Cuts the link at the far end, so that no packet arrives and the worker gets no error.
     pub(crate) fn cut(&self) -> io::Result<()> {
         shell(&format!("ip link set v{} down", self.number))
     }
@@ -139,12 +140,12 @@ impl WorkerNetwork {
         shell(&format!("ip link set v{} up", self.number))
     }
 
-    /// Removes the route to the web: connecting fails immediately with ENETUNREACH.
+    /// Removes the route to the web, so that connecting fails immediately with ENETUNREACH.
     pub(crate) fn lose_route(&self) -> io::Result<()> {
         self.inside("ip route del 127.0.0.0/8")
     }
 
-    /// Drops packets to the web. Postgres, S3 and the name server stay reachable.
+    /// Drops packets to the web. Postgres, S3 and the name server remain reachable.
     pub(crate) fn swallow(&self) -> io::Result<()> {
         let number = self.number;
         self.inside(&format!(

@@ -1,4 +1,4 @@
-//! An operator's commands while workers run: the rate, a paused stage, a cancelled scan.
+//! Tests an operator's commands while workers run: the rate, a paused stage and a cancelled scan.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ fn requests(internet: &Internet) -> u64 {
 }
 
 #[test]
-fn the_fleet_keeps_to_a_rate_and_takes_a_new_one_without_a_restart() {
+fn the_fleet_obeys_a_rate_and_a_changed_rate_without_a_restart() {
     const RATE: f64 = 10.0;
     let internet = internet(150, Mix::none());
     let dir = internet.folder.path();
@@ -47,7 +47,7 @@ fn the_fleet_keeps_to_a_rate_and_takes_a_new_one_without_a_restart() {
     let asked = requests(&internet) - before - paced;
     let took = began.elapsed().as_secs_f64() - 8.0;
     println!("{paced} requests in 8 s at rate=10, then {asked} in {took:.1} s without");
-    // A rate delays requests; it changes no outcome.
+    // A rate only delays requests, so the outcomes must be the same.
     let free = Database::new(&internet, Stores::folders(&internet, &dir.join("free")));
     free.start_scan(internet.crawl(), &[]);
     run(free.worker(&["--exit-when-done"])).expect_code(0);
@@ -56,7 +56,7 @@ fn the_fleet_keeps_to_a_rate_and_takes_a_new_one_without_a_restart() {
 }
 
 #[test]
-fn the_fleet_reads_the_source_at_its_rate_and_takes_a_new_one_without_a_restart() {
+fn the_fleet_obeys_the_rate_of_the_source_and_a_changed_rate_without_a_restart() {
     const RATE: f64 = 8.0;
     let internet = internet(150, Mix::none());
     let dir = internet.folder.path();
@@ -74,7 +74,7 @@ fn the_fleet_reads_the_source_at_its_rate_and_takes_a_new_one_without_a_restart(
         let seen = asked() - before;
         // The clock is read after the count, so the bound can only be too wide.
         let most = RATE * began.elapsed().as_secs_f64();
-        // A worker that does not know about the other one yet may send a few more.
+        // A worker that does not know about the other one yet may send a few more requests.
         assert!(seen as f64 <= most + 6.0, "{seen} requests where {most} are allowed");
     }
     assert!(asked() > before, "no request was sent");
@@ -85,7 +85,7 @@ fn the_fleet_reads_the_source_at_its_rate_and_takes_a_new_one_without_a_restart(
         worker.finish().expect_code(0);
     }
     let free = Database::new(&internet, Stores::folders(&internet, &dir.join("free")));
-    // A directory has no rate, whatever is requested.
+    // The rate is ignored for a directory.
     free.start_scan(internet.crawl(), &["--archive-rate", "1"]);
     assert_eq!(free.status()["archive_rate"], serde_json::Value::Null);
     run(free.worker(&["--exit-when-done"])).expect_code(0);
@@ -93,7 +93,7 @@ fn the_fleet_reads_the_source_at_its_rate_and_takes_a_new_one_without_a_restart(
 }
 
 #[test]
-fn a_paused_stage_stands_still_while_the_others_go_on() {
+fn a_paused_stage_stops_while_the_others_continue() {
     let internet = internet(120, Mix::none());
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
@@ -114,7 +114,7 @@ fn a_paused_stage_stands_still_while_the_others_go_on() {
     assert_eq!(stage(&status, "icon")["leased"], 0, "{status}");
     let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
     assert!(shown.lines().any(|l| l.starts_with("icon") && l.ends_with("paused")), "{shown}");
-    // Pausing a paused stage changes nothing, and the program says so.
+    // Pausing a paused stage changes nothing, and the program reports this.
     let again = run(database.owner(&["scan", "pause", "--kind", "icon"])).expect_code(1);
     assert!(again.stderr.contains("nothing was changed"), "{}", again.stderr);
     run(database.owner(&["scan", "resume", "--kind", "icon"])).expect_code(0);
@@ -124,13 +124,14 @@ fn a_paused_stage_stands_still_while_the_others_go_on() {
 }
 
 #[test]
-fn a_cancelled_scan_takes_its_leases_from_workers_at_work() {
+fn cancelling_a_scan_revokes_the_leases_of_running_workers() {
     let internet = internet(150, Mix::none());
     let (proxy, database) = internet.held_scan();
     let worker = Running::start(database.worker(&["--exit-when-done"]));
     proxy.wait_until_held();
     run(database.owner(&["scan", "cancel"])).expect_code(0);
-    // The proxy still holds the requests: only the lost leases end the jobs, and then the worker.
+    // The proxy still holds the requests, so only the lost leases can have ended the jobs and the
+    // worker.
     let ended = worker.finish().expect_code(0);
     assert!(ended.stderr.contains("the lease was lost"), "{}", ended.stderr);
     let status = database.status();
@@ -143,7 +144,7 @@ fn a_cancelled_scan_takes_its_leases_from_workers_at_work() {
 }
 
 #[test]
-fn commands_say_what_changed_refuse_wrong_values_and_survive_a_closed_pipe() {
+fn commands_report_changes_reject_wrong_values_and_survive_a_closed_pipe() {
     let internet = internet(40, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let said = |arguments: &[&str], code: i32| {
@@ -187,7 +188,7 @@ fn commands_say_what_changed_refuse_wrong_values_and_survive_a_closed_pipe() {
     ] {
         assert!(said(arguments, 1).contains("nothing was changed"), "{arguments:?}");
     }
-    // As in a shell's pipe to a program that reads nothing.
+    // This simulates a shell's pipe to a program that does not read its input.
     for arguments in [
         &["scan", "list"][..],
         &["scan", "list", "--json"],
@@ -227,7 +228,7 @@ fn doctor_audits_the_scans_and_names_drift() {
 }
 
 #[test]
-fn a_database_that_cannot_hold_every_title_is_refused_by_migrate_and_named_by_doctor() {
+fn a_database_that_cannot_store_every_title_is_rejected_by_migrate_and_doctor() {
     let server = shared_for_tests();
     let name = format!("{}_latin1", server.fresh_database(None));
     let sql = format!(
@@ -246,7 +247,7 @@ fn a_database_that_cannot_hold_every_title_is_refused_by_migrate_and_named_by_do
 }
 
 #[test]
-fn of_many_machines_that_start_a_scan_with_once_one_starts_it_and_late_ones_start_none() {
+fn of_many_hosts_that_start_a_scan_with_once_exactly_one_starts_it() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, &dir.join("out")));
@@ -255,7 +256,7 @@ fn of_many_machines_that_start_a_scan_with_once_one_starts_it_and_late_ones_star
         command.args(database.stores.arguments()).args(more);
         command
     };
-    // Each host in a fleet does this when it boots.
+    // Each host in a fleet runs these commands when it boots.
     let machines: Vec<(Running, Running)> = (0..6)
         .map(|_| (database.owner(&["migrate"]), start(internet.crawl(), &["--once"])))
         .map(|(migrate, start)| (Running::start(migrate), Running::start(start)))
@@ -265,16 +266,16 @@ fn of_many_machines_that_start_a_scan_with_once_one_starts_it_and_late_ones_star
         migrate.finish().expect_code(0);
         started += start.finish().expect_code(0).stdout.lines().count();
     }
-    assert_eq!(started, 1, "one machine started it, and said its id");
+    assert_eq!(started, 1, "exactly one host must start a scan and print its id");
     let scans = || database.psql("select count(*) from everytab.scans").trim().to_owned();
     assert_eq!(scans(), "1");
-    // A host that starts after the scan was cancelled starts no other one, whether it names the
-    // crawl or requests the latest.
+    // If a host starts after the scan was cancelled, it does not start another scan, neither for
+    // this crawl nor for the latest one.
     run(database.owner(&["scan", "cancel"])).expect_code(0);
     run(start(internet.crawl(), &["--once"])).expect_code(0);
     run(start("latest", &["--once"])).expect_code(0);
     assert_eq!(scans(), "1");
-    // Without --once a second scan for this crawl is started.
+    // Without --once the command starts a second scan of this crawl.
     run(start(internet.crawl(), &[])).expect_code(0);
     assert_eq!(scans(), "2");
 }

@@ -1,4 +1,5 @@
-//! If this host's own link fails and recovers, the requested site gets no outcome from this.
+//! Tests that a requested site gets no outcome from a failure of this host's own link that ends in
+//! time.
 
 use std::{
     io::{BufRead, BufReader},
@@ -17,13 +18,13 @@ use crate::{
 const SITE: &str = "93.184.215.14";
 
 #[test]
-fn a_site_is_tried_again_when_the_link_comes_back_after_it_was_said_to_be_unreachable() {
+fn a_site_is_retried_when_the_link_recovers_after_connections_failed() {
     in_own_namespaces(|has_network| {
         if !has_network {
             return;
         }
         serve_all_addresses();
-        // Only the site is behind a link on which nobody responds.
+        // Only the site is behind this link, on which no other host responds.
         shell(&format!(
             "ip link add near type veth peer name far
              ip link set near up
@@ -32,13 +33,14 @@ fn a_site_is_tried_again_when_the_link_comes_back_after_it_was_said_to_be_unreac
              ip route add {SITE}/32 dev near table local"
         ))
         .unwrap();
-        // This reports when the kernel gives up the neighbour, and fails connections.
+        // Watch for the moment when the kernel gives up the neighbour, because connections fail
+        // then.
         let mut command = Command::new("ip");
         let mut monitor =
             command.args(["monitor", "neigh"]).stdout(Stdio::piped()).spawn().unwrap();
         let events = BufReader::new(monitor.stdout.take().unwrap());
         let mended = thread::spawn(move || {
-            // A child thread is in this thread's namespaces.
+            // This thread inherits the namespaces. It repairs the link at this moment.
             let failed = events.lines().map_while(Result::ok).find(|line| line.contains("FAILED"));
             failed.map(|_| shell(&format!("ip route del {SITE}/32 dev near table local")).unwrap())
         });
@@ -51,13 +53,13 @@ fn a_site_is_tried_again_when_the_link_comes_back_after_it_was_said_to_be_unreac
 }
 
 #[test]
-fn a_site_is_tried_again_when_the_link_was_cut_while_it_did_not_answer() {
+fn a_site_is_retried_if_the_link_was_down_while_it_did_not_respond() {
     in_own_namespaces(|has_network| {
         if !has_network {
             return;
         }
         let dialled = serve_all_addresses();
-        // The site alone lies beyond a link that loses all packets.
+        // Only the site is behind this link, which loses all packets.
         shell(&format!(
             "ip link add near type veth peer name far
              ip link set near up
@@ -68,13 +70,13 @@ fn a_site_is_tried_again_when_the_link_was_cut_while_it_did_not_answer() {
         ))
         .unwrap();
         let mended = thread::spawn(move || {
-            // All four are requested at the same time. The kernel retries after a second and more;
-            // a connection may take five.
+            // All four sites are requested at the same time. A connection may take five seconds,
+            // and the kernel sends its packets again after a second and later.
             wait_for("the other sites", || (dialled.lock().unwrap().len() == 3).then_some(()));
             thread::sleep(Duration::from_millis(4_500));
             shell(&format!("ip route del {SITE}/32 dev near table local")).unwrap();
         });
-        // By three other sites the fetcher knows that the link works.
+        // Three other sites respond, which shows the fetcher that the link works.
         let sites = ["93.184.215.15", "93.184.215.16", "93.184.215.17", SITE];
         let urls = sites.map(|site| format!("http://{site}/favicon.ico"));
         let found = outcomes(&[], &urls);

@@ -1,7 +1,7 @@
-//! Poison items: an item that kills each worker that processes it costs only that item.
+//! Tests poison items: an item that kills each worker that processes it must cost only this item.
 //!
-//! The first tests kill each worker with SIGKILL when the worker requests the item, before the
-//! response arrives. Decoders have separate processes, which a debug build can make crash.
+//! The first tests kill each worker with SIGKILL when it requests the item, before the response
+//! arrives. Decoders have separate processes, which a debug build can make crash.
 
 use std::{collections::BTreeSet, thread, time::Duration};
 
@@ -14,12 +14,12 @@ use crate::{
     setup::{Running, run, tabs, wait_for},
 };
 
-/// Maximum killed workers: three until the job runs under isolation, three for each item, and some
-/// more on a slow host.
+/// Maximum number of killed workers: three until the job runs under isolation, three for each item,
+/// and some more on a slow host.
 const MAX_DEATHS: usize = 40;
 
 /// Runs one worker after the other, and kills each when `is_poisoned` returns true. Returns how
-/// many were killed before one finished the scan.
+/// many were killed before a worker finished the scan.
 fn deaths_until_the_end(database: &Database, mut is_poisoned: impl FnMut() -> bool) -> usize {
     for deaths in 0..MAX_DEATHS {
         let mut running = Running::start(database.worker(&["--exit-when-done"]));
@@ -47,7 +47,7 @@ fn undisturbed(internet: &Internet, more: &[&str]) -> (Value, Vec<Value>) {
 }
 
 #[test]
-fn a_page_that_kills_its_worker_costs_that_page_alone() {
+fn a_page_that_kills_its_worker_costs_only_this_page() {
     let internet = internet(60, Mix::none());
     let (_, expected) = undisturbed(&internet, &[]);
     let (proxy, stores) = internet.behind_proxy(internet.folder.path());
@@ -79,7 +79,7 @@ fn a_page_that_kills_its_worker_costs_that_page_alone() {
 }
 
 #[test]
-fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
+fn an_icon_that_kills_its_worker_costs_only_this_icon() {
     let internet_of = |slow: Duration| {
         internet_with(|scratch| Settings {
             behaviours: Mix::none().with(Behaviour::Slow, 60_000),
@@ -90,12 +90,13 @@ fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
     let answering = internet_of(Duration::ZERO);
     answering.running.keep_access_log();
     let (before, expected) = undisturbed(&answering, &["--robots", "off"]);
-    // On a busy host a worker that was late requests a URL again.
+    // Use distinct URLs, because on a busy host a late worker may request a URL twice.
     let mut slow_urls: BTreeSet<_> = answering.running.access_log().into_iter().collect();
     slow_urls.retain(|(host, _)| answering.running.behaviour(host) == Behaviour::Slow);
     let poisoned = slow_urls.len() as u64;
     assert!((1..=4).contains(&poisoned), "{poisoned} URLs of slow hosts: choose another share");
-    // The same hosts, but no slow one responds before its worker is killed.
+    // An internet with the same hosts, in which a slow host responds only after its worker has been
+    // killed.
     let internet = internet_of(Duration::from_secs(60));
     let seen = || {
         let requests = internet.running.counts().requests;
@@ -129,13 +130,13 @@ fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
     );
     outcomes::assert_totals(&dir.join("site"));
     let left = tabs(&dir.join("site"));
-    assert_eq!(left.len(), expected.len(), "the host stays, without that icon");
+    assert_eq!(left.len(), expected.len(), "the host must keep its tab without this icon");
     let changed = expected.iter().zip(&left).filter(|(before, after)| before != after).count();
     assert!((1..=poisoned).contains(&(changed as u64)), "{changed} tabs changed");
 }
 
-/// Corrupt icons crash the process that decodes them, each in another way. The worker is not
-/// harmed, and publishes the same files as if they were only corrupt.
+/// Corrupt icons crash the process that decodes them, each in another way. This does not harm the
+/// worker, and the scan publishes the same files as if these icons were only corrupt.
 #[test]
 fn a_decoder_that_crashes_costs_its_icon_alone() {
     let internet = internet(40, Mix::none().with(Behaviour::BrokenImage, 300_000));

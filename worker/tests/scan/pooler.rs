@@ -1,4 +1,5 @@
-//! Workers behind PgBouncer in transaction mode, where each transaction may get another session.
+//! Tests workers behind PgBouncer in transaction mode, where each transaction may use another
+//! session.
 
 use std::process::Command;
 
@@ -11,7 +12,7 @@ use crate::{
     setup::{Running, assert_same, published, run, wait_for},
 };
 
-/// Server sessions that all workers share; each worker has up to five client connections.
+/// Number of server sessions that all workers share. Each worker has up to five client connections.
 const SESSIONS: usize = 4;
 
 #[test]
@@ -28,7 +29,7 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
 
     let mut pooled = Database::new(&internet, Stores::folders(&internet, &dir.join("pooled")));
     pooled.worker_url = pooler.url(&pooled.name);
-    // No lease may run out, on a busy machine either.
+    // So long that no lease expires, even on a busy host.
     pooled.start_scan_with_lease(internet.crawl(), "1m", &[]);
     let mut workers: Vec<Running> =
         (0..3).map(|_| Running::start(pooled.worker(&["--exit-when-done"]))).collect();
@@ -56,7 +57,7 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
     assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
     assert_eq!(status["events"], serde_json::json!({}), "{status}");
     let said = pooler.log_text();
-    // By this refusal a worker knows that it must not name statements.
+    // From this error a worker learns that its statements must be unnamed.
     let is_expected = |line: &str| line.contains("unsupported startup parameter: options");
     for line in said.lines().filter(|line| !is_expected(line)) {
         assert!(!line.contains("ERROR") && !line.contains("unsupported"), "{said}");
@@ -66,7 +67,7 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
     outcomes::assert_totals(&site);
 }
 
-/// Returns how many prepared statements one of the pooler's sessions has.
+/// Returns the number of prepared statements in one of the pooler's sessions.
 fn prepared_statements(url: &str) -> usize {
     let sql = "select count(*) from pg_prepared_statements";
     let mut psql = Command::new("psql");

@@ -19,7 +19,8 @@ struct State {
     open: Vec<TcpStream>,
 }
 
-/// A proxy. Each thread ends with its connection, and the accepting thread ends with the process.
+/// The proxy. Each connection's thread ends with the connection, and the accepting thread ends with
+/// the process.
 #[derive(Debug, Clone)]
 pub(crate) struct PostgresProxy {
     port: u16,
@@ -49,7 +50,7 @@ impl PostgresProxy {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes every connection, and each later one immediately.
+    /// Closes every connection, and closes later ones immediately.
     pub(crate) fn refuse(&self) {
         let mut state = self.state();
         state.is_refusing = true;

@@ -1,10 +1,10 @@
 //! Runs the commands in README.md, docs/local.md, docs/fleet.md, docs/api.md, docs/scan.md and
-//! docs/crawl.md as printed, unless there is a reason why not.
+//! docs/crawl.md as printed, except those that are listed with a reason.
 //!
 //! Indented commands run here, in a separate directory, with a small internet, Postgres and an S3
 //! endpoint. Placeholders in the documents, such as a crawl's name, are replaced. Fenced blocks run
-//! as a whole: in docs/api.md by `service_setup.rs` and `api_walkthrough.rs`, in docs/scan.md
-//! and docs/crawl.md by `make infra-boot`, which has its own list of reasons.
+//! as a whole: those in docs/api.md in `service_setup.rs` and `api_walkthrough.rs`, those in
+//! docs/scan.md and docs/crawl.md in `make infra-boot`, which has its own list of reasons.
 
 use std::{
     collections::BTreeSet,
@@ -49,14 +49,14 @@ const NOT_HERE: [(&str, &str); 14] = [
     ("INFO crawled", "a line of a log"),
 ];
 
-/// A reader's step.
+/// A step in a script.
 enum Step {
-    /// A printed command, which ends with exit code 0.
+    /// A printed command that must end with exit code 0.
     Ends(&'static str),
-    /// A printed command that runs until SIGTERM, which it is sent once the second command
-    /// succeeds. It ends with exit code 0 or 4.
+    /// A printed command that runs until the second command succeeds, and then gets SIGTERM. It
+    /// must end with exit code 0 or 4.
     GoesOn(&'static str, &'static str),
-    /// A printed command that runs in parallel with the next steps. The step `wait $beside` ends
+    /// A printed command that runs concurrently with the next steps. The step `wait $beside` ends
     /// it.
     Beside(&'static str),
     /// A line from this test.
@@ -151,7 +151,7 @@ impl Step {
         }
     }
 
-    /// Returns the step's lines in a script, with the reader's own values.
+    /// Returns the step's lines in a script, with this test's values.
     fn script(&self, own: &[(&str, &str)]) -> String {
         let with_own = |command: &str| {
             own.iter().fold(command.to_owned(), |text, (old, new)| text.replace(old, new))
@@ -170,7 +170,7 @@ impl Step {
     }
 }
 
-/// Returns a script with all steps, which prints each before it runs.
+/// Returns a script with all steps. It prints each step before running it.
 fn script(steps: &[Step], own: &[(&str, &str)]) -> String {
     let lines = steps.iter().map(|step| {
         let script = step.script(own);
@@ -179,7 +179,7 @@ fn script(steps: &[Step], own: &[(&str, &str)]) -> String {
     "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n".to_owned() + &lines.collect::<String>()
 }
 
-/// A document's command: the indented ones one by one, the others as blocks.
+/// A document's command. An indented line is a command, and so is a fenced block.
 #[derive(Debug)]
 struct Printed {
     document: &'static str,
@@ -238,8 +238,8 @@ fn printed(document: &'static str) -> Vec<Printed> {
     found
 }
 
-/// Returns true if this command belongs to another test: one that reads it from its document and
-/// performs it, or, for AWS, one that performs the same steps.
+/// Returns true if another test runs this command. This test reads the command from its document
+/// or, for AWS, performs the same steps.
 fn is_performed_elsewhere(printed: &Printed) -> bool {
     let Printed { document, place, .. } = printed;
     match *document {
@@ -277,8 +277,8 @@ fn every_command_of_the_documents_is_performed_or_has_a_reason() {
     assert!(unused.is_empty(), "in no document: {unused:#?}");
 }
 
-/// Makes a reader's directory with a list of sites: five from the internet, and one that does not
-/// exist.
+/// Creates a reader's directory with a list of sites: five from the small internet, and one that
+/// does not exist.
 fn folder_with_sites(internet: &Internet, name: &str, list: &str) -> PathBuf {
     let folder = internet.folder.path().join(name);
     fs::create_dir(&folder).unwrap();
@@ -288,7 +288,7 @@ fn folder_with_sites(internet: &Internet, name: &str, list: &str) -> PathBuf {
 }
 
 #[test]
-fn the_commands_for_one_machine_make_a_site_each() {
+fn the_commands_for_one_host_each_create_a_site() {
     in_own_namespaces(|has_network| {
         if !has_network {
             return;

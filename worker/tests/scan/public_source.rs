@@ -44,7 +44,7 @@ fn the_list_of_crawls_of_a_public_bucket_is_read_without_credentials() {
         command.env("AWS_ACCESS_KEY_ID", "KEY").env("AWS_SECRET_ACCESS_KEY", "a secret");
         let ended = run(command).expect_code(1);
         assert!(ended.stderr.contains("the list of crawls"), "{}", ended.stderr);
-        let head = heads.try_recv().expect("the bucket was asked");
+        let head = heads.try_recv().expect("the bucket got a request");
         assert!(head[0].contains("collinfo.json"), "{head:?}");
         let has_signature =
             head.iter().any(|line| line.to_ascii_lowercase().starts_with("authorization:"));

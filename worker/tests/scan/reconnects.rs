@@ -1,4 +1,4 @@
-//! Postgres outages during a scan: workers wait, reconnect by themselves, and lose nothing. A
+//! Tests Postgres outages during a scan: workers wait, reconnect by themselves, and lose nothing. A
 //! worker that cannot reach Postgres stops its jobs before another worker may lease them.
 
 use std::{collections::BTreeMap, path::Path};
@@ -49,8 +49,8 @@ fn workers_outlive_a_failover_during_a_scan() {
     let postgres = server(&cluster);
     let mut database = Database::on(&postgres, &internet, stores);
     let postgres_proxy = PostgresProxy::before(&postgres.socket());
-    // One worker connects through a proxy that refuses, as in a failover; the other one directly,
-    // and so meets the restart.
+    // One worker connects through a proxy that refuses connections, as in a failover. The other one
+    // connects directly, so it sees the restart.
     let direct = database.worker_url.clone();
     database.start_scan(internet.crawl(), &[]);
     // There are more warc jobs than one worker performs concurrently, so both workers get some.
@@ -79,7 +79,7 @@ fn workers_outlive_a_failover_during_a_scan() {
     proxy.release();
     for worker in workers {
         let ended = worker.finish().expect_code(0);
-        // Pauses between the tries keep their number small, however fast they fail.
+        // Pauses keep the number of attempts small, however fast each fails.
         let tries = ended.stderr.matches("cannot connect to Postgres").count();
         assert!((1..300).contains(&tries), "{tries} tries\n{}", ended.stderr);
     }
@@ -89,7 +89,7 @@ fn workers_outlive_a_failover_during_a_scan() {
 }
 
 #[test]
-fn workers_outlive_the_end_of_all_their_sessions_again_and_again() {
+fn workers_survive_repeated_ends_of_all_their_sessions() {
     let internet = mixed_internet();
     let expected = undisturbed(&internet);
     let dir = internet.folder.path().join("out");
@@ -102,7 +102,7 @@ fn workers_outlive_the_end_of_all_their_sessions_again_and_again() {
     wait_for("the end of the scan", || {
         let status = database.status();
         let stages = status["stages"].to_string();
-        // Sessions are ended only after progress, so that the scan finishes.
+        // Sessions are ended only after some progress, so that the scan can finish.
         if stages != seen && ended < 60 {
             seen = stages;
             let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity
@@ -156,19 +156,19 @@ fn a_worker_that_cannot_reach_postgres_ends_its_jobs_before_another_may_lease_th
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}");
     assert_eq!(stage(&status, "warc")["outstanding"], 0);
-    // After its connections are closed, the worker continues over new ones.
+    // After its connections were closed, the worker opens new ones and continues.
     postgres_proxy.refuse();
     postgres_proxy.restore();
     cut_off.finish().expect_code(0);
 }
 
 #[test]
-fn a_job_whose_input_postgres_could_not_read_is_tried_again() {
+fn a_job_is_retried_if_postgres_could_not_read_its_input() {
     let internet = internet(20, Mix::none());
     let dir = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &dir));
     database.start_scan(internet.crawl(), &[]);
-    // The server's disk fails twice. The statement and its values are not at fault.
+    // Simulate two disk errors. The statement and its values are not at fault.
     database.psql(
         "create sequence everytab.reads;
          alter function coordinator.load_index(integer, integer) rename to load_index_whole;
@@ -189,8 +189,9 @@ fn a_job_whose_input_postgres_could_not_read_is_tried_again() {
     assert!(database.psql("select last_value from everytab.reads").trim() > "2");
 }
 
-/// A table that another session has locked was counted as failed attempts until jobs were
-/// discarded. A load that takes too long was released forever without a word in `scan status`.
+/// A load that waited for a locked table used to count as a failed attempt, until the job was
+/// discarded. A load that took too long used to be released again and again without a message in
+/// `scan status`.
 #[test]
 fn a_load_that_postgres_ends_counts_no_attempt_and_is_shown() {
     let internet = internet(20, Mix::none());
@@ -198,7 +199,7 @@ fn a_load_that_postgres_ends_counts_no_attempt_and_is_shown() {
         let dir = internet.folder.path().join(code);
         let database = Database::new(&internet, Stores::folders(&internet, &dir));
         database.start_scan(internet.crawl(), &[]);
-        // Fails as a wait for a lock does, or a slow statement, without the wait.
+        // Fails like a wait for a lock or a slow statement, but immediately.
         database.psql(&format!(
             "alter function coordinator.load_warc(integer, integer) rename to load_warc_in_time;
              create function coordinator.load_warc(integer, integer)

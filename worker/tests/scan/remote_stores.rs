@@ -1,4 +1,4 @@
-//! A scan writes the same bytes whether its stores are directories, S3 or HTTP.
+//! Tests that a scan writes the same bytes with stores in directories, S3 or HTTP.
 
 use everytab_testbed::{Behaviour, Mix};
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn a_scan_over_s3_or_http_gives_the_bundles_of_one_over_folders() {
+fn a_scan_over_s3_or_http_gives_the_same_bundles_as_over_directories() {
     let mix = Mix::none().with(Behaviour::NotFound, 100_000).with(Behaviour::Gzip, 100_000);
     let internet = internet(250, mix);
     let s3 = internet.s3();
@@ -31,14 +31,14 @@ fn a_scan_over_s3_or_http_gives_the_bundles_of_one_over_folders() {
     let site = dir.join("s3/everytab/site");
     assert_same(&expected, &published(&site), "folders and S3");
     outcomes::assert_totals(&site);
-    assert!(!dir.join("over-s3/site").exists(), "the site went to a folder as well");
+    assert!(!dir.join("over-s3/site").exists(), "the site was also written to a directory");
 
     let over_http = Stores {
         source: internet.running.client.bucket_url.clone(),
         ..Stores::folders(&internet, &dir.join("over-http"))
     };
     let database = Database::new(&internet, over_http);
-    // HTTP cannot list anything, and the list of crawls is on another server.
+    // HTTP has no listings, and the list of crawls is on another server.
     let mut latest = database.owner(&["scan", "start", "--crawl", "latest"]);
     latest.args(database.stores.arguments());
     let refused = run(latest).expect_code(1);

@@ -1,5 +1,5 @@
-//! A scan's requests to a host: the answer to a site owner's question, compared with the servers'
-//! access log.
+//! Tests `scan requests`, which lists a scan's requests to a host for its owner, by comparing it
+//! with the servers' access log.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,14 +17,14 @@ use crate::{
     setup::{files, manifest, run},
 };
 
-/// The paths that were requested from each host, and how often.
+/// The paths that were requested from each host, once for each request.
 type Asked = BTreeMap<String, Vec<String>>;
 
-/// Long enough that no lease expires on a busy host, because a lost attempt's requests are in no
+/// So long that no lease expires on a busy host, because requests of a lost attempt are not in any
 /// table.
 const LEASE: &str = "10m";
 
-/// Hosts that respond, that refuse, that redirect to others, and that send Retry-After.
+/// Hosts that respond, reject requests, redirect to others, or send Retry-After.
 fn kinds_of_hosts() -> Mix {
     Mix::none()
         .with(Behaviour::RedirectChain, 100_000)
@@ -44,7 +44,7 @@ fn told_of(database: &Database, host: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// The servers' counts, by host.
+/// Returns the requests that the servers logged, by host.
 fn access_log(internet: &Internet) -> Asked {
     let mut asked = Asked::new();
     for (host, path) in internet.running.access_log() {
@@ -60,7 +60,7 @@ fn path_of(request: &Value) -> String {
 }
 
 #[test]
-fn what_is_told_of_each_host_is_what_its_server_logged() {
+fn scan_requests_lists_the_requests_that_each_server_logged() {
     let internet = internet(150, kinds_of_hosts());
     internet.running.keep_access_log();
     let out = internet.folder.path().join("out");
@@ -81,7 +81,7 @@ fn what_is_told_of_each_host_is_what_its_server_logged() {
         paths.sort();
         ends.extend(requests.iter().map(|request| request["outcome"].to_string()));
         assert!(of_method("-").all(|request| request["status"].is_null()), "{told}");
-        // If a connection is reset immediately, its server never reads the request.
+        // A server that resets connections immediately does not read requests, so it logs none.
         if internet.running.behaviour(host) != Behaviour::Reset {
             assert_eq!(paths, logged.get(host).cloned().unwrap_or_default(), "{host}: {told}");
         }
@@ -102,7 +102,7 @@ fn what_is_told_of_each_host_is_what_its_server_logged() {
 }
 
 #[test]
-fn what_cannot_be_told_of_a_host_is_said() {
+fn scan_requests_reports_what_it_cannot_list() {
     let internet = internet(150, Mix::none());
     let out = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &out));
@@ -134,14 +134,14 @@ fn what_cannot_be_told_of_a_host_is_said() {
     assert!(none.stderr.contains("no host"), "{}", none.stderr);
 }
 
-/// The public request files.
+/// Returns the public request files.
 fn public_files(site: &Path) -> BTreeMap<String, Vec<u8>> {
     let prefix = manifest(site)["prefix"].as_str().unwrap().to_owned();
     let folder = site.join(prefix).join("requests");
     if folder.exists() { files(&folder) } else { BTreeMap::new() }
 }
 
-/// Returns what a site owner finds: their host's lines in the file that its hash names.
+/// Returns the lines that a site owner finds: those for their host, in the file for its hash.
 fn looked_up(public: &BTreeMap<String, Vec<u8>>, host: &str) -> Vec<String> {
     let file = format!("{:02x}.tsv.gz", hostname_hash(host) >> 56);
     let mut text = String::new();
@@ -166,7 +166,7 @@ fn as_the_page_says(site: &Path, host: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_site_owner_finds_in_the_public_files_what_was_asked_until_the_host_is_taken_down() {
+fn a_site_owner_finds_their_requests_in_the_public_files_until_a_takedown() {
     let internet = internet(150, kinds_of_hosts());
     internet.running.keep_access_log();
     let dir = internet.folder.path();
@@ -177,7 +177,7 @@ fn a_site_owner_finds_in_the_public_files_what_was_asked_until_the_host_is_taken
     run(start).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let site = dir.join("site");
-    assert!(public_files(&site).is_empty(), "nobody asked for them");
+    assert!(public_files(&site).is_empty(), "the option was not given");
     let publish = || run(database.owner(&["publish", "--request-log"])).expect_code(0);
     let said = publish().stderr;
     assert!(said.contains("requests in 256 files of"), "{said}");
@@ -197,7 +197,7 @@ fn a_site_owner_finds_in_the_public_files_what_was_asked_until_the_host_is_taken
         assert_eq!(&asked, paths, "{host}: {lines:?}");
     }
     publish();
-    assert!(public_files(&site) == public, "published again, other bytes");
+    assert!(public_files(&site) == public, "publishing again must give the same bytes");
     let (host, _) = logged.iter().max_by_key(|(_, paths)| paths.len()).unwrap();
     assert_eq!(as_the_page_says(&site, host), looked_up(&public, host));
 
@@ -209,8 +209,8 @@ fn a_site_owner_finds_in_the_public_files_what_was_asked_until_the_host_is_taken
     let changed = public.iter().filter(|(name, bytes)| without[*name] != **bytes).count();
     assert_eq!((changed, without.len()), (1, 257));
     publish();
-    assert!(public_files(&site) == without, "the takedown's bytes are those of publishing");
-    // A blocked host is removed when the site is published again, with the option or without it.
+    assert!(public_files(&site) == without, "a takedown must write the same bytes as publishing");
+    // When the site is published again, a blocked host is removed, with and without this option.
     let other =
         internet.running.hosts().find(|host| !looked_up(&without, host).is_empty()).unwrap();
     run(database.owner(&["blocklist", "add", &other])).expect_code(0);

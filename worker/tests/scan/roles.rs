@@ -1,4 +1,5 @@
-//! Workers with roles: each performs only its roles' job kinds, and together they finish a scan.
+//! Tests workers with roles: each performs only its roles' job kinds, and together they finish a
+//! scan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use crate::{
     setup::{Running, published, run, wait_for},
 };
 
-/// A process's roles, and the job kinds that it leases.
+/// Each process's roles, and the job kinds that it leases.
 const MIX: [(&str, &[&str]); 4] = [
     ("publish", &["publish"]),
     ("icons", &["icon"]),
@@ -26,7 +27,7 @@ fn processes_of_four_roles_finish_a_scan_together_each_with_its_own_kinds() {
     let start = |role: &str| Running::start(database.worker(&["--exit-when-done", "--role", role]));
     let workers: Vec<(Running, &[&str])> =
         MIX.iter().map(|(role, kinds)| (start(role), *kinds)).collect();
-    // There is no scan yet: each worker logs the kinds that it waits for.
+    // There is no scan yet, so each worker logs the kinds that it waits for.
     for (worker, kinds) in &workers {
         let line = wait_for("a line about waiting", || {
             let said = worker.stderr_text();
@@ -67,7 +68,7 @@ fn done_by(database: &Database) -> BTreeMap<u32, BTreeSet<String>> {
 }
 
 #[test]
-fn a_role_without_work_waits_for_the_end_of_the_scan_and_a_cancelled_scan_ends_it_too() {
+fn a_worker_whose_role_has_no_work_waits_until_the_scan_ends_or_is_cancelled() {
     let internet = internet(60, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);

@@ -1,5 +1,5 @@
-//! The bundles and search files depend on the crawl and the web's responses, not on how many
-//! workers there are.
+//! Tests that bundles and search files depend on the crawl and the web's responses, but not on how
+//! many workers there are.
 
 use std::{fs, thread};
 

@@ -1,11 +1,11 @@
-//! From nothing to a captured page by the lines in docs/local.md and docs/api.md, exactly as
-//! printed.
+//! Runs the commands in docs/local.md and docs/api.md that lead from nothing to a captured page,
+//! exactly as printed.
 //!
-//! These differ from a reader's host: the site is in a small internet, which the environment
-//! declares as the operator's network. `apt-get install` prints that Postgres is installed, and
-//! `sudo -u postgres` runs its command as the superuser in a cluster that the test has started. It
-//! requires passwords over TCP, like Debian's. The addresses 127.0.0.1:8088 and 127.0.0.1:5432 are
-//! in a network namespace.
+//! Some things differ from a reader's host. The site is in a small internet, which is declared in
+//! the environment as the operator's network. `apt-get install` prints that Postgres is installed,
+//! and `sudo -u postgres` runs its command as the superuser in a cluster that the test has started.
+//! This cluster requires passwords over TCP, like Debian's. The addresses 127.0.0.1:8088 and
+//! 127.0.0.1:5432 are in a network namespace.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
@@ -19,10 +19,10 @@ use crate::{
     setup::{run, set_environment, worker},
 };
 
-/// Waits until the service responds, after a line that starts it.
+/// Shell line that waits until a started service responds.
 const UNTIL_READY: &str = "until curl -sf http://127.0.0.1:8088/readyz > /dev/null; do \
                            kill -0 $!; sleep 0.1; done\n";
-/// Ends the processes that were started, and waits for their exit code 4.
+/// Shell line that stops all background processes and checks for exit code 4.
 const STOP: &str = "for job in $(jobs -p); do kill $job; wait $job || test $? = 4; done\n";
 
 fn text(name: &str) -> String {
@@ -30,7 +30,7 @@ fn text(name: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Makes each command in a block a background process; a command may have several lines.
+/// Makes each command in a block a background process. A command may have several lines.
 fn in_background(block: &str) -> String {
     let commands = block.replace("\\\n", " ");
     let started = commands.lines().filter(|line| !line.is_empty());
@@ -84,7 +84,7 @@ fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path
     run(shell).expect_code(0).stdout
 }
 
-/// Makes the test's programs `sudo` and `apt-get`, for the cluster at this URL.
+/// Creates programs `sudo` and `apt-get` that replace the system's, for the cluster at this URL.
 fn make_shims(folder: &Path, postgres: &PrivatePostgres) {
     let socket = postgres.socket();
     let (host, port) = (socket.parent().unwrap().display(), 5432);
@@ -118,7 +118,7 @@ pub(crate) fn cluster(folder: &Path) -> PrivatePostgres {
 }
 
 #[test]
-fn the_lines_for_one_machine_lead_from_an_empty_directory_to_a_captured_page() {
+fn the_commands_for_one_host_lead_from_an_empty_directory_to_a_captured_page() {
     in_own_namespaces(|has_network| {
         if !has_network {
             return;
@@ -148,7 +148,7 @@ fn the_lines_for_one_machine_lead_from_an_empty_directory_to_a_captured_page() {
 }
 
 #[test]
-fn the_page_about_the_service_leads_from_nothing_to_a_page_on_one_machine_and_on_several() {
+fn docs_api_leads_from_nothing_to_a_captured_page_on_one_host_and_on_several() {
     in_own_namespaces(|has_network| {
         if !has_network {
             return;
@@ -168,7 +168,7 @@ fn the_page_about_the_service_leads_from_nothing_to_a_page_on_one_machine_and_on
             match kind {
                 "setup" => script += commands,
                 "start" => {
-                    // The service on one machine ends before the one on several begins.
+                    // Stop the service on one host before starting the one on several.
                     script += if starts > 0 { STOP } else { "" };
                     script += &in_background(commands);
                     starts += 1;
@@ -176,9 +176,9 @@ fn the_page_about_the_service_leads_from_nothing_to_a_page_on_one_machine_and_on
                 other => panic!("a block of another kind: {other}"),
             }
         }
-        assert_eq!(starts, 2, "blocks that start a service");
+        assert_eq!(starts, 2, "number of blocks that start a service");
         script += STOP;
-        // The reader's own page.
+        // Use a page in the small internet.
         let script = script.replace("SITE=https://example.com/", &format!("SITE={home}"));
         perform(&script, &empty, &internet, Some(&shims));
         let page = fs::read_to_string(empty.join("page.md")).unwrap();
@@ -188,7 +188,7 @@ fn the_page_about_the_service_leads_from_nothing_to_a_page_on_one_machine_and_on
         assert_eq!(url["state"], "captured", "{url}");
         let object = url["record"]["object"].as_str().unwrap();
         assert!(empty.join("crawls").join(object).exists(), "{object}");
-        // The passwords were needed.
+        // A wrong password is rejected, so the passwords were necessary.
         let wrong = "postgres://everytab_api:wrong@127.0.0.1/everytab?sslmode=disable";
         let refused = run(worker(["migrate", "--database-url", wrong])).expect_code(1);
         assert!(refused.stderr.contains("password"), "{}", refused.stderr);

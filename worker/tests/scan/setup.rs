@@ -18,10 +18,10 @@ pub(crate) use everytab_patience::{LIMIT, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Pause between two looks whether a program has ended.
+/// Pause between two checks whether a program has ended.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Returns a command that runs the program with `arguments`, without this process's environment
+/// Returns a command that runs the program with `arguments`. It does not inherit environment
 /// variables that the program reads.
 pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everytab-worker"));
@@ -30,7 +30,7 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
     command
 }
 
-/// Sets the environment for a command that is the program, or that runs it by its name.
+/// Sets the environment for a command that is the program or runs the program by its name.
 pub(crate) fn set_environment(command: &mut Command) {
     let program = Path::new(env!("CARGO_BIN_EXE_everytab-worker"));
     let path = std::env::var("PATH").unwrap_or_default();
@@ -43,14 +43,14 @@ pub(crate) fn set_environment(command: &mut Command) {
             command.env_remove(&name);
         }
     }
-    // On an EC2 instance the tests must not read that instance's metadata.
+    // If the tests run on an EC2 instance, they must not read its metadata.
     command.env("EVERYTAB_INSTANCE_METADATA", "off");
-    // Tests have their own sources; an option on the command line wins.
+    // Tests have their own sources, so the rate is unlimited. A command line option overrides this.
     command.env("EVERYTAB_ARCHIVE_RATE", "off");
-    // Scans in tests use the small internet; a test for the public one sets an option.
+    // Scans in tests use the small internet. A test of the public internet sets an option.
     command.env("EVERYTAB_INTERNET", "small");
-    // The tests' servers have the same processors. If these are busy, more concurrent requests
-    // would exceed a fetch's time limit.
+    // The tests' servers share this host's processors. With more concurrent requests on a busy
+    // host, fetches would exceed their time limit.
     command.env("EVERYTAB_IN_FLIGHT", "32");
 }
 
@@ -75,7 +75,7 @@ impl Ended {
     }
 }
 
-/// A running program, which is killed when this is dropped.
+/// A running program. Dropping this value kills it.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
@@ -111,7 +111,7 @@ impl Running {
         self.signal("TERM");
     }
 
-    /// Sends a signal by its name without SIG.
+    /// Sends a signal. `name` is the signal's name without SIG.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-s", name, &pid]).status().unwrap();
@@ -135,7 +135,7 @@ impl Running {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            // Its output shows that it makes progress.
+            // Include its output, which shows its progress.
             let said = [&self.stdout, &self.stderr].map(|file| file.metadata().unwrap().len());
             wait.note((self.child.id(), said));
             thread::sleep(POLL);
@@ -149,15 +149,15 @@ impl Drop for Running {
         if thread::panicking() {
             let said = self.stderr_text();
             let last: Vec<&str> = said.lines().rev().take(30).collect();
-            eprintln!("process {} said last, backwards:\n{}", self.pid(), last.join("\n"));
+            eprintln!("last lines of process {}, newest first:\n{}", self.pid(), last.join("\n"));
         }
-        // It has ended already, or ends now.
+        // This fails only if the program has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Returns a file's content. Does not move the file position, at which the program writes.
+/// Returns a file's content. Does not move the file position, because the program writes there.
 fn text(file: &File) -> String {
     let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
     let mut bytes = vec![0; length];
@@ -198,8 +198,8 @@ pub(crate) fn scan_locally(dir: &Path, workers: u16, sample: &[&str]) -> Ended {
     run(worker(arguments)).expect_code(0)
 }
 
-/// All files below a directory, by their path in it. A file that a running program moves or removes
-/// between the listing and the reading is skipped.
+/// Returns all files below a directory, by their relative path. Skips files that a running program
+/// moves or removes in between.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -263,8 +263,8 @@ pub(crate) fn assert_same(
     assert!(differ.is_empty(), "{what}: these files differ: {differ:?}");
 }
 
-/// Starts an HTTP server for an API that responds to every request with the status and body from
-/// `answer`. Returns its endpoint. It ends with the test.
+/// Starts an HTTP server that responds to every request with the status and body from `answer`.
+/// Returns its endpoint. The server runs until the test ends.
 pub(crate) fn answering(answer: impl Fn() -> (&'static str, String) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! Requests signed by Web Bot Auth: an independent verifier, behind a real server, accepts each
-//! request, and the private key is only in its file.
+//! Tests requests that are signed with Web Bot Auth: an independent verifier, behind a real server,
+//! accepts each request, and the private key is only in its file.
 
 use std::{
     collections::BTreeSet,
@@ -51,7 +51,7 @@ fn verifier(python: &str) -> Command {
     command
 }
 
-/// A server that responds to signed requests, and reports each request.
+/// A server that verifies and reports each signed request.
 struct Verifier {
     child: Child,
     port: u16,
@@ -76,7 +76,7 @@ impl Verifier {
         Self { child, port, verdicts }
     }
 
-    /// Returns the requests so far, and each one's fault.
+    /// Returns each request so far, with the verifier's objection if there is one.
     fn verdicts(&self) -> Vec<(String, Option<String>)> {
         let verdict = |line: Value| {
             let text = |name: &str| line[name].as_str().map(str::to_owned);
@@ -128,7 +128,7 @@ fn candidates(url: &str) -> HostCandidates {
 }
 
 #[test]
-fn a_key_is_made_once_published_beside_the_old_one_and_never_shown() {
+fn a_key_is_created_once_published_with_the_old_one_and_never_shown() {
     let folder = folder();
     let dir = folder.path();
     let (key, said) = published_key(dir);
@@ -141,7 +141,7 @@ fn a_key_is_made_once_published_beside_the_old_one_and_never_shown() {
     let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(shown["key_id"], said["key_id"]);
 
-    // The next month's key: both are in the directory.
+    // Create the next month's key. The directory then contains both.
     let next = dir.join("next.pem").display().to_string();
     run(worker(["signing-key", "new", &next])).expect_code(0);
     let site = format!("file://{}", dir.join("site").display());
@@ -153,7 +153,7 @@ fn a_key_is_made_once_published_beside_the_old_one_and_never_shown() {
     assert_eq!(keys[0]["kid"], said["key_id"]);
     assert!(keys.iter().all(|key| key.get("d").is_none()), "{keys:?}");
 
-    // Invalid files are named, and nothing from them is repeated.
+    // The error names an invalid file, but does not repeat its content.
     let wrong = dir.join("wrong.pem");
     fs::write(&wrong, "a secret of mine").unwrap();
     let wrong = wrong.display().to_string();
@@ -214,7 +214,7 @@ fn an_independent_verifier_accepts_the_requests_of_a_shard_and_the_directory() {
     ];
     let expected = paths.map(|path| (path.to_owned(), None));
     assert_eq!(asked, expected);
-    // Without a signer nothing is signed, and the verifier says so.
+    // If nothing is signed, the verifier must object.
     fetch(false);
     let asked = verifier.verdicts();
     assert!(!asked.is_empty() && asked.iter().all(|(_, fault)| fault.is_some()), "{asked:?}");
@@ -247,12 +247,12 @@ fn an_independent_verifier_accepts_what_inspect_url_sends_over_http2() {
     assert!(verdicts.len() >= 8, "{verdicts:?}");
     assert!(verdicts.iter().all(|verdict| verdict["fault"].is_null()), "{verdicts:?}");
 
-    // A signature for one site is not valid for another.
+    // A signature for one site must not be valid for another.
     let mut stolen = asked[0].clone();
     stolen.host = "other.example".to_owned();
     let verdicts = verdicts_of(&python, &directory(dir), &[stolen]);
     assert!(verdicts[0]["fault"].is_string(), "{verdicts:?}");
-    // Without a key nothing is signed.
+    // Without a key, no request is signed.
     let before = asked.len();
     inspect(&[]).expect_code(0);
     let asked = internet.running.http2_requests();
@@ -260,7 +260,7 @@ fn an_independent_verifier_accepts_what_inspect_url_sends_over_http2() {
     assert!(asked.len() > before && !asked[before..].iter().any(is_signed));
 }
 
-/// Returns the independent verifier's verdict about each request.
+/// Returns the independent verifier's verdicts, one for each request.
 fn verdicts_of(python: &str, directory: &Path, requests: &[Http2Request]) -> Vec<Value> {
     let mut command = verifier(python);
     command.arg(directory).args(["https://tabs.example", "-"]);
@@ -276,8 +276,8 @@ fn verdicts_of(python: &str, directory: &Path, requests: &[Http2Request]) -> Vec
     said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The forms in which a private key could be stored: its line in the file, its bytes in hex and in
-/// both base64 alphabets.
+/// Returns the forms in which a private key could have been stored: its line in the file, and its
+/// bytes in hex and in both base64 alphabets.
 fn secret_forms(key: &Path) -> Vec<String> {
     let pem = fs::read_to_string(key).unwrap();
     let line = pem.lines().nth(1).unwrap().to_owned();
@@ -298,7 +298,7 @@ fn a_signed_scan_keeps_its_key_out_of_rows_logs_site_and_backup() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
     let (key, said) = published_key(dir);
-    // Stored outside the searched directories.
+    // The key file is outside the directories that are searched.
     let secrets = secret_forms(&key);
     let database = Database::new(&internet, Stores::folders(&internet, dir));
     database
@@ -317,7 +317,7 @@ fn a_signed_scan_keeps_its_key_out_of_rows_logs_site_and_backup() {
         let faults: Vec<_> = asked.iter().filter(|(_, fault)| fault.is_some()).collect();
         assert!(asked.len() > 10 && faults.is_empty(), "{} asked, {faults:?}", asked.len());
     }
-    // The site's publishing kept the directory, and wrote security.txt.
+    // Publishing the site kept the key directory, and wrote security.txt.
     let keys: Value = serde_json::from_slice(&fs::read(directory(dir)).unwrap()).unwrap();
     assert_eq!(keys["keys"][0]["kid"], said["key_id"]);
     let security = fs::read_to_string(dir.join("site/.well-known/security.txt")).unwrap();
@@ -346,8 +346,7 @@ fn a_signed_scan_keeps_its_key_out_of_rows_logs_site_and_backup() {
     }
 }
 
-/// Returns a file's content, inflated from one or more gzip members; unchanged if it does not
-/// inflate.
+/// Returns a file's content, decompressed if it consists of gzip members.
 fn inflated(bytes: &[u8]) -> Vec<u8> {
     let mut inflated = Vec::new();
     let mut decoder = flate2::read::MultiGzDecoder::new(bytes);

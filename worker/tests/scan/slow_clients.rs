@@ -1,5 +1,5 @@
-//! Some clients send half a request and wait. `serve` and `--metrics` still respond to other
-//! clients, even if the system allows them fewer files than there are such clients.
+//! Tests that `serve` and `--metrics` still respond if many clients send half a request and wait,
+//! even if there are more of these clients than files that the process may open.
 
 use std::{
     io::{Read as _, Write as _},
@@ -15,8 +15,8 @@ use crate::{
 const HALF_REQUESTS: usize = 300;
 const OPEN_FILES: u64 = 256;
 
-/// Starts a server, occupies it, and expects a response to a whole request. `address` finds where
-/// it listens in its output.
+/// Starts a server, occupies it with half requests, and expects a response to a complete request.
+/// `address` finds the server's address in its output.
 fn answers_in_spite_of_half_requests(
     mut command: Command,
     path: &str,
@@ -28,7 +28,7 @@ fn answers_in_spite_of_half_requests(
     let waiting: Vec<TcpStream> = (0..HALF_REQUESTS)
         .map(|_| {
             let mut stream = TcpStream::connect(&address).unwrap();
-            // The server may have ended this connection already.
+            // The server may already have closed this connection.
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX-Half");
             stream
         })
@@ -48,7 +48,7 @@ fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn a_site_is_served_beside_300_half_requests() {
+fn a_site_is_served_despite_300_half_requests() {
     let folder = folder();
     std::fs::write(folder.path().join("index.html"), "<!doctype html>").unwrap();
     let dir = folder.path().display().to_string();
@@ -60,8 +60,8 @@ fn a_site_is_served_beside_300_half_requests() {
 }
 
 #[test]
-fn metrics_are_served_beside_300_half_requests() {
-    // A missing database: the worker waits for it, and serves its metrics meanwhile.
+fn metrics_are_served_despite_300_half_requests() {
+    // There is no database. The worker waits for it and serves its metrics in the meantime.
     let nowhere = "postgres://x@127.0.0.1:1/x?sslmode=disable";
     let command = worker(["run", "--metrics", "127.0.0.1:0", "--database-url", nowhere]);
     answers_in_spite_of_half_requests(command, "/healthz", |server| {

@@ -1,5 +1,5 @@
-//! Store tokens: if a worker's disk at a store's path is not the scan's, the worker writes nothing
-//! to it, and the tokens accompany the scan.
+//! Tests store tokens. If a worker's disk at a store's path is not the scan's, the worker must not
+//! write to it. The tokens remain as long as the scan's rows.
 
 use std::{fs, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ use crate::{
     setup::{Running, assert_same, files, published, run, wait_for},
 };
 
-/// No lease may run out here, even on a busy machine.
+/// So long that no lease expires, even on a busy host.
 const LEASE: &str = "10s";
 
 fn scan_id(database: &Database) -> String {
@@ -45,7 +45,7 @@ fn a_worker_with_another_disk_at_a_stores_path_performs_no_job_there() {
         let (here, away) = (dir.join(store), dir.join(format!("{store} elsewhere")));
         assert!(here.join(&token).exists());
         fs::rename(&here, &away).unwrap();
-        // This machine's disk has another scan's token.
+        // This host's disk has another scan's token.
         let other = here.join(".everytab/01900000-0000-7000-8000-000000000001");
         fs::create_dir_all(other.parent().unwrap()).unwrap();
         fs::write(&other, "").unwrap();
@@ -73,7 +73,7 @@ fn a_worker_with_another_disk_at_a_stores_path_performs_no_job_there() {
     assert!(!published(&dir.join("site")).is_empty());
 }
 
-/// The worker waited for the first scan's token for as long as it ran.
+/// The worker used to wait for the first scan's store as long as it ran.
 #[test]
 fn a_worker_with_a_wrong_store_for_one_scan_works_for_the_next_one() {
     let internet = internet(20, Mix::none());
@@ -93,7 +93,7 @@ fn a_worker_with_a_wrong_store_for_one_scan_works_for_the_next_one() {
 }
 
 #[test]
-fn publish_writes_to_no_other_disk_at_the_sites_path() {
+fn publish_does_not_write_to_another_disk_at_the_sites_path() {
     let internet = internet(20, Mix::none());
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
@@ -113,7 +113,7 @@ fn publish_writes_to_no_other_disk_at_the_sites_path() {
 }
 
 #[test]
-fn a_disk_that_is_lost_in_the_middle_of_a_scan_gets_nothing() {
+fn nothing_is_written_to_a_stores_path_after_its_disk_is_lost() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
@@ -124,7 +124,7 @@ fn a_disk_that_is_lost_in_the_middle_of_a_scan_gets_nothing() {
     for kind in ["bundle-shard", "search", "map"] {
         stage_verb("pause", kind);
     }
-    // One worker, which has performed jobs in each store before its disk is lost.
+    // The only worker performs jobs in each store before the store's disk is lost.
     let worker = Running::start(database.worker(&["--exit-when-done"]));
     for (store, done, next) in
         [("archive", "icon", "bundle-shard"), ("site", "bundle-shard", "search")]
@@ -152,7 +152,7 @@ fn a_disk_that_is_lost_in_the_middle_of_a_scan_gets_nothing() {
 }
 
 #[test]
-fn a_machine_with_other_disks_backs_up_nothing_and_judges_no_requests() {
+fn a_host_with_other_disks_cannot_back_up_or_list_requests() {
     let internet = internet(40, Mix::none());
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
@@ -164,7 +164,7 @@ fn a_machine_with_other_disks_backs_up_nothing_and_judges_no_requests() {
     let host = database.psql("select min(hostname) from everytab.pages");
     let requests = ["scan", "requests", host.trim()];
     run(database.owner(&requests)).expect_code(0);
-    // If a scan is performed again, it has another row, and its backup is made again.
+    // After a retry the scan's row is different, so its backup must be written again.
     run(database.owner(&["scan", "retry", "--kind", "publish"])).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     for store in ["archive", "site"] {
@@ -187,7 +187,7 @@ fn a_machine_with_other_disks_backs_up_nothing_and_judges_no_requests() {
 }
 
 #[test]
-fn a_bucket_that_is_not_the_scans_is_refused_too() {
+fn a_bucket_without_the_scans_token_is_rejected_too() {
     let internet = internet(40, Mix::none());
     let s3 = internet.s3();
     let database = Database::new(&internet, Stores::s3(&s3.endpoint));
@@ -207,7 +207,7 @@ fn a_bucket_that_is_not_the_scans_is_refused_too() {
     assert_nothing_was_lost(&database);
 }
 
-/// Stores that hold the scan's token.
+/// Returns the stores that contain the scan's token.
 fn with_token(dir: &Path, scan: &str) -> Vec<&'static str> {
     let holds = |store: &&str| dir.join(store).join(".everytab").join(scan).exists();
     ["archive", "site"].into_iter().filter(holds).collect()
@@ -238,13 +238,13 @@ fn tokens_remain_as_long_as_the_scans_rows() {
 }
 
 #[test]
-fn a_token_that_cannot_be_deleted_is_named_and_the_rest_of_the_scan_goes() {
+fn a_token_that_cannot_be_deleted_is_named_and_the_rest_of_the_scan_is_dropped() {
     let internet = internet(20, Mix::none());
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
     let first = finished_scan(&internet, &database);
     finished_scan(&internet, &database);
-    // A store deletes nothing outside its directory.
+    // A store does not delete anything outside its directory.
     let tokens = dir.join("archive/.everytab");
     fs::rename(&tokens, dir.join("elsewhere")).unwrap();
     std::os::unix::fs::symlink(dir.join("elsewhere"), &tokens).unwrap();
@@ -298,7 +298,7 @@ fn a_restored_scan_recognises_the_stores_that_it_was_restored_to() {
     let to = ["restore", "--from", &backup, "--site", &site, "--archive", &archive];
     there(database.owner(&to), "postgres");
     assert_eq!(with_token(&home, &scan), ["archive", "site"]);
-    // These jobs read the archive and write the site again.
+    // These jobs read the archive and write to the site.
     there(database.owner(&["scan", "retry", "--kind", "map"]), "postgres");
     there(database.worker(&["--exit-when-done"]), "everytab_worker");
     assert_same(&published(&home.join("site")), &expected, "restored");

@@ -1,5 +1,5 @@
-//! `takedown --everywhere`: nothing that this project keeps names the host, other hosts lose
-//! nothing, and a restored backup does not bring it back.
+//! Tests `takedown --everywhere`: afterwards no stored data contains the host, other hosts lose
+//! nothing, and a restored backup does not bring the host back.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -14,14 +14,14 @@ use crate::{
     setup::{files, run},
 };
 
-/// True if bytes name the host in a URL or as a search line.
+/// Returns true if the bytes contain the host in a URL or as a line in a search file.
 fn names(bytes: &[u8], host: &str) -> bool {
     let text = format!("\n{}", String::from_utf8_lossy(bytes));
     let marks = [format!("\n{host}\t"), format!("://{host}\""), format!("://{host}/")];
     marks.iter().any(|mark| text.contains(mark))
 }
 
-/// An archive's decompressed records. Each byte belongs to a record.
+/// Returns an archive's decompressed records. Fails if a byte does not belong to a record.
 fn records(archive: &[u8]) -> Vec<u8> {
     let records = Records::new(archive, Limits::default());
     let text = records.map(|(_, record)| {
@@ -45,7 +45,7 @@ fn assert_archive_without(folder: &Path, host: &str) {
     assert!(archives > 0);
 }
 
-/// Returns all scans' rows that name the host, without takedown lists.
+/// Returns how many rows in all scans contain the host, except in takedown lists.
 fn rows_of(database: &str, host: &str) -> u64 {
     let psql = |sql: &str| shared_for_tests().psql(database, sql).unwrap();
     let tables = psql(
@@ -63,11 +63,11 @@ fn rows_of(database: &str, host: &str) -> u64 {
 }
 
 impl Aws<'_> {
-    /// Returns the bytes in every version of every object on the site.
+    /// Returns the bytes of all versions of all objects on the site.
     fn versions(&self) -> Vec<(String, Vec<u8>)> {
         let url = format!("{}/{SITE}", self.endpoint);
         let list = self.request("s3", self.client.get(format!("{url}?versions&max-keys=1000"))).1;
-        assert!(!list.contains("<IsTruncated>true"), "the list goes on");
+        assert!(!list.contains("<IsTruncated>true"), "the list of versions is truncated");
         let listed = list.split("<Version>").skip(1).map(|version| {
             let version = version.split("</Version>").next().unwrap();
             let (key, id) =
@@ -98,7 +98,7 @@ impl Aws<'_> {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one host is followed through every place in turn")]
-fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back() {
+fn a_host_that_is_taken_down_everywhere_is_not_stored_and_no_backup_restores_it() {
     let internet = internet(150, Mix::none());
     let Some(aws) = Aws::start(&internet) else { return };
     let versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
@@ -127,7 +127,7 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     back_up("again");
     let second = scan();
     let icons = aws.icons(&second);
-    // A host whose icon record is also another host's, if such a host exists.
+    // Choose a host that shares its icon record with another host, if there is one.
     let host = database.psql(
         "select p.hostname || ' ' || count(o) from everytab.pages p
            join everytab.icons i using (scan, shard, host_no)
@@ -158,7 +158,10 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     let mut command = database.owner(&["takedown", host, "--site", &site, "--private", &private]);
     command.env_remove("DATABASE_URL");
     run(command).expect_code(0);
-    assert!(aws.versions().iter().any(|(_, bytes)| names(bytes, host)), "versions keep it");
+    assert!(
+        aws.versions().iter().any(|(_, bytes)| names(bytes, host)),
+        "old versions must still contain the host"
+    );
     let ended = takedown(&["--backups", &backups]).expect_code(0);
     println!("{}", ended.stdout);
     for place in ["archive of scan", "rows of scan", "backup file://", "old versions"] {
@@ -172,15 +175,16 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     assert_eq!(rows_of(&database.name, host), 0);
     let note = fs::read_to_string(dir.join("backups/one/takedowns.txt")).unwrap();
     assert_eq!(note, format!("{host}\n"));
-    // A second run finds nothing more.
+    // A second run finds nothing.
     let again = takedown(&["--backups", &backups]).expect_code(0);
     assert!(again.stdout.contains("\told versions\t0 of"), "{}", again.stdout);
 
-    // A backup that is made again at the same place contains the current archives.
+    // A new backup to the same location contains the current archives.
     back_up("again");
     assert_archive_without(&dir.join("backups/again/archive"), host);
 
-    // The archive is whole for the others: bundles made again have the same icons.
+    // The archive still has the other hosts' icons: when bundles are written again, their icons are
+    // the same.
     database.psql(
         "select coordinator.reopen(2, array(select job_id from everytab.jobs
           where run = 2 and kind = 'bundle-shard'), 'test')",
@@ -189,7 +193,8 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     let expected: BTreeMap<_, _> = icons.into_iter().filter(|(url, _)| !is_its(url)).collect();
     assert_eq!(aws.icons(&second), expected);
 
-    // The backup still contains the host; a database restored from it does not, however often.
+    // The old backup still contains the host. Restoring it, even twice, must not bring the host
+    // back.
     let name = shared_for_tests().fresh_database(None);
     let url = shared_for_tests().url(&name, "postgres");
     let home = dir.join("restored");

@@ -1,5 +1,5 @@
-//! A removed host must not return: from a scan that was running, from a scan that is published
-//! again, from a scan whose jobs are run again, or from older scans' objects.
+//! Tests that a removed host does not return: from a running scan, from a scan that is published
+//! again, from a scan with jobs that are run again, or from older scans' objects.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,7 +32,7 @@ fn shown(site: &Path) -> BTreeSet<String> {
             let is_said = |lines: &String| {
                 ["\n", "\t"].iter().any(|end| lines.contains(&format!("{line}{end}")))
             };
-            assert!(search_lines(&prefix).iter().any(is_said), "search does not say {line:?}");
+            assert!(search_lines(&prefix).iter().any(is_said), "no search file contains {line:?}");
             assert!(hosts.insert(host));
         }
     }
@@ -45,7 +45,7 @@ fn search_lines(prefix: &Path) -> Vec<String> {
     found.into_values().map(|bytes| format!("\n{}", String::from_utf8(bytes).unwrap())).collect()
 }
 
-/// No object below `scans/` names the host.
+/// Fails if an object below `scans/` contains the host.
 fn assert_gone(site: &Path, host: &str) {
     assert_gone_below(&site.join("scans"), host);
 }
@@ -53,7 +53,7 @@ fn assert_gone(site: &Path, host: &str) {
 fn assert_gone_below(folder: &Path, host: &str) {
     for (name, bytes) in files(folder) {
         let text = String::from_utf8_lossy(&bytes);
-        // Names that end like this one are others.
+        // Match whole names, because other hostnames may end like this one.
         let lines = [format!("\n{host}\t"), format!("//{host}\"")];
         let names = lines.iter().any(|line| format!("\n{text}").contains(line));
         assert!(!names, "{name} names {host}");
@@ -104,12 +104,12 @@ impl World {
         run(self.database.owner(&arguments)).expect_code(0);
     }
 
-    /// Performs everything but publishing.
+    /// Performs all jobs except publishing.
     fn work_until_published(&self) {
         self.work_until("publish");
     }
 
-    /// Performs the stages before a job kind's, but no job with this kind.
+    /// Performs all jobs in the stages before this kind's.
     fn work_until(&self, kind: &str) {
         run(self.database.owner(&["scan", "pause", "--kind", kind])).expect_code(0);
         let mut worker = Running::start(self.database.worker(&[]));
@@ -123,8 +123,9 @@ impl World {
         run(self.database.owner(&["scan", "resume", "--kind", kind])).expect_code(0);
     }
 
-    /// Returns hosts with a title by the SHA-256 of their best icon: those with other icons to
-    /// choose from, and those without, whose icons no other host has.
+    /// Returns pairs of a host with a title and its best icon's SHA-256. The first list has hosts
+    /// with other icons to choose from. The second has hosts without other icons, and their icons
+    /// are unique.
     fn icons(&self, scan: i32) -> (Vec<[String; 2]>, Vec<[String; 2]>) {
         let lines = self.database.psql(&format!(
             "with used as (select host_no, shard, encode(sha256, 'hex') as sha256,
@@ -153,7 +154,7 @@ impl World {
     }
 }
 
-/// Returns the icon in each tab that the page shows, by hostname.
+/// Returns each tab's icon on the page, by hostname.
 fn icons_shown(site: &Path) -> BTreeMap<String, String> {
     let host = |tab: &Value| tab["url"].as_str().unwrap().split("//").nth(1).unwrap().to_owned();
     tabs(site).iter().map(|tab| (host(tab), tab["icon"].as_str().unwrap().to_owned())).collect()
@@ -245,7 +246,7 @@ fn an_icon_that_is_blocked_before_the_start_gives_way_to_the_next_best_or_to_non
 }
 
 #[test]
-fn an_icon_or_a_title_is_taken_down_from_the_published_files_alone() {
+fn an_icon_or_a_title_is_taken_down_with_only_the_published_files() {
     let world = World::new();
     world.start();
     world.work();
@@ -254,7 +255,7 @@ fn an_icon_or_a_title_is_taken_down_from_the_published_files_alone() {
     let ([by_icon, sha256], [by_title, _]) = (&several[0], &single[0]);
     let title = "select title from everytab.pages where hostname";
     let title = world.database.psql(&format!("{title} = '{by_title}'"));
-    // The remains after a teardown.
+    // Simulate a teardown, after which only the site and the private list remain.
     fs::remove_dir_all(world.internet.folder.path().join("archive")).unwrap();
     world.database.psql("drop schema everytab cascade");
     world.takedown_of(&["--sha256", sha256]);
@@ -267,12 +268,12 @@ fn an_icon_or_a_title_is_taken_down_from_the_published_files_alone() {
     }
     let list = fs::read_to_string(Path::new(&world.private()).join("blocklist.txt")).unwrap();
     assert_eq!(list, format!("sha256:{sha256}\ntitle:{}\n", title.trim()));
-    // Both are down already.
+    // A second takedown of the same icon succeeds.
     world.takedown_of(&["--sha256", sha256]);
 }
 
 #[test]
-fn a_slip_or_a_broken_line_of_the_list_removes_nothing_and_is_named() {
+fn an_overly_broad_pattern_or_a_malformed_list_line_removes_nothing_and_is_named() {
     let world = World::new();
     world.start();
     world.work();
@@ -313,12 +314,12 @@ fn a_slip_or_a_broken_line_of_the_list_removes_nothing_and_is_named() {
 }
 
 #[test]
-fn a_publish_that_is_refused_removes_no_tab() {
+fn a_rejected_publish_removes_no_tab() {
     let world = World::new();
     world.start();
     world.work();
     let before = shown(&world.site());
-    // More than a fifth of the titles have this letter.
+    // More than a fifth of the titles contain this letter.
     run(world.database.owner(&["blocklist", "add", "--title", "%e%"])).expect_code(0);
     let refused = run(world.database.owner(&["publish"])).expect_code(1);
     assert!(refused.stderr.contains("would lose more than 20 %"), "{}", refused.stderr);
@@ -368,7 +369,7 @@ fn a_host_taken_down_while_a_scan_runs_or_before_a_rollback_or_a_retry_stays_awa
     assert!(!now.contains(during) && !now.contains(blocked), "{now:?}");
     assert_gone(&world.site(), during);
 
-    // The published scan is the second; returning to the first restores neither host.
+    // The second scan is published. Returning to the first scan must restore neither host.
     world.takedown(before_rollback);
     assert_gone(&world.site(), before_rollback);
     run(world.database.owner(&["publish", "--scan", &first, "--force"])).expect_code(0);
@@ -378,7 +379,7 @@ fn a_host_taken_down_while_a_scan_runs_or_before_a_rollback_or_a_retry_stays_awa
     }
     run(world.database.owner(&["publish", "--scan", &second, "--force"])).expect_code(0);
 
-    // All jobs that make bundles and search files are performed again.
+    // Run all jobs again that write bundles and search files.
     world.takedown(before_retry);
     world.database.psql(
         "select coordinator.reopen(2, array(select job_id from everytab.jobs
@@ -400,7 +401,7 @@ fn a_host_taken_down_between_drawing_and_publishing_is_not_in_the_map() {
     world.work();
     let host = shown(&world.site()).pop_first().unwrap();
     let second = world.start();
-    // Its regions' tiles are drawn, and nothing says yet that it has a map.
+    // The tiles are drawn, but the map's index is not written yet.
     world.work_until_published();
     let prefix = world.site().join("scans").join(&second);
     assert!(prefix.join("map/0/0-0.jpg").exists() && !prefix.join("map/index.json").exists());
@@ -420,7 +421,7 @@ fn a_map_that_is_drawn_again_shows_no_host_that_was_taken_down_since() {
     let mut names = shown(&world.site()).into_iter();
     let [while_live, while_older, blocked] = [(); 3].map(|()| names.next().unwrap());
     world.takedown(&while_live);
-    // Not taken down: publishing the scan again removes it.
+    // This host is only blocked. When the scan is published again, it is removed.
     run(world.database.owner(&["blocklist", "add", &blocked])).expect_code(0);
     run(world.database.owner(&["publish", "--scan", &first])).expect_code(0);
     let second = world.start();
@@ -428,16 +429,16 @@ fn a_map_that_is_drawn_again_shows_no_host_that_was_taken_down_since() {
     assert_eq!(manifest(&world.site())["scan"], second.as_str());
     world.takedown(&while_older);
     let prefix = world.site().join("scans").join(&first);
-    // Three hosts in as many bundles, or fewer.
+    // The three hosts are in at most three bundles.
     assert!((1..=3).contains(&files(&prefix.join("map/repaint")).len()));
 
-    // The parts in the archive have the three icons still.
+    // In the archive, the parts of the map still have the three icons.
     let retry = ["scan", "retry", "--scan", &first, "--kind", "map"];
     assert_eq!(
         run(world.database.owner(&retry)).expect_code(0).stdout,
         "1 jobs will be done again\n"
     );
-    // The publish job is refused: the second scan is live.
+    // The publish job is rejected, because the second scan is published.
     world.work();
     assert_eq!(manifest(&world.site())["scan"], second.as_str());
     run(world.database.owner(&["publish", "--scan", &first, "--force"])).expect_code(0);
@@ -475,7 +476,7 @@ fn a_scan_that_would_shrink_the_site_is_not_published_and_says_what_to_run() {
     let first = world.start();
     world.work();
     let before = shown(&world.site());
-    // A rehearsal against the real site.
+    // A small test scan uses the real site's store.
     world.database.start_scan(world.internet.crawl(), &["--limit", "20"]);
     let ended = run(world.database.worker(&["--exit-when-done"]));
     assert_eq!(ended.code(), Some(3), "{}", ended.stderr);

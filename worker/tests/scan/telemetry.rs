@@ -1,6 +1,6 @@
-//! A worker's telemetry: metrics for Prometheus, metrics and traces for an OTLP collector, and log
-//! lines with job, shard and scan. This scrapes a real scan's metrics, and a collector decodes what
-//! it receives.
+//! Tests a worker's telemetry: metrics for Prometheus, metrics and traces for an OTLP collector,
+//! and log lines with job, shard and scan. This scrapes a real scan's metrics, and a collector
+//! decodes what it receives.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,18 +28,18 @@ use crate::{
     setup::{Running, run, set_environment, wait_for},
 };
 
-/// Whether `scan status` serves this metric, and a worker does not.
+/// Returns whether `scan status` serves this metric, but a worker does not.
 fn is_of_a_scan(name: &str) -> bool {
     name.starts_with("everytab_scan_")
 }
 
-/// Whether only a live crawl or the HTTP service has this metric.
+/// Returns whether only a live crawl or the HTTP service has this metric.
 fn is_of_a_crawl(name: &str) -> bool {
     name.starts_with("everytab_crawl_") || name.starts_with("everytab_api_")
 }
 
 #[test]
-fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
+fn a_running_scan_can_be_scraped_and_every_metric_is_documented() {
     let mix = Mix::none().with(Behaviour::NotFound, 100_000);
     let internet = internet(120, mix);
     let (proxy, database) = internet.held_scan();
@@ -71,7 +71,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     wait_for("the end of the scan", || (database.status()["state"] == "finished").then_some(()));
     let counts = console_counts(internet.folder.path(), &database);
     assert_eq!(counts, BTreeMap::from([("HoursSinceEnd".into(), 0), ("Watching".into(), 1)]));
-    // The worker's counters change a moment after the database.
+    // The worker updates its counters slightly after the database.
     let series = wait_for("the last job's end in the metrics", || {
         let series = scrape(&internet, &address);
         let labels = ["kind=\"publish\"", "result=\"recorded\""];
@@ -95,17 +95,20 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     for name in ["everytab_fetch_body_bytes_total", "process_cpu_time_seconds_total"] {
         assert!(sum(&series, name, &[]) > 0.0, "{name}");
     }
-    // The documented metrics are exactly those that exist.
+    // The documents list exactly the metrics that exist.
     let mut seen = names(&series);
     seen.extend(names(&of_scan));
     seen.remove("target_info");
     let known = documented().into_values().filter(|name| !is_of_a_crawl(name));
     assert_eq!(seen, known.collect::<BTreeSet<String>>());
-    assert!(!names(&series).iter().any(|name| is_of_a_scan(name)), "a worker knows no scan");
+    assert!(
+        !names(&series).iter().any(|name| is_of_a_scan(name)),
+        "a worker must not serve a scan's metrics"
+    );
     running.terminate();
     running.finish().expect_code(4);
-    // It keeps running while Postgres is unreachable, and after the scan has ended, and reports
-    // both.
+    // The process continues while Postgres cannot be reached, and after the scan has ended. It
+    // reports both.
     outlives_an_outage(&watching, &postgres);
     wait_for("metrics that say that no scan runs", || {
         let series = scrape(&internet, &in_scan);
@@ -114,7 +117,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     drop(watching);
 }
 
-/// Refuses the Postgres connections of a process that watches a scan, until the process reports
+/// Blocks the Postgres connections of a process that watches a scan, until the process reports
 /// this.
 fn outlives_an_outage(watching: &Running, postgres: &PostgresProxy) {
     postgres.refuse();
@@ -124,8 +127,8 @@ fn outlives_an_outage(watching: &Running, postgres: &PostgresProxy) {
     postgres.restore();
 }
 
-/// Returns what a console publishes about the scan to CloudWatch (packaging/lib/publish-counts), by
-/// name. A stand-in for AWS's program prints its last argument.
+/// Returns the counts that a console publishes to CloudWatch (packaging/lib/publish-counts), by
+/// name. A replacement for the `aws` program prints its last argument.
 fn console_counts(dir: &Path, database: &Database) -> BTreeMap<String, i64> {
     let dir = dir.join("console");
     std::fs::create_dir_all(&dir).unwrap();
@@ -153,7 +156,7 @@ fn console_counts(dir: &Path, database: &Database) -> BTreeMap<String, i64> {
     counts.as_array().unwrap().iter().map(pair).collect()
 }
 
-/// Makes `scan` commands log the line that names the metrics' address.
+/// Makes a `scan` command log the address of its metrics.
 trait WithLog {
     fn with_log(self) -> Self;
 }
@@ -165,7 +168,7 @@ impl WithLog for Command {
     }
 }
 
-/// An OTLP collector that keeps what it receives.
+/// An OTLP collector that stores everything it receives.
 #[derive(Clone, Default)]
 struct Collector {
     metrics: Arc<Mutex<Vec<ExportMetricsServiceRequest>>>,
@@ -307,7 +310,7 @@ fn a_collector_that_hangs_costs_a_worker_only_its_last_export() {
 }
 
 #[test]
-fn what_cannot_be_exported_or_served_is_said_before_any_work() {
+fn telemetry_that_cannot_be_exported_or_served_is_reported_before_any_work() {
     let internet = internet(40, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let says = |variables: &[(&str, &str)], arguments: &[&str], code: i32, what: &str| {
@@ -327,7 +330,7 @@ fn what_cannot_be_exported_or_served_is_said_before_any_work() {
 }
 
 #[test]
-fn lines_of_a_job_name_it_its_shard_and_its_scan() {
+fn log_lines_of_a_job_contain_its_id_shard_and_scan() {
     let internet = internet(60, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);

@@ -1,9 +1,9 @@
-//! The output of `local` and of `scan status --watch` on a terminal: a frame that fits any width,
-//! follows a resize, lets log lines pass above it and leaves the terminal clean.
+//! Tests the output of `local` and of `scan status --watch` on a terminal. The frame must fit any
+//! width, follow a resize, leave log lines above it intact, and leave the terminal clean.
 //!
-//! The program runs on a pseudo-terminal whose output a terminal emulator (vt100) reads. Unlike a
-//! desktop's terminal it does not rewrap lines when it is resized. This does not depend on what the
-//! lines mean.
+//! The program runs on a pseudo-terminal, and a terminal emulator (vt100) reads its output. Unlike
+//! a desktop's terminal, this emulator does not rewrap lines after a resize. This does not depend
+//! on the meaning of the lines.
 
 use std::{
     fs::File,
@@ -30,7 +30,7 @@ use crate::{
 };
 
 const ROWS: u16 = 40;
-/// Lines that left the screen at the top and are kept for the test to read.
+/// Maximum number of lines that scrolled off the top and are kept for the test.
 const SCROLLBACK_LINES: usize = 2_000;
 
 /// The program on a pseudo-terminal.
@@ -46,13 +46,13 @@ fn size(columns: u16) -> Winsize {
 }
 
 impl Session {
-    /// `local` or another command that starts from nothing. Log lines pass above the frame as they
-    /// are; here only the frame counts.
+    /// Starts `local` or another command, which logs only errors because these tests check the
+    /// frame.
     fn start(arguments: &[&str], columns: u16) -> Self {
         Self::of(worker(arguments), columns, "error")
     }
 
-    /// `scan status --watch`.
+    /// Starts `scan status --watch`.
     fn watching(database: &Database, columns: u16, log: &str) -> Self {
         Self::of(database.owner(&["scan", "status", "--watch"]), columns, log)
     }
@@ -73,7 +73,7 @@ impl Session {
             .stderr(terminal)
             .spawn()
             .unwrap();
-        // The terminal closes with the program, not with this end of it.
+        // Close this end of the terminal, so that it closes with the program.
         drop(command);
         let mut reading = File::from(master.try_clone().unwrap());
         let (send, output) = channel();
@@ -124,7 +124,7 @@ impl Session {
         self.child.wait().unwrap()
     }
 
-    /// All lines from the first that scrolled off the screen to the last, without trailing spaces.
+    /// Returns all lines, including those that scrolled off the top, without trailing spaces.
     fn lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         self.screen.screen_mut().set_scrollback(usize::MAX);
@@ -143,7 +143,7 @@ impl Session {
         lines.iter().map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// Returns the screen rows that are wrapped into the next row.
+    /// Returns the screen rows that continue in the next row.
     fn wrapped_rows(&self) -> Vec<String> {
         let screen = self.screen.screen();
         let rows = (0..ROWS).zip(screen.rows(0, screen.size().1));
@@ -153,7 +153,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // If the test passed, the program has ended already.
+        // If the test passed, the program has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -169,7 +169,7 @@ fn assert_clean(screen: &vt100::Screen, shown: &str) {
     assert_eq!(screen.cursor_position().1, 0, "{shown}");
 }
 
-/// Makes every session paint a new frame for each rate, which the frame shows.
+/// Sets each rate, and waits until every session's frame shows it.
 fn repaint(database: &Database, sessions: &mut [Session], rates: std::ops::Range<u32>) {
     for rate in rates {
         run(database.owner(&["scan", "set", &format!("rate={rate}")])).expect_code(0);
@@ -223,7 +223,8 @@ fn the_display_follows_a_resize_and_ctrl_c_leaves_the_terminal_clean() {
     let is_fetching = |screen: &vt100::Screen| screen.contents().contains("icon         █");
     assert!(session.show_until(is_fetching), "{}", session.lines().join("\n"));
     session.resize(60);
-    // The second frame after the resize is painted over one that was made for the new width.
+    // The second frame after the resize is painted over one with the new width, so it must be
+    // correct.
     let mut frames = 0;
     let mut last = String::new();
     assert!(session.show_until(|screen| {
@@ -279,18 +280,19 @@ fn log_lines_pass_above_the_frame() {
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);
     let widths = [60, 200];
-    // The coordinator's client logs at this level that a connection ended.
+    // At this level the coordinator's client logs ended connections.
     let log = "everytab_coordinator=debug";
     let mut sessions = widths.map(|columns| Session::watching(&database, columns, log));
     repaint(&database, &mut sessions, 1..2);
-    // If a connection ends in the middle of a query, this ends the display, too.
+    // End only idle connections. If a connection ends in the middle of a query, the display ends,
+    // too.
     let end_connections = || {
         database.psql(
             "select pg_terminate_backend(pid) from pg_stat_activity
               where datname = current_database() and pid <> pg_backend_pid() and state = 'idle'",
         )
     };
-    // The line's start, which is all that the narrow terminal has in one row.
+    // Search for the line's start, because the narrow terminal has only this in one row.
     let said = "a connection to";
     for session in &mut sessions {
         assert!(session.show_until(|screen| {
@@ -312,7 +314,7 @@ fn log_lines_pass_above_the_frame() {
         let logged: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].contains(said)).collect();
         assert!(!logged.is_empty(), "{columns} columns:\n{shown}");
         assert!(logged.iter().all(|at| *at < header), "{columns} columns:\n{shown}");
-        // The log lines have no remains of earlier frames between them.
+        // No remains of earlier frames may be between the log lines.
         let rest = lines[..header].iter().filter(|line| line.contains(['█', '░']));
         assert_eq!(rest.count(), 0, "{columns} columns:\n{shown}");
         assert_clean(session.screen.screen(), &shown);

@@ -1,5 +1,6 @@
-//! Stores that deny access or become unreachable in mid-scan: jobs are released uncounted and wait,
-//! and the bytes are those from a scan in fair weather.
+//! Tests stores that deny access or become unreachable in the middle of a scan. Jobs are released
+//! without counting an attempt and wait, and the published bytes are the same as with working
+//! stores.
 
 use std::{
     collections::BTreeMap,
@@ -21,21 +22,23 @@ use crate::{
     setup::{Running, answering, assert_same, published, run, wait_for},
 };
 
-/// Duration of each storm in [`the_weather_of_an_hour_is_waited_out`], in seconds.
+/// Environment variable with the duration of each storm in
+/// [`the_weather_of_an_hour_is_waited_out`], in seconds.
 const STORM_SECONDS: &str = "STORM_SECONDS";
 
-/// No lease may expire here, even on a busy host. If a storm spares some of a job's requests, the
+/// So long that no lease expires, even on a busy host. If only some of a job's requests fail, the
 /// job is released after it has made no progress for this long.
 const LEASE: &str = "10s";
 
-/// Hosts in most of these internets.
+/// Number of hosts in most of these internets.
 const HOSTS: u64 = 120;
 
 fn a_few_faults(hosts: u64) -> Internet {
     internet(hosts, Mix::none().with(Behaviour::NotFound, 100_000))
 }
 
-/// The files that a scan publishes in fair weather, and how many requests to the bucket this takes.
+/// Returns the files that a scan publishes with working stores, and the number of requests to the
+/// bucket.
 fn fair(internet: &Internet) -> (BTreeMap<String, Vec<u8>>, u64) {
     let dir = internet.folder.path().join("fair");
     let source = internet.running.client.bucket_url.clone();
@@ -47,8 +50,8 @@ fn fair(internet: &Internet) -> (BTreeMap<String, Vec<u8>>, u64) {
     (published(&dir.join("site")), internet.running.counts().bucket_requests - before)
 }
 
-/// Runs a scan to its end with a storm that ends once `scan status` names the store and the worker
-/// has tried it again, or after `lasting`.
+/// Runs a scan to its end. A storm starts with it, and ends after `lasting` or when `scan status`
+/// names the store and the worker has tried it again.
 fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, lasting: Duration) {
     let what = format!("{storm:?}");
     weather.begin(storm);
@@ -91,7 +94,8 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
     assert_eq!(status["troubles"].as_array().map(Vec::len), Some(0), "{}", status["troubles"]);
 }
 
-/// Storms over the source, behind HTTP or in S3, each while records are being read.
+/// Runs a scan through each storm over the source, which is behind HTTP or in S3. Each storm starts
+/// while records are read.
 fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Duration) {
     let internet = a_few_faults(HOSTS);
     let s3 = internet.s3();
@@ -109,7 +113,7 @@ fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Durati
         };
         let database = Database::new(&internet, stores);
         database.start_scan_with_lease(internet.crawl(), LEASE, &SMALL_SHARDS);
-        // The last requests are for the hosts' records.
+        // A scan's last requests to the source are for the hosts' records.
         let storm = match storm.path.is_empty() {
             true => storm.clone().after(requests - HOSTS / 2),
             false => storm.clone(),
@@ -122,7 +126,8 @@ fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Durati
 
 #[test]
 fn refusals_of_the_source_in_mid_stage_discard_no_job_and_change_no_byte() {
-    // Behind HTTP a 403 pauses all requests for tens of seconds; the test below has the time.
+    // A 403 over HTTP pauses all requests for tens of seconds, so only the next test has the time
+    // for it.
     let storms = [
         ("http", Storm::of(503)),
         ("s3", Storm::of(503).sparing(900)),
@@ -195,8 +200,8 @@ fn a_record_that_the_source_refuses_costs_its_host_and_no_other() {
     outcomes::assert_totals(&dir.join("out/site"));
 }
 
-/// The same rows in files with 28 writers' settings, each file with another one. With 120 hosts the
-/// two sites have different file counts, with 250 the same.
+/// The index files contain the same rows, but each file is written with other settings of 28
+/// writers. With 120 hosts the two sites would have different numbers of files, so use 250.
 #[test]
 fn index_files_of_every_writer_give_the_same_bytes() {
     const WRITER: &str = concat!(
@@ -246,7 +251,7 @@ fn a_cdn_that_is_away_delays_the_end_of_the_scan_and_discards_nothing() {
     wait_for("the CDN in the status", || {
         database.status()["troubles"].to_string().contains("waiting for the cdn: ").then_some(())
     });
-    assert!(dir.join("site/manifest.json").exists(), "the site is published already");
+    assert!(dir.join("site/manifest.json").exists(), "the site must already be published");
     is_fair.store(true, Ordering::SeqCst);
     worker.finish().expect_code(0);
     assert_consistent(&database);

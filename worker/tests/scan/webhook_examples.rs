@@ -1,6 +1,6 @@
-//! The examples that verify webhooks, in curl, Python and TypeScript: they accept events that a
-//! worker sent for the real service, with either secret while it is changed, and reject forged or
-//! old ones.
+//! Tests the examples that verify webhooks, in curl, Python and TypeScript. They must accept events
+//! that a worker sent for the real service, with either secret during a rotation, and reject forged
+//! or old ones.
 
 use std::{
     fs::File,
@@ -60,7 +60,7 @@ impl Webhook {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// Signs it by openssl, which knows nothing of the code under test.
+    /// Signs the webhook with openssl, which is independent of the code under test.
     fn signed(mut self, secret: &str, folder: &Path) -> Self {
         let digits = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
         let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -76,11 +76,11 @@ impl Webhook {
     }
 }
 
-/// An example that verifies webhooks by one secret.
+/// An example that verifies webhooks with one secret.
 enum Verifier {
-    /// Verifies a webhook that is passed to it.
+    /// A program that verifies the webhook that it gets.
     Program(Box<dyn Fn() -> Command>),
-    /// Listens at an address.
+    /// A server at this address.
     Receiver(Running, String),
 }
 
@@ -149,7 +149,7 @@ impl Verifier {
     }
 }
 
-/// Changes to a webhook that every example must reject, each with its name.
+/// Returns changes to a webhook that every example must reject, each with a name.
 fn forged(webhook: &Webhook, secret: &str, folder: &Path) -> Vec<(&'static str, Webhook)> {
     let changed = |change: &dyn Fn(&mut Webhook)| {
         let mut webhook = webhook.clone();
@@ -175,12 +175,12 @@ fn forged(webhook: &Webhook, secret: &str, folder: &Path) -> Vec<(&'static str, 
 }
 
 #[test]
-fn each_receiver_takes_what_a_worker_sends_and_nothing_that_is_forged_or_old() {
+fn each_example_accepts_real_webhooks_and_rejects_forged_and_old_ones() {
     let internet = graph_of_sites(61, 6, 60);
     let folder = internet.folder.path();
     let examples = Examples::compile(folder);
     let database = Database::new(&internet, Stores::folders(&internet, folder));
-    // Over http, events are sent only to addresses that the operator allows for both roles.
+    // Events are sent over http only to addresses that the operator allows for both roles.
     let more = ["--allow-range", "127.0.0.0/8"];
     let (service, address) = service(&database, &folder.join("crawls"), &more);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -191,7 +191,7 @@ fn each_receiver_takes_what_a_worker_sends_and_nothing_that_is_forged_or_old() {
     let wanted = json!({ "url": format!("http://{place}/"), "events": ["url.done"] });
     let hook = client.post("/v1/webhooks", &wanted);
     let worker = crawler(&internet, &database, &["--ports", &ports]);
-    // Other events arrive, too, in no certain order: one for a redirect's target, for example.
+    // Other events arrive, too, and in any order, for example one for a redirect's target.
     let received = |kind: &str, id: &Value| {
         wait_for(kind, || {
             let webhook = Webhook::receive(listener.accept().ok()?.0);
@@ -223,7 +223,7 @@ fn each_receiver_takes_what_a_worker_sends_and_nothing_that_is_forged_or_old() {
             Some(event)
         };
         assert_eq!(old.verify(&done, folder), printed(&done), "{language:?}");
-        assert_eq!(new.verify(&done, folder), None, "{language:?}: a secret of later");
+        assert_eq!(new.verify(&done, folder), None, "{language:?}: accepted with a later secret");
         for verifier in [&old, &new] {
             assert_eq!(verifier.verify(&tested, folder), printed(&tested), "{language:?}");
         }

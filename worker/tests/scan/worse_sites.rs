@@ -1,5 +1,5 @@
-//! A site is not silently replaced by a worse one: one with fewer icons or tabs, or one whose
-//! manifest is unreadable.
+//! Tests that a site is not silently replaced by a worse one, or if its manifest is unreadable. A
+//! site is worse if it has fewer icons or tabs.
 
 use std::{fs, path::Path, process::Command};
 
@@ -18,7 +18,7 @@ fn database(internet: &Internet) -> (Database, std::path::PathBuf) {
     (Database::new(internet, Stores::folders(internet, &out)), out.join("site"))
 }
 
-/// A worker for `database` in another internet.
+/// Returns a worker command for `database` that uses another internet.
 fn worker_in(internet: &Internet, database: &Database) -> Command {
     let mut command = worker(["run", "--exit-when-done"]);
     command.args(internet.running.client.arguments()).env("DATABASE_URL", &database.worker_url);
@@ -29,7 +29,7 @@ fn stats(site: &Path) -> Value {
     serde_json::from_slice(&fs::read(site.join("stats.json")).unwrap()).unwrap()
 }
 
-/// The newest scan's id.
+/// Returns the newest scan's id.
 fn newest(database: &Database) -> String {
     database.status()["scan"].as_str().unwrap().to_owned()
 }
@@ -41,9 +41,9 @@ fn assert_says(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_scan_without_icons_is_refused_and_marked_and_a_good_one_counts_what_stayed() {
+fn a_scan_without_icons_is_rejected_and_a_good_one_counts_unchanged_icons() {
     let internet = internet(HOSTS, Mix::none());
-    // The same hosts; their servers have lost everything.
+    // These are the same hosts, but their servers have lost everything.
     let gone = internet_with(|scratch| Settings {
         behaviours: Mix::only(Behaviour::Gone),
         ..Settings::generated(7, HOSTS, scratch)
@@ -60,7 +60,8 @@ fn a_scan_without_icons_is_refused_and_marked_and_a_good_one_counts_what_stayed(
     assert!(framed > 0 && Some(framed) < before["titles"].as_u64(), "{before}");
     assert_eq!(before["entries_per_bundle"], 120);
     let counted = stats(&site);
-    // Each fetched icon is fresh for 60 days; those inside pages have no response.
+    // Each fetched icon is fresh for 60 days. Icons inside pages have no response, so they do not
+    // count.
     let fresh = counted["icons_fresh_for_30_days"].as_u64().unwrap();
     assert!(fresh > 100 && Some(fresh) <= counted["completed"].as_u64(), "{counted}");
     for field in ["icons_fresh_for_90_days", "icons_with_validator", "icons_compared"] {
@@ -94,12 +95,12 @@ fn a_scan_without_icons_is_refused_and_marked_and_a_good_one_counts_what_stayed(
     assert_eq!(worse["scan"], second.as_str());
     assert!(worse["with_icon"].as_u64().unwrap() * 5 < icons, "{worse}");
 
-    // Return to the first, and then publish a similar scan.
+    // Publish the first scan again, and then a similar one.
     run(database.owner(&["publish", "--scan", &first, "--force"])).expect_code(0);
     database.start_scan(internet.crawl(), &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert_ne!(manifest(&site)["scan"], first.as_str());
-    // Publishing a scan again, by command or as a job, keeps the first counts.
+    // Publishing a scan again, by command or as a job, keeps these counts.
     let assert_counted = || {
         let counted = stats(&site);
         assert_eq!(counted["icons_compared"], icons, "{counted}");
@@ -111,14 +112,14 @@ fn a_scan_without_icons_is_refused_and_marked_and_a_good_one_counts_what_stayed(
     run(database.owner(&["scan", "retry", "--kind", "map"])).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert_counted();
-    // The job's counts are in the database, where they outlive the site.
+    // The counts are also in the database, so they remain if the site loses them.
     fs::remove_file(site.join("stats.json")).unwrap();
     run(database.owner(&["publish"])).expect_code(0);
     assert_counted();
 }
 
 #[test]
-fn a_published_scan_that_is_done_again_with_worse_results_leaves_its_site_alone() {
+fn a_published_scan_with_worse_results_after_a_retry_does_not_change_its_site() {
     let internet = internet(HOSTS, Mix::none());
     let gone = internet_with(|scratch| Settings {
         behaviours: Mix::only(Behaviour::Gone),
@@ -146,7 +147,8 @@ fn a_published_scan_that_is_done_again_with_worse_results_leaves_its_site_alone(
         ["shows this scan, and shard ", " tabs with an icon instead of ", "more than 20 %"];
     assert_refused(&[&reason[..], &["publish refused", "repeat the `scan retry`"]].concat());
 
-    // Mended, or accepted.
+    // First repair the results, and then make them worse again and accept them by removing the
+    // manifest.
     retry("http_404_410");
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert_eq!(manifest(&site)["with_icon"], icons);
@@ -161,12 +163,12 @@ fn a_published_scan_that_is_done_again_with_worse_results_leaves_its_site_alone(
 }
 
 #[test]
-fn a_scan_sets_how_much_the_site_may_lose_to_it() {
+fn a_scan_sets_how_much_the_site_may_lose() {
     let internet = internet(HOSTS, Mix::none());
     let (database, site) = database(&internet);
     database.start_scan(internet.crawl(), &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
-    // Two thirds of the hosts.
+    // This limit keeps two thirds of the hosts.
     let limit = ["--limit", "100"];
     database.start_scan(internet.crawl(), &limit);
     run(database.worker(&["--exit-when-done"])).expect_code(3);
@@ -180,7 +182,7 @@ fn a_scan_sets_how_much_the_site_may_lose_to_it() {
 }
 
 #[test]
-fn a_manifest_that_cannot_be_read_is_replaced_by_force_alone() {
+fn an_unreadable_manifest_is_replaced_only_with_force() {
     let internet = internet(60, Mix::none());
     let (database, site) = database(&internet);
     database.start_scan(internet.crawl(), &[]);
@@ -199,7 +201,7 @@ fn a_manifest_that_cannot_be_read_is_replaced_by_force_alone() {
         let refused = run(database.owner(&["publish"])).expect_code(1).stderr;
         assert_says(&refused, &refusal);
         assert_eq!(fs::read(&path).unwrap(), damaged);
-        // The job is refused, too.
+        // The publish job is rejected, too.
         let retry = ["scan", "retry", "--kind", "publish"];
         run(database.owner(&retry)).expect_code(0);
         run(database.worker(&["--exit-when-done"])).expect_code(3);
@@ -211,9 +213,10 @@ fn a_manifest_that_cannot_be_read_is_replaced_by_force_alone() {
     }
 }
 
-/// The site may show the scan, so its bundles are not written before `publish` is refused.
+/// With an unreadable manifest, the site may be showing this scan. Its bundles must not be
+/// rewritten before `publish` is rejected.
 #[test]
-fn a_published_scan_whose_manifest_cannot_be_read_keeps_its_bundles_when_it_is_done_again() {
+fn a_published_scan_with_an_unreadable_manifest_keeps_its_bundles_after_a_retry() {
     let internet = internet(60, Mix::none());
     let gone = internet_with(|scratch| Settings {
         behaviours: Mix::only(Behaviour::Gone),
@@ -238,7 +241,7 @@ fn a_published_scan_whose_manifest_cannot_be_read_keeps_its_bundles_when_it_is_d
     let damages = [
         (whole[..whole.len() / 2].to_vec(), reason),
         (b"null".to_vec(), reason),
-        // With another version, and without fields.
+        // These manifests have a field with a wrong type, lack a field, or have an invalid prefix.
         (changed(|manifest| drop(manifest.insert("bundles".into(), "all".into()))), reason),
         (changed(|manifest| drop(manifest.remove("hosts"))), reason),
         (changed(|manifest| drop(manifest.insert("prefix".into(), "scans".into()))), "a slash"),
@@ -266,7 +269,8 @@ fn a_published_scan_whose_manifest_cannot_be_read_keeps_its_bundles_when_it_is_d
         assert_eq!(manifest(&site)["with_icon"], icons);
     }
 
-    // A scan that no site shows is bundled, and published when the manifest is mended.
+    // A scan that the site does not show is bundled, and is published when the manifest is
+    // repaired.
     fs::write(&path, b"{").unwrap();
     database.start_scan(internet.crawl(), &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(3);
@@ -278,9 +282,10 @@ fn a_published_scan_whose_manifest_cannot_be_read_keeps_its_bundles_when_it_is_d
     assert_eq!(later["with_icon"], icons);
 }
 
-/// The published scan's icon lists are only read to count unchanged icons.
+/// The published scan's icon lists are only read to count unchanged icons, so a damaged list must
+/// not prevent publishing.
 #[test]
-fn a_damaged_icon_list_of_the_published_scan_does_not_keep_the_next_one_off_the_site() {
+fn a_damaged_icon_list_of_the_published_scan_does_not_prevent_publishing_the_next() {
     let internet = internet(60, Mix::none());
     let (database, site) = database(&internet);
     database.start_scan(internet.crawl(), &[]);
@@ -297,7 +302,7 @@ fn a_damaged_icon_list_of_the_published_scan_does_not_keep_the_next_one_off_the_
 }
 
 #[test]
-fn a_local_scan_that_has_finished_publishes_a_lost_manifest_and_refuses_a_damaged_one() {
+fn a_finished_local_scan_publishes_a_lost_manifest_but_rejects_a_damaged_one() {
     let folder = folder();
     let dir = folder.path().display().to_string();
     let local = || -> Ended {
@@ -309,7 +314,7 @@ fn a_local_scan_that_has_finished_publishes_a_lost_manifest_and_refuses_a_damage
     let path = folder.path().join("site/manifest.json");
     let scan = manifest(&folder.path().join("site"))["scan"].clone();
     fs::write(&path, "{").unwrap();
-    // The command repeats this message each time it runs.
+    // The command repeats this message whenever it runs.
     for _ in 0..2 {
         let refused = local().expect_code(3).stderr;
         assert_says(&refused, &["publish refused", "manifest.json is not understood"]);

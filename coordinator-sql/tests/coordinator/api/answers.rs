@@ -1,4 +1,4 @@
-//! Tests of idempotency keys: requests with the same idempotency key are performed once.
+//! Tests idempotency keys: a request with the same key is performed once.
 
 use everytab_coordinator::{ApiCaller, ApiError, ApiStarted, IdempotencyKey, NewApiKey};
 
@@ -14,7 +14,7 @@ async fn start(
     caller: &ApiCaller,
     request: &IdempotencyKey,
 ) -> Result<ApiStarted, ApiError> {
-    // Like the service, use a new id and name for each attempt.
+    // The service, too, gives each new crawl its own ID and name.
     let crawl = new_crawl(None);
     service.api.api_start_crawl(caller, &crawl, Some(request), &links(&[1, 2]), true).await
 }
@@ -24,7 +24,7 @@ async fn crawls(service: &Service) -> usize {
 }
 
 #[tokio::test]
-async fn the_same_request_gets_the_same_answer_and_starts_nothing() {
+async fn a_repeated_request_gets_the_same_result_and_starts_nothing() {
     let service = Service::new().await;
     let (caller, other) = (service.caller(0).await, service.caller(1).await);
     let first = start(&service, &caller, &named("a", 1)).await.unwrap();
@@ -45,7 +45,7 @@ async fn the_same_request_gets_the_same_answer_and_starts_nothing() {
 }
 
 #[tokio::test]
-async fn requests_of_one_name_at_the_same_time_start_one_crawl() {
+async fn concurrent_requests_with_one_idempotency_key_start_one_crawl() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let mut requests = tokio::task::JoinSet::new();
@@ -63,7 +63,7 @@ async fn requests_of_one_name_at_the_same_time_start_one_crawl() {
 }
 
 #[tokio::test]
-async fn an_answer_is_kept_for_a_day_and_a_refusal_is_not() {
+async fn a_result_is_kept_for_a_day_but_a_rejection_is_not() {
     let service = Service::new().await;
     let limited = NewApiKey { max_crawls: Some(1), ..new_key(0) };
     let caller = service.add(limited).await;

@@ -1,4 +1,4 @@
-//! Tests of the leaky bucket: concurrent requests never exceed a key's burst and rate.
+//! Tests the leaky bucket: concurrent requests never exceed the burst and the rate of a key.
 
 use std::time::Instant;
 
@@ -12,13 +12,13 @@ fn slow(burst: i32) -> NewApiKey {
 }
 
 #[tokio::test]
-async fn many_at_the_same_time_get_no_more_than_burst_and_rate() {
+async fn concurrent_requests_do_not_exceed_burst_and_rate() {
     let service = Service::new().await;
     let limited = NewApiKey { requests_per_second: 20.0, burst: 15, ..new_key(0) };
     let caller = service.add(limited).await;
     let began = Instant::now();
     let mut admitted = 0.0;
-    // Half of the connections send single requests, and the others send groups of submissions.
+    // Half of the tasks send single requests; the other half submit groups of URLs.
     let mut requests = tokio::task::JoinSet::new();
     for number in 0..8 {
         let other = service.another().await;
@@ -48,14 +48,14 @@ async fn many_at_the_same_time_get_no_more_than_burst_and_rate() {
 }
 
 #[tokio::test]
-async fn a_full_bucket_says_when_to_come_again_and_leaks_until_then() {
+async fn a_full_bucket_returns_when_to_retry_and_leaks_until_then() {
     let service = Service::new().await;
     let caller = service.add(slow(2)).await;
     for _ in 0..2 {
         service.api.api_admit(&caller).await.unwrap();
     }
     let Err(ApiError::Refused(refused)) = service.api.api_admit(&caller).await else {
-        panic!("three fit into two")
+        panic!("a bucket for two accepted three requests")
     };
     assert_eq!(refused.code, "throttled");
     let after = refused.detail["retry_after_s"].as_i64().unwrap();
@@ -63,19 +63,19 @@ async fn a_full_bucket_says_when_to_come_again_and_leaks_until_then() {
     service.leak(&caller, after).await;
     service.api.api_admit(&caller).await.unwrap();
     assert_eq!(code(service.api.api_admit(&caller).await), "throttled");
-    // The level never falls below zero, even after a long time.
+    // A bucket's level never falls below zero.
     service.leak(&caller, 1_000_000).await;
     for _ in 0..2 {
         service.api.api_admit(&caller).await.unwrap();
     }
     assert_eq!(code(service.api.api_admit(&caller).await), "throttled");
-    // If the clock is set back, nothing leaks, and the level does not rise.
+    // If the clock goes back, the level does not change.
     service.leak(&caller, -1_000).await;
     assert_eq!(code(service.api.api_admit(&caller).await), "throttled");
 }
 
 #[tokio::test]
-async fn a_list_costs_by_its_length_and_a_refused_request_nothing() {
+async fn a_list_costs_by_its_length_and_a_rejected_request_costs_nothing() {
     let service = Service::new().await;
     let caller = service.add(NewApiKey { urls_a_day: Some(500), ..slow(10) }).await;
     let level = "select level from everytab.api_usage where $1 = 0";
@@ -86,7 +86,7 @@ async fn a_list_costs_by_its_length_and_a_refused_request_nothing() {
     assert_eq!(code(service.extend(&caller, None, &urls).await), "quota_urls");
     assert_eq!(code(service.start(&caller, &urls).await), "quota_urls");
     assert_eq!(service.database.value::<f64>(level, 0).await, full);
-    // If a request costs more than the burst, it is accepted only when the bucket is empty.
+    // A request that costs more than the bucket holds waits until the bucket is empty.
     let everything = "update everytab.api_keys set urls_a_day = null";
     service.database.run(everything).await;
     let urls: Vec<u64> = (0..5_000).collect();
@@ -97,7 +97,7 @@ async fn a_list_costs_by_its_length_and_a_refused_request_nothing() {
 }
 
 #[tokio::test]
-async fn sixty_urls_a_minute_are_urgent_and_the_others_are_not_refused() {
+async fn sixty_urls_per_minute_are_urgent_and_the_others_are_accepted_too() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let submit = async |urls: std::ops::Range<u64>| {
@@ -114,7 +114,7 @@ async fn sixty_urls_a_minute_are_urgent_and_the_others_are_not_refused() {
     let (all, urgent): (i64, i64) = query(sql).row(&service.database.pool).await;
     assert_eq!(all, 250);
     assert!((80..90).contains(&urgent), "{urgent}");
-    // A list is never urgent.
+    // URLs that are submitted as a list are never urgent.
     let mut rows = super::service::links(&[1, 2]);
     for row in &mut rows {
         row.is_urgent = true;
@@ -124,10 +124,9 @@ async fn sixty_urls_a_minute_are_urgent_and_the_others_are_not_refused() {
     assert_eq!(service.database.value::<i64>(sql, 0).await, urgent);
 }
 
-/// The functions are listed by name, because none of them may write anything except the bucket's
-/// level.
+/// The functions are listed by name, because such a function may write only the bucket's level.
 #[tokio::test]
-async fn requests_that_only_read_do_not_wait_for_the_log_and_others_do() {
+async fn only_requests_that_write_wait_for_the_wal_flush() {
     let service = Service::new().await;
     let sql = "select p.proname::text from pg_proc p
                  join pg_namespace n on n.oid = p.pronamespace
@@ -162,7 +161,7 @@ async fn requests_that_only_read_do_not_wait_for_the_log_and_others_do() {
     for (call, commit) in
         [("api.admit($1, $2, 0)", "off"), ("api.set_rate($1, $2, null, 'rate', null)", "on")]
     {
-        // The test servers disable synchronous_commit, so enable it first.
+        // The test server turns `synchronous_commit` off, so turn it on first.
         session.0.batch_execute("set synchronous_commit = on; begin").await.unwrap();
         let secret = caller.secret_sha256.as_slice();
         session.0.query(&format!("select {call}"), &[&caller.key, &secret]).await.unwrap();

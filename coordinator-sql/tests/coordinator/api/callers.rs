@@ -1,4 +1,4 @@
-//! Tests of authorization: a caller needs a valid key with its secret, and has access only to its
+//! Tests authorization: a caller needs a valid key with its secret, and has access only to its
 //! own crawls.
 
 use everytab_coordinator::{
@@ -9,7 +9,8 @@ use uuid::Uuid;
 use super::service::{HOST, Service, code, id_of, links, new_key, standing, submission};
 use crate::{frontier::holder::new_crawl, setup::sqlstate};
 
-/// Makes every call that a key can make for a crawl. Returns each refusal's code, or ok.
+/// Makes every call that a caller can make for a crawl. Returns the error code of each call, or
+/// `ok`.
 async fn try_all(service: &Service, caller: &ApiCaller, id: Uuid, crawl: i32) -> Vec<String> {
     fn word<T>(result: Result<T, ApiError>) -> String {
         match result {
@@ -33,20 +34,20 @@ async fn try_all(service: &Service, caller: &ApiCaller, id: Uuid, crawl: i32) ->
         word(api.api_overview(caller, Some(id)).await),
         word(api.api_find_capture(caller, Some(id), (HOST, 1), None).await),
         submitted.map_or_else(|refusal| refusal.code, |_| "ok".into()),
-        // This is last, because it ends the crawl.
+        // Cancel last, because this ends the crawl.
         word(api.api_move_crawl(caller, id, CrawlVerb::Cancel).await),
     ]
 }
 
 #[tokio::test]
-async fn what_belongs_to_another_key_does_not_exist() {
+async fn crawls_of_another_key_are_not_found() {
     let service = Service::new().await;
     let (owner, other) = (service.caller(0).await, service.caller(1).await);
     let (crawl, number) = service.start(&owner, &[1, 2]).await.unwrap();
     let before = service.status(number).await;
     let refused = try_all(&service, &other, crawl.id, number).await;
     assert!(refused.iter().all(|code| code == "not_found"), "{refused:?}");
-    // The codes are identical for a crawl that does not exist and for an operator's crawl.
+    // An unknown crawl and an operator's crawl give the same errors.
     assert_eq!(try_all(&service, &other, Uuid::new_v4(), 99).await, refused);
     let operators = new_crawl(None);
     let operators_number = service.database.owner.start_crawl(&operators).await.unwrap();
@@ -65,7 +66,7 @@ async fn what_belongs_to_another_key_does_not_exist() {
 }
 
 #[tokio::test]
-async fn a_forged_an_unknown_and_a_revoked_key_are_refused_alike_and_change_nothing() {
+async fn forged_unknown_and_revoked_keys_get_the_same_error_and_change_nothing() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
@@ -97,7 +98,7 @@ async fn a_forged_an_unknown_and_a_revoked_key_are_refused_alike_and_change_noth
 }
 
 #[tokio::test]
-async fn the_operator_makes_lists_and_revokes_keys_and_no_other_role_does() {
+async fn only_the_operator_adds_lists_and_revokes_keys() {
     let service = Service::new().await;
     let owner = &service.database.owner;
     let limited =
@@ -117,7 +118,7 @@ async fn the_operator_makes_lists_and_revokes_keys_and_no_other_role_does() {
     assert_eq!((seen.urls_today, seen.pages_today, seen.open_crawls), (2, 0, 0));
     assert_eq!(owner.list_keys().await.unwrap(), [seen]);
 
-    // A name is unique among valid keys. An id is never reused.
+    // Valid keys have unique names, and an ID is never used again.
     let namesake = NewApiKey { name: "key 0".into(), ..new_key(1) };
     assert_eq!(sqlstate(owner.add_key(&namesake).await), "23505");
     assert!(owner.revoke_key(&id).await.unwrap());

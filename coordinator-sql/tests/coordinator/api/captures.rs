@@ -1,4 +1,4 @@
-//! Tests of finding a URL's captures.
+//! Tests finding the captures of a URL.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::service::{HOST, Service, code, id_of, new_key};
 use crate::frontier::holder::fetch;
 
 #[tokio::test]
-async fn captures_of_the_keys_own_crawls_may_be_read_for_a_request_each() {
+async fn a_key_reads_captures_of_its_own_crawls_for_one_request_each() {
     let service = Service::new().await;
     let slow = NewApiKey { requests_per_second: 0.001, burst: 20, ..new_key(0) };
     let (caller, other) = (service.add(slow).await, service.caller(1).await);
@@ -26,20 +26,20 @@ async fn captures_of_the_keys_own_crawls_may_be_read_for_a_request_each() {
     assert_eq!(admitted().await.unwrap(), [false; 4]);
     let wrong = ApiCaller { secret_sha256: [9; 32], ..caller.clone() };
     assert_eq!(code(service.api.api_admit_captures(&wrong, &asked).await), "unauthorized");
-    // Starting the crawl was charged as one request, and each of these calls is charged as four.
+    // Starting the crawl cost one request, and each call so far cost four.
     assert!(admitted().await.is_ok() && admitted().await.is_ok());
     assert_eq!(code(admitted().await), "throttled");
 }
 
 #[tokio::test]
-async fn the_nearest_capture_that_is_kept_is_found_in_a_keys_own_crawls() {
+async fn the_nearest_stored_capture_is_found_among_a_keys_own_crawls() {
     let service = Service::new().await;
     let (caller, other) = (service.caller(0).await, service.caller(1).await);
     let lease = service.lease("a").await;
     let now = Utc::now();
     let mut crawls = Vec::new();
-    // Crawls with their captures' age in hours. The newest crawl does not have the newest stored
-    // capture.
+    // Each case contains the hours since the capture. The crawl that started last does not have the
+    // newest capture.
     for (caller, hours, is_kept) in [
         (&caller, 50, true),
         (&caller, 2, true),

@@ -1,5 +1,5 @@
-//! Tests of the feed: it lists each fetch once, in the order of recording, even if a transaction
-//! commits late.
+//! Tests the feed: it lists each fetch once, in recording order, even if a transaction commits
+//! late.
 
 use everytab_coordinator::{ApiCaller, FeedPage, FeedPosition, FetchFilter, SlotLease};
 use uuid::Uuid;
@@ -46,7 +46,7 @@ async fn record_in(session: &Session, crawl: i32, lease: &SlotLease, urls: Vec<i
 }
 
 #[tokio::test]
-async fn a_page_goes_on_where_the_last_one_ended() {
+async fn a_page_continues_after_the_last_one() {
     let service = Service::new().await;
     let (caller, other) = (service.caller(0).await, service.caller(1).await);
     let lease = service.lease("a").await;
@@ -98,7 +98,7 @@ async fn a_page_goes_on_where_the_last_one_ended() {
 /// A reader stops if a crawl has ended and `has_more` is false, so `has_more` must be true if
 /// fetches were recorded during the pass.
 #[tokio::test]
-async fn a_pass_over_earlier_fetches_is_not_the_end_where_more_has_come_since() {
+async fn has_more_is_true_if_fetches_were_recorded_during_a_pass() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
@@ -114,9 +114,9 @@ async fn a_pass_over_earlier_fetches_is_not_the_end_where_more_has_come_since() 
     assert_eq!(found, [1, 2, 3, 4, 5, 6]);
 }
 
-/// A client may use only the first fetches of a page, because the rest is too large for a response.
+/// A client may use only a page's first fetches, because the rest is too large for a response.
 #[tokio::test]
-async fn a_page_may_be_left_behind_any_of_its_fetches() {
+async fn reading_continues_after_any_fetch_of_a_page() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
@@ -137,7 +137,7 @@ async fn a_page_may_be_left_behind_any_of_its_fetches() {
         let (mut found, mut after) = (urls(&page)[..=taken].to_vec(), position.clone());
         loop {
             let part = service.page(&caller, crawl.id, &after, 2).await;
-            // Use only the first fetch of each page.
+            // Use only each page's first fetch.
             found.extend(urls(&part).first());
             match part.positions.first() {
                 Some(first) => after = first.clone(),
@@ -153,7 +153,7 @@ async fn a_page_may_be_left_behind_any_of_its_fetches() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_commits_late_is_not_passed_over_and_does_not_come_twice() {
+async fn fetches_that_commit_late_are_listed_once() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
@@ -192,7 +192,7 @@ async fn a_transaction_that_commits_late_is_not_passed_over_and_does_not_come_tw
 /// Several writers have overlapping transactions, and roll back some of them. Readers with
 /// different page sizes must each read all committed fetches once.
 #[tokio::test]
-async fn readers_beside_writers_read_each_fetch_once() {
+async fn concurrent_readers_read_each_fetch_once() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
@@ -249,7 +249,7 @@ async fn readers_beside_writers_read_each_fetch_once() {
 }
 
 #[tokio::test]
-async fn in_another_epoch_the_rest_of_the_old_one_comes_first_and_nothing_twice() {
+async fn after_a_restore_the_rest_of_the_old_epoch_is_listed_first_and_each_fetch_once() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
@@ -320,7 +320,7 @@ async fn in_another_epoch_the_rest_of_the_old_one_comes_first_and_nothing_twice(
 /// The server before the restore had higher transaction IDs. If fetches were ordered by transaction
 /// ID alone, a query for new fetches would have to read past the old ones.
 #[tokio::test]
-async fn a_page_reads_no_more_fetches_than_it_has_whatever_other_epochs_have() {
+async fn a_page_reads_only_its_own_fetches_despite_other_epochs() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;

@@ -1,4 +1,4 @@
-//! Tests of filters that belong to keys. Such filters cannot use a classifier.
+//! Tests filters that belong to API keys. These filters cannot use a classifier.
 
 use everytab_coordinator::{IdempotencyKey, StoredFilter};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ async fn a_key_keeps_its_own_filters_and_sees_no_others() {
 }
 
 #[tokio::test]
-async fn a_key_cannot_name_a_program_on_the_workers_machines() {
+async fn a_key_cannot_name_a_classifier_on_the_workers_hosts() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let api = &service.api;
@@ -46,7 +46,7 @@ async fn a_key_cannot_name_a_program_on_the_workers_machines() {
 }
 
 #[tokio::test]
-async fn the_same_request_writes_a_filter_once_and_gets_the_same_answer() {
+async fn a_repeated_request_adds_a_filter_once_and_gets_the_same_result() {
     let service = Service::new().await;
     let (caller, other) = (service.caller(0).await, service.caller(1).await);
     let api = &service.api;
@@ -55,7 +55,7 @@ async fn the_same_request_writes_a_filter_once_and_gets_the_same_answer() {
     let add = async |caller, name, request| api.api_add_filter(caller, name, &body, request).await;
     let (first, is_repeated) = add(&caller, "mine", Some(&request)).await.unwrap();
     assert!(!is_repeated);
-    // The first reply is repeated even if the filter was changed or removed since then.
+    // This also holds after the filter was changed or removed.
     api.api_change_filter(&caller, first.id, &json!({})).await.unwrap();
     assert_eq!(add(&caller, "mine", Some(&request)).await.unwrap(), (first.clone(), true));
     api.api_remove_filter(&caller, first.id).await.unwrap();
@@ -63,6 +63,6 @@ async fn the_same_request_writes_a_filter_once_and_gets_the_same_answer() {
     assert_eq!(api.api_filters(&caller, None, None).await.unwrap(), []);
     let another = IdempotencyKey { request_sha256: [2; 32], ..request.clone() };
     assert_eq!(code(add(&caller, "b", Some(&another)).await), "idempotency_mismatch");
-    // Two keys may use the same idempotency key.
+    // Another key may use the same idempotency key.
     assert!(!add(&other, "mine", Some(&another)).await.unwrap().1);
 }

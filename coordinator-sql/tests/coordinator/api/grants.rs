@@ -76,7 +76,7 @@ async fn the_service_executes_these_functions_and_no_others() {
             "coordinator.schema_digest",
         ]
     );
-    // Other roles cannot execute functions in schema api.
+    // Apart from the owner, no other role can execute a function in schema `api`.
     let sql = "select p.proname::text from pg_proc p
                  join pg_namespace n on n.oid = p.pronamespace
                 where n.nspname = 'api'
@@ -86,7 +86,7 @@ async fn the_service_executes_these_functions_and_no_others() {
 }
 
 #[tokio::test]
-async fn each_function_of_the_service_has_its_owners_rights_and_path_and_asks_for_the_secret() {
+async fn each_api_function_sets_its_search_path_and_needs_the_secret() {
     let database = Database::new().await;
     let sql = "select p.proname::text from pg_proc p
                  join pg_namespace n on n.oid = p.pronamespace
@@ -97,7 +97,7 @@ async fn each_function_of_the_service_has_its_owners_rights_and_path_and_asks_fo
 }
 
 #[tokio::test]
-async fn the_service_reads_and_writes_no_table_and_makes_nothing() {
+async fn the_service_cannot_access_tables_or_create_objects() {
     let service = Service::new().await;
     let database = &service.database;
     database.start(1).await;
@@ -141,10 +141,9 @@ async fn the_service_reads_and_writes_no_table_and_makes_nothing() {
     service.api.check_schema().await.unwrap();
 }
 
-/// Migrating also adds this role to a cluster that already has the workers' roles from an earlier
-/// version.
+/// Migrating an older cluster, which has only the workers' roles, also adds this role.
 #[tokio::test]
-async fn the_role_is_limited_and_migrating_again_leaves_it() {
+async fn migrating_again_keeps_the_limits_of_the_role() {
     let database = Database::new().await;
     let sql = "select rolcanlogin and not rolsuper and not rolcreaterole and not rolcreatedb
                       and rolconnlimit = 100 from pg_roles where rolname = 'everytab_api'";

@@ -1,4 +1,4 @@
-//! Tests of the overview: counts for the whole installation, and the pace of a key's own crawl.
+//! Tests the overview: the whole installation's activity, and the pace of a key's own crawl.
 
 use everytab_coordinator::{ApiCaller, CrawlVerb, JobKind, RateChange};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ impl Service {
         self.api.api_overview(caller, crawl).await.unwrap()
     }
 
-    /// Makes hosts with these delays due in a slot for a crawl.
+    /// Makes hosts due in a slot of a crawl. The JSON contains each host's delays.
     async fn due(&self, crawl: i32, slot: i32, hosts: &str) {
         let sql = "with new as (
                      select row_number() over () + $2::integer * 1000 as hash, h.*
@@ -41,7 +41,7 @@ impl Service {
 }
 
 #[tokio::test]
-async fn the_pace_is_the_sum_over_hosts_of_what_their_delays_allow() {
+async fn the_pace_is_the_sum_of_the_rates_that_the_hosts_delays_allow() {
     let service = Service::new().await;
     let (caller, other) = (service.caller(0).await, service.caller(1).await);
     let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
@@ -56,16 +56,16 @@ async fn the_pace_is_the_sum_over_hosts_of_what_their_delays_allow() {
     let sql = "update everytab.crawls set settings = $1::text::jsonb where crawl = $2";
     query(sql).bind(settings.to_string()).bind(number).execute(&service.database.pool).await;
     let mut hosts = json!([
-        {},                                     // a delay of 500 ms
-        { "response": 1_000 },                  // a delay of twice the response time
-        { "response": 7_000 },                  // the maximum delay
-        { "asked": 4_000, "response": 1_000 },  // the robots.txt's Crawl-delay
-        { "raised": 20_000, "free": 15 },       // a raised delay, and free within it
+        {},                                     // every 500 ms
+        { "response": 1_000 },                  // twice its response time, plus the response time
+        { "response": 7_000 },                  // `max_delay_ms`, plus the response time
+        { "asked": 4_000, "response": 1_000 },  // robots.txt
+        { "raised": 20_000, "free": 15 },       // free within its raised delay
         { "free": 60 },                         // resting
     ]);
     let pause = |outcome: &str, until| json!({ "outcome": outcome, "until": until });
     let (later, before) = ("2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z");
-    // Two of this host's origins are paused, but the host has other origins.
+    // Pause two origins of a host that otherwise continues.
     hosts[0]["origins"] = json!([
         pause("connect_refused", later),
         pause("http_5xx", later),
@@ -83,7 +83,7 @@ async fn the_pace_is_the_sum_over_hosts_of_what_their_delays_allow() {
     assert_eq!(pace["paused_origins"], json!({ "connect_refused": 1, "http_5xx": 1 }));
     assert_eq!(code(service.api.api_overview(&caller, Some(theirs.id)).await), "not_found");
 
-    // The key's rate is returned separately, and its longer minimum delay applies to every host.
+    // The key's rate is reported separately. Its minimum delay applies to every host.
     let change = [RateChange::Rate(Some(1.5)), RateChange::MinDelay(Some(10_000))];
     for change in change {
         service.api.api_set_rate(&caller, None, change).await.unwrap();
@@ -93,7 +93,7 @@ async fn the_pace_is_the_sum_over_hosts_of_what_their_delays_allow() {
     assert!((pace["pages_per_second"].as_f64().unwrap() - sum).abs() < 1e-9, "{pace}");
     assert_eq!(pace["rate"], 1.5);
 
-    // If a slot has too many hosts, only some of them are counted.
+    // In each slot at most 40 hosts are counted.
     let many: Vec<Value> = (0..50).map(|_| json!({ "response": 0 })).collect();
     service.due(number, 5, &json!(many).to_string()).await;
     let pace = service.overview(&caller, Some(crawl.id)).await["pace"].clone();
@@ -103,14 +103,14 @@ async fn the_pace_is_the_sum_over_hosts_of_what_their_delays_allow() {
 }
 
 #[tokio::test]
-async fn the_time_left_is_that_of_the_host_whose_delays_take_longest() {
+async fn the_time_left_is_determined_by_the_slowest_host() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
     let settings = json!({ "delay_ms": 500, "delay_factor": 0, "max_delay_ms": 0 });
     let sql = "update everytab.crawls set settings = $1::text::jsonb where crawl = $2";
     query(sql).bind(settings.to_string()).bind(number).execute(&service.database.pool).await;
-    // The hosts' newest chunks have half of these pending URLs.
+    // A host's second chunk has half of these pending URLs, and only this chunk counts.
     let hosts = json!([
         { "pending": 2_000 },
         { "pending": 400, "asked": 4_500, "response": 500 },
@@ -120,7 +120,7 @@ async fn the_time_left_is_that_of_the_host_whose_delays_take_longest() {
     let pace = service.overview(&caller, Some(crawl.id)).await["pace"].clone();
     assert_eq!(pace["slowest_host"], "3002.test", "{pace}");
     assert_eq!(pace["seconds_left"], 1_000.0, "{pace}");
-    // A resting host with few pending URLs may take longer than a host with many.
+    // A resting host with fewer URLs takes longer.
     service.due(number, 4, &json!([{ "pending": 2, "free": 7_200 }]).to_string()).await;
     let pace = service.overview(&caller, Some(crawl.id)).await["pace"].clone();
     assert_eq!(pace["slowest_host"], "4001.test", "{pace}");
@@ -128,7 +128,7 @@ async fn the_time_left_is_that_of_the_host_whose_delays_take_longest() {
 }
 
 #[tokio::test]
-async fn every_key_sees_workers_slots_and_scans_in_numbers_and_no_names() {
+async fn every_key_sees_how_many_workers_slots_and_scans_there_are_but_no_names() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let empty = service.overview(&caller, None).await;

@@ -1,4 +1,4 @@
-//! Tests of a database that was restored from a backup: keys remain valid, their usage is
+//! Tests a database that was restored from a backup: keys remain valid, their usage is
 //! preserved, and feeds continue.
 
 use std::{path::PathBuf, process::Command};
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::setup::Database;
 
-/// Runs one of Postgres' programs.
+/// Runs a program from the server's `bin` directory.
 fn run(program: &str, arguments: &[&str]) {
     let bin =
         shared_for_tests().psql("postgres", "select setting from pg_config where name = 'BINDIR'");
@@ -21,7 +21,7 @@ fn run(program: &str, arguments: &[&str]) {
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// Copies a database as `backup` and `restore` do: dumps only the tables.
+/// Copies a database through a dump of its tables, as `backup` and `restore` do.
 async fn restored(service: &Service) -> Service {
     let server = shared_for_tests();
     let folder = tempfile::TempDir::new().unwrap();
@@ -42,7 +42,7 @@ async fn restored(service: &Service) -> Service {
 }
 
 #[tokio::test]
-async fn keys_survive_with_what_they_used_and_feeds_go_on() {
+async fn keys_keep_their_usage_and_feeds_continue() {
     let old = Service::new().await;
     assert_eq!(old.database.owner.contents().await.unwrap(), Contents::EmptyTables);
     let caller = old.add(NewApiKey { urls_a_day: Some(10), ..new_key(0) }).await;

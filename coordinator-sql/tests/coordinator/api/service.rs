@@ -1,5 +1,5 @@
-//! Shared setup of the API tests: a service with its own role, keys, submissions, and a slot holder
-//! that records fetches.
+//! Shared setup for the API tests: a service with its own role, keys, submissions, and a slot
+//! holder that records fetches.
 
 use everytab_coordinator::{
     ApiCaller, ApiError, ApiSubmission, ApiTarget, Coordinator, CrawlStatus, FetchId, FetchRow,
@@ -17,10 +17,10 @@ use crate::{
     setup::{Database, settings},
 };
 
-/// Hash of the host of all URLs in these tests, see [`fetch`].
+/// Host hash of all URLs in these tests, see [`fetch`].
 pub(super) const HOST: u64 = 7;
 
-/// A test database and a service that is connected to it.
+/// A test database and an API service's client for it.
 pub(super) struct Service {
     pub(super) database: Database,
     pub(super) api: Coordinator,
@@ -44,7 +44,7 @@ pub(super) fn new_key(number: u8) -> NewApiKey {
     }
 }
 
-/// Returns the settings for standing crawls.
+/// Store and settings of standing crawls.
 pub(super) fn standing() -> StandingCrawl {
     StandingCrawl { store: "file:///kept".into(), settings: json!({"scope": "page", "depth": 0}) }
 }
@@ -53,13 +53,13 @@ fn number_of(url: u64) -> i32 {
     i32::try_from(url).unwrap()
 }
 
-/// Returns links to numbered URLs.
+/// Returns link rows for these URL numbers.
 pub(super) fn links(urls: &[u64]) -> Vec<LinksRow> {
     let numbers: Vec<i32> = urls.iter().map(|url| number_of(*url)).collect();
     rows_of_links(0, &numbers, slot_of, false)
 }
 
-/// A URL that a key submits to its standing crawl.
+/// Returns a submission of a URL to the key's standing crawl.
 pub(super) fn submission(caller: &ApiCaller, url: u64) -> ApiSubmission {
     let link = links(&[url]).pop().unwrap();
     ApiSubmission {
@@ -77,11 +77,11 @@ pub(super) fn id_of(crawl: i32, url: u64) -> FetchId {
     FetchId { crawl, host_hash: HOST, url_hash: url }
 }
 
-/// Returns a refusal's code. Panics if the call was not refused.
+/// Returns the error code of a rejected call. Panics if the call was not rejected.
 pub(super) fn code<T: std::fmt::Debug>(result: Result<T, ApiError>) -> String {
     match result {
         Err(ApiError::Refused(refusal)) => refusal.code,
-        other => panic!("expected a refusal, got {other:?}"),
+        other => panic!("expected a rejection, got {other:?}"),
     }
 }
 
@@ -102,13 +102,13 @@ impl Service {
         Coordinator::connect(&url, &settings()).await.unwrap()
     }
 
-    /// Creates a key and returns its caller.
+    /// Adds a key and returns its caller.
     pub(super) async fn add(&self, key: NewApiKey) -> ApiCaller {
         self.database.owner.add_key(&key).await.unwrap();
         ApiCaller { key: key.key, secret_sha256: key.secret_sha256 }
     }
 
-    /// Creates a key without limits and returns its caller.
+    /// Adds a key without limits and returns its caller.
     pub(super) async fn caller(&self, number: u8) -> ApiCaller {
         self.add(new_key(number)).await
     }
@@ -148,8 +148,8 @@ impl Service {
         all.into_iter().find(|status| status.crawl == crawl).unwrap()
     }
 
-    /// Records fetches of URLs that were links in a crawl, as the next checkpoint of this slot
-    /// lease. Returns the crawls that have ended.
+    /// Records fetches as the lease's next checkpoint, as if each had come from a link. Returns the
+    /// crawls that have ended.
     pub(super) async fn record(
         &self,
         lease: &SlotLease,
@@ -181,15 +181,15 @@ impl Service {
         self.database.lease_all_slots(worker).await.swap_remove(5)
     }
 
-    /// Makes a key's usage due for another count.
+    /// Makes the cached counts of all keys expire, so that the next call counts again.
     pub(super) async fn forget_counts(&self) {
         self.database
             .run("update everytab.api_usage set counted_at = counted_at - interval '6 s'")
             .await;
     }
 
-    /// Changes today's usage to yesterday's. Locks keys' rows in their order, and then crawls'
-    /// rows, as submissions do.
+    /// Moves today's usage to yesterday. This locks key rows in order and before crawl rows, as
+    /// submissions do.
     pub(super) async fn next_day(&self) {
         self.database
             .run(
@@ -205,7 +205,7 @@ impl Service {
             .await;
     }
 
-    /// Lets a key's bucket leak for some seconds.
+    /// Lets a key's bucket leak for this many seconds.
     pub(super) async fn leak(&self, caller: &ApiCaller, seconds: i64) {
         let sql = "update everytab.api_usage
                       set at = at - make_interval(secs => $2::double precision),

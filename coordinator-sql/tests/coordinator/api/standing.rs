@@ -1,5 +1,5 @@
-//! Tests of a key's standing crawl. It is replaced each day, and also when a URL is fetched again.
-//! A replaced crawl ends when it has no pending URLs.
+//! Tests a key's standing crawl. A new crawl replaces it each day, and also if a URL must be
+//! fetched again. A replaced crawl ends when it has no pending URLs.
 
 use everytab_coordinator::{ApiAccepted, ApiCaller};
 use serde_json::json;
@@ -48,7 +48,7 @@ async fn urls_of_a_day_share_a_crawl_and_keys_do_not() {
 }
 
 #[tokio::test]
-async fn a_new_day_has_a_new_crawl_and_the_old_one_ends_with_its_last_url() {
+async fn each_day_has_a_new_crawl_and_the_old_one_ends_with_its_last_url() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
@@ -79,12 +79,12 @@ async fn a_new_day_has_a_new_crawl_and_the_old_one_ends_with_its_last_url() {
 }
 
 #[tokio::test]
-async fn a_url_that_was_answered_is_fetched_again_in_a_new_crawl() {
+async fn a_fetched_url_is_fetched_again_in_a_new_crawl() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
     let old = service.submit(&caller, &[1, 2]).await[0];
-    // The URL is still pending, so no new crawl is necessary.
+    // The URL is still pending, so this does not need a new crawl.
     assert_eq!(service.submit_again(&caller, 1, 0).await.crawl, old);
     service.capture(&lease, old, &[1]).await;
     // A recent capture is returned without a fetch, and does not count as a URL of the day.
@@ -135,7 +135,7 @@ async fn a_standing_crawl_that_was_cancelled_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_crawl_that_is_named_answers_what_it_has_settled_whatever_age_is_asked_for() {
+async fn a_named_crawl_returns_its_existing_capture_at_any_maximum_age() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
@@ -148,12 +148,12 @@ async fn a_crawl_that_is_named_answers_what_it_has_settled_whatever_age_is_asked
     };
     let (settled, due) = (ask(1).await, ask(2).await);
     assert_eq!([settled.crawl, due.crawl], [named.crawl; 2]);
-    assert!(settled.capture.is_some(), "it is never fetched again in this crawl");
+    assert!(settled.capture.is_some(), "the existing capture must be returned");
     assert!(due.capture.is_none());
 }
 
 #[tokio::test]
-async fn no_more_replaced_crawls_are_open_than_holders_can_keep() {
+async fn the_number_of_replaced_crawls_that_are_still_open_is_limited() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;

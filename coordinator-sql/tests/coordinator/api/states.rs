@@ -1,5 +1,5 @@
-//! Tests of a URL's states: pending, then the result of its fetch, or the reason why its crawl
-//! ended first.
+//! Tests URL states: pending, then the result of the fetch, or the reason why the crawl ended
+//! first.
 
 use everytab_coordinator::CrawlVerb;
 
@@ -7,7 +7,7 @@ use super::service::{Service, code, id_of};
 use crate::frontier::holder::fetch;
 
 #[tokio::test]
-async fn a_url_is_due_until_its_fetch_says_how_it_ended() {
+async fn a_url_is_due_until_its_fetch_is_recorded() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
@@ -39,7 +39,7 @@ async fn a_url_is_due_until_its_fetch_says_how_it_ended() {
 }
 
 #[tokio::test]
-async fn one_call_answers_all_who_wait_each_for_its_own_key_and_takes_nothing() {
+async fn one_call_returns_states_for_several_keys_and_costs_nothing() {
     let service = Service::new().await;
     let (one, other) = (service.caller(0).await, service.caller(1).await);
     let lease = service.lease("a").await;
@@ -69,7 +69,7 @@ async fn one_call_answers_all_who_wait_each_for_its_own_key_and_takes_nothing() 
 }
 
 #[tokio::test]
-async fn crawls_come_newest_first_in_parts_and_only_the_keys_own() {
+async fn crawls_are_listed_newest_first_in_pages_and_only_the_keys_own() {
     let service = Service::new().await;
     let (one, other) = (service.caller(0).await, service.caller(1).await);
     let mut own = Vec::new();

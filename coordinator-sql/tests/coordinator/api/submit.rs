@@ -1,4 +1,4 @@
-//! Tests of concurrent submissions: they share one commit, but each gets its own result.
+//! Tests concurrent submissions: they share one commit, but each gets its own result.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::service::{Service, new_key, standing, submission};
 use crate::{session::query, setup::sqlstate};
 
 #[tokio::test]
-async fn one_that_is_refused_spoils_no_other() {
+async fn a_rejected_submission_does_not_affect_the_others() {
     let service = Service::new().await;
     let one = service.caller(0).await;
     let poor = service.add(NewApiKey { urls_a_day: Some(1), ..new_key(1) }).await;
@@ -64,7 +64,7 @@ async fn one_that_is_refused_spoils_no_other() {
     assert_eq!((crawl(3), crawl(0)), (own_number, crawl(10)));
     assert_eq!(answers[3].as_ref().unwrap().crawl_id, own.id);
     assert!(answers[9].as_ref().unwrap_err().detail["retry_after_s"].as_i64().unwrap() > 900);
-    // Each link is recorded once, in its crawl, and counted there.
+    // Each link is recorded and counted once, in its own crawl.
     let sql = "select crawl, convert_from(data, 'utf8') from everytab.links
                 where crawl not in (select crawl from everytab.crawls
                                      where id = any ($1) and crawl <> $2) and data <> '[90]'
@@ -84,11 +84,11 @@ async fn one_that_is_refused_spoils_no_other() {
 }
 
 #[tokio::test]
-async fn a_crawl_that_ends_meanwhile_takes_no_link() {
+async fn a_crawl_that_ends_during_the_submission_rejects_the_link() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
-    // The checkpoint that ends the crawl commits after the submission has started.
+    // The transaction that ends the crawl commits after the submission has started.
     let ends = service.database.session().await;
     ends.run("begin").await;
     query(
@@ -112,11 +112,10 @@ async fn a_crawl_that_ends_meanwhile_takes_no_link() {
     assert_eq!(service.database.value::<i64>(links, number).await, 1);
 }
 
-/// Runs submissions of the same keys in any order, checkpoints that end their crawls, cancellations
-/// and the end of replaced crawls, all concurrently. No call may wait forever, and the sums must be
-/// exact.
+/// Submits groups with the keys in different orders, while checkpoints end the crawls and replaced
+/// crawls end. There must be no deadlock, and the sums must be exact.
 #[tokio::test]
-async fn groups_and_checkpoints_do_not_wait_for_each_other() {
+async fn concurrent_groups_and_checkpoints_do_not_deadlock() {
     let service = Service::new().await;
     let mut callers = Vec::new();
     for number in 0..4 {
@@ -141,7 +140,7 @@ async fn groups_and_checkpoints_do_not_wait_for_each_other() {
     let lease = service.lease("a").await;
     for _ in 0..10 {
         for status in service.database.owner.crawl_status(None).await.unwrap() {
-            // The crawl merges and captures a URL that was submitted or will be submitted.
+            // Capture a URL as if the crawl had merged it from one of the submitted links.
             if status.state == "running" {
                 service
                     .capture(&lease, status.crawl, &[u64::from(status.read.unsigned_abs() as u32)])
@@ -161,7 +160,7 @@ async fn groups_and_checkpoints_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn what_no_service_of_ours_sends_is_an_error_and_not_a_refusal() {
+async fn input_that_no_service_sends_is_an_error_and_not_a_rejection() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let many: Vec<_> = (0..1_001).map(|url| submission(&caller, url)).collect();
@@ -173,11 +172,10 @@ async fn what_no_service_of_ours_sends_is_an_error_and_not_a_refusal() {
     assert!(service.database.owner.crawl_status(None).await.unwrap().is_empty());
 }
 
-/// A session may have found no partition, although another session has created it since. Postgres
-/// tells a session about new tables only when the session takes a lock, so it could create the
-/// partition again.
+/// This used to fail: a session learns of new tables only when it locks one, so the second session
+/// did not see the new partition and created it again.
 #[tokio::test]
-async fn two_keys_that_need_a_partition_at_the_same_time_share_it() {
+async fn two_keys_that_need_a_new_partition_concurrently_share_it() {
     let service = Service::new().await;
     let (one, other) = (service.caller(0).await, service.caller(1).await);
     let first = service.database.session().await;

@@ -1,4 +1,5 @@
-//! Tests of a key's own limits and schedules, and of quotas that pause its crawls.
+//! Tests a key's settings for its own crawls: rates, robots overrides and schedules. Also tests
+//! that quotas pause crawls.
 
 use everytab_coordinator::{
     CrawlVerb, IdempotencyKey, NewApiKey, NewSchedule, RateChange, RobotsOverrideRow, ScheduleTimes,
@@ -20,7 +21,7 @@ pub(super) fn schedule(name: &str) -> NewSchedule {
     }
 }
 
-/// Returns a crawl's state and the reason why it is paused.
+/// Returns a crawl's state, and who paused it.
 async fn standing_of(service: &Service, crawl: i32) -> (String, Option<String>) {
     service.database.worker.open_crawls().await.unwrap();
     let status = service.status(crawl).await;
@@ -36,7 +37,7 @@ fn running() -> (String, Option<String>) {
 }
 
 #[tokio::test]
-async fn the_crawls_of_a_key_that_is_revoked_pause_for_good() {
+async fn crawls_of_a_revoked_key_pause_permanently() {
     let service = Service::new().await;
     let (caller, other) = (service.caller(0).await, service.caller(1).await);
     let (new, crawl) = service.start(&caller, &[1, 2]).await.unwrap();
@@ -47,14 +48,14 @@ async fn the_crawls_of_a_key_that_is_revoked_pause_for_good() {
     assert_eq!(standing_of(&service, of_other).await, running());
     let moved = service.database.owner.move_crawl(new.id, CrawlVerb::Resume).await.unwrap();
     assert_eq!(moved.unwrap().paused_by.as_deref(), Some("key_revoked"));
-    // A paused crawl can be cancelled.
+    // Cancelling is still possible.
     let moved = service.database.owner.move_crawl(new.id, CrawlVerb::Cancel).await.unwrap();
     let moved = moved.unwrap();
     assert_eq!((moved.state.as_str(), moved.paused_by), ("ended", None));
 }
 
 #[tokio::test]
-async fn the_crawls_of_a_key_over_its_pages_wait_for_the_next_day() {
+async fn crawls_of_a_key_over_its_page_quota_pause_until_the_next_day() {
     let service = Service::new().await;
     let caller = service.add(NewApiKey { pages_a_day: Some(2), ..new_key(0) }).await;
     let (new, crawl) = service.start(&caller, &[1, 2, 3, 4]).await.unwrap();
@@ -69,13 +70,17 @@ async fn the_crawls_of_a_key_over_its_pages_wait_for_the_next_day() {
     assert_eq!(standing_of(&service, crawl).await, paused("quota_pages"));
     service.next_day().await;
     assert_eq!(standing_of(&service, crawl).await, running());
-    assert_eq!(standing_of(&service, by_hand).await, paused("operator"), "it stays so");
+    assert_eq!(
+        standing_of(&service, by_hand).await,
+        paused("operator"),
+        "the operator's pause must remain"
+    );
     service.api.api_move_crawl(&caller, held.id, CrawlVerb::Resume).await.unwrap();
     assert_eq!(standing_of(&service, by_hand).await, running());
 }
 
 #[tokio::test]
-async fn the_crawls_of_a_key_over_its_bytes_wait_until_it_may_keep_more() {
+async fn crawls_of_a_key_over_its_storage_quota_pause_until_it_is_raised() {
     let service = Service::new().await;
     let caller = service.add(NewApiKey { max_bytes: Some(1_500), ..new_key(0) }).await;
     let (_, crawl) = service.start(&caller, &[1, 2, 3, 4]).await.unwrap();
@@ -93,7 +98,7 @@ async fn the_crawls_of_a_key_over_its_bytes_wait_until_it_may_keep_more() {
 }
 
 #[tokio::test]
-async fn a_key_sets_rates_within_what_the_operator_allows_it() {
+async fn a_key_sets_rates_within_the_operators_limits() {
     let service = Service::new().await;
     let allowed = NewApiKey { rate: Some(10), min_delay_ms: 500, ..new_key(0) };
     let (caller, other) = (service.add(allowed).await, service.caller(1).await);
@@ -120,7 +125,7 @@ async fn a_key_sets_rates_within_what_the_operator_allows_it() {
 }
 
 #[tokio::test]
-async fn overrides_and_schedules_of_another_key_do_not_exist() {
+async fn overrides_and_schedules_of_another_key_are_not_found() {
     let service = Service::new().await;
     let (caller, other) = (service.caller(0).await, service.caller(1).await);
     let row = RobotsOverrideRow {
@@ -148,7 +153,7 @@ async fn overrides_and_schedules_of_another_key_do_not_exist() {
 }
 
 #[tokio::test]
-async fn a_schedule_that_is_added_twice_under_one_name_of_a_request_is_there_once() {
+async fn adding_a_schedule_twice_with_one_idempotency_key_adds_it_once() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let request = IdempotencyKey { name: "one".into(), request_sha256: [7; 32] };
@@ -165,7 +170,7 @@ async fn a_schedule_that_is_added_twice_under_one_name_of_a_request_is_there_onc
 }
 
 #[tokio::test]
-async fn a_schedule_of_a_key_is_skipped_while_a_quota_does_not_allow_it() {
+async fn a_schedule_is_skipped_while_it_would_exceed_its_keys_quota() {
     let service = Service::new().await;
     let limits = NewApiKey { urls_a_day: Some(5), max_crawls: Some(2), ..new_key(0) };
     let caller = service.add(limits).await;
@@ -183,7 +188,7 @@ async fn a_schedule_of_a_key_is_skipped_while_a_quota_does_not_allow_it() {
     let (open, fired, ..) = fire().await;
     assert_eq!(fired, 1);
     service.database.owner.move_crawl(open.unwrap().id, CrawlVerb::Cancel).await.unwrap();
-    // The key has used three of its five URLs per day, and the schedule has three seeds.
+    // The schedule has three seeds, but today's quota has only two URLs left.
     let (open, fired, skipped, why) = fire().await;
     assert_eq!((open, fired, skipped, why.as_deref()), (None, 1, 1, Some("quota_urls")));
     service.next_day().await;

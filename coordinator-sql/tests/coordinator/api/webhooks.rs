@@ -1,4 +1,4 @@
-//! Tests of webhooks: which events are recorded, which worker sends them, and when an event is
+//! Tests webhooks: which events are recorded, which worker sends them, and when an event is
 //! dropped.
 
 use everytab_coordinator::{
@@ -54,7 +54,7 @@ impl Service {
         self.database.worker.lease_webhooks(100).await.unwrap()
     }
 
-    /// Leases the only due webhook and records this outcome for all its events.
+    /// Leases the only due webhook and records this outcome for all events of the lease.
     async fn end_all(&self, outcome: &'static str, status: Option<i16>) -> WebhookRecorded {
         let lease = self.lease_hooks().await.pop().expect("a webhook is due");
         self.record_hook(&lease, outcome, status, None).await
@@ -73,7 +73,7 @@ impl Service {
         self.database.worker.record_webhook(lease, &tries, retry_after_s).await.unwrap()
     }
 
-    /// Moves all times of webhooks and events into the past, as if this much time had passed.
+    /// Moves all times of webhooks and events into the past by this much.
     async fn pass(&self, time: &str) {
         let sql = format!(
             "update everytab.webhooks set due_at = due_at - interval '{time}',
@@ -112,7 +112,7 @@ fn types(bodies: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn events_are_written_with_what_they_tell_of_for_webhooks_that_want_them() {
+async fn events_are_recorded_in_the_transaction_for_the_webhooks_that_want_them() {
     let service = Service::new().await;
     let (caller, other) = (service.caller(0).await, service.caller(1).await);
     let (all, urls) =
@@ -167,7 +167,7 @@ async fn events_are_written_with_what_they_tell_of_for_webhooks_that_want_them()
 }
 
 #[tokio::test]
-async fn a_time_of_a_schedule_that_is_skipped_is_told_with_its_reason() {
+async fn a_skipped_time_of_a_schedule_is_reported_with_its_reason() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let hook = service.hook(&caller, &["schedule.skipped"]).await;
@@ -195,7 +195,7 @@ async fn a_time_of_a_schedule_that_is_skipped_is_told_with_its_reason() {
 }
 
 #[tokio::test]
-async fn a_webhook_is_leased_to_one_worker_until_it_has_recorded_or_died() {
+async fn a_webhook_is_leased_to_one_worker_until_it_records_results_or_dies() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let (one, two) = (service.hook(&caller, &ALL).await, service.hook(&caller, &ALL).await);
@@ -205,7 +205,7 @@ async fn a_webhook_is_leased_to_one_worker_until_it_has_recorded_or_died() {
     let leases = service.lease_hooks().await;
     let amounts = |id| leases.iter().find(|lease| lease.id == id).unwrap().numbers.len();
     assert_eq!((leases.len(), amounts(one), amounts(two)), (2, 32, 1));
-    assert_eq!(service.lease_hooks().await, [], "both are leased");
+    assert_eq!(service.lease_hooks().await, [], "both webhooks are leased");
     let dead = leases.into_iter().find(|lease| lease.id == one).unwrap();
     assert_eq!(dead.secrets, [vec![1; 32]]);
     service.pass("1 minute").await;
@@ -224,14 +224,14 @@ async fn a_webhook_is_leased_to_one_worker_until_it_has_recorded_or_died() {
 }
 
 #[tokio::test]
-async fn what_fails_is_due_again_after_pauses_that_grow_and_a_dead_receiver_costs_one_attempt() {
+async fn failed_events_are_retried_after_growing_pauses_one_event_at_a_time() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let id = service.hook(&caller, &ALL).await;
     service.events(id, 2).await;
     let mut pauses = Vec::new();
-    // The first attempt sends both events. After a failure only the event that is due longest is
-    // sent.
+    // The first attempt sends both events. After a failure, only the event with the oldest due time
+    // is sent.
     for (attempt, expected) in [(0, 2), (1, 1), (2, 1)] {
         let lease = service.lease_hooks().await.pop().unwrap();
         assert_eq!(lease.numbers.len(), expected, "{attempt}");
@@ -246,7 +246,7 @@ async fn what_fails_is_due_again_after_pauses_that_grow_and_a_dead_receiver_cost
     assert!(pauses[0] < pauses[1] && pauses[1] <= pauses[2] && pauses[2] <= 300.0, "{pauses:?}");
     let state = service.hook_state(id).await;
     assert_eq!((state.failures, state.last_outcome.as_deref()), (4, Some("connect_refused")));
-    // After a success all pending events are sent, even if their own pauses have not passed.
+    // After a success, all pending events are sent, even during their own pauses.
     let lease = service.lease_hooks().await.pop().unwrap();
     service.record_hook(&lease, "ok", Some(200), None).await;
     let lease = service.lease_hooks().await.pop().unwrap();
@@ -256,7 +256,7 @@ async fn what_fails_is_due_again_after_pauses_that_grow_and_a_dead_receiver_cost
 }
 
 #[tokio::test]
-async fn a_receiver_that_asks_to_be_left_alone_is_for_an_hour_at_most() {
+async fn retry_after_is_obeyed_for_at_most_an_hour() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let id = service.hook(&caller, &ALL).await;
@@ -270,7 +270,8 @@ async fn a_receiver_that_asks_to_be_left_alone_is_for_an_hour_at_most() {
         assert!((least..most).contains(&hook) && events[0] >= least, "{asked}: {hook} {events:?}");
         service.pass("10 hours").await;
     }
-    // A lease without attempts does not count as a failure, because the worker had a local problem.
+    // A lease that ends without attempts means that the worker had a local failure, so it does not
+    // count against the receiver.
     let lease = service.lease_hooks().await.pop().unwrap();
     service.database.worker.record_webhook(&lease, &[], None).await.unwrap();
     assert_eq!(service.hook_state(id).await.failures, 3);
@@ -279,12 +280,12 @@ async fn a_receiver_that_asks_to_be_left_alone_is_for_an_hour_at_most() {
 }
 
 #[tokio::test]
-async fn an_event_is_given_up_after_a_day_and_a_webhook_with_nothing_but_failures_is_disabled() {
+async fn an_event_is_dropped_after_a_day_and_a_webhook_that_only_fails_is_disabled() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let id = service.hook(&caller, &ALL).await;
     service.events(id, 1).await;
-    // One event fails for a day while others are delivered. Only this event is dropped.
+    // One event fails for a day, but the receiver accepts others. Only this event is dropped.
     service.end_all("http_5xx", Some(500)).await;
     service.pass("12 hours").await;
     service.end_all("http_5xx", Some(500)).await;
@@ -324,7 +325,7 @@ async fn an_event_is_given_up_after_a_day_and_a_webhook_with_nothing_but_failure
 }
 
 #[tokio::test]
-async fn the_events_that_wait_for_a_webhook_are_bounded_and_those_given_up_are_counted() {
+async fn the_number_of_pending_events_is_limited_and_dropped_events_are_counted() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let id = service.hook(&caller, &ALL).await;
@@ -334,13 +335,17 @@ async fn the_events_that_wait_for_a_webhook_are_bounded_and_those_given_up_are_c
     let state = service.hook_state(id).await;
     assert_eq!((state.pending, state.sent, state.dropped), (100_032, 0, 8));
     let sql = "select max(number) from everytab.webhook_events where $1 = 0";
-    assert_eq!(service.database.value::<i64>(sql, 0).await, 100_032, "the newest are given up");
+    assert_eq!(
+        service.database.value::<i64>(sql, 0).await,
+        100_032,
+        "the newest events must be dropped"
+    );
     let backlog = service.database.worker.webhook_backlog().await.unwrap();
     assert_eq!((backlog.waiting, backlog.failing), (1, 1));
 }
 
 #[tokio::test]
-async fn a_webhook_of_another_key_does_not_exist_and_a_revoked_key_has_none() {
+async fn webhooks_of_another_key_are_not_found_and_a_revoked_key_has_none() {
     let service = Service::new().await;
     let (caller, other) = (service.caller(0).await, service.caller(1).await);
     let id = service.hook(&caller, &ALL).await;
@@ -368,7 +373,7 @@ async fn a_webhook_of_another_key_does_not_exist_and_a_revoked_key_has_none() {
 }
 
 #[tokio::test]
-async fn both_secrets_sign_for_a_day_after_a_change() {
+async fn after_a_rotation_both_secrets_sign_for_a_day() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let id = service.hook(&caller, &ALL).await;

@@ -1,4 +1,4 @@
-//! Tests of an operator's changes to a running crawl: more seeds and other limits.
+//! Tests an operator's changes to a running crawl: more seeds and other limits.
 
 use everytab_coordinator::{CrawlChange, CrawlChanged, CrawlVerb};
 
@@ -6,7 +6,7 @@ use super::holder::{checkpoint, counts, new_crawl, rows_of_links};
 use crate::setup::Database;
 
 #[tokio::test]
-async fn seeds_that_are_added_to_a_running_crawl_are_waited_for_and_do_not_reopen_it() {
+async fn a_crawl_waits_for_added_seeds_but_they_do_not_reopen_it() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 1).await;
     let leases = database.lease_all_slots("a").await;
@@ -32,7 +32,7 @@ async fn seeds_that_are_added_to_a_running_crawl_are_waited_for_and_do_not_reope
 }
 
 #[tokio::test]
-async fn seeds_that_an_operator_adds_while_others_are_to_come_do_not_end_the_seeding() {
+async fn added_seeds_do_not_end_the_seeding() {
     let database = Database::new().await;
     let new = new_crawl(None);
     let crawl = database.owner.start_crawl(&new).await.unwrap();
@@ -45,7 +45,7 @@ async fn seeds_that_an_operator_adds_while_others_are_to_come_do_not_end_the_see
 }
 
 #[tokio::test]
-async fn a_limit_is_raised_or_lowered_to_what_is_used_and_never_below() {
+async fn a_limit_cannot_be_lowered_below_the_pages_in_use() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(Some(10), &[1], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
@@ -73,7 +73,7 @@ async fn a_limit_is_raised_or_lowered_to_what_is_used_and_never_below() {
 }
 
 #[tokio::test]
-async fn a_limit_that_is_used_up_ends_the_crawl_and_one_without_gets_none() {
+async fn a_limit_without_pages_left_ends_the_crawl_and_an_unlimited_crawl_gets_none() {
     let database = Database::new().await;
     let (_, unlimited) = database.start_crawl(None, &[1], |_| 3).await;
     let set = async |id, change| database.owner.set_crawl(id, change).await.unwrap();
@@ -106,7 +106,7 @@ async fn time_and_bytes_of_a_running_crawl_are_changed() {
 }
 
 #[tokio::test]
-async fn a_crawl_is_found_by_its_name_or_the_beginning_of_its_id() {
+async fn a_crawl_is_found_by_its_name_or_the_start_of_its_id() {
     let database = Database::new().await;
     assert_eq!(database.owner.find_crawls(None).await.unwrap(), []);
     let (_, first) = database.start_crawl(None, &[1], |_| 3).await;

@@ -1,5 +1,5 @@
-//! Tests of checkpoints: each is numbered and recorded once, and is rejected if its counts do not
-//! add up.
+//! Tests checkpoints: each has a number and is recorded once. It is rejected if its counts do
+//! not add up.
 
 use chrono::{Duration, Utc};
 use everytab_coordinator::{
@@ -63,7 +63,7 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     // A checkpoint number that skips one is rejected as a caller's mistake.
     let error = database.worker.checkpoint_slot(&checkpoint(&leases[3], 3)).await.unwrap_err();
     assert_eq!(error.sqlstate(), Some("22023"));
-    // The next holder of the slot loads the recorded chunks.
+    // The slot's next holder loads the recorded chunks.
     let stored = database
         .worker
         .load_host_chunks(&[(3, crawl, HOST), (3, crawl, 8), (4, crawl, HOST)])
@@ -80,8 +80,8 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     assert_eq!((sums.len(), sums[0].pending, sums[0].reserved), (1, 1, 0));
 }
 
-/// Lists the fetches after a position. Waits until at least `wanted` of them are visible, because
-/// open transactions of other tests delay the fetches of a running crawl.
+/// Lists the fetches after a position. Waits until at least `wanted` fetches are visible, because
+/// other tests' open transactions delay a running crawl's fetches.
 async fn listed(
     database: &Database,
     id: Uuid,
@@ -99,7 +99,7 @@ async fn listed(
 
 /// Two concurrent checkpoints may both be the first to name an archive.
 #[tokio::test]
-async fn an_archive_is_written_down_once_whoever_names_it_first() {
+async fn an_archive_is_recorded_once_even_by_concurrent_checkpoints() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1, 2, 3], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
@@ -139,7 +139,7 @@ async fn an_archive_is_written_down_once_whoever_names_it_first() {
 }
 
 #[tokio::test]
-async fn a_list_of_fetches_passes_over_none_that_is_recorded_late() {
+async fn a_list_of_fetches_includes_those_that_commit_late() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
@@ -188,7 +188,7 @@ async fn a_list_of_fetches_passes_over_none_that_is_recorded_late() {
 }
 
 #[tokio::test]
-async fn manners_are_kept_where_a_checkpoint_does_not_change_them() {
+async fn host_state_that_a_checkpoint_omits_is_kept() {
     let database = Database::new().await;
     database.start_crawl(None, &[1], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
@@ -233,7 +233,7 @@ async fn a_snapshot_replaces_the_chunks_before_it() {
 /// A worker loads a limited number of due hosts. This list must not contain hosts without pending
 /// URLs, although an older chunk of such a host says that it is due.
 #[tokio::test]
-async fn hosts_that_are_done_and_crawls_that_rest_hide_none_that_is_due() {
+async fn finished_hosts_and_paused_crawls_do_not_hide_due_hosts() {
     let database = Database::new().await;
     let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
     let (resting, id) = database.start_crawl(None, &[1], |_| 3).await;
@@ -261,9 +261,9 @@ async fn hosts_that_are_done_and_crawls_that_rest_hide_none_that_is_due() {
     assert_eq!(hosts, [(crawl, 19, 1), (crawl, 30, 1)]);
 }
 
-/// A checkpoint rewrites the due time of a host only if it changes noticeably.
+/// A checkpoint rewrites a host's due time only if it changes noticeably.
 #[tokio::test]
-async fn the_time_of_a_host_is_written_when_it_changes() {
+async fn the_due_time_of_a_host_is_written_only_if_it_changes() {
     let database = Database::new().await;
     let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
@@ -293,7 +293,7 @@ async fn the_time_of_a_host_is_written_when_it_changes() {
 }
 
 #[tokio::test]
-async fn hosts_that_are_done_or_of_an_ended_crawl_keep_no_others_from_being_listed_as_due() {
+async fn finished_hosts_and_hosts_of_an_ended_crawl_do_not_hide_due_hosts() {
     let database = Database::new().await;
     let (ended, id) = database.start_crawl(None, &[1], |_| 3).await;
     let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
@@ -327,7 +327,7 @@ async fn hosts_that_are_done_or_of_an_ended_crawl_keep_no_others_from_being_list
 }
 
 #[tokio::test]
-async fn numbers_that_do_not_add_up_are_refused_whole() {
+async fn a_checkpoint_with_wrong_sums_is_rejected_as_a_whole() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(Some(5), &[1], |_| 3).await;
     let leases = database.lease_all_slots("a").await;

@@ -1,12 +1,12 @@
-//! Tests that due hosts are found without reading the hosts of resting crawls.
+//! Tests that loading due hosts does not read the hosts of crawls that may not send requests.
 
 use everytab_coordinator::CrawlVerb;
 use serde_json::json;
 
 use crate::{frontier::holder::new_crawl, session::query, setup::Database};
 
-/// Starts a crawl with this many hosts that are due in slot 3. They are due earlier than the hosts
-/// of crawls that are started later.
+/// Creates a crawl with this many hosts due in slot 3, earlier than those of later crawls. A page
+/// limit is used up, and a large crawl without one is paused.
 async fn crawl_with_hosts(database: &Database, page_limit: Option<i64>, hosts: i32) -> i32 {
     let mut crawl = new_crawl(page_limit);
     crawl.settings = json!({ "scope": "any", "media": "none" });
@@ -35,10 +35,10 @@ async fn crawl_with_hosts(database: &Database, page_limit: Option<i64>, hosts: i
     number
 }
 
-/// Each call once read all hosts of crawls that are paused or have used up their pages, because
-/// these hosts have been due for longer than others.
+/// Each call used to read all hosts of crawls that were paused or had no pages left, because these
+/// hosts are due earliest.
 #[tokio::test]
-async fn what_is_due_is_found_without_reading_crawls_that_rest() {
+async fn loading_due_hosts_does_not_read_paused_crawls_or_used_up_limits() {
     let database = Database::new().await;
     crawl_with_hosts(&database, Some(9), 5_000).await;
     crawl_with_hosts(&database, None, 5_000).await;
@@ -60,9 +60,9 @@ async fn what_is_due_is_found_without_reading_crawls_that_rest() {
     assert_eq!(due.rows::<(i32, i64)>(&session).await, [(running, 20), (also_running, 30)]);
 }
 
-/// The oldest crawl does not take another crawl's share, even if it has many hosts.
+/// The first crawl has more hosts, and they are due earlier.
 #[tokio::test]
-async fn each_crawl_has_its_share_of_the_hosts_that_are_looked_at() {
+async fn each_crawl_has_its_share_of_the_loaded_hosts() {
     let database = Database::new().await;
     let large = crawl_with_hosts(&database, None, 900).await;
     let small = crawl_with_hosts(&database, None, 50).await;

@@ -1,5 +1,5 @@
-//! Tests of the end of crawls: crawls end at the right time even with concurrent calls, and never
-//! exceed a limit.
+//! Tests that crawls end exactly when they should, even with concurrent calls, and that limits are
+//! never exceeded.
 
 use chrono::Utc;
 use everytab_coordinator::{CrawlCounts, CrawlStatus, CrawlVerb, FrontierHostRow};
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Adds (known, pending, captured, sent, read) to a crawl's sums in a slot, as a checkpoint does.
-/// Returns open, ended or closed.
+/// Returns `open`, `ended` or `closed`.
 async fn count(session: &Session, slot: i32, crawl: i32, [k, p, c, s, r]: [i64; 5]) -> String {
     let sql = "select coordinator.count_in_slot($1::int::smallint, $2, $3, $4, $5, '{}', '{}',
                                                 '{}', '{}', $6, $7, 0, 0, 0)";
@@ -34,7 +34,7 @@ async fn until_waiting(database: &Database, count: i64) {
 }
 
 #[tokio::test]
-async fn of_two_last_checkpoints_the_second_ends_the_crawl() {
+async fn the_second_of_two_concurrent_last_checkpoints_ends_the_crawl() {
     let database = Database::new().await;
     let (crawl, id) =
         database.start_crawl(None, &[1, 2], |number| number.try_into().unwrap()).await;
@@ -54,11 +54,11 @@ async fn of_two_last_checkpoints_the_second_ends_the_crawl() {
 }
 
 #[tokio::test]
-async fn a_link_on_its_way_keeps_its_crawl_open() {
+async fn an_unread_link_keeps_its_crawl_open() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 1).await;
     let session = database.session().await;
-    // The page links to another slot. The link is recorded, but this slot has not read it yet.
+    // The page's link goes to another slot, which has not read it yet.
     assert_eq!(count(&session, 1, crawl, [1, 0, 1, 1, 1]).await, "open");
     assert_eq!(database.ending(id).await.0, "running");
     assert_eq!(count(&session, 2, crawl, [1, 1, 0, 0, 1]).await, "open");
@@ -82,7 +82,7 @@ async fn a_crawl_does_not_end_before_its_last_seeds() {
 }
 
 #[tokio::test]
-async fn a_cancel_waits_for_a_checkpoint_and_counts_what_is_left() {
+async fn a_cancel_waits_for_a_checkpoint_and_counts_the_remaining_urls() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1, 2, 3], |_| 1).await;
     let session = database.session().await;
@@ -105,7 +105,7 @@ async fn a_cancel_waits_for_a_checkpoint_and_counts_what_is_left() {
 }
 
 #[tokio::test]
-async fn a_slot_that_is_new_to_a_crawl_cannot_slip_past_its_end() {
+async fn a_slot_that_is_new_to_a_crawl_cannot_count_after_its_end() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 1).await;
     let (a, b) = (database.session().await, database.session().await);
@@ -146,7 +146,7 @@ async fn time_and_bytes_end_a_crawl() {
 }
 
 #[tokio::test]
-async fn a_large_fleet_ends_a_crawl_whose_time_is_over_by_few_of_its_calls() {
+async fn a_large_fleet_ends_an_overdue_crawl_although_few_calls_check_the_time() {
     let database = Database::new().await;
     let mut timed = new_crawl(None);
     timed.ends_at = Some(chrono::Utc::now() + chrono::Duration::hours(1));
@@ -155,23 +155,23 @@ async fn a_large_fleet_ends_a_crawl_whose_time_is_over_by_few_of_its_calls() {
                    select 'worker-' || n, now() + interval '1 hour' from generate_series(1, 200) n";
     database.run(workers).await;
     database.run("update everytab.crawls set ends_at = now()").await;
-    // On average, ten out of 200 calls check this. That 2,000 calls do not has a probability of
-    // 10^-44.
+    // On average, 10 of 200 calls check the time. That none of 2,000 calls checks it has a
+    // probability below 10^-44.
     let mut calls = 1;
     while !database.worker.open_crawls().await.unwrap().is_empty() {
         calls += 1;
-        assert!(calls < 2_000, "no call of a large fleet looks for crawls that are to end");
+        assert!(calls < 2_000, "no call ended the overdue crawl");
     }
     assert_eq!(database.ending(timed.id).await.1.as_deref(), Some("time"));
 }
 
 #[tokio::test]
-async fn pages_are_reserved_before_they_are_asked_and_given_back() {
+async fn pages_are_reserved_before_they_are_fetched_and_returned_if_unused() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(Some(10), &[1, 2], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
     let reserve = |wanted| database.worker.reserve_pages(leases[3].fence, crawl, wanted);
-    // The slot has nothing pending.
+    // The slot has no pending URLs yet.
     assert_eq!(reserve(100).await.unwrap(), Some(0));
     let mut first = checkpoint(&leases[3], 1);
     let mut sums = counts(crawl);
@@ -191,13 +191,14 @@ async fn pages_are_reserved_before_they_are_asked_and_given_back() {
         due.iter().map(|host| host.slot).collect::<Vec<_>>()
     };
     assert_eq!(due().await, [3, 4]);
-    // Each call reserves a fourth of the slot's share, but at least one page.
+    // A slot gets a fourth of its share of the remaining pages, but at least one page.
     let mut got = Vec::new();
     while let Some(pages @ 1..) = reserve(100).await.unwrap() {
         got.push(pages);
     }
     assert_eq!(got, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
-    // No pages are left for other slots, so their hosts are no longer returned.
+    // Other slots cannot get a page, so their hosts are not listed. Otherwise they would be checked
+    // again and again.
     assert_eq!(due().await, [3]);
     let mut second = checkpoint(&leases[3], 2);
     let mut sums = counts(crawl);
@@ -215,10 +216,9 @@ async fn pages_are_reserved_before_they_are_asked_and_given_back() {
     assert_eq!(status.left, json!({ "limit": 49 }));
 }
 
-/// Without stored totals, a list of crawls would add up all slots of all crawls, each with its
-/// reasons.
+/// Listing crawls used to add up the sums of all slots in all crawls.
 #[tokio::test]
-async fn the_sums_of_a_crawl_that_has_ended_are_kept() {
+async fn the_sums_of_an_ended_crawl_are_stored() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1, 2], |_| 3).await;
     let leases = database.lease_all_slots("a").await;

@@ -1,5 +1,5 @@
-//! Shared setup for the frontier tests: new crawls, and functions for each call that a slot holder
-//! makes. Links and chunks are lists of numbers, because Postgres does not parse them.
+//! Shared setup for the frontier tests: new crawls, and functions for each call by a slot's holder.
+//! Links and chunks are lists of numbers, because Postgres does not parse them.
 
 use chrono::Utc;
 use everytab_coordinator::{
@@ -24,7 +24,7 @@ pub(crate) fn new_crawl(page_limit: Option<i64>) -> NewCrawl {
     }
 }
 
-/// Returns links to numbered pages, as rows for groups of slots.
+/// Returns rows of links to these numbers, with one row per group of slots.
 pub(crate) fn rows_of_links(
     crawl: i32,
     numbers: &[i32],
@@ -159,7 +159,7 @@ impl Database {
         }
     }
 
-    /// Returns a crawl's state, the reason why it ended, and whether its sums add up.
+    /// Returns a crawl's state, its ending, and whether its sums add up.
     pub(crate) async fn ending(&self, id: Uuid) -> (String, Option<String>, bool) {
         let status = self.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
         let sum = |counts: &Value| -> i64 {

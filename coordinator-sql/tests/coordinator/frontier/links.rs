@@ -1,4 +1,4 @@
-//! Tests of links between slots: each slot reads each of its links once, even if a transaction
+//! Tests links between slots: each slot reads each of its links once, even if a transaction
 //! commits late.
 
 use everytab_coordinator::{LinkCursors, LinkLane, SlotLease};
@@ -44,7 +44,7 @@ pub(super) fn at(ceiling: &str) -> LinkCursors {
 }
 
 #[tokio::test]
-async fn a_transaction_that_commits_late_is_read_and_delays_nobody() {
+async fn links_that_commit_late_are_read_without_delaying_others() {
     let database = Database::new().await;
     let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
     let late = database.session().await;
@@ -55,7 +55,7 @@ async fn a_transaction_that_commits_late_is_read_and_delays_nobody() {
     let mine = [(5, at("1:1:")), (6, at("1:1:"))];
     let (before, numbers) = read(&database, &mine).await;
     assert_eq!(numbers, Vec::<i32>::new());
-    // The links of another crawl commit first, although their transaction started later.
+    // Another crawl's links commit first, although their transaction started later.
     let (other, _) = database.start_crawl(None, &[6, 5 + 256], slot_of).await;
     assert!(other > crawl);
     let (ceiling, numbers) = read(&database, &[(5, at(&before)), (6, at(&before))]).await;
@@ -69,7 +69,7 @@ async fn a_transaction_that_commits_late_is_read_and_delays_nobody() {
 }
 
 #[tokio::test]
-async fn many_rows_come_in_parts_below_one_ceiling() {
+async fn many_rows_are_read_in_parts_below_one_ceiling() {
     let database = Database::new().await;
     let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
     for number in 0..10 {
@@ -99,7 +99,7 @@ async fn many_rows_come_in_parts_below_one_ceiling() {
 /// A pass scans each row once, even if it takes many calls. This includes the rows that a call
 /// skips.
 #[tokio::test]
-async fn each_row_is_looked_at_once() {
+async fn each_row_is_scanned_once() {
     let database = Database::new().await;
     let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
     // Half of the rows are for slots that do not read links in this test.
@@ -130,10 +130,10 @@ async fn each_row_is_looked_at_once() {
     assert!((3_200..3_300).contains(&looked_at), "{looked_at}");
 }
 
-/// Postgres adds a large cost to a plan step that is disabled, so that it compiles the plan (JIT).
-/// This took a tenth of a second per call, a third of the server time of a crawl.
+/// If a plan step is disabled, Postgres adds a large cost to it and therefore compiles the plan
+/// (JIT). This took a tenth of a second per call, a third of a crawl's server time.
 #[tokio::test]
-async fn a_function_that_switches_sorting_off_is_not_compiled() {
+async fn functions_that_disable_sorting_also_disable_jit() {
     let database = Database::new().await;
     let compiled = "select coalesce(string_agg(proname, ' '), '') from pg_proc
                      where proconfig @> array['enable_sort=off']
@@ -147,7 +147,7 @@ async fn a_function_that_switches_sorting_off_is_not_compiled() {
 }
 
 #[tokio::test]
-async fn a_lane_is_read_by_its_own_cursor() {
+async fn each_lane_is_read_with_its_own_cursor() {
     let database = Database::new().await;
     let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
     for (number, is_urgent) in [(5, false), (261, true)] {
@@ -164,14 +164,14 @@ async fn a_lane_is_read_by_its_own_cursor() {
     let (numbers, ceiling) = read(LinkLane::Urgent, none, none).await;
     assert_eq!(numbers, [261]);
     assert_eq!(read(LinkLane::Ordinary, none, none).await.0, [5]);
-    // Reading the urgent lane does not move the cursor of the ordinary lane.
+    // Reading the urgent lane does not move the ordinary lane's cursor.
     assert_eq!(read(LinkLane::Ordinary, none, &ceiling).await.0, [5]);
     assert_eq!(read(LinkLane::Urgent, &ceiling, none).await.0, [261]);
     assert_eq!(read(LinkLane::Urgent, none, &ceiling).await.0, Vec::<i32>::new());
 }
 
 #[tokio::test]
-async fn partitions_go_when_every_slot_has_read_them() {
+async fn partitions_are_dropped_when_every_slot_has_read_them() {
     let database = Database::new().await;
     let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
     database.run("select coordinator.make_links_partition(100)").await;
@@ -199,7 +199,7 @@ async fn partitions_go_when_every_slot_has_read_them() {
     last.urgent_cursor = Some(ceiling.clone());
     database.record_checkpoint(&last).await;
     assert_eq!(database.worker.drop_read_links().await.unwrap(), 1);
-    // The partition of the current hour is not dropped.
+    // The current hour's partition is not dropped.
     let left = "select count(*) from everytab.links where crawl = $1";
     assert_eq!(database.value::<i64>(left, crawl).await, 1);
 }

@@ -1,4 +1,4 @@
-//! Tests of listing why URLs failed and which pages linked to them, even in large crawls.
+//! Tests listing why URLs failed and which pages linked to them, even in large crawls.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::holder::{checkpoint, counts, fetch};
 use crate::{session::query, setup::Database};
 
-/// Returns the numbers of the URLs that a filter finds. Each call returns at most `limit` fetches.
+/// Returns the numbers of all URLs that match a filter. Each call returns at most `limit`.
 async fn found(database: &Database, id: Uuid, filter: &FetchFilter, limit: i32) -> Vec<i32> {
     let (mut numbers, mut next) = (Vec::new(), Some(FetchPosition::default()));
     while let Some(after) = next {
@@ -23,7 +23,7 @@ async fn found(database: &Database, id: Uuid, filter: &FetchFilter, limit: i32) 
 }
 
 #[tokio::test]
-async fn failures_are_counted_by_outcome_and_add_up_to_what_failed() {
+async fn failures_are_counted_by_outcome_and_add_up() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
@@ -41,7 +41,7 @@ async fn failures_are_counted_by_outcome_and_add_up_to_what_failed() {
 }
 
 #[tokio::test]
-async fn what_led_to_a_url_is_told_whether_its_row_is_recorded_or_not() {
+async fn the_linking_page_is_listed_whether_or_not_its_fetch_is_recorded() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
@@ -60,7 +60,7 @@ async fn what_led_to_a_url_is_told_whether_its_row_is_recorded_or_not() {
     unknown.via = Some(Via::Recorded(99, 99));
     one.fetches = vec![seed, own, elsewhere, unrecorded, unknown];
     database.record_checkpoint(&one).await;
-    // In an ended crawl, fetches are returned even if other transactions are open.
+    // The order of an ended crawl's fetches does not depend on other transactions.
     database.owner.move_crawl(id, everytab_coordinator::CrawlVerb::Cancel).await.unwrap();
     let all = FetchFilter::default();
     let page = database.owner.crawl_fetches(id, FetchPosition::default(), 9, &all).await.unwrap();
@@ -71,13 +71,14 @@ async fn what_led_to_a_url_is_told_whether_its_row_is_recorded_or_not() {
     assert_eq!(faults, [None, Some("expired"), None, None, None]);
 }
 
-/// Before the list had a filter, finding the failures among 10 million pages took 10,000 calls.
+/// Without these filters, an operator needed 10,000 calls to find the failures among 10 million
+/// pages.
 #[tokio::test]
 async fn fetches_are_found_by_outcome_host_and_status_without_reading_all_of_them() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 3).await;
     let session = database.session().await;
-    // Every 10,000th of 120,000 fetches failed, and one host has 300 of them.
+    // Every 10,000th of the 120,000 fetches failed, and one host has 300 of them.
     let sql = "insert into everytab.fetches (crawl, host_hash, url_hash, url, at, depth, status,
                                              outcome, slot, lease_number)
                select $1, case when n % 400 = 0 then 1 else 2 end # (1::bigint << 63),
@@ -110,7 +111,7 @@ async fn fetches_are_found_by_outcome_host_and_status_without_reading_all_of_the
         ("'timeout', null, null", 0),
         ("null, (1::bigint << 63) + 1, null", 300),
         ("'ok', null, null", 1_000),
-        // No index contains the status, so a call reads its maximum number of rows.
+        // No index contains this status, so a call reads at most this many rows.
         ("null, null, 500::smallint", 50_000),
     ] {
         let call = format!("coordinator.crawl_fetches('{id}', 0::smallint, 0, 0, 1000, {filter})");
@@ -120,7 +121,7 @@ async fn fetches_are_found_by_outcome_host_and_status_without_reading_all_of_the
 }
 
 #[tokio::test]
-async fn a_report_counts_each_fetch_once_in_parts_of_any_size() {
+async fn a_report_counts_each_fetch_once_although_it_reads_in_parts() {
     let database = Database::new().await;
     let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
     let session = database.session().await;
@@ -146,7 +147,7 @@ async fn a_report_counts_each_fetch_once_in_parts_of_any_size() {
         parts += 1;
         next = part.next;
     }
-    assert_eq!(parts, 4, "two of 100,000, one of 10,000, and one without any");
+    assert_eq!(parts, 4, "two parts of 100,000, one of 10,000, and an empty one");
     let sum = |kind: &str, name: &str, ending: &str, host: Option<u64>| {
         sums.get(&(kind.to_owned(), name.to_owned(), ending.to_owned(), host)).copied()
     };

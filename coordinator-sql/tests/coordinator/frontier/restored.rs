@@ -1,5 +1,5 @@
-//! Tests of a database that was restored from a backup: although its transaction ids are from
-//! another server, each slot reads each of its links once.
+//! Tests a restored database. Its transaction IDs were assigned by another server, but each slot
+//! must still read each of its links once.
 
 use everytab_coordinator::{CheckpointResult, Contents};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::setup::Database;
 
-/// Raises the rows' transaction ids, as if another server had already assigned a million more.
+/// Raises all recorded transaction IDs by a million, as if an older server had assigned them.
 const OF_AN_OLDER_SERVER: &str = "
     update everytab.links set xid = (xid::text::bigint + 1000000)::text::xid8;
     create function pg_temp.later(pg_snapshot) returns pg_snapshot language sql as $$
@@ -21,7 +21,7 @@ const OF_AN_OLDER_SERVER: &str = "
                               urgent_cursor = pg_temp.later(urgent_cursor);";
 
 #[tokio::test]
-async fn in_another_server_each_slot_reads_what_it_had_not_read_and_nothing_twice() {
+async fn after_a_restore_each_slot_reads_its_unread_links_once() {
     let database = Database::new().await;
     let (crawl, _) = database.start_crawl(None, &[5, 6, 5 + 256, 40], slot_of).await;
     let urgent = rows_of_links(crawl, &[5 + 512], slot_of, true);
@@ -38,7 +38,7 @@ async fn in_another_server_each_slot_reads_what_it_had_not_read_and_nothing_twic
     database.run(OF_AN_OLDER_SERVER).await;
     assert!(health().await.is_of_another_server);
 
-    // A restore that was interrupted and repeated calls this twice.
+    // Begin two epochs, as a restore that is interrupted and run again does.
     for epoch in 1..3 {
         assert_eq!(database.owner.begin_epoch().await.unwrap(), Some(epoch));
     }
@@ -52,7 +52,7 @@ async fn in_another_server_each_slot_reads_what_it_had_not_read_and_nothing_twic
     assert_eq!(leases[6].cursors, leases[5].cursors);
     let (ceiling, numbers) = read(&database, &cursors).await;
     assert_eq!(numbers, [6, 40, 5 + 512, 5 + 768]);
-    // Links that this server adds are read, and no link is read twice.
+    // A new link is read once, and earlier links are not read again.
     let new = rows_of_links(crawl, &[5 + 1024], slot_of, false);
     database.owner.add_links(crawl, &new, true).await.unwrap();
     let slots = [5, 6, 40].map(|slot| (slot, at(&ceiling)));
@@ -63,7 +63,7 @@ async fn in_another_server_each_slot_reads_what_it_had_not_read_and_nothing_twic
 }
 
 #[tokio::test]
-async fn fetches_tell_the_epoch_and_a_database_without_crawls_has_none() {
+async fn fetches_contain_the_epoch_and_a_database_without_crawls_begins_none() {
     let database = Database::new().await;
     assert_eq!(database.owner.begin_epoch().await.unwrap(), None);
     let (crawl, _) = database.start_crawl(None, &[7], slot_of).await;
@@ -85,7 +85,7 @@ async fn fetches_tell_the_epoch_and_a_database_without_crawls_has_none() {
 }
 
 #[tokio::test]
-async fn a_database_with_crawls_alone_is_not_empty_and_a_snapshot_keeps_its_links() {
+async fn a_database_that_has_only_crawls_is_not_empty_and_a_snapshot_keeps_its_links() {
     let database = Database::new().await;
     assert_eq!(database.owner.contents().await.unwrap(), Contents::EmptyTables);
     database.start_crawl(None, &[1], slot_of).await;

@@ -1,4 +1,4 @@
-//! Tests of schedules: each scheduled time starts one crawl, even if several workers check
+//! Tests schedules: each scheduled time starts one crawl, even if several workers check
 //! concurrently.
 
 use chrono::{DateTime, Datelike as _, Days, TimeDelta, Utc};
@@ -37,7 +37,7 @@ async fn one(database: &Database, name: &str) -> ScheduleRow {
     all.into_iter().find(|row| row.name == name).unwrap()
 }
 
-/// Makes all schedules due, as if this many hours had passed.
+/// Makes all schedules due, as if they had been due for this many hours.
 async fn pass(database: &Database, hours: i32) {
     let sql = "update everytab.schedules
                   set next_at = clock_timestamp() - make_interval(hours => $1) returning 1";
@@ -60,7 +60,7 @@ async fn a_schedule_starts_a_crawl_with_its_seeds_settings_and_ends() {
     pass(&database, 0).await;
     let open = database.worker.open_crawls().await.unwrap().pop().unwrap();
     assert_eq!((open.owner.as_str(), open.budget_left), ("somebody", Some(7)));
-    // The name must have the form that everytab_commoncrawl parses.
+    // The name has the format that `everytab_commoncrawl` creates and parses.
     let parts: Vec<&str> = open.name.split('-').collect();
     let is_time = parts[1].len() == 14 && parts[1].bytes().all(|byte| byte.is_ascii_digit());
     assert!(parts.len() == 3 && parts[0] == "LIVE" && is_time, "{}", open.name);
@@ -82,7 +82,7 @@ async fn a_schedule_starts_a_crawl_with_its_seeds_settings_and_ends() {
 }
 
 #[tokio::test]
-async fn whoever_looks_while_another_fires_passes_by_and_does_not_fire_again() {
+async fn a_call_skips_schedules_that_another_call_is_firing() {
     let database = Database::new().await;
     for name in ["one", "two"] {
         database.owner.add_schedule(&new_schedule(name, HOURLY)).await.unwrap();
@@ -91,10 +91,10 @@ async fn whoever_looks_while_another_fires_passes_by_and_does_not_fire_again() {
     let (a, b) = (database.session().await, database.session().await);
     a.run("begin").await;
     assert_eq!(fire(&a).await, 2);
-    assert_eq!(fire(&b).await, 0, "it waits for nobody");
+    assert_eq!(fire(&b).await, 0, "the call must skip locked schedules");
     a.run("commit").await;
     assert_eq!(fire(&b).await, 0);
-    // If the transaction rolls back, the schedule remains due.
+    // If a transaction is rolled back, the schedules remain due.
     pass(&database, 1).await;
     for id in database.worker.open_crawls().await.unwrap().iter().map(|crawl| crawl.id) {
         database.owner.move_crawl(id, CrawlVerb::Cancel).await.unwrap();
@@ -110,7 +110,7 @@ async fn whoever_looks_while_another_fires_passes_by_and_does_not_fire_again() {
 }
 
 #[tokio::test]
-async fn of_many_callers_one_fires() {
+async fn of_many_concurrent_calls_one_fires() {
     let database = Database::new().await;
     database.owner.add_schedule(&new_schedule("one", HOURLY)).await.unwrap();
     for round in 1..=3 {
@@ -132,7 +132,7 @@ async fn of_many_callers_one_fires() {
 }
 
 #[tokio::test]
-async fn a_fleet_that_slept_fires_once_and_a_crawl_that_still_runs_is_waited_for() {
+async fn missed_times_fire_once_and_a_running_crawl_delays_the_next() {
     let database = Database::new().await;
     database.owner.add_schedule(&new_schedule("one", HOURLY)).await.unwrap();
     pass(&database, 24 * 5).await;
@@ -156,7 +156,7 @@ async fn a_fleet_that_slept_fires_once_and_a_crawl_that_still_runs_is_waited_for
 }
 
 #[tokio::test]
-async fn a_schedule_that_cannot_be_fired_says_why_and_delays_no_other() {
+async fn a_schedule_that_cannot_be_fired_reports_why_and_delays_no_other() {
     let database = Database::new().await;
     let mut bad = new_schedule("bad", HOURLY);
     bad.settings = json!({ "limit": "many" });
@@ -173,7 +173,7 @@ async fn a_schedule_that_cannot_be_fired_says_why_and_delays_no_other() {
 }
 
 #[tokio::test]
-async fn a_schedule_is_its_owners_and_its_crawls_stay_when_it_is_dropped() {
+async fn a_schedule_belongs_to_its_owner_and_dropping_it_keeps_its_crawls() {
     let database = Database::new().await;
     let schedule = new_schedule("one", HOURLY);
     database.owner.add_schedule(&schedule).await.unwrap();
@@ -202,7 +202,7 @@ async fn a_schedule_is_its_owners_and_its_crawls_stay_when_it_is_dropped() {
     }
 }
 
-/// A model of `coordinator.next_time` that uses chrono's calendar.
+/// Computes the next time with chrono, as a model of `coordinator.next_time`.
 fn next_time(times: ScheduleTimes, anchor: DateTime<Utc>, after: DateTime<Utc>) -> DateTime<Utc> {
     match times {
         ScheduleTimes::Every { every_s, .. } => {
@@ -240,9 +240,9 @@ fn times() -> impl Strategy<Value = ScheduleTimes> {
     ]
 }
 
-/// The session's time zone has daylight saving time, which must not matter.
+/// The session's time zone has daylight saving time, which must not affect schedules.
 #[tokio::test]
-async fn the_next_time_is_that_of_the_model_in_days_of_utc() {
+async fn the_next_time_matches_the_model_in_utc() {
     let database = Database::new().await;
     let session = database.session().await;
     session.run("set timezone = 'Europe/Berlin'").await;
@@ -255,8 +255,7 @@ async fn the_next_time_is_that_of_the_model_in_days_of_utc() {
         let anchor = at(anchor_s);
         let mut after = at(after_s);
         if is_edge {
-            // Test exactly the time at which a schedule is due. The result must be the next time
-            // after it.
+            // Start exactly at a scheduled time. The result must be the next one.
             after = next_time(times, anchor, after);
         }
         let (every_s, at_s, weekdays) = match times {

@@ -1,4 +1,4 @@
-//! Tests of slot leases: their holders, their duration, and the effect of a worker's death.
+//! Tests slot leases: their holders, their duration, and the effect of a worker's death.
 
 use std::collections::HashSet;
 
@@ -26,12 +26,12 @@ async fn slots_are_leased_while_a_crawl_is_open() {
 }
 
 #[tokio::test]
-async fn each_worker_gets_its_share_and_what_is_given_back() {
+async fn each_worker_gets_its_share_and_released_slots() {
     let database = Database::new().await;
     database.start_crawl(None, &[1], |_| 3).await;
     let first = database.lease_all_slots("a").await;
     let fences: Vec<SlotFence> = first.iter().map(|lease| lease.fence).collect();
-    // The second worker reports that it is alive, and the first worker learns its new share.
+    // The second worker's calls show that it is alive, so the first worker's share becomes smaller.
     assert!(database.lease_all_slots("b").await.is_empty());
     let renewal = database.worker.renew_slots("b", &[]).await.unwrap();
     assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (0, 2, 128));
@@ -39,13 +39,13 @@ async fn each_worker_gets_its_share_and_what_is_given_back() {
     assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (256, 2, 128));
     database.worker.release_slots("a", &fences[..200], false).await.unwrap();
     assert_eq!(database.lease_all_slots("b").await.len(), 128);
-    // Free slots beyond a worker's share remain free for workers that hold fewer.
+    // The remaining slots go to the worker that holds fewer than its share.
     assert_eq!(database.lease_all_slots("a").await.len(), 72);
     assert_eq!(database.lease_all_slots("b").await.len(), 0);
 }
 
 #[tokio::test]
-async fn shares_are_rounded_up_so_that_no_slot_stays_free() {
+async fn shares_are_rounded_up_so_that_no_slot_remains_free() {
     let database = Database::new().await;
     database.start_crawl(None, &[1], |_| 3).await;
     for worker in ["a", "b", "c"] {
@@ -59,7 +59,7 @@ async fn shares_are_rounded_up_so_that_no_slot_stays_free() {
 }
 
 #[tokio::test]
-async fn a_lost_lease_records_nothing_and_its_number_has_grown() {
+async fn a_lost_slot_lease_records_nothing_and_the_next_has_a_higher_number() {
     let database = Database::new().await;
     database.start_crawl(None, &[1], |_| 3).await;
     let lost = database.lease_all_slots("a").await;
@@ -75,14 +75,14 @@ async fn a_lost_lease_records_nothing_and_its_number_has_grown() {
     assert_eq!(database.worker.reserve_pages(fences[3], 1, 5).await.unwrap(), None);
     assert!(database.worker.renew_slots("a", &fences).await.unwrap().held.is_empty());
     assert!(database.worker.release_slots("a", &fences, false).await.unwrap().is_empty());
-    // A token with another slot's number is not a valid lease.
+    // A token does not fit another slot.
     let forged = SlotFence { slot: 4, ..found[3].fence };
     assert!(database.worker.renew_slots("b", &[forged]).await.unwrap().held.is_empty());
     // A checkpoint resets the slot's deaths.
     database.record_checkpoint(&checkpoint(&found[3], 1)).await;
     database.expire_slots("b").await;
     database.run("delete from everytab.workers").await;
-    // All other slots have two deaths and are leased a few together.
+    // All other slots have had two deaths, so they are leased in small groups.
     let again = database.lease_all_slots("c").await;
     assert_eq!(again.iter().map(|lease| lease.deaths).collect::<Vec<_>>(), [2; 16]);
     let deaths = "select deaths from everytab.slots where slot = 3";
@@ -90,28 +90,28 @@ async fn a_lost_lease_records_nothing_and_its_number_has_grown() {
 }
 
 #[tokio::test]
-async fn a_slot_that_kills_its_holders_comes_alone_and_then_isolated() {
+async fn a_slot_that_kills_its_holders_is_leased_alone_and_then_isolated() {
     let database = Database::new().await;
     database.start_crawl(None, &[1], |_| 3).await;
     database.run("update everytab.slots set deaths = 2 where slot = 9").await;
     let suspect = database.lease_all_slots("a").await;
     assert_eq!(suspect.iter().map(|lease| lease.fence.slot).collect::<Vec<_>>(), [9]);
     assert!(!suspect[0].is_isolated);
-    // The holder of a suspect slot gets no other slot. Another worker gets its share.
+    // The suspect slot's holder gets no other slots. Another worker gets its share.
     assert!(database.lease_all_slots("a").await.is_empty());
     assert_eq!(database.lease_all_slots("b").await.len(), 128);
-    // The next holder has other slots, all without deaths.
+    // The next holder already has other slots, but none of them has deaths.
     database.expire_slots("a").await;
     let suspect = database.lease_all_slots("b").await;
     assert_eq!((suspect[0].fence.slot, suspect[0].deaths, suspect[0].is_isolated), (9, 3, true));
 }
 
 #[tokio::test]
-async fn slots_that_killed_their_holders_come_a_few_together_and_then_alone() {
+async fn slots_that_killed_their_holders_are_leased_in_small_groups_and_then_alone() {
     let database = Database::new().await;
     database.start_crawl(None, &[1], |_| 3).await;
-    // Set the deaths as if the only worker had died twice before its first checkpoint, and a third
-    // time with two slots.
+    // This is the state after a lone worker died twice before it recorded anything, and then once
+    // more with two of the slots.
     database.run("update everytab.slots set deaths = 2 where slot < 20").await;
     database.run("update everytab.slots set deaths = 1 where slot = 20").await;
     database.run("update everytab.slots set deaths = 3 where slot in (21, 22)").await;
@@ -119,14 +119,17 @@ async fn slots_that_killed_their_holders_come_a_few_together_and_then_alone() {
     for (deaths, amount) in [(2, 16), (2, 4), (3, 1), (3, 1)] {
         let leases = database.lease_all_slots("a").await;
         assert_eq!(leases.len(), amount);
-        assert!(database.lease_all_slots("a").await.is_empty(), "they are not proved");
+        assert!(
+            database.lease_all_slots("a").await.is_empty(),
+            "these slots have no checkpoint yet"
+        );
         for lease in leases {
             assert!(lease.deaths == deaths && suspects.insert(lease.fence.slot));
             database.record_checkpoint(&checkpoint(&lease, 1)).await;
         }
     }
-    // The other slots are leased together. Slot 20 must record a checkpoint before the worker gets
-    // another suspect.
+    // The other slots are leased together. Slot 20 has had a death, so it needs a checkpoint before
+    // the worker gets the next suspect.
     let others = database.lease_all_slots("a").await;
     assert_eq!(others.len(), 256 - 22);
     database.worker.release_slots("a", &[others[0].fence], false).await.unwrap();

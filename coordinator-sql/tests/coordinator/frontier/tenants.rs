@@ -1,4 +1,4 @@
-//! Tests of owners' limits on their crawls, and how slot holders receive these limits.
+//! Tests owners' settings (rates and robots overrides), and how slot holders receive them.
 
 use everytab_coordinator::{OpenCrawl, RateChange, RobotsOverrideRow};
 use uuid::Uuid;
@@ -20,7 +20,7 @@ async fn open(database: &Database, crawl: i32) -> OpenCrawl {
 }
 
 #[tokio::test]
-async fn rates_of_an_owner_and_of_a_crawl_come_with_the_open_crawls() {
+async fn open_crawls_include_the_rates_of_their_owner_and_their_own() {
     let database = Database::new().await;
     let (first, id) = start_as(&database, "a").await;
     let (second, _) = start_as(&database, "a").await;
@@ -37,7 +37,7 @@ async fn rates_of_an_owner_and_of_a_crawl_come_with_the_open_crawls() {
     assert_eq!((found.rate, found.owner_rate), (None, Some(2.5)));
     let found = open(&database, other).await;
     assert_eq!((found.rate, found.owner_rate, found.owner_min_delay_ms), (None, None, None));
-    // An owner cannot change another owner's crawl, but the operator can change any crawl.
+    // An owner cannot change another owner's crawl, but the operator can change any.
     assert!(!set(Some("a"), Some(other_id), RateChange::Rate(Some(1.0))).await);
     assert!(set(None, Some(other_id), RateChange::MinDelay(Some(5))).await);
     assert_eq!(open(&database, other).await.min_delay_ms, Some(5));
@@ -50,7 +50,7 @@ async fn rates_of_an_owner_and_of_a_crawl_come_with_the_open_crawls() {
 }
 
 #[tokio::test]
-async fn a_rate_is_shared_by_the_live_workers_and_later_by_those_that_hold_something() {
+async fn a_rate_is_shared_by_all_live_workers_and_later_by_those_with_pending_urls() {
     let database = Database::new().await;
     let (crawl, id) = start_as(&database, "a").await;
     let rate = RateChange::Rate(Some(8.0));
@@ -70,7 +70,7 @@ async fn a_rate_is_shared_by_the_live_workers_and_later_by_those_that_hold_somet
 }
 
 #[tokio::test]
-async fn overrides_are_their_owners_and_come_while_it_has_an_open_crawl() {
+async fn robots_overrides_belong_to_an_owner_and_are_loaded_while_it_has_an_open_crawl() {
     let database = Database::new().await;
     let (_, id) = start_as(&database, "a").await;
     let row = RobotsOverrideRow {

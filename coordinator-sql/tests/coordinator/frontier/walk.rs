@@ -1,8 +1,9 @@
 //! Random test of the crawl tables. Several workers crawl graphs of numbered pages concurrently.
 //! They die, freeze and continue with slots they have lost, send checkpoints twice, and stop
-//! reading links halfway. Meanwhile crawls are cancelled and seeds commit late. The test checks
-//! that each crawl records exactly the pages of its graph, each once, that its sums always add up,
-//! and that no call fails, for example with a deadlock.
+//! reading links halfway. Meanwhile crawls are cancelled and seeds commit late.
+//!
+//! The test checks that each crawl records exactly its graph's pages, each once, that its sums
+//! always add up, and that no call fails, for example with a deadlock.
 //!
 //! `WALK_CRAWLS` sets the number of crawls.
 
@@ -30,7 +31,7 @@ const WORKERS: u64 = 5;
 /// Maximum number of worker deaths. A slot whose holders die repeatedly is leased alone, so with
 /// more deaths this test takes minutes on a busy computer.
 const MAX_DEATHS: u64 = 12;
-/// Number of URLs per crawl. All of them are reachable from the first.
+/// URLs per crawl. All of them are reachable from the first.
 const URLS: i32 = 150;
 /// Number of slots that contain URLs. It is small so that several workers often compete for a slot.
 const SLOTS: i32 = 48;
@@ -39,7 +40,7 @@ fn slot_of(number: i32) -> i16 {
     i16::try_from(number * 5 % SLOTS * 3 % 256).unwrap()
 }
 
-/// Returns true for every ninth page. The pages it links to are also reachable from other pages.
+/// Returns true for every ninth page. Its links are also reachable from other pages.
 fn fails(number: i32) -> bool {
     number % 9 == 8
 }
@@ -119,8 +120,8 @@ impl Worker {
         }
     }
 
-    /// Reads and merges the links of one lane for all leased slots. Returns the ceiling, or `None`
-    /// if the worker stopped before it.
+    /// Reads and merges one lane's links for all leased slots. Returns the ceiling, or `None` if
+    /// the worker stopped before reaching it.
     async fn read(&mut self, lane: LinkLane) -> Option<String> {
         let cursors: Vec<(i16, LinkCursors)> = self
             .held
@@ -383,7 +384,7 @@ async fn check_ends(database: &Database, crawls: &[(i32, Uuid, Option<i64>)], ca
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_crawl_ends_with_what_its_graph_holds() {
+async fn every_crawl_records_exactly_the_pages_of_its_graph() {
     let database = Arc::new(Database::new().await);
     let walk = Arc::new(Walk::default());
     let mut crawls: Vec<(i32, Uuid, Option<i64>)> = Vec::new();

@@ -75,7 +75,7 @@ impl TimesInWords {
             (Some(_), None, Some(_)) => wrong("days", "days go with at".to_owned()),
             (None, Some(at), days) => {
                 let Some(at_s) = time_of_day(at) else {
-                    return wrong("at", format!("{at:?} is no time of day such as 03:00"));
+                    return wrong("at", format!("{at:?} is not a time of day such as 03:00"));
                 };
                 let weekdays = match days.as_deref() {
                     None => EVERY_DAY,

@@ -1,4 +1,4 @@
-//! Implements `crawl drop`: removes the rows and archives of an ended crawl.
+//! Implements `crawl drop`: removes an ended crawl's rows and archives.
 
 use clap::Args;
 use everytab_crawl_operations::crawl_drop::{self, DropReport};
@@ -13,7 +13,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `crawl drop`.
+/// Options for `crawl drop`.
 #[derive(Debug, Args)]
 pub(super) struct DropArgs {
     #[command(flatten)]

@@ -1,5 +1,4 @@
-//! Implements `crawl fetches`: shows the results of URLs, optionally filtered by outcome, host or
-//! status.
+//! Implements `crawl fetches`: shows fetches, optionally filtered by outcome, host or status.
 
 use std::fmt::Display;
 
@@ -16,7 +15,7 @@ use crate::{
 /// Maximum value of `--limit`.
 const MAX_FETCHES: i64 = 1_000;
 
-/// Options of `crawl fetches`.
+/// Options for `crawl fetches`.
 #[derive(Debug, Args)]
 pub(super) struct FetchesArgs {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Implements `crawl forget` and `crawl gc`: stops serving captures of live crawls, and removes
+//! Implements `crawl forget` and `crawl gc`: stops serving captures from live crawls, and removes
 //! them from the archives.
 
 use clap::Args;
@@ -18,7 +18,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `crawl forget`.
+/// Options for `crawl forget`.
 #[derive(Debug, Args)]
 pub(super) struct ForgetArgs {
     #[command(flatten)]
@@ -41,7 +41,7 @@ struct What {
     url: Option<String>,
 }
 
-/// Options of `crawl gc`.
+/// Options for `crawl gc`.
 #[derive(Debug, Args)]
 pub(super) struct ClearArgs {
     #[command(flatten)]

@@ -17,7 +17,7 @@ use crate::{
 /// Maximum value of `--limit`. Postgres sorts the hosts.
 const MAX_HOSTS: i64 = 10_000;
 
-/// Options of `crawl hosts`.
+/// Options for `crawl hosts`.
 #[derive(Debug, Args)]
 pub(super) struct HostsArgs {
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(super) async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
 pub(super) async fn hosts(args: HostsArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     let found = coordinator.crawl_hosts(crawl.id, args.limit).await?;
-    // This program may not be able to read the settings of a newer one.
+    // A newer program's settings may be unreadable for this one.
     let settings = coordinator.crawl_settings(crawl.crawl).await?.unwrap_or_default();
     let settings: CrawlSettings = serde_json::from_value(settings).unwrap_or_default();
     let delays = settings.delays();
@@ -124,7 +124,7 @@ fn paused_origins(host: &CrawlHost, now: DateTime<Utc>) -> Vec<String> {
     lines.collect()
 }
 
-/// Returns the delay of a host in milliseconds, assuming it is not one of the operator's own.
+/// Returns a host's delay in milliseconds, as for a host that is not the operator's own.
 fn delay_of(host: &CrawlHost, delays: &DelaySettings) -> u128 {
     let saved = SavedDelay {
         delay_ms: host.delay_ms.unsigned_abs(),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_of_a_host_is_the_longest_of_all_that_ask_for_one() {
+    fn the_delay_of_a_host_is_the_maximum_of_all_delays() {
         let host = host();
         let delays = CrawlSettings::default().delays();
         assert_eq!(delay_of(&host, &delays), 1_000);

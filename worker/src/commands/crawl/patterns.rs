@@ -1,4 +1,4 @@
-//! Changes the include and exclude patterns of a running crawl, for `crawl set`.
+//! Changes a running crawl's include and exclude patterns, for `crawl set`.
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, FoundCrawl, PatternChange, PatternsChanged};
@@ -33,7 +33,7 @@ pub(super) struct PatternChangeArgs {
 }
 
 impl PatternChangeArgs {
-    /// IDs of the pattern options in clap.
+    /// Clap's IDs for the pattern options.
     pub(super) const NAMES: [&str; 4] = ["include", "exclude", "drop_include", "drop_exclude"];
 
     /// Returns whether no option is given.
@@ -42,8 +42,8 @@ impl PatternChangeArgs {
         [include, exclude, drop_include, drop_exclude].iter().all(|patterns| patterns.is_empty())
     }
 
-    /// Checks the given patterns before those of the crawl are added, so that the position in an
-    /// error counts only the given ones.
+    /// Checks the given patterns before the crawl's own are added, so that the position in an error
+    /// counts only the given ones.
     ///
     /// # Errors
     /// Returns an error if a pattern is invalid.

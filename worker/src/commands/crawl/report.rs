@@ -1,4 +1,4 @@
-//! Implements `crawl report`: the results of a crawl's URLs, as tables or as CSV.
+//! Implements `crawl report`: the results for a crawl's URLs, as tables or as CSV.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -24,7 +24,7 @@ const NAME_COLUMNS: usize = 39;
 /// Column in which a host's reasons start.
 const REASONS_COLUMN: usize = 22;
 
-/// Options of `crawl report`.
+/// Options for `crawl report`.
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(super) struct ReportArgs {
     csv: bool,
 }
 
-/// Shows the results of a crawl's URLs.
+/// Shows the results for a crawl's URLs.
 ///
 /// # Errors
 /// Returns an error if Postgres cannot be reached, or there is no such crawl.
@@ -59,7 +59,7 @@ pub(super) async fn report(args: ReportArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns a report's tables, except that of hosts, each with its name and rows.
+/// Returns a report's tables except the hosts' table, each with its name and rows.
 fn tables(report: &CrawlReport) -> [(&'static str, Vec<(&str, Endings)>); 5] {
     [
         ("outcome", by_amount(&report.outcomes)),
@@ -81,7 +81,7 @@ fn by_amount(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     rows
 }
 
-/// Returns the rows in a table in numerical order. Rows without a number come last.
+/// Returns a table's rows in numerical order. Rows without a number are last.
 fn by_number(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     let mut rows = rows_of(names);
     rows.sort_by_key(|(name, _)| name.parse().unwrap_or(u32::MAX));
@@ -123,7 +123,7 @@ fn picture(status: &CrawlStatus, report: &CrawlReport, columns: usize) -> Vec<St
     lines
 }
 
-/// Formats a row of a table: a name, and four numbers in columns. A long name gets its own line.
+/// Formats a table's row: a name, and four numbers in columns. A long name gets its own line.
 fn table_lines(name: &str, numbers: [String; 4]) -> Vec<String> {
     let [captured, failed, refused, left] = numbers;
     let (before, name) = match width(name) > NAME_COLUMNS {
@@ -162,7 +162,7 @@ fn csv_line(text: &mut String, (by, name): (&str, &str), endings: &Endings, reas
     writeln!(text, "{by},{name},{captured},{failed},{refused},{left},{reasons}").ok();
 }
 
-/// Returns a value of a CSV line, quoted if necessary.
+/// Returns a value for a CSV line, quoted if necessary.
 fn quoted(value: &str) -> String {
     match value.contains(['"', ',', '\r', '\n']) {
         true => format!("\"{}\"", value.replace('"', "\"\"")),

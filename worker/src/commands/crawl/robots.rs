@@ -17,7 +17,7 @@ use crate::{
     options::{DatabaseArgs, parse_time},
 };
 
-/// Options of `crawl robots`.
+/// Options for `crawl robots`.
 #[derive(Debug, Args)]
 pub(super) struct RobotsOverrideArgs {
     #[command(subcommand)]

@@ -27,7 +27,7 @@ const MAX_PERIOD_SECONDS: i32 = 31_536_000;
 /// Maximum name length, as in its column.
 const MAX_NAME_CHARACTERS: usize = 100;
 
-/// Options of `crawl schedule`.
+/// Options for `crawl schedule`.
 #[derive(Debug, Args)]
 pub(super) struct ScheduleArgs {
     #[command(subcommand)]

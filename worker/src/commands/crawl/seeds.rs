@@ -1,7 +1,8 @@
-//! Reads seeds from the command line: arguments, then the lines in a file or of standard input.
+//! Reads seeds from the command line: first the arguments, then lines in a file or on standard
+//! input.
 //!
 //! Invariant: a rejected seed is reported on standard error with its position and the reason, and
-//! the others are still read. This does not depend on how seeds are used.
+//! reading continues. This does not depend on how seeds are used.
 
 use std::{
     collections::VecDeque,
@@ -40,7 +41,7 @@ impl SeedArgs {
     }
 }
 
-/// Maximum number of an earlier crawl's URLs that one database call returns.
+/// Maximum number of URLs that one database call returns from an earlier crawl.
 const SEEDS_PER_CALL: i32 = 10_000;
 
 /// An iterator over seeds.
@@ -48,7 +49,7 @@ pub(super) struct Seeds<'a> {
     parameters: &'a ParameterList,
     urls: VecDeque<String>,
     lines: Option<SeedReader<'a, Box<dyn BufRead>>>,
-    /// Name of the file.
+    /// The file's name.
     name: String,
     /// Ports that the seeds may name.
     pub(super) ports: SeedPorts,
@@ -83,7 +84,7 @@ impl<'a> Seeds<'a> {
         Ok(Self { parameters, urls: urls.into(), lines, name, ports, refused: 0 })
     }
 
-    /// Reads the seeds of an earlier crawl into a temporary file.
+    /// Reads an earlier crawl's seeds into a temporary file.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or the file cannot be written.
@@ -105,7 +106,7 @@ impl<'a> Seeds<'a> {
         Self::of_lines(file, parameters)
     }
 
-    /// Reads the failed URLs in a crawl into a temporary file. `None` if there are none.
+    /// Reads a crawl's failed URLs into a temporary file. `None` if there are none.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached, or the file cannot be written.
@@ -128,7 +129,7 @@ impl<'a> Seeds<'a> {
         if has_some { Self::of_lines(file, parameters).map(Some) } else { Ok(None) }
     }
 
-    /// Creates the reader of a temporary file with an earlier crawl's URLs.
+    /// Creates a reader for a temporary file with an earlier crawl's URLs.
     fn of_lines(file: BufWriter<File>, parameters: &'a ParameterList) -> Result<Self, CliError> {
         let lines = Some(SeedReader::new(read_again(file)?, parameters));
         let name = "the earlier crawl".to_owned();
@@ -167,7 +168,7 @@ impl<'a> Seeds<'a> {
         Ok(None)
     }
 
-    /// Returns a seed if it may name its port.
+    /// Returns the seed if its port is allowed.
     fn with_port(&mut self, seed: Result<Seed, SeedError>) -> Result<Seed, SeedError> {
         seed.and_then(|seed| self.ports.check(&seed).map(|()| seed))
     }
@@ -186,8 +187,8 @@ impl<'a> Seeds<'a> {
         Ok(true)
     }
 
-    /// Reads all seeds and returns their sites' hashes, which a crawl has in its settings before it
-    /// starts. The seeds are then read again from a temporary file.
+    /// Reads all seeds and returns their sites' hashes, because the crawl's settings must contain
+    /// these before it starts. The seeds are then read again from a temporary file.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or written, or there are too many sites.
@@ -212,7 +213,7 @@ fn not_written(error: io::Error) -> CliError {
     CliError::new(format!("a temporary file for the seeds: {error}"))
 }
 
-/// Returns a reader that starts at the beginning of a written file.
+/// Returns a reader that starts at the beginning of the file.
 fn read_again(file: BufWriter<File>) -> Result<Box<dyn BufRead>, CliError> {
     let mut file = file.into_inner().map_err(|error| not_written(error.into_error()))?;
     file.rewind().map_err(not_written)?;

@@ -13,7 +13,7 @@ use crate::{
     options::{DatabaseArgs, parse_bytes, parse_time, whole_seconds},
 };
 
-/// Options of `crawl set`.
+/// Options for `crawl set`.
 #[derive(Debug, Args)]
 pub(super) struct SetArgs {
     #[command(flatten)]
@@ -37,14 +37,14 @@ const MAX_RATE: f64 = 100_000.0;
 /// Maximum value of min-delay in milliseconds, as in Postgres.
 const MAX_MIN_DELAY_MS: u128 = 3_600_000;
 
-/// A change of a running crawl, with its argument on the command line.
+/// A change to a running crawl, with its argument on the command line.
 #[derive(Debug, Clone, PartialEq)]
 struct Setting {
     change: Change,
     text: String,
 }
 
-/// The kind of a change.
+/// What a change affects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Change {
     /// When the crawl ends.
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_read_or_refused() {
+    fn changes_are_parsed_or_rejected() {
         for (text, change) in [
             ("limit=5", Change::End(CrawlChange::Limit(5))),
             ("for=2h", Change::End(CrawlChange::Duration(Some(7_200)))),

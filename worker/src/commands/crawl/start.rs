@@ -24,7 +24,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options of `crawl start`.
+/// Options for `crawl start`.
 #[derive(Debug, Args)]
 pub(super) struct StartArgs {
     #[command(flatten)]
@@ -57,7 +57,7 @@ enum Only {
     Failed,
 }
 
-/// Options of `crawl add`.
+/// Options for `crawl add`.
 #[derive(Debug, Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
@@ -165,7 +165,7 @@ pub(super) async fn ended_crawl(
     Err(CliError::new(format!("--again: crawl {name} is {state}; {what}")))
 }
 
-/// Returns the failed URLs of an earlier crawl.
+/// Returns an earlier crawl's failed URLs.
 async fn failed_seeds<'a>(
     (coordinator, earlier): &(Coordinator, CrawlStatus),
     parameters: &'a ParameterList,
@@ -179,7 +179,7 @@ async fn failed_seeds<'a>(
     Ok(seeds)
 }
 
-/// Allows any port, and those that the seeds of an earlier crawl named.
+/// Allows all ports for seeds, and also the ports that the earlier crawl's seeds named.
 async fn ports_of(coordinator: &Coordinator, earlier: &CrawlStatus) -> Result<SeedPorts, CliError> {
     let CrawlStatus { crawl, name, .. } = earlier;
     let before = one_crawl::settings_of(coordinator, (*crawl, name)).await?;
@@ -187,7 +187,7 @@ async fn ports_of(coordinator: &Coordinator, earlier: &CrawlStatus) -> Result<Se
     Ok(SeedPorts::Any(named.collect()))
 }
 
-/// Returns the given seeds. Without any, returns those seeds of the repeated crawl that it had
+/// Returns the given seeds. If none are given, returns the seeds that the repeated crawl had
 /// processed.
 pub(super) async fn seeds_of<'a>(
     given: SeedArgs,
@@ -210,7 +210,7 @@ pub(super) async fn seeds_of<'a>(
     Ok(seeds)
 }
 
-/// Returns the current versions of these filters, with their lists' newest versions.
+/// Returns these filters' current versions, with their lists' newest versions.
 pub(super) async fn frozen_filters(
     coordinator: &Coordinator,
     names: &[String],
@@ -229,7 +229,7 @@ pub(super) async fn frozen_filters(
     })
 }
 
-/// Adds the seeds of a batch and all that follow, and returns their number.
+/// Adds a batch of seeds and all following batches. Returns the number of seeds.
 async fn add_all(
     coordinator: &Coordinator,
     crawl: i32,
@@ -274,8 +274,8 @@ async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -
     }
 }
 
-/// Returns a crawl's store. Several stores, and the store of requisites, are added to the settings;
-/// the first one is then the crawl's.
+/// Returns a crawl's store. If there are several stores, or a store for requisites, adds them to
+/// the settings and returns the first.
 pub(super) fn stores(
     to: Vec<String>,
     media_to: Option<String>,

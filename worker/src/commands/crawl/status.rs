@@ -31,7 +31,7 @@ const TEXT_COLUMN: usize = 14;
 /// minute.
 const RATE_WINDOW: Duration = Duration::from_secs(60);
 
-/// Options of `crawl status`.
+/// Options for `crawl status`.
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     #[command(flatten)]
@@ -100,7 +100,7 @@ fn show(status: &CrawlStatus, pace: &Pace, args: &StatusArgs) -> Result<bool, Cl
     if args.json {
         let mut document = serde_json::to_value(status)?;
         if let Value::Object(fields) = &mut document {
-            // Omit the site hashes of scope `list`, because they would take megabytes.
+            // Omit the site hashes for scope `list`, because they would take megabytes.
             if let Some(Value::Object(settings)) = fields.get_mut("settings") {
                 settings.remove("list_sites");
             }
@@ -130,7 +130,7 @@ fn state(status: &CrawlStatus) -> String {
     }
 }
 
-/// Formats the state and the counters of a crawl in one line.
+/// Formats a crawl's state and counters in one line.
 pub(super) fn known(status: &CrawlStatus) -> String {
     let CrawlStatus { known, pending, captured, failed, .. } = status;
     let (refused, left) = (sum(&status.refused), sum(&status.left));
@@ -150,9 +150,9 @@ fn line(status: &CrawlStatus, pace: &Pace) -> String {
     format!("{}{rate}{allowed}{}", known(status), left.unwrap_or_default())
 }
 
-/// Returns the minimum seconds until all known URLs are fetched: the maximum of the time for the
-/// slowest host's delays, the time at the crawl's rate limit, and the time at its current speed.
-/// `None` if it is not running, or none of these is known.
+/// Returns the minimum seconds until all known URLs are fetched. This is the maximum of three
+/// times: for the slowest host's delays, at the crawl's rate limit, and at its current speed.
+/// `None` if the crawl is not running, or if none of these is known.
 fn seconds_left(status: &CrawlStatus, pace: &Pace) -> Option<f64> {
     let pages = status
         .budget_left
@@ -263,7 +263,7 @@ fn patterns(status: &CrawlStatus) -> Option<String> {
     ))
 }
 
-/// Describes the state of the crawl's indexes. `None` if there is no message for it.
+/// Describes the state of a crawl's indexes. `None` if there is nothing to report.
 fn about_indexes(word: &str) -> Option<&'static str> {
     match word {
         "written" => Some("written; `scan start --from-crawl` makes tabs of it"),
@@ -281,7 +281,7 @@ fn allowed(pace: &CrawlPace) -> String {
     format!("{least}{:.1}", pace.pages_per_second)
 }
 
-/// Formats bytes in the largest unit of which there is at least one, with one decimal.
+/// Formats bytes in the largest unit that fits at least once, with one decimal.
 fn stored(bytes: i64) -> String {
     let bytes = bytes.unsigned_abs();
     let unit = [1_u64 << 40, 1 << 30, 1 << 20, 1 << 10].into_iter().find(|unit| bytes >= *unit);
@@ -294,7 +294,7 @@ fn stored(bytes: i64) -> String {
     }
 }
 
-/// Returns the sum of all reasons.
+/// Returns the sum over all reasons.
 fn sum(reasons: &Value) -> i64 {
     counts(reasons).iter().map(|(_, count)| count).sum()
 }
@@ -361,7 +361,7 @@ pub(super) mod tests {
         };
         assert_eq!(rate(0, 100), None);
         assert_eq!(rate(10, 100), Some(0.0));
-        // Workers record the captures of half a minute together.
+        // Workers record half a minute's captures together.
         assert_eq!(rate(30, 400), Some(10.0));
         assert_eq!(rate(32, 400), Some(9.375));
         assert_eq!(rate(90, 1_000), Some(10.0));
@@ -369,7 +369,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_picture_shows_what_is_known_and_what_became_of_it() {
+    fn the_status_shows_known_urls_and_their_results() {
         let expected = "\
 crawl         00000000-0000-0000-0000-000000000000  LIVE-20251231235959-00000000  running
 store         file:///store  1.5 MiB

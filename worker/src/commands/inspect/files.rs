@@ -9,7 +9,7 @@ pub(super) const MAX_FILE_BYTES: u64 = 4 << 30;
 /// Size limit for a page or an icon, after decompression.
 pub(super) const MAX_SMALL_FILE_BYTES: u64 = 256 << 20;
 
-/// Reads a whole file of at most `most` bytes.
+/// Reads a whole file, up to `most` bytes.
 ///
 /// # Errors
 /// Returns one line that says why the file cannot be read.
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_larger_than_the_limit_is_refused_packed_or_not() {
+    fn a_file_over_the_limit_is_rejected_before_or_after_decompression() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("page.html.gz");
         let file = File::create(&path).unwrap();

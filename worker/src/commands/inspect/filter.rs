@@ -13,7 +13,7 @@ use serde_json::json;
 use super::lines::Lines;
 use crate::commands::filter::read;
 
-/// Options of `inspect filter`.
+/// Options for `inspect filter`.
 #[derive(Debug, Args)]
 pub(super) struct FilterArgs {
     /// File with the filter as JSON; the imported lists in the filter are not checked

@@ -1,4 +1,4 @@
-//! `inspect icon` and `inspect url`: describes an icon and the tab icon made from it.
+//! `inspect icon` and `inspect url`: describes an icon and the tab icon that is made from it.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -18,11 +18,11 @@ use crate::{
     options::{FetchArgs, RobotsOption, parse_site_url},
 };
 
-/// URLs that are fetched concurrently. A person inspects few URLs, and politeness limits the
-/// requests to each site anyway. The lines are printed in the arguments' order.
+/// Number of URLs that are fetched concurrently. A person inspects few URLs, and politeness limits
+/// the requests to each site anyway. The lines are printed in the arguments' order.
 const CONCURRENT_URLS: usize = 8;
 
-/// Options of `inspect url`.
+/// Options for `inspect url`.
 #[derive(Debug, Args)]
 pub(super) struct UrlArgs {
     /// URLs of icons
@@ -210,8 +210,8 @@ async fn inspect_url(
     }
 }
 
-/// Adds to a line the outcome and a body's icon. Runs on a thread that may block, because decoding
-/// may take long.
+/// Adds the outcome and the icon in a body to a line. Runs on a thread that may block, because
+/// decoding may take long.
 async fn with_body(line: UrlLine, bytes: Vec<u8>) -> UrlLine {
     let url = line.url.clone();
     let judging = tokio::task::spawn_blocking(move || {

@@ -81,7 +81,7 @@ pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
     Ok(())
 }
 
-/// Describes the captures that were left out or refused, by reason.
+/// Describes the skipped captures and the rejected hostnames, by reason.
 fn reasons(counts: &IndexCounts) -> String {
     let left_out = counts.left_out().map(|(reason, count)| ("left out", reason.as_str(), count));
     let refused = counts.hostnames_refused();
@@ -90,7 +90,7 @@ fn reasons(counts: &IndexCounts) -> String {
     all.map(|(what, reason, count)| format!("; {count} {what}: {reason}")).collect()
 }
 
-/// Reads a file by row groups, and only the byte ranges that are needed.
+/// Reads a file by row groups. Reads only the byte ranges that it needs.
 fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, ReadingEnd> {
     let about = |error: io::Error| ReadingEnd::File(error.to_string());
     let file = File::open(path).map_err(about)?;

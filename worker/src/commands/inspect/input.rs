@@ -1,4 +1,4 @@
-//! The input of `inspect links`, `text`, `robots` and `sitemap`: a saved file, standard input, or
+//! The input for `inspect links`, `text`, `robots` and `sitemap`: a saved file, standard input, or
 //! an address that is fetched politely.
 
 use std::{io, path::PathBuf, sync::Arc};
@@ -22,7 +22,7 @@ use crate::{
     options::FetchArgs,
 };
 
-/// Options of commands that read files or addresses.
+/// Options for commands that read files or addresses.
 #[derive(Debug, Args)]
 pub(super) struct InputArgs {
     /// Files, gzipped or not, or http:// or https:// URLs; - reads standard input
@@ -35,7 +35,7 @@ pub(super) struct InputArgs {
     fetch: FetchArgs,
 }
 
-/// How an address is fetched.
+/// How to fetch an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressKind {
     /// As a page, if robots.txt allows it.
@@ -51,14 +51,14 @@ pub(super) enum AddressKind {
 pub(super) struct Input {
     /// The name as given on the command line.
     pub(super) name: String,
-    /// The address that answered, if it was fetched.
+    /// The address that responded, if the input was fetched.
     pub(super) url: Option<String>,
-    /// The response's status, if it was fetched.
+    /// The response's status, if the input was fetched.
     pub(super) status: Option<u16>,
-    /// The response's header fields; empty for a file.
+    /// The response's header fields. Empty for a file.
     pub(super) headers: Vec<(String, Vec<u8>)>,
     pub(super) body: Vec<u8>,
-    /// Whether it is a robots.txt that is unavailable but may have rules, so that a crawl sends no
+    /// Whether this is a robots.txt that is unavailable but may have rules. A crawl then sends no
     /// requests.
     pub(super) is_unavailable: bool,
 }
@@ -72,8 +72,8 @@ impl InputArgs {
         user_agent.chars().take_while(|c| is_part(*c)).collect()
     }
 
-    /// Loads the inputs one after the other and passes each to `print`. `address` returns the URL
-    /// to fetch for a given address, and `kind` says how to fetch it.
+    /// Loads the inputs one after the other and passes each to `print`. `address` maps a given
+    /// address to the URL to fetch, and `kind` says how to fetch it.
     ///
     /// # Errors
     /// Returns an error if stdout cannot be written, or if an option is wrong.
@@ -118,7 +118,7 @@ impl InputArgs {
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) name: String,
-    /// One line that says why, and gives advice.
+    /// The reason and advice, in one line.
     pub(super) error: String,
 }
 
@@ -165,7 +165,7 @@ async fn page(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String>
     })
 }
 
-/// Fetches a robots.txt like a crawl. If the server answers, but a crawl would treat the file as
+/// Fetches a robots.txt like a crawl. If the server responds, but a crawl would treat the file as
 /// unavailable and send no requests, this returns an input without a body.
 async fn robots(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
     fetch_robots(&mut client_of(fetcher), name, url).await
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_of_a_head_are_its_lines_after_the_first() {
+    fn header_fields_are_the_lines_after_the_status_line() {
         let head =
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Robots-Tag:a:b \r\nodd\r\n\r\n";
         let expected = [("Content-Type", &b"text/html"[..]), ("X-Robots-Tag", b"a:b")];

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_pipe_is_no_failure() {
+    fn a_closed_pipe_is_not_a_failure() {
         assert_eq!(command_result(Err(ErrorKind::BrokenPipe.into())).unwrap(), Exit::Done);
         assert_eq!(command_result(Ok(true)).unwrap(), Exit::Failed);
         assert!(command_result(Err(ErrorKind::StorageFull.into())).is_err());

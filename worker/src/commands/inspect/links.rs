@@ -17,7 +17,7 @@ use super::{
 };
 use crate::cli_error::{CliError, CliResult};
 
-/// Options of `inspect links`.
+/// Options for `inspect links`.
 #[derive(Debug, Args)]
 pub(super) struct LinksArgs {
     /// URL of the pages in files
@@ -27,19 +27,19 @@ pub(super) struct LinksArgs {
     input: InputArgs,
 }
 
-/// The JSON line of a link.
+/// A link's JSON line.
 #[derive(Debug, Serialize)]
 struct LinkLine<'a> {
     kind: LinkKind,
     origin: LinkOrigin,
     nofollow: bool,
     url: &'a str,
-    /// The normalized key; null if a crawl would refuse the URL.
+    /// The normalized key. Null if a crawl would reject the URL.
     key: Option<&'a str>,
     error: Option<String>,
 }
 
-/// The JSON line of a page, printed after those of its links.
+/// A page's JSON line, printed after its links' lines.
 #[derive(Debug, Default, Serialize)]
 struct LinksPageLine {
     page: String,
@@ -147,7 +147,7 @@ fn print(
     Ok(())
 }
 
-/// Describes the links that were left out, and the page's robots directives.
+/// Describes the skipped links, and the page's robots directives.
 fn about(found: &PageLinks) -> String {
     let LinksLeftOut { over_limit, too_long, other_scheme, unparsable, empty } = found.left_out;
     let RobotsDirectives { is_noindex, is_nofollow, is_noarchive } = found.robots;

@@ -1,4 +1,4 @@
-//! `inspect normalize`: shows the normalized form of URLs, by which a crawl stores them.
+//! `inspect normalize`: shows URLs in the normalized form that a crawl stores.
 
 use std::io::{self, Write as _};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::lines::Lines;
 
-/// Options of `inspect normalize`.
+/// Options for `inspect normalize`.
 #[derive(Debug, Args)]
 pub(super) struct NormalizeArgs {
     /// Absolute URLs
@@ -19,7 +19,7 @@ pub(super) struct NormalizeArgs {
     json: bool,
 }
 
-/// The JSON line of a URL.
+/// A URL's JSON line.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct KeyLine {
     input: String,
@@ -34,7 +34,7 @@ struct KeyLine {
     error: Option<String>,
 }
 
-/// Prints the key, host, site, slot and hash of each URL.
+/// Prints each URL's key, host, site, slot and hash.
 pub(super) fn print(args: &NormalizeArgs, lines: &mut Lines) -> io::Result<()> {
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     for input in &args.urls {
@@ -77,7 +77,7 @@ fn line(input: &str, parameters: &ParameterList, suffixes: &SuffixList) -> KeyLi
     }
 }
 
-/// Returns advice for a URL that is refused.
+/// Returns advice for a rejected URL.
 fn advice(error: UrlError) -> &'static str {
     match error {
         UrlError::TooLong => "give a shorter one",
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_shown_with_all_by_which_a_crawl_files_it() {
+    fn a_url_is_shown_with_its_key_host_site_slot_and_hash() {
         let found = of("HTTP://WWW.Example.co.uk:80/a/../b?z=1&utm_source=x&a=2#part");
         assert_eq!(found.key.as_deref(), Some("http://www.example.co.uk/b?a=2&z=1"));
         assert_eq!(found.host.as_deref(), Some("www.example.co.uk"));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_named_with_what_to_do() {
+    fn an_invalid_url_is_named_with_advice() {
         let long = format!("https://a.example/{}", "x".repeat(3_000));
         for (input, words) in [
             ("", "not an absolute URL"),

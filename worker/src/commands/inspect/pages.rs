@@ -12,7 +12,7 @@ use super::{
     lines::Lines,
 };
 
-/// The framing rule for a response that is not HTML.
+/// The framing rule of a response that is not HTML.
 const NOT_HTML: &str = "not_html";
 
 /// The line for a response record or a page.
@@ -93,8 +93,8 @@ pub(super) fn print_archives(files: &[PathBuf], lines: &mut Lines) -> io::Result
     Ok(())
 }
 
-/// Returns the line for a response or an unreadable record. For a record of another kind, returns
-/// the kind as the error.
+/// Returns the line for a response or an unreadable record. For another kind of record, returns the
+/// kind as the error.
 fn line(offset: u64, record: Result<Record, WarcError>) -> Result<PageLine, String> {
     let at = PageLine { offset: Some(offset), ..PageLine::default() };
     let record = match record {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_response_is_counted_and_what_is_broken_is_a_line() {
+    fn other_records_are_counted_and_unreadable_ones_get_a_line() {
         assert_eq!(lines_of(&archive("request", "GET /")), [Err("request".to_owned())]);
         let no_http = archive("response", "dns: 192.0.2.1");
         let lines = lines_of(&no_http);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::cli_error::{CliError, CliResult};
 
-/// Options of `inspect robots`.
+/// Options for `inspect robots`.
 #[derive(Debug, Args)]
 pub(super) struct RobotsArgs {
     /// URL, or path of a URL, to check against the rules; may be repeated
@@ -23,16 +23,16 @@ pub(super) struct RobotsArgs {
     input: InputArgs,
 }
 
-/// The JSON line of a file.
+/// A file's JSON line.
 #[derive(Debug, Default, Serialize)]
 struct RobotsLine {
     file: String,
     robot: Option<String>,
-    /// Whether the file is unavailable but may have rules, so that a crawl sends no requests.
+    /// Whether the file is unavailable but may have rules. A crawl then sends no requests.
     unavailable: Option<bool>,
     /// `named`, `everyone` or `none`.
     group: Option<&'static str>,
-    /// Seconds; null if there is no delay, or if it is too long.
+    /// Seconds. Null if there is no delay, or if the delay is too long.
     crawl_delay: Option<f64>,
     crawl_delay_too_long: Option<bool>,
     sitemaps: Option<Vec<String>>,
@@ -46,7 +46,7 @@ struct RobotsLine {
 struct Checked {
     url: String,
     allowed: bool,
-    /// The rule that decides, in normal form; null if no rule matches.
+    /// The rule that decides, in normal form. Null if no rule matches.
     rule: Option<String>,
 }
 

@@ -12,14 +12,14 @@ use super::{
 };
 use crate::cli_error::CliResult;
 
-/// Options of `inspect sitemap`.
+/// Options for `inspect sitemap`.
 #[derive(Debug, Args)]
 pub(super) struct SitemapArgs {
     #[command(flatten)]
     input: InputArgs,
 }
 
-/// The JSON line of a URL.
+/// A URL's JSON line.
 #[derive(Debug, Serialize)]
 struct ListedLine<'a> {
     /// `page`, `alternate` or `sitemap`.
@@ -28,7 +28,7 @@ struct ListedLine<'a> {
     error: Option<String>,
 }
 
-/// The JSON line of a file, printed after those of its URLs.
+/// A file's JSON line, printed after its URLs' lines.
 #[derive(Debug, Default, Serialize)]
 struct SitemapLine {
     file: String,

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::cli_error::CliResult;
 
-/// Options of `inspect text`.
+/// Options for `inspect text`.
 #[derive(Debug, Args)]
 pub(super) struct TextArgs {
     /// URL of the pages in files
@@ -27,7 +27,7 @@ pub(super) struct TextArgs {
     input: InputArgs,
 }
 
-/// The JSON line of a page.
+/// A page's JSON line.
 #[derive(Debug, Default, Serialize)]
 struct TextLine {
     page: String,

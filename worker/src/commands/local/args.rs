@@ -1,4 +1,4 @@
-//! The options of `local`, and their conversion to a scan's settings.
+//! The options for `local`, and their conversion to a scan's settings.
 
 use std::{net::SocketAddr, os::unix::fs::MetadataExt, path::PathBuf, time::Duration};
 
@@ -9,7 +9,7 @@ use everytab_local::{LocalOptions, SampleOptions, SitesOptions};
 use super::given::GivenOptions;
 use crate::options::{FetchArgs, ScanOptionArgs, parse_duration};
 
-/// Options of `local`.
+/// Options for `local`.
 #[derive(Debug, Clone, Args)]
 pub struct LocalArgs {
     #[command(flatten)]
@@ -88,7 +88,7 @@ pub struct LocalArgs {
 }
 
 impl LocalArgs {
-    /// Returns the settings of the small internet. `None` if the options select none.
+    /// Returns the small internet's settings. `None` if the options do not select a small internet.
     pub(super) fn sample_options(&self) -> Option<SampleOptions> {
         self.sample.as_ref().map(|folder| SampleOptions {
             recording: Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
@@ -124,7 +124,7 @@ impl LocalArgs {
         }
     }
 
-    /// Warns if content from the web will be decoded with root's rights.
+    /// Warns if content from the web will be decoded with root privileges.
     pub(super) fn warn_as_root(&self) {
         if self.sample.is_none() && is_root() {
             eprintln!(

@@ -1,15 +1,16 @@
-//! Finds the options that are on the command line. Those that a mode does not read are rejected
-//! there, but not in the environment, which several commands share.
+//! Finds the options that are on the command line. If a mode does not read such an option, it
+//! rejects it. Options in the environment are not rejected, because several commands share the
+//! environment.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Id, parser::ValueSource};
 
-/// The IDs of the options on the command line. This must be the first field of the options, because
+/// IDs of the options on the command line. This must be the first field of the options, because
 /// each field removes its own values from the matches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GivenOptions(Vec<Id>);
 
 impl GivenOptions {
-    /// Returns the options of `command` that are given although only those with these IDs are read.
+    /// Returns the given options of `command` whose IDs are not in `read`.
     pub(super) fn unread(&self, command: &Command, read: &[Id]) -> Vec<String> {
         let is_unread = |id: &Id| self.0.contains(id) && !read.contains(id);
         let options = command.get_arguments().filter(|argument| is_unread(argument.get_id()));

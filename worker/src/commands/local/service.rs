@@ -22,7 +22,7 @@ use crate::{
     serve::ReservedAddress,
 };
 
-/// The options of `local` that a service reads, in addition to those for fetching and for its
+/// The options for `local` that a service reads, in addition to those for fetching and for its
 /// identity.
 const READ: [&str; 9] = [
     "api",
@@ -35,9 +35,9 @@ const READ: [&str; 9] = [
     "sample_mix",
     "sample_latency",
 ];
-/// Name of the key's file in the local directory.
+/// Name of the key file in the local directory.
 const KEY_FILE: &str = "key";
-/// Page of the example if there is no small internet.
+/// The example page if there is no small internet.
 const EXAMPLE_PAGE: &str = "https://example.com/";
 
 /// Serves until a signal stops it.
@@ -47,7 +47,7 @@ const EXAMPLE_PAGE: &str = "https://example.com/";
 pub(super) async fn run(args: &LocalArgs, address: SocketAddr) -> CliResult {
     check_options(args)?;
     if let Some(store) = &args.to {
-        // Reject a store that can never work. Workers and the service open it again.
+        // Reject an invalid store now. Workers and the service open the store again.
         open(&scan_start::absolute(store.clone())?, &StoreSettings::default())
             .await
             .map_err(|error| CliError::usage(format!("--to: {error}")))?;
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_one_word_of_a_shell() {
+    fn a_quoted_path_is_one_shell_word() {
         assert_eq!(quoted("./everytab-data/key"), "./everytab-data/key");
         assert_eq!(quoted("/my data/it's"), r"'/my data/it'\''s'");
     }

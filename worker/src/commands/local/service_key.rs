@@ -1,8 +1,8 @@
-//! The key of a crawl service on this host, in a file of its directory.
+//! The key for a crawl service on this host, in a file in its directory.
 //!
-//! Invariants: only this user can access the file, and it is written before Postgres gets the key,
-//! so that an interrupted start leaves no key that nobody has. This does not depend on where the
-//! directory is.
+//! Invariants: only this user can access the file. The file is written before Postgres gets the
+//! key, so that after an interrupted start Postgres has no key that is not in the file. This does
+//! not depend on where the directory is.
 
 use std::{
     fs::{self, OpenOptions, Permissions},
@@ -17,14 +17,14 @@ use everytab_webpage::PortList;
 
 use crate::{cli_error::CliError, commands::keys};
 
-/// Name of the key in `keys list`.
+/// The key's name in `keys list`.
 const NAME: &str = "local";
 /// File mode: only the owner may read it.
 const MODE: u32 = 0o600;
-/// Requests per second. Limits protect keys from each other, and the owner of this one also owns
-/// the machine.
+/// Requests per second. This is high, because limits protect keys from each other, and this key's
+/// owner also owns the host.
 const REQUESTS_PER_SECOND: f64 = 1_000.0;
-/// Requests at one moment, for the same reason.
+/// Requests in a burst. This is high for the same reason.
 const BURST: i32 = 10_000;
 /// Minimum pause between two requests to a host, as for every key.
 const MIN_DELAY_MS: i32 = 250;

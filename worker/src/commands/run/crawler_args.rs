@@ -1,4 +1,4 @@
-//! Options of the role `crawl`.
+//! Options for the role `crawl`.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::options::parse_duration;
 
-/// Options of the role `crawl`.
+/// Options for the role `crawl`.
 #[derive(Debug, Clone, Args)]
 #[cfg_attr(not(feature = "crawl"), allow(dead_code))]
 pub(super) struct CrawlerArgs {

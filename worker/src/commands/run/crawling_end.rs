@@ -1,4 +1,4 @@
-//! The result of the role `crawl` of `run`.
+//! The result of the role `crawl` in `run`.
 
 #![cfg_attr(not(feature = "crawl"), allow(dead_code))]
 

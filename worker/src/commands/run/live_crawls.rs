@@ -1,4 +1,4 @@
-//! The roles `crawl` and `api` of `run`.
+//! The roles `crawl` and `api` in `run`.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -42,12 +42,12 @@ pub(super) async fn serve(
     api::serve(reserved, settings, coordinator, stop, |_| Ok(())).await
 }
 
-/// Returns the jobs of crawls that have ended.
+/// Returns the jobs for ended crawls.
 pub(super) fn closing_jobs(stores: StoreSettings, temporary: PathBuf) -> Option<Arc<dyn JobSet>> {
     Some(Arc::new(ClosingJobs::new(stores, temporary)))
 }
 
-/// Returns the settings of the crawler.
+/// Returns the crawler's settings.
 pub(super) fn crawler_settings(
     args: &CrawlerArgs,
     exit_when_done: bool,
@@ -64,7 +64,7 @@ pub(super) fn crawler_settings(
 }
 
 /// Crawls until a signal stops the process, or until no crawl is open if the process should exit
-/// then. Meanwhile, writes the indexes of crawls that have ended.
+/// then. At the same time, writes the indexes of ended crawls.
 pub(super) async fn crawl(
     coordinator: Coordinator,
     context: Context,
@@ -72,7 +72,7 @@ pub(super) async fn crawl(
     stop: watch::Receiver<bool>,
 ) -> Result<CrawlingEnd, CliError> {
     tracing::info!(worker_id = crawler.worker_id, "crawling");
-    // If one future ends, it stops the other. When the crawling ends, the running jobs may finish,
+    // When one future ends, it stops the other. When the crawling ends, running jobs may finish,
     // but a stuck job needs a new process. While a crawl is open, its jobs do not exist yet.
     let (end_crawling, crawler_stop) = watch::channel(false);
     let (end_jobs, jobs_stop) = watch::channel(false);

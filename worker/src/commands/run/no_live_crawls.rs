@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::{crawler_args::CrawlerArgs, crawling_end::CrawlingEnd};
 use crate::cli_error::{CliError, CliResult};
 
-/// The options of the HTTP service: none.
+/// The HTTP service's options, of which there are none.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ServiceArgs {}
 
@@ -43,7 +43,7 @@ pub(super) fn closing_jobs(_stores: StoreSettings, _temporary: PathBuf) -> Optio
     None
 }
 
-/// The settings of a crawler that this program does not have.
+/// Settings for a crawler that this program does not have.
 pub(super) struct NoCrawler;
 
 /// Returns no settings.

@@ -36,7 +36,7 @@ pub(crate) struct SeededRandom(pub(crate) u64);
 
 impl SeededRandom {
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        // Knuth's MMIX generator; its upper bits are the random ones.
+        // This is Knuth's MMIX generator. Only its upper bits are random enough.
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % bound.max(1)
@@ -54,7 +54,7 @@ pub(crate) struct ChaosSettings {
     pub(crate) workers: u8,
     pub(crate) lease: Duration,
     pub(crate) seed: u64,
-    /// The open file limit for a worker that is started with few.
+    /// The open file limit for a worker that is started with a low limit.
     pub(crate) few_files: u64,
     /// Size of the file system for each worker's temporary files.
     pub(crate) temporary_bytes: u64,
@@ -79,7 +79,7 @@ pub(crate) struct ChaosEnvironment {
     postgres_dir: PathBuf,
     s3_server: S3Server,
     shuffle: u64,
-    /// The crawl that runs; without one the newest scan does.
+    /// The crawl that runs. `None` if a scan runs.
     crawl: Option<String>,
 }
 
@@ -105,7 +105,7 @@ struct ActiveFault {
 }
 
 impl ChaosEnvironment {
-    /// `has_network` says that this thread's network is its own ([`netns::enter_namespaces`]).
+    /// `has_network` is true if this thread has a separate network ([`netns::enter_namespaces`]).
     pub(crate) fn new(internet: &Internet, settings: &ChaosSettings, has_network: bool) -> Self {
         let folder = internet.folder.path();
         let postgres_dir = folder.join("postgres");
@@ -174,7 +174,7 @@ impl ChaosEnvironment {
         id
     }
 
-    /// Ends Postgres by a signal to its postmaster and starts it again.
+    /// Stops Postgres by sending its postmaster a signal, and starts it again.
     pub(crate) fn restart_postgres(&mut self, signal: &str) {
         let Some(postgres) = self.postgres.take() else { return };
         let pid = postgres.pid().to_string();
@@ -280,8 +280,8 @@ impl ChaosEnvironment {
         self.workers.get(worker_index).and_then(|worker| worker.network.as_ref()).unwrap()
     }
 
-    /// Returns the last crawl's or scan's progress so far, after "over" if it has ended. `None`
-    /// while Postgres is unreachable.
+    /// Returns the progress of the newest crawl or scan. Starts with "over" if it has ended. `None`
+    /// if Postgres cannot be reached.
     fn state(&self) -> Option<String> {
         let sql = match &self.crawl {
             Some(_) => {
@@ -306,7 +306,8 @@ impl ChaosEnvironment {
     }
 }
 
-/// A Postgres that keeps all commits if its processes crash, but not if the machine does.
+/// Settings with which Postgres keeps all commits if its processes crash, but not if the host
+/// crashes.
 fn postgres_settings(dir: &Path) -> PostgresSettings {
     PostgresSettings {
         durable: false,

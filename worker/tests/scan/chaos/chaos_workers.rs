@@ -95,7 +95,7 @@ impl ChaosWorker {
     pub(crate) fn take_all_files(&self) {
         let name = |number: usize| self.temporary.join(format!("file-{number}"));
         let taken = (0..).take_while(|number| File::create(name(*number)).is_ok()).count();
-        assert!(taken > 0, "no file could be made in {}", self.temporary.display());
+        assert!(taken > 0, "no file could be created in {}", self.temporary.display());
     }
 
     pub(crate) fn give_files_back(&self) {

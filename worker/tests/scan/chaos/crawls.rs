@@ -21,17 +21,17 @@ use crate::{
     netns::in_own_namespaces,
 };
 
-/// Requests that are logged.
+/// Maximum number of logged requests.
 const MAX_LINES: usize = 4_000_000;
 
-/// Rejects every transaction after which a slot's sums do not add up.
+/// Makes a transaction fail if a slot's sums do not add up.
 const ADDS_UP: &str = r#"
     create function everytab.sum_of(jsonb) returns numeric language sql immutable as
         'select coalesce(sum(value::numeric), 0) from jsonb_each_text($1)';
     alter table everytab.crawl_slots add constraint adds_up check (known = pending + captured
         + failed + everytab.sum_of(refused) + everytab.sum_of("left"))"#;
 
-/// How long slots are leased.
+/// Lease duration of slots.
 const SLOT_LEASE: Duration = Duration::from_secs(30);
 
 fn settings(internet: &Internet, temporary_bytes: u64) -> ChaosSettings {
@@ -66,7 +66,7 @@ fn crawl_with_faults(test: &ChaosTest, internet: &Internet, delay: &str, has_net
         let requests = internet.running.access_lines();
         let asked: BTreeSet<_> = requests.iter().map(|line| (&line.host, &line.path)).collect();
         println!(
-            "{} URLs recorded as expected, {} requests, {} URLs asked",
+            "{} URLs recorded as expected, {} requests, {} URLs requested",
             found.len(),
             requests.len(),
             asked.len()
@@ -80,7 +80,7 @@ fn crawl_with_faults(test: &ChaosTest, internet: &Internet, delay: &str, has_net
 #[test]
 fn a_crawl_whose_workers_are_killed_frozen_and_cut_off_records_what_its_graph_holds() {
     in_own_namespaces(|has_network| {
-        // A third of the hosts have sitemaps, which list pages that no link leads to.
+        // A third of the hosts have sitemaps, which list pages without links to them.
         let graph = GraphSettings { sitemaps: 350, walled: 50, ..sites(60, 2_400) };
         let internet = internet_with(|scratch| Settings::graph(11, graph, scratch));
         let settings = settings(&internet, 16 << 20);
@@ -138,7 +138,7 @@ fn two_crawls_whose_workers_are_killed_every_five_seconds_ask_no_host_early() {
     for worker in &mut environment.workers {
         worker.kill(Duration::ZERO);
     }
-    // The last request has its response.
+    // Wait until the last request has its response.
     thread::sleep(Duration::from_secs(6));
     let requests = internet.running.access_lines();
     let graph = graph(&internet);
@@ -146,7 +146,7 @@ fn two_crawls_whose_workers_are_killed_every_five_seconds_ask_no_host_early() {
         let crawl_delay = graph.host_of_name(host).and_then(|host| graph.crawl_delay(host));
         crawl_delay.unwrap_or_default().max(delay)
     });
-    println!("{kills} kills, {} requests, {} asked early", requests.len(), faults.len());
+    println!("{kills} kills, {} requests, {} sent early", requests.len(), faults.len());
     let shown: Vec<_> = faults.iter().take(8).collect();
     assert!(requests.len() > 1_000 && faults.is_empty(), "{shown:#?}");
 }

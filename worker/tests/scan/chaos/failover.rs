@@ -10,23 +10,23 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
 /// How far the standby is behind its primary.
 const LAG: Duration = Duration::from_secs(1);
-/// The lag grows up to this until a worker's commit is among those that the standby lacks.
+/// The lag grows up to this, until the standby lacks a commit by a worker.
 const MAX_LAG: Duration = Duration::from_secs(5);
 const MARK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Commits that clients saw succeed, and that the promoted standbys lacked.
 #[derive(Debug, Default)]
 pub(crate) struct LostCommits {
-    /// This test's commits, one per table row.
+    /// Commits by this test, which are rows in a table.
     pub(crate) marks: usize,
-    /// Leases that workers were given, jobs that they completed and fetches that they recorded.
+    /// Commits by workers: leases, completed jobs and recorded fetches.
     pub(crate) of_workers: usize,
 }
 
 impl LostCommits {
     /// Kills `postgres` and promotes an asynchronous standby at its address. Fails unless the
-    /// standby has all commits from before its connection to the primary broke, and none of those
-    /// that clients saw succeed since.
+    /// standby has all commits from before its connection to the primary broke, and none of the
+    /// later ones that clients saw succeed.
     pub(crate) fn fail_over(
         &mut self,
         postgres: PrivatePostgres,
@@ -47,13 +47,13 @@ impl LostCommits {
         assert_eq!(marks(&postgres), before, "commits that the promoted standby has");
         assert!(confirmed > before, "no commit was lost");
         self.marks += confirmed - before;
-        // Dropping a scan drops its rows.
+        // The difference may be negative, because dropping a scan removes its rows.
         self.of_workers += work_done.saturating_sub(work_before);
         postgres
     }
 }
 
-/// Commits one more row to a table. Returns how many rows there are.
+/// Commits a row to a table, and returns the table's number of rows.
 fn mark(postgres: &PrivatePostgres) -> usize {
     let sql = "create table if not exists marks (made timestamptz default clock_timestamp());
                insert into marks default values;
@@ -65,7 +65,7 @@ fn marks(postgres: &PrivatePostgres) -> usize {
     postgres.psql("postgres", "select count(*) from marks").unwrap().parse().unwrap()
 }
 
-/// Returns how much workers have committed so far.
+/// Returns the number of commits by workers so far.
 fn work(postgres: &PrivatePostgres, database: &str) -> usize {
     let sql = "select (select coalesce(sum(lease_number), 0) from everytab.jobs)
                     + (select count(*) from everytab.job_results)

@@ -20,12 +20,12 @@ use tokio::{
     sync::watch,
 };
 
-/// How a proxy handles the bytes between client and server.
+/// What a proxy does with the bytes between client and server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Mode {
     /// Forwards them.
     Pass,
-    /// Holds them back: neither side receives anything or sees an error.
+    /// Holds them back. Neither side receives anything or sees an error.
     Silent,
     /// Breaks connections, old and new.
     Broken,
@@ -55,7 +55,7 @@ pub(crate) struct FaultProxy {
 struct Shared {
     server: Upstream,
     mode: watch::Sender<Mode>,
-    /// A client's piece that contains these bytes is held back.
+    /// If a piece from a client contains these bytes, it is held back.
     trap: watch::Sender<Option<&'static [u8]>>,
     trapped: AtomicU64,
     requests: AtomicU64,
@@ -91,8 +91,8 @@ impl FaultProxy {
         self.shared.mode.send_replace(mode);
     }
 
-    /// From now on, holds back each client's piece that contains these bytes, and all that follows
-    /// it on its connection.
+    /// From now on, holds back each piece from a client that contains these bytes, and everything
+    /// after it on this connection.
     pub(crate) fn trap(&self, bytes: &'static [u8]) {
         self.shared.trap.send_replace(Some(bytes));
     }
@@ -106,7 +106,7 @@ impl FaultProxy {
         self.shared.trapped.load(Ordering::SeqCst)
     }
 
-    /// Forwards everything that was held back, and holds back nothing more.
+    /// Forwards everything that was held back, and stops holding back.
     pub(crate) fn release(&self) {
         self.shared.trap.send_replace(None);
     }
@@ -298,7 +298,7 @@ async fn relay(socket: &Arc<UdpSocket>, server: SocketAddr, is_silent: bool) {
                 let read = upstream.recv(&mut answer).await?;
                 socket.send_to(answer.get(..read).unwrap_or_default(), client).await
             };
-            // If the server does not answer, the client gets no answer either.
+            // If the server does not answer, do not answer the client.
             let _ = tokio::time::timeout(Duration::from_secs(10), asked).await;
         });
     }

@@ -1,4 +1,4 @@
-//! A chaos test's faults: their effects, their targets, and how they end.
+//! A chaos test's faults: what they do, their targets, and how they end.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A chaos test's summary: the faults, and the fate of workers and leases.
+//! A chaos test's summary: the faults, and the results of workers and leases.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::chaos_environment::ChaosEnvironment;
 
-/// Returns how often a text occurs in the logs of workers that have ended.
+/// Returns how often a string occurs in the logs of workers that have ended.
 pub(crate) fn count_in_logs(environment: &ChaosEnvironment, text: &str) -> usize {
     environment.ended_logs().map(|(_, log)| log.matches(text).count()).sum()
 }

@@ -1,4 +1,4 @@
-//! Input that only broken or hostile clients send.
+//! Tests input that only broken or hostile clients send.
 
 use everytab_patience::in_time;
 use serde_json::json;
@@ -89,7 +89,7 @@ async fn a_body_over_the_limit_is_rejected_with_and_without_a_length() {
     let fits = vec![b'\n'; 8 << 20];
     let answer = world.send("POST", "/v1/url/batch", &headers, fits).await;
     answer.expect_problem(422, "nothing_to_crawl");
-    // A chunked body that never ends.
+    // This chunked body never ends.
     let mut bytes = format!(
         "POST /v1/url/batch HTTP/1.1\r\nhost: x\r\nauthorization: {bearer}\r\n\
          content-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -114,7 +114,7 @@ async fn a_large_body_without_a_valid_key_is_not_read() {
 }
 
 #[tokio::test]
-async fn parameters_that_a_path_does_not_know_are_refused() {
+async fn parameters_that_a_path_does_not_have_are_rejected() {
     let world = World::new().await;
     let key = world.key().await;
     let id = world.crawl(&key).await;

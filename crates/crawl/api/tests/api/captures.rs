@@ -1,4 +1,4 @@
-//! Captures are served with only the archive's content.
+//! Tests that captures are served with exactly the archive's content.
 
 use std::{io::Read as _, path::Path, process::Command, time::Duration};
 
@@ -41,7 +41,7 @@ impl<'a> Archived<'a> {
     }
 }
 
-/// A service with an archive that it reads.
+/// A service and the archive that it reads.
 pub(crate) struct Archive {
     pub(crate) world: World,
     pub(crate) folder: TempDir,
@@ -159,7 +159,7 @@ async fn a_page_is_served_unchanged_as_bytes_as_text_and_as_its_record() {
     assert_eq!((header("x-archived-status"), header("x-archived-crawl")), ("200", &*archive.crawl));
     assert_eq!(header("memento-datetime"), "Sat, 31 Jan 2026 12:00:00 GMT");
     assert_eq!(html.bytes, body);
-    // Another spelling of the URL, with the same normalized key.
+    // Another spelling of the URL has the same normalized key.
     let same = archive.get("html", "HTTPS://A.TEST:443/x?b=1&utm_source=y#z", "&as=html").await;
     assert_eq!(same.bytes, body);
     let raw = archive.get("html", page.url, "&as=raw").await;
@@ -425,8 +425,9 @@ const TRICKS: [(&str, &str, &str, &[u8]); 15] = [
     ),
 ];
 
-/// A real browser opens every response from every path: as an attachment and, as if a proxy had
-/// removed this header, in a window and in frames. No script runs, and no host gets a request.
+/// A real browser opens every response from every path as an attachment. It also opens them in a
+/// window and in frames without this header, as if a proxy had removed it. No script may run, and
+/// no host may get a request.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_browser_runs_archived_content_or_sends_requests_because_of_it() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/captures.mjs");

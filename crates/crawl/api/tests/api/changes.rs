@@ -1,4 +1,4 @@
-//! Changes to a running crawl, and crawls that repeat an ended one.
+//! Tests changes to a running crawl, and crawls that repeat an ended one.
 
 use serde_json::{Value, json};
 

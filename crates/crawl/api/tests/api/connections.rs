@@ -1,4 +1,4 @@
-//! HTTP/1.1 rules, on connections that are written byte by byte.
+//! Tests HTTP/1.1 rules on connections that are written byte by byte.
 
 use everytab_patience::in_time;
 use tokio::{
@@ -43,7 +43,7 @@ impl Connection {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Reads a response's head, and a body of the length that the head specifies.
+    /// Reads a response's head, and a body with the length in this head.
     async fn answer(&mut self) -> Answer {
         in_time("an answer", async {
             let mut head = String::new();
@@ -59,7 +59,7 @@ impl Connection {
         .await
     }
 
-    /// Expects that the service closes the connection without sending more.
+    /// Expects the service to close the connection without sending more.
     async fn expect_end(&mut self) {
         let mut rest = Vec::new();
         // The connection may be reset if the service has not read all bytes.

@@ -1,5 +1,4 @@
-//! Pages as Markdown, and pages whose contents are returned together with their URLs, for a single
-//! URL and in the feed.
+//! Tests pages as Markdown, and pages with their contents, for a single URL and in the feed.
 
 use serde_json::{Value, json};
 
@@ -18,7 +17,7 @@ impl Archive {
         let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
         loop {
             let page = self.world.get(&self.key, &self.feed(&format!("{query}{after}"))).await;
-            // The maximum contents of one response, plus one page.
+            // Maximum contents in one response, plus one page.
             assert!(page.bytes.len() < 24 << 20, "{}", page.bytes.len());
             let page = page.expect(200);
             found.extend(page["fetches"].as_array().unwrap().iter().cloned());
@@ -86,7 +85,7 @@ async fn a_page_or_its_main_content_is_served_as_markdown() {
     archive.keep(&picture);
     let refused = archive.get("html", picture.url, "&as=markdown").await;
     assert_eq!(refused.expect_problem(400, "invalid_parameter")["errors"][0]["field"], "as");
-    // A page that is nested deeper than the stack allows.
+    // This page is nested more deeply than the stack allows.
     let deep = "<blockquote><ul><li>".repeat(20_000) + "a";
     let deep = Archived::page("https://a.test/deep", deep.as_bytes());
     archive.keep(&deep);
@@ -159,7 +158,7 @@ async fn missing_contents_have_a_reason_and_others_are_returned() {
         ..Archived::page("https://a.test/plain", b"<b> *c*")
     };
     archive.keep(&plain);
-    // The row of this URL refers to another URL's record with the same body. Its own record is
+    // This URL's row refers to another URL's record with the same body, because its own record is
     // unusable.
     let again = Archived { body: b"<p>here", ..page("https://a.test/again") };
     archive.keep(&again);
@@ -204,7 +203,7 @@ async fn missing_contents_have_a_reason_and_others_are_returned() {
     ] {
         assert_eq!(*contents(url), json!({ "missing": missing }), "{url}");
     }
-    // A URL that is due.
+    // This URL is due.
     let submitted = json!({ "url": "https://due.test/", "crawl": archive.crawl });
     let due = archive.world.post(&archive.key, "/v1/url", &submitted).await.expect(202);
     let path = format!("/v1/url/{}?include=html", due["id"].as_str().unwrap());
@@ -216,7 +215,7 @@ async fn missing_contents_have_a_reason_and_others_are_returned() {
 async fn a_feed_with_long_pages_is_split_and_has_each_page_once() {
     let archive = Archive::new().await;
     let long = |number: u32| {
-        // Each character of the body takes two bytes in JSON.
+        // Each character in the body takes two bytes in JSON.
         let body = format!("<p>{number}{}", "\n\"".repeat(700_000));
         (format!("https://a.test/{number}"), body)
     };
@@ -275,7 +274,7 @@ async fn contents_cost_one_request_per_page() {
     }
     let get = async |query: &str| archive.world.get(&archive.key, &archive.feed(query)).await;
     assert_eq!(get("include=text").await.expect(200)["fetches"].as_array().unwrap().len(), 5);
-    // The requests so far took 7.01 of the bucket's 10. The feed takes 1, and the remaining 1.99 do
-    // not suffice for three pages.
+    // The requests so far took 7.01 of the bucket's 10. The feed takes 1 more, and the remaining
+    // 1.99 are not enough for three pages.
     get("include=text&limit=3").await.expect_problem(429, "throttled");
 }

@@ -1,4 +1,4 @@
-//! Starting, listing and reading crawls.
+//! Tests starting, listing and reading crawls.
 
 use everytab_coordinator::NewApiKey;
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ async fn a_repeated_request_starts_one_crawl() {
     assert_ne!(send("two", body.clone()).await.expect(201)["id"], first["id"]);
     send(&"x".repeat(256), body).await.expect_problem(400, "invalid_parameter");
     assert_eq!(world.sql("select count(*) from everytab.crawls"), "2");
-    // The original request's filter may have been removed meanwhile.
+    // The original request's filter may have been removed since.
     let filter = json!({ "name": "brief", "filter": {} });
     let filter = world.post(&key, "/v1/url/filter", &filter).await.expect(201);
     let filtered = json!({ "urls": ["a.test"], "settings": { "filter": "brief" } });
@@ -178,7 +178,7 @@ async fn a_repeated_request_starts_one_crawl() {
     assert_eq!(world.send("POST", "/v1/url", &headers, deep).await.expect(202), one);
 }
 
-/// A request is charged once, because its cost may be the bucket's whole capacity.
+/// A request is charged only once, because its cost may be the bucket's whole capacity.
 #[tokio::test]
 async fn a_key_with_the_smallest_bucket_starts_a_crawl() {
     let world = World::new().await;

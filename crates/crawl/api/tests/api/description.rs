@@ -1,4 +1,5 @@
-//! The service's OpenAPI description is committed and correct, and its examples work.
+//! Tests that the service's OpenAPI description is committed and correct, and that its examples
+//! work.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -37,7 +38,7 @@ fn docs_contain_the_served_description() {
         return;
     }
     let text = std::fs::read_to_string(committed()).unwrap_or_default();
-    assert!(text == right, "docs/openapi.json is not what the code has: `make openapi` writes it");
+    assert!(text == right, "docs/openapi.json is out of date: run `make openapi`");
 }
 
 #[tokio::test]
@@ -85,7 +86,7 @@ fn operation_ids_are_unique_and_name_object_and_verb() {
 }
 
 #[test]
-fn each_operation_lists_its_refusals_and_codes_that_exist() {
+fn each_operation_lists_its_errors_with_existing_codes() {
     let whole = description();
     for (path, method, operation) in operations(&whole) {
         let named = operation["x-problem-codes"].as_array().unwrap().iter();
@@ -103,7 +104,7 @@ fn each_operation_lists_its_refusals_and_codes_that_exist() {
     }
 }
 
-/// Returns the quoted strings, or the array elements in braces, that Postgres prints.
+/// Returns the quoted strings, or the array elements in braces, in Postgres's output.
 fn words(text: &str) -> BTreeSet<String> {
     let quoted = text.split('\'').skip(1).step_by(2).map(str::to_owned);
     match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
@@ -118,7 +119,7 @@ async fn closed_lists_equal_those_in_the_database() {
     let whole = description();
     let listed = |name: &str| -> BTreeSet<String> {
         let list = whole["components"]["schemas"][name]["enum"].as_array();
-        let list = list.unwrap_or_else(|| panic!("{name} is no list"));
+        let list = list.unwrap_or_else(|| panic!("{name} is not a list"));
         list.iter().map(|word| word.as_str().unwrap().to_owned()).collect()
     };
     let constraint = |column: &str| {

@@ -1,4 +1,4 @@
-//! Filters of keys, and crawls that use them.
+//! Tests filters that belong to keys, and crawls that use them.
 
 use everytab_coordinator::{NewApiKey, NewFilterList};
 use everytab_filters::{ListFileKind, NameListBuilder};
@@ -203,7 +203,7 @@ async fn a_filter_test_returns_the_deciding_part_for_each_url() {
     assert_eq!(found["urls"][1]["key"], "https://a.test/shop/bad");
     assert_eq!(found["urls"][1]["url"], urls[1]);
     assert!(found["urls"][5]["error"].is_string(), "{found}");
-    // A stored filter is tested by its name.
+    // A stored filter can be tested by its name.
     world.post(&key, PATH, &json!({ "name": "f", "filter": filter })).await.expect(201);
     let by_name = json!({ "name": "f", "urls": urls });
     assert_eq!(world.post(&key, &path, &by_name).await.expect(200), found);
@@ -254,7 +254,7 @@ async fn crawls_and_schedules_keep_the_filter_version_at_their_start() {
     assert_eq!(crawl["settings"]["filter"], "clean");
     assert!(!crawl.to_string().contains("file:///lists"), "{crawl}");
     assert_eq!(world.get(&key, "/v1/settings").await.expect(200)["lists"], json!(["ut1"]));
-    // A list that does not exist, and a list without this category.
+    // The list does not exist, or does not have this category.
     for filter in [
         json!({ "lists": [{ "name": "other", "mode": "drop" }] }),
         json!({ "lists": [{ "name": "ut1", "mode": "drop", "categories": ["games"] }] }),

@@ -1,4 +1,4 @@
-//! Which keys are accepted, and how many requests they may send.
+//! Tests which keys are accepted, and how many requests they may send.
 
 use everytab_coordinator::NewApiKey;
 use everytab_patience::{eventually, until};

@@ -1,4 +1,4 @@
-//! Lists in pages: each item is returned once if the client follows the cursors.
+//! Tests lists in pages: a client that follows the cursors gets each item once.
 
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ async fn filters_overrides_and_schedules_can_be_paged_while_others_are_added() {
     for hours in [5, 3, 1, 4, 2] {
         schedule(format!("every {hours}"), &format!("{hours}h")).await;
     }
-    // Add filters before and after the position that was read.
+    // Add filters before and after the current position.
     let found = walk(&world, &key, ("/v1/url/filter", "filters"), async |number| {
         filter(format!("A{number}")).await;
         filter(format!("z{number}")).await;

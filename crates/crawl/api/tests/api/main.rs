@@ -1,4 +1,4 @@
-//! The HTTP service on a real Postgres, called over HTTP.
+//! Tests the HTTP service with a real Postgres, over HTTP.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

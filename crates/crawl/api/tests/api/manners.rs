@@ -1,4 +1,4 @@
-//! Properties of every response.
+//! Tests properties that every response must have.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ async fn without_a_database_the_service_is_alive_but_not_ready() {
     let away = world.post(&key, "/v1/url", &json!({ "url": "a.test" })).await;
     assert!(away.headers.contains_key("retry-after"), "{away:?}");
     let problem = away.expect_problem(503, "unavailable");
-    assert_eq!(problem.get("detail"), None, "what Postgres says is not for clients");
+    assert_eq!(problem.get("detail"), None, "clients must not see Postgres's messages");
     world.get(&key, "/v1/settings").await.expect_problem(503, "unavailable");
 }
 

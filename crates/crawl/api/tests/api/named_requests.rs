@@ -1,4 +1,5 @@
-//! Requests with an `Idempotency-Key`: every path that submits URLs handles them once.
+//! Tests requests with an `Idempotency-Key`: every path that submits URLs must handle such a
+//! request once.
 
 use everytab_coordinator::NewApiKey;
 use futures_util::future::join_all;
@@ -45,7 +46,7 @@ async fn every_path_for_urls_handles_an_idempotent_request_once() {
         assert_eq!(submitted(&world), expected.to_string(), "{path}");
     }
     let (path, body, ..) = &doors[0];
-    // An idempotency key for one path is not valid for another.
+    // An idempotency key that was used for one path is not valid for another.
     send(&world, &key, "request 1", path, body).await.expect_problem(409, "idempotency_mismatch");
     send(&world, &key, "", path, body).await.expect_problem(400, "invalid_parameter");
     let other_key = world.key().await;

@@ -1,4 +1,4 @@
-//! The page at `/`: its files as served, and its requests.
+//! Tests the page at `/`: its files as served, and its requests.
 
 use std::path::Path;
 
@@ -6,8 +6,7 @@ use serde_json::json;
 
 use crate::world::World;
 
-/// Maximum size of the files together, so that the page loads immediately even over a slow
-/// connection.
+/// Maximum total size of the files, so that the page loads immediately even over a slow connection.
 const MOST_BYTES: usize = 40 * 1024;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
     data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,4 +1,4 @@
-//! Ports that a key's URLs may name, on every path that submits URLs.
+//! Tests the ports that a key's URLs may use, on every path that submits URLs.
 
 use everytab_coordinator::NewApiKey;
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use crate::world::{World, generous};
 
 const GOOD: &str = "http://a.test:8081/";
-/// A port that no list contains, a default port that this key may not use, and the port of a mail
-/// server.
+/// A port that is not in any list, a default port that this key may not use, and a mail server's
+/// port.
 const BAD: [&str; 3] = ["http://a.test:9000/", "http://a.test/", "https://a.test:25/"];
 
-/// Returns the lines in a response that were rejected for their port.
+/// Returns the lines that a response rejects because of their port.
 fn refused(answer: &Value) -> Vec<u64> {
     let refused = answer["refused"].as_array().unwrap().iter();
     refused
@@ -48,7 +48,7 @@ async fn a_port_that_the_key_may_not_use_is_rejected_on_every_path() {
 
     let settings = world.get(&key, "/v1/settings").await.expect(200);
     assert_eq!(settings["key"]["ports"], json!([443, 8081]));
-    // Crawls of the key follow links to these ports only, on every worker.
+    // On every worker, the key's crawls follow links only to these ports.
     let ports = world.sql("select distinct settings -> 'ports' from everytab.crawls");
     assert_eq!(ports, "[443, 8081]");
 }

@@ -1,4 +1,4 @@
-//! Request rates and delays of a key's crawls.
+//! Tests request rates and delays for a key's crawls.
 
 use everytab_coordinator::NewApiKey;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ async fn rates_beyond_the_operators_limits_change_nothing() {
         }
     }
     assert_eq!((of_owner(&world).as_str(), of_crawl(&world).as_str()), ("", ""));
-    // The maximum that the operator allows.
+    // This is the maximum that the operator allows.
     let most = json!({ "rate": 10, "min_delay_ms": 500 });
     world.post(&key, PATH, &most).await.expect(200);
 }

@@ -1,4 +1,4 @@
-//! What `/readyz` reports about the store.
+//! Tests what `/readyz` reports about the store.
 
 use everytab_patience::until;
 

@@ -1,4 +1,4 @@
-//! Why a crawl's URLs failed, and how a client finds them.
+//! Tests how a client finds out why a crawl's URLs failed.
 
 use everytab_frontier::site_hash;
 use serde_json::{Value, json};

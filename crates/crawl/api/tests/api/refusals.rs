@@ -1,4 +1,4 @@
-//! The cost of rejected requests.
+//! Tests the cost of rejected requests.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::world::{World, generous};
 
-/// Requests per kind.
+/// Number of requests of each kind.
 const REPEATS: usize = 20;
 
 /// Returns the service's sessions in Postgres.

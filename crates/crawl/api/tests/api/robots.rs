@@ -1,4 +1,4 @@
-//! Overrides that keys obey in addition to robots.txt.
+//! Tests overrides that a key's crawls obey in addition to robots.txt.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Schedules, which start crawls regularly.
+//! Tests schedules, which start crawls regularly.
 
 use serde_json::{Value, json};
 
@@ -99,7 +99,8 @@ async fn a_repeated_request_adds_one_schedule() {
     assert_eq!(send("two", &nameless).await.expect(200), second);
     send("three", &daily()).await.expect_problem(409, "name_taken");
     assert_eq!(world.sql("select count(*) from everytab.schedules"), "2");
-    // All paths share a key's idempotency keys, so another path with the same one is a conflict.
+    // A key's idempotency keys are shared by all paths, so using one again for another path is a
+    // conflict.
     let headers = [("authorization", bearer.as_str()), ("idempotency-key", "one")];
     let body = json!({ "urls": ["a.test"] }).to_string();
     let crawl = world.send("POST", "/v1/crawls", &headers, body).await;

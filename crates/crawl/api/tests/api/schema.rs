@@ -79,7 +79,7 @@ fn compare(whole: &Value, schema: &Value, value: &Value, place: &str, found: &mu
                 true
             }
             remark if REMARKS.contains(&remark) => true,
-            other => panic!("{place}: the schema says {other}, which is not understood here"),
+            other => panic!("{place}: this test does not support {other}"),
         };
         if !is_right {
             found.push(format!("{place}: {value} is not {word} {wanted}"));
@@ -107,7 +107,7 @@ fn is_of_type(wanted: &Value, value: &Value) -> bool {
         "null" => value.is_null(),
         "number" => value.is_number(),
         "integer" => value.is_i64() || value.is_u64(),
-        other => panic!("the type {other} is not understood here"),
+        other => panic!("this test does not support the type {other}"),
     };
     match wanted {
         Value::Array(names) => names.iter().any(|name| is(name.as_str().unwrap())),

@@ -1,4 +1,4 @@
-//! Full-text search: the key's pages, ranked, with snippets.
+//! Tests full-text search: the key's pages, ranked, with snippets.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn urls(answer: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn pages_with_the_words_are_found_the_best_first_with_snippets() {
+async fn pages_with_the_words_are_found_best_first_with_snippets() {
     let world = World::new().await;
     let key = world.key().await;
     let long = format!("{}the fox is here {}", "word ".repeat(400), "more ".repeat(400));
@@ -47,7 +47,7 @@ async fn pages_with_the_words_are_found_the_best_first_with_snippets() {
         world.get(&key, &path).await.expect(200)
     };
     let found = get("q=fox").await;
-    assert_eq!(urls(&found)[0], "https://b.test:8443/1", "words of a title count more");
+    assert_eq!(urls(&found)[0], "https://b.test:8443/1", "words in a title must count more");
     assert_eq!(urls(&found).len(), 3);
     assert_eq!(found.get("next"), None);
     let snippets = found["found"].as_array().unwrap().iter();
@@ -63,11 +63,11 @@ async fn pages_with_the_words_are_found_the_best_first_with_snippets() {
     assert_eq!(urls(&get("q=%22lazy+dog%22").await), ["https://c.test:8443/2"]);
     assert_eq!(urls(&get("q=fox+-quick+-long").await), ["https://b.test:8443/1"]);
     assert_eq!(urls(&get("q=dog+or+quick").await).len(), 2);
-    // A query without any word has no results.
+    // A query without words has no results.
     for nothing in ["-", "!!!", "%26%7C%3A*()", "'", "%00", "%22"] {
         assert_eq!(urls(&get(&format!("q={nothing}")).await).len(), 0, "{nothing}");
     }
-    // Read all pages of results. Each result is returned once.
+    // Read all result pages. Each result is returned once.
     let mut all = Vec::new();
     let mut after = String::new();
     loop {

@@ -1,4 +1,4 @@
-//! Single URLs and URL lists.
+//! Tests single URLs and URL lists.
 
 use serde_json::json;
 
@@ -54,7 +54,7 @@ async fn a_url_can_be_added_to_a_named_crawl_until_the_crawl_ends() {
 }
 
 #[tokio::test]
-async fn bad_submissions_are_refused_with_the_field_that_is_wrong() {
+async fn invalid_submissions_are_rejected_with_the_invalid_field() {
     let world = World::new().await;
     let key = world.key().await;
     let id = world.crawl(&key).await;

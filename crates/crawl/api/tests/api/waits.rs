@@ -1,4 +1,4 @@
-//! Requests that wait for an event.
+//! Tests requests that wait for an event.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use tokio::time::timeout;
 
 use crate::world::{Answer, World};
 
-/// Maximum waiting requests per key.
+/// Maximum number of waiting requests per key.
 const SEATS: usize = 32;
 
 /// Sends one request more than a key may have waiting, each with the maximum `wait`. Returns the
-/// others once one was rejected.
+/// others when one was rejected.
 async fn take_all_seats<'a>(
     world: &'a World,
     key: &'a str,

@@ -1,4 +1,4 @@
-//! Webhooks over HTTP. No worker sends events here.
+//! Tests webhooks over HTTP. No worker sends events here.
 
 use everytab_frontier::{CanonicalUrl, ParameterList, site_hash};
 use serde_json::{Value, json};
@@ -144,8 +144,8 @@ async fn a_key_has_ten_webhooks() {
     assert_eq!(refused["detail"], "the limit is 10");
 }
 
-/// The events that Postgres writes match the description. A URL's ID in them is the same as in the
-/// response to its submission.
+/// The events that Postgres writes match the description. In an event, a URL has the same ID as in
+/// the response to its submission.
 #[tokio::test]
 async fn each_event_matches_the_description() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! Urgent URLs, URLs that kill workers, divided stores, and robots.txt records.
+//! Tests urgent URLs, URLs that kill workers, stores for ranges of slots, and robots.txt records.
 
 use std::{collections::BTreeSet, fs, time::Duration};
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::world::{TestWorker, World, assert_same, settings};
 
-/// Longer than any test, so that nothing is recorded because of its age.
+/// Longer than any test, so that records are not written because of their age.
 const NEVER: Duration = Duration::from_secs(3_600);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -207,7 +207,7 @@ async fn a_disallowed_url_finishes_only_once_its_robots_txt_is_stored() {
     assert_eq!(outcomes, ["robots_disallowed"]);
 }
 
-/// The URLs wait until the robots.txt is uploaded. The limit on waiting fetches must not block
+/// The URLs wait until the robots.txt is uploaded. The limit for waiting fetches must not block
 /// their host.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_robots_txt_can_disallow_thousands_of_urls() {

@@ -1,4 +1,4 @@
-//! Includes and excludes that change while a crawl runs.
+//! Tests includes and excludes that change while a crawl runs.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -78,8 +78,8 @@ async fn excluding_urls_of_a_running_crawl_leaves_them_without_requests() {
     let excluded = |left: &serde_json::Value| left["excluded"].as_i64().unwrap_or_default();
     world.waited(id, |status| excluded(&status.left) > 0).await;
     let before = dropped(&server);
-    // One excluded URL is on the dead port. If it stayed pending, the crawl would not end for a
-    // day.
+    // One excluded URL is on the dead port. If this URL remained pending, the crawl would not end
+    // for a day.
     let status = world.ended(id).await;
     worker.stop().await;
     assert_eq!(status.ended_by.as_deref(), Some("empty"));

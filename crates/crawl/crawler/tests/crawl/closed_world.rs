@@ -1,4 +1,4 @@
-//! A crawl in a closed world must record exactly the URLs that the oracle predicts.
+//! Tests that a crawl in a closed world records exactly the URLs that the oracle predicts.
 
 use std::time::Duration;
 
@@ -118,8 +118,8 @@ async fn a_page_limit_is_reached_and_never_exceeded() {
     }
 }
 
-/// All hosts' state takes several times the memory limit, so sites must rotate through memory. A
-/// worker that never dropped a site would stop sending requests.
+/// All hosts' state takes several times the memory limit, so sites must rotate through memory. If a
+/// worker did not drop any site, it would stop sending requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_with_little_memory_matches_the_oracle() {
     let graph =

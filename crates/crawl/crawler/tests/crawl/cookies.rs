@@ -1,4 +1,4 @@
-//! Crawls pass cookie walls, and URLs in a redirect loop fail.
+//! Tests that crawls pass cookie walls, and that URLs in a redirect loop fail.
 
 use std::{fs, time::Duration};
 
@@ -23,7 +23,7 @@ fn walled(hosts: u64, pages: u64) -> GraphSettings {
 /// The header field that sets the cookie for passing a server's walls.
 const PASSED: &str = "Set-Cookie: passed=1\r\n";
 
-/// The response of a server whose `/page` needs a cookie from `/check`.
+/// Responds like a server whose `/page` needs a cookie from `/check`.
 fn of_wall(request: &str) -> Act {
     match request {
         "/page" => Act::Redirect("/check".to_owned(), ""),
@@ -107,13 +107,13 @@ async fn redirect_loops_and_endless_cookies_fail() {
     let captured =
         world.count(ClosedCrawl::new(homes, OracleScope::Site), ExpectedEnding::Captured);
     assert_eq!((status.captured, status.failed), (captured, 4));
-    // The first request, and five requests that follow redirects.
+    // This is the first request, and five more that follow redirects.
     let requests = world.requests();
     assert_eq!(requests.iter().filter(|line| line.path == "/counter").count(), 6);
     assert_eq!(requests.iter().filter(|line| line.path.starts_with("/loop/")).count(), 3);
 }
 
-/// When a worker dies between two requests of a chain, the cookies are lost, so the next worker
+/// If a worker dies between two requests in a chain, the cookies are lost, so the next worker
 /// starts the chain again. Each URL must have one row, and all sums must match the oracle.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chains_interrupted_by_a_death_start_again() {
@@ -199,7 +199,7 @@ async fn a_wall_waits_for_a_check_that_is_retried() {
     assert_eq!(world.recorded(id).await.get(&page).map(String::as_str), Some("ok"));
 }
 
-/// A page's links use up the site's budget before any wall is passed.
+/// A page's links use up the site's budget before a wall is passed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn walls_lead_to_their_pages_after_the_site_budget_is_used_up() {
     let world = World::new(68, GraphSettings::plain(1, 1, 1)).await;

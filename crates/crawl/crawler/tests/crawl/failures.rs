@@ -1,4 +1,5 @@
-//! Crawls in which stores, database calls or robots.txt fail, and state that the next crawl reuses.
+//! Tests crawls in which stores, database calls or robots.txt fail, and host state that the next
+//! crawl reuses.
 
 use std::{fs, time::Duration};
 

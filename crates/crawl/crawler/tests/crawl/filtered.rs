@@ -1,4 +1,4 @@
-//! Crawls with filters reject links and refuse pages, and their sums add up.
+//! Tests that crawls with filters reject links and pages, and that their sums add up.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -135,7 +135,7 @@ async fn a_page_dropped_by_words_has_a_row_but_no_record_or_links() {
     let searched = CrawlSettings { search: SearchOption::On, ..filtered };
     let (status, recorded) = crawl(&world, &searched).await;
     let dropped = outcomes(&recorded).remove("filtered_words").unwrap_or_default();
-    // Search must not find refused pages, either.
+    // Search must not find rejected pages, either.
     let texts = world.sql(
         "select count(*) > 0, count(*) filter (where f.outcome <> 'ok')
            from everytab.fetch_texts t join everytab.fetches f using (crawl, host_hash, url_hash)",
@@ -150,7 +150,7 @@ async fn a_page_dropped_by_words_has_a_row_but_no_record_or_links() {
                                              or sha256 is null)",
     );
     assert_eq!(kept, "0");
-    // No page with this word in its title has a record.
+    // No record contains a page with this word in its title.
     let of_word = format!(
         "select count(*) from everytab.fetches where crawl = {} and title like '{word} %'
             and outcome <> 'filtered_words'",
@@ -228,7 +228,7 @@ async fn a_crawl_waits_for_its_list_and_holds_no_other_crawl_back() {
     put(&world, &list, &object);
     let status = world.ended(id).await;
     worker.finish().await;
-    // The seed was added before the list was available, so it is refused when it is due.
+    // The seed was added before the list was available, so it is rejected when it is due.
     assert_eq!((status.known, count(&status.refused, "filtered_list")), (1, 1), "{status:?}");
 }
 
@@ -258,6 +258,6 @@ async fn a_classifier_drops_pages_and_the_links_of_others() {
     let (status, recorded) = crawl(&world, &filtered(frozen(filter, Vec::new()))).await;
     server.abort();
     let outcomes = outcomes(&recorded);
-    // A page without a verdict in time is kept, so the test cannot expect that all are dropped.
+    // A page is kept if its verdict is late, so not all of them may be dropped.
     assert!(outcomes.get("filtered_classifier").is_some_and(|dropped| *dropped > 0), "{status:?}");
 }

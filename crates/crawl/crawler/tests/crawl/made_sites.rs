@@ -30,7 +30,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// A generated site, which maps paths to pages.
+/// A generated site that maps paths to pages.
 pub(crate) struct MadeSite {
     /// The site's name.
     pub name: &'static str,
@@ -54,7 +54,7 @@ impl MadeSite {
         (self.page)(path)
     }
 
-    /// Returns whether a crawl should capture a path.
+    /// Returns whether a crawl should capture this path.
     pub(crate) fn is_wanted(path: &str) -> bool {
         !path.starts_with("/trap/")
     }
@@ -211,7 +211,7 @@ fn gallery(path: &str) -> Option<String> {
     Some(page(&format!("Photo {n}"), &format!("<img src=/pictures/img_{n}.jpg>"), &next))
 }
 
-/// The list's pages have no new content, but they link to pages that do.
+/// The list's own pages have no new content, but they link to pages with new content.
 fn listed(path: &str) -> Option<String> {
     if let Some(n) = number(path, "/own/item/") {
         return Some(page(&format!("Item {n}"), &own_text(n, 3), &["/".to_owned()]));
@@ -294,7 +294,7 @@ fn session_query(path: &str) -> Option<String> {
     Some(shop(item as u64, &links))
 }
 
-/// Lists a subset of 60 items in a shuffled order. Both depend on `seed`.
+/// Lists a subset of 60 items in a shuffled order. `seed` determines both.
 fn choice(seed: u64, links: &[String]) -> String {
     let mut items: Vec<u64> =
         (0..60).filter(|item| mix(seed ^ item << 7).is_multiple_of(3)).collect();

@@ -1,5 +1,5 @@
-//! Live crawls of a generated graph of sites, over real sockets and with a real Postgres. An oracle
-//! computes the expected results from the graph.
+//! Tests live crawls over real sockets and with a real Postgres. The sites are a generated graph,
+//! from which an oracle computes the expected results.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Crawls judge pages by their content. Long lists must be captured completely. A trap must end
-//! after as many pages as its site has otherwise.
+//! Tests that crawls judge pages by their content. Long lists must be captured completely. A trap
+//! must end after as many pages as its site has otherwise.
 //!
 //! Most of these crawls use no sockets. Pages are parsed as in the crawler, and the host's state is
 //! packed and unpacked periodically, as if its holder had died.
@@ -23,11 +23,11 @@ use crate::{
 
 const ORIGIN: &str = "https://made.example";
 
-/// Pages in flight before the first of them finishes.
+/// Number of pages in flight before the first one finishes.
 const IN_FLIGHT: usize = 10;
-/// Finished fetches per pack.
+/// Number of finished fetches before the state is packed.
 const FETCHES_PER_PACK: u64 = 25;
-/// Packs per death of the holder.
+/// Number of packs before the holder dies.
 const PACKS_PER_DEATH: u64 = 7;
 
 /// The result of crawling a site.
@@ -38,7 +38,7 @@ struct Crawled {
     left: u64,
     rejected: u64,
     known: u64,
-    /// Size of the last chunks in bytes, and total size of all chunks written.
+    /// Total size of the last chunks in bytes, and of all chunks written.
     stored: usize,
     written: usize,
 }
@@ -107,7 +107,7 @@ impl Crawl {
         }
     }
 
-    /// Simulates a death of the holder: changes since the last pack are lost.
+    /// Simulates the holder's death, which loses changes since the last pack.
     fn die(&mut self) {
         let chunks = self.chunks.iter().map(Vec::as_slice);
         self.state = HostState::unpack("made.example", chunks, &self.parameters).unwrap().state;
@@ -211,8 +211,7 @@ async fn a_crawl_captures_a_whole_list_and_leaves_a_trap() {
     let of_trap = Server::start("127.8.0.2:8080", serve(trap)).await;
     let host = CrawlSettings { site_pages: 10_000, ..settings("host") };
     let urls = |n: u8| [format!("http://127.8.0.{n}:8080/")];
-    // A worker sends at most ten requests per second to an address, so crawl only a part of the
-    // list.
+    // A worker sends at most ten requests per second to an address, so crawl only part of the list.
     let part = CrawlSettings {
         exclude: vec![r"re:article-(\d{4}|[3-9]\d\d)|index-(\d\d|[3-9])".to_owned()],
         ..host.clone()

@@ -1,4 +1,4 @@
-//! Origins that fail while the host's other origins continue.
+//! Tests origins that fail while the host's other origins continue.
 
 use std::{
     sync::{
@@ -95,10 +95,10 @@ async fn a_dead_port_holds_back_only_its_own_urls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_costs_no_page_whatever_the_failure() {
     const OUTAGE: std::ops::Range<usize> = 4..12;
-    // The outage lasts for more requests than there are pages left, so one of these would use up
-    // its retries.
+    // The outage lasts for more requests than there are pages left, so that a page would use up its
+    // retries.
     const LONG_OUTAGE: std::ops::Range<usize> = 4..15;
-    // These values replace an HTTP status.
+    // These values are used instead of an HTTP status.
     const CLOSED: u16 = 0;
     const CUT: u16 = 1;
     let world = world(61).await;
@@ -140,7 +140,7 @@ async fn an_outage_costs_no_page_whatever_the_failure() {
     assert_eq!(world.sql("select count(*) from everytab.fetches where truncated <> ''"), "0");
 }
 
-/// Fewer pages are left than the number of failures after which an origin is paused.
+/// There are fewer pages left than failures after which an origin is paused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_during_the_last_pages_of_a_site_costs_none() {
     let world = world(67).await;

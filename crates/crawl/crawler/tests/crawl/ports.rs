@@ -1,5 +1,5 @@
-//! Ports that a crawl or a worker does not allow. Links to them are counted, and known URLs are
-//! refused when they are due. Each host in a world has one port, 80 or 443.
+//! Tests ports that a crawl or a worker does not allow. Links to them are counted, and known URLs
+//! are rejected when they are due. Each host in a world has one port, 80 or 443.
 
 use everytab_fetcher::FetchSettings;
 use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
@@ -68,7 +68,7 @@ async fn known_urls_on_ports_that_a_worker_does_not_request_are_refused() {
     assert!(https.len() > 20 && http.len() > 10, "{recorded:?}");
     assert!(http.iter().all(|(_, outcome)| *outcome == "url_port"), "{http:?}");
     assert_eq!(status.refused["url_port"], http.len());
-    assert_eq!(status.left, json!({}), "none is called unreachable");
+    assert_eq!(status.left, json!({}), "no host may count as unreachable");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

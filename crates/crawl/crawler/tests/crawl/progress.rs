@@ -1,4 +1,5 @@
-//! Expensive input from one user does not hold back others, and a stuck scheduler loses its slots.
+//! Tests that expensive input from one user does not hold back others, and that a stuck scheduler
+//! loses its slots.
 
 use std::{
     fmt,
@@ -21,9 +22,9 @@ use crate::{
     world::{World, assert_same, settings},
 };
 
-/// Links on the page.
+/// Number of links on the page.
 const LINKS: usize = 5_000;
-/// Known URLs in a crawl of this page.
+/// Number of known URLs in a crawl of this page.
 const ALL: i64 = LINKS as i64 + 1;
 
 async fn small_world(seed: u64) -> World {
@@ -103,8 +104,8 @@ async fn a_crawl_with_patterns_over_the_cost_limit_ends_and_holds_no_other_back(
     let id = world.start(&settings("any"), None, &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(before).await;
-    // No link is followed, because the pattern might have excluded it. The crawl's owner sees the
-    // reason in the counts.
+    // No link is followed, because the pattern might have excluded it. The counts show the crawl's
+    // owner the reason.
     assert_eq!((status.known, status.links_refused["pattern_cost"].as_i64()), (0, Some(1)));
     world.ended(id).await;
     worker.finish().await;
@@ -112,7 +113,7 @@ async fn a_crawl_with_patterns_over_the_cost_limit_ends_and_holds_no_other_back(
     assert_same(&world.recorded(id).await, &expected);
 }
 
-/// A log that stops being read at a certain message, so that the task that writes this message
+/// A log that is no longer read after a certain message, so that the task that writes this message
 /// hangs.
 #[derive(Default)]
 struct BlockedLog {
@@ -191,7 +192,7 @@ async fn a_scheduler_that_hangs_loses_its_slots_and_continues_without_them() {
     until("the first worker to hold all slots", async || slots("worker-1") == "256").await;
     one.request_stop();
     until("it to hang", async || log.has(HANGS_AT)).await;
-    assert_eq!(slots("worker-1"), "256", "it hangs before it releases the slots");
+    assert_eq!(slots("worker-1"), "256", "the scheduler must hang before it releases its slots");
     let two = world.worker("worker-2", |settings| settings.exit_when_done = false);
     until("the other worker to hold all slots", async || slots("worker-2") == "256").await;
     assert!(log.has(STUCK));

@@ -1,4 +1,5 @@
-//! Rows contain each URL's outcome, its referrer, and the fault of its server's certificate.
+//! Tests that rows contain each URL's outcome and referrer, and the fault of its server's
+//! certificate.
 
 use std::collections::BTreeMap;
 
@@ -120,7 +121,7 @@ async fn each_row_names_its_referrer_and_failure_across_worker_restarts() {
     assert!(faulty > 20, "{faulty}");
 }
 
-/// A certificate signed by a known root has no fault.
+/// A certificate that is signed by a known root has no fault.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_good_certificate_has_no_fault() {
     let graph =

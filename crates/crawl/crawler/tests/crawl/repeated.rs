@@ -1,5 +1,5 @@
-//! A crawl that repeats an earlier one does not store unchanged pages again, and handles all others
-//! as in a new crawl.
+//! Tests that a crawl that repeats an earlier one does not store unchanged pages again, and handles
+//! all others like a new crawl.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -133,8 +133,8 @@ async fn the_same_file_under_another_url_of_its_site_is_stored_once() {
     let first = crawl(&world, 0, &settings("any")).await;
     let files = "f.mime = 'application/pdf'";
     let all = count(&world, first, files);
-    // All these files on a site have the same bytes. A record cannot refer to an archive that is
-    // still being uploaded.
+    // All these files on a site have the same bytes. However, a record cannot refer to an archive
+    // that is still being uploaded.
     assert!(all > 30, "{all}");
     let stored = count(&world, first, &format!("{files} and f.body_archive is null"));
     assert!((2..all / 3).contains(&stored), "{stored} of {all}");

@@ -1,4 +1,4 @@
-//! Seeds without a scheme, seeds that have moved, and a robots.txt on another host.
+//! Tests seeds without a scheme, seeds that have moved, and a robots.txt on another host.
 
 use std::{
     collections::BTreeMap,
@@ -45,7 +45,7 @@ async fn a_seed_without_a_scheme_is_crawled_over_http_if_https_is_unreachable() 
     .await;
     let seeds = ["127.9.0.1:8080".to_owned()];
     let (_, id) = world.start_urls("one", &settings("host"), &seeds).await;
-    // The patience is a day, so that neither crawl ends because of it.
+    // The patience is a day, so that it does not end either crawl.
     let worker = world.worker("worker-1", |settings| {
         settings.host_patience = Duration::from_secs(24 * 60 * 60);
         settings.origin_pause = Duration::from_secs(60 * 60);
@@ -69,8 +69,8 @@ async fn a_seed_without_a_scheme_is_crawled_over_http_if_https_is_unreachable() 
     assert_eq!(server.count("/robots.txt"), 1);
 }
 
-/// Bare seeds are requested only over https if that works, and a URL with a scheme is never
-/// requested with another one.
+/// Seeds without a scheme are requested only over https if this works. A URL with a scheme is never
+/// requested with another scheme.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_seed_without_a_scheme_is_not_requested_over_http_if_https_works() {
     let graph = GraphSettings { https: 500, ..GraphSettings::plain(8, 8, 40) };

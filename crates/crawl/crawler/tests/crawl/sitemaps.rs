@@ -1,4 +1,4 @@
-//! A crawl reads its hosts' sitemaps, and ends despite sitemap traps.
+//! Tests that a crawl reads its hosts' sitemaps, and ends despite sitemap traps.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -51,7 +51,7 @@ fn expected(world: &World, crawl: ClosedCrawl) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Counts the pages that cannot be found by following links alone.
+/// Counts the pages that cannot be found by following links only.
 fn hidden(world: &World, urls: &BTreeMap<String, String>) -> usize {
     let pages = urls.keys().filter_map(|url| world.graph().page_of_url(url));
     pages.filter(|page| world.graph().kind(*page) == PageKind::Hidden).count()
@@ -153,7 +153,7 @@ async fn sitemaps_do_not_count_against_the_page_limit() {
     assert!(sitemaps.parse::<u32>().unwrap() > 3, "{sitemaps}");
 }
 
-/// Each host has another trap. The crawl must end and find every page, and the number of other
+/// Each host has a different trap. The crawl must end and find every page, and the number of other
 /// requests must be bounded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_ends_and_finds_its_pages_despite_sitemap_traps() {
@@ -201,8 +201,8 @@ async fn a_crawl_ends_and_finds_its_pages_despite_sitemap_traps() {
                 assert_eq!((others, counted("unparsable")), (2, 3), "{refused}");
             }
             Trap::SitemapBomb | Trap::SitemapLying => assert_eq!(others, 1),
-            // A URL shape gets half of the site's budget, and most of its pages are left. The
-            // crawler reads 10 MiB of the list, and 50,000 entries from this part.
+            // A URL shape gets half of the site's budget, so most of its pages are left. The
+            // crawler reads 10 MiB of the list, and takes 50,000 entries from this part.
             Trap::SitemapMany => {
                 assert!(counted("trap_page_links") >= 50_000, "{refused}");
                 assert!(counted("trap_shape") > 0 && others <= 1_010, "{others}");

@@ -1,4 +1,4 @@
-//! Several crawl owners: their order, rates, delays and stricter robots rules.
+//! Tests several crawl owners: their order, rates, delays and stricter robots rules.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -12,12 +12,12 @@ use uuid::Uuid;
 use crate::world::{World, assert_same, settings};
 
 /// Maximum requests in flight for a saturated worker. With one request at a time, the servers' log
-/// shows the order in which hosts were chosen, even on a slow machine.
+/// shows the order in which hosts were chosen, even on a slow host.
 const IN_FLIGHT: usize = 1;
 /// Requests after which all hosts in the large crawl are known and due.
 const SATURATED: usize = 700;
 
-/// Returns the positions of requests to some hosts in the log of all requests.
+/// Returns the positions of requests to these hosts in the log of all requests.
 fn request_numbers(lines: &[AccessLine], hosts: &BTreeSet<String>) -> Vec<usize> {
     let own = lines.iter().enumerate().filter(|(_, line)| hosts.contains(&line.host));
     own.map(|(number, _)| number).collect()
@@ -43,12 +43,16 @@ async fn an_owner_with_ten_urls_is_served_while_another_saturates_the_worker() {
     let crawl_settings = serde_json::to_value(quick("page")).unwrap();
     let (_, small_id) = world.start_as("small", crawl_settings, None, &small).await;
     world.ended(small_id).await;
-    assert_eq!(world.status(big_id).await.state, "running", "the big crawl still saturates it");
+    assert_eq!(
+        world.status(big_id).await.state,
+        "running",
+        "the big crawl must still saturate the worker"
+    );
     let lines = world.requests();
     let own = request_numbers(&lines, &hosts);
-    assert_eq!(own.len(), 20, "robots.txt and one page of each");
-    // Every second request must be for the small owner while one of its hosts is ready. Earlier,
-    // each of its requests had to wait for a request to each of the 490 other hosts.
+    assert_eq!(own.len(), 20, "robots.txt and one page per host");
+    // Every second request must be for the small owner while one of its hosts is ready. This used
+    // to fail: each of its requests had to wait for a request to each of the 490 other hosts.
     let span = own[19] - own[0];
     assert!(span <= 2 * 20, "{span} requests: {own:?}");
     worker.kill();

@@ -1,5 +1,5 @@
-//! A crawl spends little on any kind of trap: it finds nearly all real pages early, and stops early
-//! in repetitive pages.
+//! Tests that a crawl spends little on any kind of trap: it finds nearly all real pages early, and
+//! stops early in repetitive pages.
 //!
 //! Each host in a world has its own trap in addition to its real pages. The test checks how the
 //! crawl ends. From the servers' log, it counts a host's requests until 95 % of its real pages were
@@ -23,7 +23,7 @@ const MOST_REQUESTS: f64 = 2.2;
 
 /// Maximum total requests to hosts with repetitive traps, as a multiple of their real pages.
 const MOST_IN_ALL: f64 = 2.0;
-/// Traps with unlimited repetitive pages.
+/// Traps with an unlimited number of repetitive pages.
 const REPEATING: [Trap; 9] = [
     Trap::Calendar,
     Trap::EndlessQuery,
@@ -74,8 +74,7 @@ async fn a_host_with_any_trap_costs_at_most_about_two_requests_per_page() {
     for line in world.requests() {
         let graph = world.graph();
         let name = line.host.as_str();
-        // The name of a host in a link farm ends with the name of the host to which the farm
-        // belongs.
+        // The name of a host in a link farm ends with the name of the host that owns this farm.
         let Some(host) = graph.host_of_name(name) else {
             let host = name.split_once('.').and_then(|(_, name)| graph.host_of_name(name));
             sites.entry(host.unwrap()).or_default().of_farm += 1;
@@ -139,7 +138,8 @@ async fn a_host_has_at_most_a_million_known_urls_and_all_crawls_continue() {
         ..GraphSettings::plain(2, 2, 60)
     };
     let world = World::new(51, graph).await;
-    // With these settings, neither the site's budget nor the limit for URL shapes takes effect.
+    // These settings are so high that neither the site's budget nor the limit for URL shapes takes
+    // effect.
     let crawl_settings =
         CrawlSettings { site_pages: 100_000_000, trap_pages: 1_000_000, ..settings("site") };
     let id = world.start(&crawl_settings, None, &[world.graph().home(0)]).await;

@@ -1,4 +1,4 @@
-//! Webhook events about a key's crawls, as receivers get them.
+//! Tests webhook events about a key's crawls, as receivers get them.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ async fn state(world: &World, id: Uuid) -> WebhookState {
     all.into_iter().find(|one| one.id == id).unwrap()
 }
 
-/// Simulates that this time has passed for all waiting events and webhooks.
+/// Simulates that this time has passed for all pending events and webhooks.
 fn wait(world: &World, time: &str) {
     world.sql(&format!(
         "update everytab.webhooks set due_at = due_at - interval '{time}',
@@ -130,7 +130,7 @@ async fn each_submitted_url_and_the_end_of_its_crawl_cause_a_signed_event() {
     assert_eq!((&ended[0]["name"], &ended[0]["ended_by"]), (&json!(status.name), &json!("empty")));
     assert_eq!(ended[0]["captured"], status.captured);
     assert_eq!(ended[0]["refused"], json!({ "robots_disallowed": 1 }));
-    assert_eq!(events.len(), 4, "each once");
+    assert_eq!(events.len(), 4, "each event must be sent once");
     assert_eq!(world.sql("select count(*) from everytab.webhook_events"), "0");
 }
 
@@ -261,8 +261,8 @@ async fn disabled_webhooks_and_those_of_revoked_keys_get_no_more_events() {
     let disabled = state(&world, lost).await;
     assert_eq!(disabled.disabled_because.as_deref(), Some("key_revoked"));
     assert_eq!((disabled.pending, disabled.dropped), (0, 3));
-    // When another webhook gets events, a worker must have queried the due webhooks in the
-    // meantime.
+    // When the other webhook gets its events, a worker must have queried the due webhooks since
+    // then.
     let before = gone.received().len();
     let _site = Server::start(HOST, |path, _| page(path)).await;
     let crawled = crawl(&world, &caller, HOST, 1).await;

@@ -29,7 +29,7 @@ use tokio::{
 use tracing::{Dispatch, Subscriber, dispatcher::set_default};
 use uuid::Uuid;
 
-/// Maximum logged requests.
+/// Maximum number of logged requests.
 const MAX_LINES: usize = 1_000_000;
 
 pub(crate) struct World {
@@ -143,8 +143,8 @@ impl World {
             ca_file: Some(client.ca_file.clone()),
             allow_ranges: client.allow_ranges.iter().map(|r| r.parse().unwrap()).collect(),
             dial_ports: client.dial_ports.iter().copied().collect(),
-            // Servers and workers share this process, so they may be slow on a busy machine. No
-            // server may count as dead because of this.
+            // Servers and workers share this process, so they may be slow on a busy host. This must
+            // not make a worker consider a server dead.
             dns_timeout: LIMIT,
             connect_timeout: LIMIT,
             first_byte_timeout: LIMIT,
@@ -278,8 +278,8 @@ impl World {
         let sites = (0..self.graph().sites()).map(|site| self.graph().site_name(site));
         settings.own = OwnHosts::new(sites);
         settings.record_after = Duration::from_secs(2);
-        // The patience is long enough for three pauses, because a request may fail on a busy
-        // machine. It is longer than any Retry-After in these tests.
+        // The patience is long enough for three pauses, because a request may fail on a busy host.
+        // It is longer than any Retry-After in these tests.
         settings.host_patience = Duration::from_secs(16);
         settings.origin_pause = Duration::from_secs(2);
         settings.retry_pause = Duration::ZERO;
@@ -354,7 +354,7 @@ impl World {
         fetches.map(|fetch| (fetch.url, fetch.outcome.to_owned())).collect()
     }
 
-    /// Returns for how many URLs the oracle expects this final state.
+    /// Returns the number of URLs for which the oracle expects this final state.
     pub(crate) fn count(&self, crawl: ClosedCrawl, ending: ExpectedEnding) -> i64 {
         let fetches = self.graph().oracle(crawl).filter(|fetch| fetch.ending == ending);
         i64::try_from(fetches.count()).unwrap()
