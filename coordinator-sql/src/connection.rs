@@ -41,10 +41,8 @@ const COMPOSITE: &str = "
 pub(crate) struct ServerConnection {
     pub(crate) client: Client,
     driver: Driver,
-    /// The statements that were used, by their SQL. A statement is prepared when it is used for the
-    /// second time, because preparing takes a round trip. `None` if other clients may use the
-    /// session.
-    statements: Option<Mutex<HashMap<&'static str, Option<Statement>>>>,
+    /// The statements that were used, by their SQL. `None` if other clients may use the session.
+    statements: Option<Mutex<HashMap<&'static str, Usage>>>,
     /// The array types of the composite types that were used, by composite type name.
     composites: Mutex<HashMap<&'static str, Type>>,
 }
@@ -141,18 +139,12 @@ impl ServerConnection {
         Ok(())
     }
 
-    /// Returns the prepared statement if there is one, and `Some(None)` if the statement was used
-    /// once. `None` if it was never used here, or if other clients may use the session.
-    fn statement(&self, sql: &'static str) -> Option<Option<Statement>> {
+    fn usage(&self, sql: &'static str) -> Option<Usage> {
         self.statements.as_ref()?.lock().get(sql).cloned()
     }
 
     /// Prepares a statement and stores it for later calls.
-    async fn name(
-        &self,
-        sql: &'static str,
-        typed: &[Typed<'_>],
-    ) -> Result<Option<Statement>, Error> {
+    async fn name(&self, sql: &'static str, typed: &[Typed<'_>]) -> Result<Statement, Error> {
         let types: Vec<Type> = typed.iter().map(|(_, kind)| kind.clone()).collect();
         let statement = self.client.prepare_typed(sql, &types).await?;
         if let Some(statements) = &self.statements {
