@@ -43,6 +43,7 @@ const PNG_START: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 /// Why an icon was not converted: a kind of [`IconError`], or [`CRASHED`].
 pub type Reason = &'static str;
 
+/// A tab icon, with its thumbnail for the map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedIcon {
     /// The tab's icon.
