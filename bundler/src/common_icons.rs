@@ -12,10 +12,11 @@ use sha2::{Digest, Sha256};
 
 use crate::bundle::Tab;
 
-/// Minimum number of hosts with a common icon in a shard. Two hosts may be one site with two names.
+/// Minimum number of a shard's hosts that must share an icon for it to be common. Two hosts may be
+/// one site with two names.
 const MIN_HOSTS: usize = 3;
-/// An icon is common if at least one tab in this many has it.
-const TABS_PER_HOST: usize = 200;
+/// An icon is common only if at least one in this many tabs has it.
+const ONE_TAB_IN: usize = 200;
 /// Number of hexadecimal digits from the PNG's SHA-256 that identify an icon in the counts. These
 /// 64 bits are enough to distinguish icons.
 const NAME_DIGITS: usize = 16;
@@ -30,7 +31,7 @@ pub fn common_icons(tabs: &[Tab]) -> BTreeMap<String, u64> {
     }
     let mut common = BTreeMap::new();
     for (png, hosts) in hosts {
-        if hosts >= MIN_HOSTS && hosts * TABS_PER_HOST >= tabs.len() {
+        if hosts >= MIN_HOSTS && hosts * ONE_TAB_IN >= tabs.len() {
             let digest = hex::encode(Sha256::digest(png));
             *common.entry(digest[..NAME_DIGITS].to_owned()).or_default() += hosts as u64;
         }

@@ -1,5 +1,5 @@
-//! Tests `scan requests`, which lists a scan's requests to a host for its owner, by comparing it
-//! with the servers' access log.
+//! Tests `scan requests`, which lists the requests that a scan sent to a host, and the public
+//! request files. Both are compared with the servers' access log.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,8 +20,8 @@ use crate::{
 /// The paths that were requested from each host, once for each request.
 type Asked = BTreeMap<String, Vec<String>>;
 
-/// So long that no lease expires on a busy host, because requests of a lost attempt are not in any
-/// table.
+/// Long enough that no lease expires on a busy machine. If a lease expired, the requests of that
+/// attempt would be missing from the archive's request tables.
 const LEASE: &str = "10m";
 
 /// Hosts that respond, reject requests, redirect to others, or send Retry-After.
@@ -177,7 +177,7 @@ fn a_site_owner_finds_their_requests_in_the_public_files_until_a_takedown() {
     run(start).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let site = dir.join("site");
-    assert!(public_files(&site).is_empty(), "the option was not given");
+    assert!(public_files(&site).is_empty(), "request files were written without --request-log");
     let publish = || run(database.owner(&["publish", "--request-log"])).expect_code(0);
     let said = publish().stderr;
     assert!(said.contains("requests in 256 files of"), "{said}");
@@ -210,7 +210,7 @@ fn a_site_owner_finds_their_requests_in_the_public_files_until_a_takedown() {
     assert_eq!((changed, without.len()), (1, 257));
     publish();
     assert!(public_files(&site) == without, "a takedown must write the same bytes as publishing");
-    // When the site is published again, a blocked host is removed, with and without this option.
+    // Publishing removes a blocked host from the request files, even without `--request-log`.
     let other =
         internet.running.hosts().find(|host| !looked_up(&without, host).is_empty()).unwrap();
     run(database.owner(&["blocklist", "add", &other])).expect_code(0);

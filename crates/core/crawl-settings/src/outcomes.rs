@@ -1,10 +1,12 @@
-//! All names that a crawl records, each list in alphabetical order or in the order of the code.
+//! The names of outcomes, certificate problems and truncation reasons that a crawl records. Each
+//! list is in alphabetical order, or in the order of the enum's variants.
 //!
-//! A crawl records no other names. The package that records them derives the names from its own
-//! types and compares them with these lists in a test. Does not depend on how a URL is fetched.
+//! These lists are complete, except for the reasons why a crawl ended, which are also outcomes.
+//! `everytab-crawler` derives the names from its own types and compares them with these lists in a
+//! test. This module does not depend on how a URL is fetched.
 
-/// Outcomes of captured URLs. Some of them are also outcomes of failed URLs, because the part of a
-/// page that was received is stored even if the page ended early.
+/// Outcomes of captured URLs. Some are also outcomes of failed URLs: if a response ends early, the
+/// URL is captured if part of the body was received, and failed otherwise.
 pub const CAPTURED_OUTCOMES: &[&str] = &[
     "body_reset",
     "body_truncated",
@@ -74,7 +76,8 @@ pub const REFUSED_OUTCOMES: &[&str] = &[
     "url_unparsable",
 ];
 
-/// Outcomes of left URLs, except the reasons why a crawl ended.
+/// Outcomes of URLs in the state `left` (not fetched before the crawl ended or the host was given
+/// up), except the reasons why a crawl ended.
 pub const LEFT_OUTCOMES: &[&str] = &[
     "crawl_delay_too_long",
     "excluded",

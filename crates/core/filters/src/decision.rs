@@ -1,7 +1,7 @@
 //! A filter's decision, and the filter part that made it.
 //!
-//! Invariant: names are stable, because the database stores them. Does not depend on how decisions
-//! are made.
+//! Invariant: the names of outcomes never change, because the database stores them. This module
+//! does not depend on how decisions are made.
 
 use std::fmt;
 
@@ -34,7 +34,8 @@ impl FilterVerdict {
     }
 }
 
-/// The filter part that decided. Numbers are positions in the filter's JSON, from 0.
+/// The filter part that decided. For rules and lists, the number is the position in the filter's
+/// JSON, starting at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedBy {
     /// A pattern: `rules[n]`.
@@ -100,9 +101,9 @@ impl fmt::Display for DecidedBy {
         match self {
             Self::Rule(number) => write!(to, "rules[{number}]"),
             Self::List(number) => write!(to, "lists[{number}]"),
-            Self::NotListed => write!(to, "lists: on none with the mode keep"),
+            Self::NotListed => write!(to, "lists: in no list with mode keep"),
             Self::TopLevelDomain(country) => write!(to, "countries: top-level domain of {country}"),
-            Self::Address(country) => write!(to, "countries: address of {country}"),
+            Self::Address(country) => write!(to, "countries: server address in {country}"),
             Self::Type => write!(to, "types"),
             Self::Language(code) => write!(to, "languages: {code}"),
             Self::Words(sum) => write!(to, "words: {sum}"),
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outcomes_are_the_databases_and_fit_into_the_column() {
+    fn every_decision_has_a_listed_outcome_and_a_filter_reason() {
         let outcomes = DecidedBy::OUTCOMES;
         assert_eq!(
             outcomes.join(" "),

@@ -12,12 +12,12 @@
 //! Most files were written for Google's parser, which does not decode unreserved characters. If the
 //! two interpretations differ, the stricter one counts: an allow rule must match in both.
 //!
-//! In addition to RFC 9309, `Crawl-delay` is read as belonging to its group, and `Sitemap` lines,
-//! which belong to no group. Neither starts or ends a group.
+//! In addition to RFC 9309, this module reads `Crawl-delay` lines, which belong to a group, and
+//! `Sitemap` lines, which belong to no group. Neither kind of line starts or ends a group.
 //!
 //! Invariant: the cost is bounded for any file. At most 500 KiB are read, and matching takes time
-//! linear in rule and path, because this searches a rule's literal parts from left to right only
-//! once.
+//! linear in the lengths of the rule and the path, because the rule's literal parts are searched
+//! from left to right only once.
 
 mod crawl_delay;
 
@@ -64,7 +64,7 @@ pub enum RobotsGroup {
     Named,
     /// The groups for all robots.
     Everyone,
-    /// No group, so that everything is allowed.
+    /// No group. Everything is allowed, except after [`RobotsTxt::disallow_all`].
     None,
 }
 
@@ -213,8 +213,8 @@ impl RobotsTxt {
         !self.disallow_all && best.values().all(|rule| rule.allow)
     }
 
-    /// Returns the rule that decides about a path with its query. `None` if no rule matches, so
-    /// that the path is allowed. Ignores the exception for `/robots.txt`.
+    /// Returns the rule that decides about a path with its query, or `None` if no rule matches.
+    /// Ignores [`Self::disallow_all`] and the exception for `/robots.txt`.
     #[must_use]
     pub fn deciding_rule(
         &self,
@@ -241,8 +241,8 @@ impl RobotsTxt {
     }
 
     /// Returns the minimum delay between two requests by the crawler with this product token. If
-    /// there are several delays, returns the longest. `None` if the applying group does not specify
-    /// a delay.
+    /// there are several delays, returns the longest. `None` if the groups that apply to the crawler
+    /// do not specify a delay.
     #[must_use]
     pub fn crawl_delay(&self, user_agent_token: &str) -> Option<CrawlDelay> {
         let (name, groups) = self.applying(user_agent_token);
@@ -416,7 +416,8 @@ enum Side {
 }
 
 /// The form in which rules and paths are compared: as in RFC 9309 (`Normal`), or as in Google's
-/// parser (`AsWritten`), which keeps encoded characters encoded and paths unchanged.
+/// parser (`AsWritten`), which decodes no characters, and does not encode octets beyond ASCII in
+/// paths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Normal,

@@ -102,7 +102,7 @@ pub enum PostgresError {
         log: PathBuf,
     },
     /// A server could not be stopped.
-    #[error("Postgres (process {0}) does not stop, even at an immediate shutdown")]
+    #[error("Postgres (process {0}) does not stop, not even after a kill")]
     DoesNotStop(u32),
     /// psql failed.
     #[error("psql: {0}")]

@@ -1,4 +1,4 @@
-//! One private server with its directory and lock: starts it, returns its address, stops it.
+//! Starts a private Postgres server in a locked directory, returns its URL, and stops it.
 
 use std::{
     fs,
@@ -19,10 +19,10 @@ use crate::{
 /// A running private server. Dropping it stops it.
 #[derive(Debug)]
 pub struct PrivatePostgres {
-    // Fields are dropped in this order, so that the server stops before the lock is released.
     server: Server,
     pub(crate) folders: ServerFolders,
     psql: PathBuf,
+    // Released after `drop` has stopped the server, because fields are dropped after `drop`.
     _lock: FolderLock,
 }
 
@@ -33,9 +33,9 @@ impl PrivatePostgres {
     ///
     /// # Errors
     ///
-    /// Returns an error if there are no usable programs, another process uses the directory, the
-    /// cluster has another major version or user, the disk is full, or Postgres rejects a setting
-    /// (see [`PostgresError`]).
+    /// Returns an error if Postgres is not installed or too old, another process uses the directory,
+    /// the cluster needs a major version that is not installed, the cluster belongs to another user,
+    /// the disk is full, or Postgres rejects a setting (see [`PostgresError`]).
     pub fn start(settings: PostgresSettings) -> Result<Self, PostgresError> {
         let dir = server_folders::make_folder(&settings.dir)?;
         let lock = FolderLock::take(&dir)?;
@@ -48,10 +48,9 @@ impl PrivatePostgres {
         Ok(Self { server, folders, psql: binaries.program("psql"), _lock: lock })
     }
 
-    /// Returns the URL to connect to:
-    /// `postgres:///database?host=/directory&port=..&user=..&sslmode=disable`, as the client and
-    /// psql read it. This URL contains every part, so that variables such as `PGPORT` change
-    /// nothing.
+    /// Returns the URL to connect to, in a form that tokio-postgres and psql accept:
+    /// `postgres:///database?host=/directory&port=..&user=..&sslmode=disable` (percent-encoded). All
+    /// parts are included, so variables such as `PGPORT` have no effect.
     pub fn url(&self, database: &str, user: &str) -> String {
         psql::url(&self.folders.socket_folder, database, user)
     }
@@ -71,7 +70,7 @@ impl PrivatePostgres {
         self.server.pid()
     }
 
-    /// Returns false after the server has exited, by itself or through [`stop`](Self::stop).
+    /// Returns true until the server's process exits, for example after a crash or a kill.
     pub fn is_running(&self) -> bool {
         self.server.is_running()
     }
@@ -86,26 +85,26 @@ impl PrivatePostgres {
     ///
     /// # Errors
     ///
-    /// Returns an error if psql is missing. If psql fails, returns its first error message.
+    /// Returns an error if psql is missing. If psql fails, the error contains its last error message.
     pub fn psql(&self, database: &str, sql: &str) -> Result<String, PostgresError> {
         psql::run(&self.psql, &self.url(database, ADMIN_USER), sql)
     }
 
-    /// Stops the server by a fast shutdown, which closes open sessions and writes committed data.
-    /// Returns when the server has exited.
+    /// Stops the server by a fast shutdown, which closes open sessions and writes committed data. If
+    /// this takes more than a minute, tries an immediate shutdown and then a kill. Returns when the
+    /// server has exited.
     ///
     /// # Errors
     ///
-    /// Returns an error if the server exits neither within a minute nor after an immediate
-    /// shutdown.
+    /// Returns an error if the server does not exit even after the kill.
     pub fn stop(self) -> Result<(), PostgresError> {
         self.server.stop()?;
         self.folders.remove_socket_folder();
         Ok(())
     }
 
-    /// Stops the server and deletes its directory. If its cluster is in another directory, deletes
-    /// this too.
+    /// Stops the server and deletes its directory. If the cluster is in another directory, deletes
+    /// that directory as well.
     ///
     /// # Errors
     ///

@@ -94,7 +94,7 @@ fn keep_lists_are_combined_and_a_drop_list_wins() {
         ("http://good.example/", "-"),
         ("http://play.example/", "-"),
         ("http://bad.example/", "drop lists[1]"),
-        ("http://other.example/", "drop lists: on none with the mode keep"),
+        ("http://other.example/", "drop lists: in no list with mode keep"),
     ] {
         assert_eq!(decided(&set, text), expected, "{text}");
     }
@@ -158,7 +158,7 @@ fn the_cheapest_checks_of_a_page_are_first() {
         (
             "http://a.com/",
             PageContent { address: in_france, ..page },
-            "drop countries: address of FR",
+            "drop countries: server address in FR",
         ),
         ("http://a.de/", PageContent { address: in_france, ..page }, "-"),
         ("http://a.com/n", PageContent { language: Some("eng"), ..page }, "drop languages: eng"),

@@ -1,14 +1,15 @@
 //! Draws SVG with resvg, at exactly the size of a tab icon.
 //!
 //! An untrusted SVG may draw shapes, text with the bundled font, and embedded pictures. It cannot
-//! load files or URLs. `svg_cost` and `svg_walk` limit its bytes, elements, nesting and drawing
-//! work.
+//! load files or remote URLs. This module limits its bytes and XML nodes; `svg_cost` and `svg_walk`
+//! limit its elements, nesting and drawing work.
 //!
-//! resvg draws with 32-bit floats in IEEE-exact code, except for a few libm calls: for arcs,
-//! rotations, and in filters for gamma, lights and hue rotation. So a build gives the same pixels
-//! on all machines with the same libm. We have not proved this for different processor
-//! architectures, but the digest of the test vectors would detect a difference. In a measurement,
-//! 741 real SVGs gave identical PNGs from a build for SSE2 and a build for AVX2 with FMA.
+//! resvg draws with 32-bit floats and uses only operations whose result IEEE 754 defines exactly,
+//! except for a few libm calls: for arcs and rotations, and in filters for gamma, lighting and hue
+//! rotation. So a build gives the same pixels on all machines with the same libm. We have not
+//! proved this for different processor architectures, but the digest of the test vectors would
+//! detect a difference. In a measurement, 741 real SVGs gave identical PNGs from a build for SSE2
+//! and a build for AVX2 with FMA.
 
 use resvg::{
     tiny_skia::{Color, Pixmap, Transform},
@@ -39,12 +40,12 @@ use crate::{
 /// Maximum number of XML nodes in a document after expanding entities.
 const MAX_XML_NODES: u32 = 20_000;
 
-/// Number of samples per pixel in a direction in which the picture has only one pixel, because
+/// Number of samples per pixel along a side that is only one pixel long. With a single sample,
 /// tiny-skia would lose thin lines.
 const THIN_SAMPLES: u32 = 8;
 
-/// Draws an SVG to fit 32x32 pixels, with its aspect ratio. Small SVGs are enlarged, because vector
-/// graphics do not lose quality.
+/// Draws an SVG to fit 32x32 pixels, keeping its aspect ratio. Small SVGs are enlarged, because
+/// vector graphics lose no quality when scaled.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
     let (drawing, _) = counted(bytes)?;
     let corrupt = || corrupt("sides out of range");

@@ -1,4 +1,5 @@
-//! Tests generated ICO files: every bit depth, masks and wrong directories.
+//! Tests the decoder with generated ICO files: bit depths, masks, wrong directories, the choice of
+//! the entry, and PNG entries.
 
 use everytab_icon::{IconError, Pixels, decode::decode, png::encode};
 

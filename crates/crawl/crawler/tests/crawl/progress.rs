@@ -22,7 +22,7 @@ use crate::{
     world::{World, assert_same, settings},
 };
 
-/// Number of links on the page.
+/// Number of links on the page from [`long_links`]. This is the maximum for a page.
 const LINKS: usize = 5_000;
 /// Number of known URLs in a crawl of this page.
 const ALL: i64 = LINKS as i64 + 1;
@@ -32,7 +32,7 @@ async fn small_world(seed: u64) -> World {
     World::new(seed, graph).await
 }
 
-/// Returns a page with the maximum number of links, each as long as a URL may be.
+/// Returns a page with the maximum number of links, each almost as long as a URL may be.
 fn long_links(host: &str, path: &str) -> Act {
     if path != "/" {
         return Act::Respond(404, "", String::new());
@@ -104,8 +104,8 @@ async fn a_crawl_with_patterns_over_the_cost_limit_ends_and_holds_no_other_back(
     let id = world.start(&settings("any"), None, &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(before).await;
-    // No link is followed, because the pattern might have excluded it. The counts show the crawl's
-    // owner the reason.
+    // Not even the seed is fetched, because the pattern is not evaluated and might exclude it. The
+    // crawl's owner sees the reason in the counts of refused links.
     assert_eq!((status.known, status.links_refused["pattern_cost"].as_i64()), (0, Some(1)));
     world.ended(id).await;
     worker.finish().await;
@@ -191,7 +191,7 @@ async fn a_scheduler_that_hangs_loses_its_slots_and_continues_without_them() {
     let one = world.worker_with_log("worker-1", Log(Arc::clone(&log)));
     until("the first worker to hold all slots", async || slots("worker-1") == "256").await;
     one.request_stop();
-    until("it to hang", async || log.has(HANGS_AT)).await;
+    until("the first worker's scheduler to hang", async || log.has(HANGS_AT)).await;
     assert_eq!(slots("worker-1"), "256", "the scheduler must hang before it releases its slots");
     let two = world.worker("worker-2", |settings| settings.exit_when_done = false);
     until("the other worker to hold all slots", async || slots("worker-2") == "256").await;

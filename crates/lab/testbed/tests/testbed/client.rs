@@ -1,5 +1,5 @@
-//! A plain client for the tests. It queries the name server over UDP, and dials the addresses from
-//! the response.
+//! Starts the small internet for a test, and queries it with a plain client. The client queries the
+//! name server over UDP and dials the first address in the response.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -57,7 +57,8 @@ pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::C
         let found = addresses(running, host).await.unwrap_or_default();
         client = match found.first() {
             Some(address) => client.resolve(host, SocketAddr::new(*address, 0)),
-            // A loopback port on which nothing listens.
+            // Keeps reqwest from asking the machine's own resolver. Callers must not dial this host:
+            // the port is the URL's, and the testbed also listens on 127.0.0.1.
             None => client.resolve(host, SocketAddr::from(([127, 0, 0, 1], 0))),
         };
     }
@@ -65,7 +66,7 @@ pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::C
 }
 
 pub(crate) async fn ask(server: SocketAddr, host: &str, kind: RecordType) -> Message {
-    in_time("an answer to a question", answer_of(server, host, kind)).await
+    in_time(&format!("the DNS response for {host}"), answer_of(server, host, kind)).await
 }
 
 /// Sends one query over UDP and returns the response, which may never arrive.
@@ -105,7 +106,7 @@ pub(crate) async fn addresses(running: &Running, host: &str) -> Result<Vec<IpAdd
             match &record.data {
                 RData::A(address) => found.push(IpAddr::V4(address.0)),
                 RData::AAAA(address) => found.push(IpAddr::V6(address.0)),
-                other => panic!("an address, not {other}"),
+                other => panic!("expected an address, got {other}"),
             }
         }
     }
@@ -127,7 +128,7 @@ pub(crate) async fn get(
     get_within(LIMIT, running, scheme, host, target).await
 }
 
-/// Works like [`get`], with a time limit.
+/// Works like [`get`], but with the given time limit.
 pub(crate) async fn get_within(
     limit: Duration,
     running: &Running,
