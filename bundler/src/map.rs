@@ -6,6 +6,7 @@
 //! square with a side of `48 * grid` pixels. At level `z` it covers `6 << z` x `6 << z` bundles.
 //! This module does not depend on how tiles are encoded, or where the thumbnails come from.
 
+pub mod landmarks;
 pub mod part;
 
 use std::collections::BTreeMap;
@@ -86,6 +87,9 @@ pub struct MapManifest {
     pub extension: String,
     /// Colour of cells without an icon, as `#rrggbb`.
     pub background: String,
+    /// Whether there are landmarks in `map/landmarks.tsv`. Absent if there are none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub landmarks: bool,
     /// Tiles that a takedown painted over. Maps `<level>/<column>-<row>` to the path below the
     /// prefix.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -143,6 +147,7 @@ impl MapLayout {
             tile: self.tile_pixels() as u32,
             extension: object_names::MAP_TILE_EXTENSION.to_owned(),
             background: format!("#{red:02x}{green:02x}{blue:02x}"),
+            landmarks: false,
             overrides: BTreeMap::new(),
         }
     }

@@ -157,7 +157,11 @@ pub const MAP_PATH: &str = "map/";
 /// Path, below the scan's prefix, for the map's size.
 pub const MAP_INDEX_PATH: &str = "map/index.json";
 
-/// Prefix, below the scan's prefix, for markers of bundles that must be drawn again.
+/// Path, below the scan's prefix, for the map's landmarks. Takedowns edit this object, so it is
+/// cached for a minute.
+pub const MAP_LANDMARKS_PATH: &str = "map/landmarks.tsv";
+
+/// Prefix, below the scan's prefix, of markers for bundles that must be drawn again.
 pub const MAP_REPAINT_PATH: &str = "map/repaint/";
 
 /// Returns the path, below the scan's prefix, for the marker of a bundle that must be drawn again.
@@ -284,17 +288,14 @@ pub fn content_type(key: &str) -> &'static str {
     }
 }
 
-/// Returns the `Cache-Control` for a name. Objects with a fixed name at the root and request files
-/// may be cached for a minute, because publishing or a takedown changes them. A scan's other
-/// objects, and names with a content hash (`app-0123abcd.js`), may be cached for a year.
+/// Returns the `Cache-Control` for a name. Objects with a fixed name at the root, request files and
+/// landmarks may be cached for a minute, because publishing or a takedown changes them. A scan's
+/// other objects, and names with a content hash (`app-0123abcd.js`), may be cached for a year.
 pub fn cache_control(key: &str) -> &'static str {
     let is_of_requests = key.split('/').nth(2).is_some_and(|folder| folder == "requests");
+    let is_edited = is_of_requests || key.ends_with(MAP_LANDMARKS_PATH);
     let is_of_a_scan = key.starts_with("scans/") || key.starts_with("archive/");
-    if is_of_a_scan && !is_of_requests || has_content_hash(key) {
-        CACHE_IMMUTABLE
-    } else {
-        CACHE_SHORT
-    }
+    if is_of_a_scan && !is_edited || has_content_hash(key) { CACHE_IMMUTABLE } else { CACHE_SHORT }
 }
 
 /// Returns true for `<stem>-<at least 8 hex digits>.<extension>`. A dot may replace the hyphen.
@@ -409,8 +410,9 @@ mod tests {
         ] {
             assert_eq!(cache_control(key), CACHE_SHORT, "{key}");
         }
-        let requests = scan_prefix(SCAN) + &request_file_path(0, 2);
-        assert_eq!(cache_control(&requests), CACHE_SHORT);
+        for path in [&request_file_path(0, 2), MAP_LANDMARKS_PATH] {
+            assert_eq!(cache_control(&(scan_prefix(SCAN) + path)), CACHE_SHORT, "{path}");
+        }
         let bundle = bundle(SCAN, 0);
         for key in [bundle.as_str(), "js/app-0123abcd.js", "page.0123456789abcdef.css"] {
             assert_eq!(cache_control(key), CACHE_IMMUTABLE, "{key}");

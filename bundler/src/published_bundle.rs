@@ -70,6 +70,13 @@ impl PublishedBundle {
         self.json.entries.iter().map(icon)
     }
 
+    /// Returns the tab index and the icon of a host. `None` if it has no tab here, or no icon.
+    #[must_use]
+    pub fn icon_of(&self, hostname: &str) -> Option<(usize, Vec<u8>)> {
+        let slot = self.json.entries.iter().position(|entry| is_of(entry, hostname))?;
+        Some((slot, self.icons().nth(slot)??))
+    }
+
     /// Serializes the bundle like [`crate::bundle::write`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -101,7 +108,7 @@ fn is_of(entry: &BundleEntry<'_>, hostname: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bundle::{self, Tab};
+    use crate::bundle::{self, BundleIcon, Tab};
 
     fn tab(hostname: &str) -> Tab {
         let title = format!("</title> of {hostname}");
@@ -113,6 +120,21 @@ mod tests {
         let bytes = bundle::write(&[tab("a.example"), tab("b_.example")]);
         assert_eq!(PublishedBundle::read(&bytes).unwrap().to_bytes(), bytes);
         assert!(PublishedBundle::read(b"{}").is_err());
+    }
+
+    #[test]
+    fn a_host_has_its_own_icon_or_none() {
+        let icon = |png: &[u8]| Some(BundleIcon { png: png.to_vec(), width: 1, height: 1 });
+        let tabs = [
+            tab("a.example"),
+            Tab { icon: icon(b"b"), ..tab("b.example") },
+            Tab { icon: icon(b"c"), ..tab("www.b.example") },
+        ];
+        let bundle = PublishedBundle::read(&bundle::write(&tabs)).unwrap();
+        let of = |hostname| bundle.icon_of(hostname);
+        assert_eq!(of("www.b.example"), Some((2, b"c".to_vec())));
+        assert_eq!(of("b.example"), Some((1, b"b".to_vec())));
+        assert_eq!([of("a.example"), of("example")], [None, None]);
     }
 
     #[test]

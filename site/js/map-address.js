@@ -26,7 +26,9 @@ export function readMap(value, { bundles }) {
   for (const [name, path] of Object.entries(map.overrides ?? {})) {
     if (/^\d+\/\d+-\d+$/.test(name) && TILE_PATH.test(path)) overrides.set(name, path);
   }
-  return { side, grid, levels, extension, background, overrides };
+  return {
+    side, grid, levels, extension, background, overrides, hasLandmarks: map.landmarks === true,
+  };
 }
 
 /** Returns a tile's path below the site's root. A takedown overrides it. */

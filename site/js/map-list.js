@@ -4,6 +4,7 @@
 // or on the geometry.
 
 import { shownHost } from "./host-name.js";
+import { withoutWww } from "./search-keys.js";
 
 /**
  * The list, the text and the hint above it, and the buttons that lead to the neighbouring bundles.
@@ -18,8 +19,8 @@ export class MapList {
   #shown = null;
 
   /**
-   * `onChoose(slot, button)` is called when a tab's button is pressed, `onStep(columns, rows)` when
-   * a button to another bundle is pressed.
+   * `onChoose(slot, button, bundle)` is called when a tab's button is pressed, with the arguments
+   * of `show`; `onStep(columns, rows)` when a button to another bundle is pressed.
    */
   constructor({ list, words, steps, hint }, { onChoose, onStep }) {
     this.#list = list;
@@ -29,7 +30,7 @@ export class MapList {
     this.#onChoose = onChoose;
     list.addEventListener("click", (event) => {
       const button = event.target.closest("button");
-      if (button) this.#onChoose(Number(button.value), button);
+      if (button) this.#onChoose(Number(button.value), button, this.#bundle);
     });
     steps.addEventListener("click", (event) => {
       const [columns, rows] = event.target.closest("button")?.value.split(" ").map(Number) ?? [];
@@ -39,15 +40,17 @@ export class MapList {
 
   /**
    * Shows the view's description in `words`, and the `tabs` of a bundle by slot. `tabs` is null
-   * while they are not in memory. If `bundle` is -1, no bundle is described.
+   * while they are not in memory. If `bundle` is -1, no bundle is described, and `tabs` are the
+   * landmarks by number. `hint` is shown above them.
    */
-  show(words, { bundle, tabs }) {
+  show(words, { bundle, tabs, hint = this.#hint.textContent }) {
     const isNear = bundle >= 0;
     const isKept = bundle === this.#bundle && this.#list.contains(document.activeElement);
     this.#bundle = bundle;
     if (this.#words.textContent !== words) this.#words.textContent = words;
     this.#steps.hidden = !isNear;
     this.#hint.hidden = isNear;
+    if (this.#hint.textContent !== hint) this.#hint.textContent = hint;
     if (tabs === this.#shown || isKept) return;
     this.#shown = tabs;
     this.#list.scrollTop = 0;
@@ -82,7 +85,8 @@ function item(slot, { host, title, icon }) {
   name.textContent = title;
   name.dir = "auto";
   site.textContent = shownHost(host);
-  button.append(image, name, site);
+  button.append(image, name);
+  if (shownHost(withoutWww(host)) !== title) button.append(site);
   entry.append(button);
   return entry;
 }

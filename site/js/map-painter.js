@@ -44,9 +44,10 @@ export class MapPainter {
 
   /**
    * Paints a view: `plan` is from `planOf`, `get(key)` returns items in memory; `lit` and `cursor`
-   * are cells or null.
+   * are cells or null; `landmarks(context)` paints the landmarks, and returns true if it marked
+   * `lit`.
    */
-  paint({ view, size, plan, get, lit, cursor }) {
+  paint({ view, size, plan, get, lit, cursor, landmarks }) {
     const { width, height } = this.#canvas;
     const context = this.#context;
     context.fillStyle = this.#around;
@@ -62,8 +63,9 @@ export class MapPainter {
     if (!isFull) for (const tile of plan.tiles) this.#paintTile(view, size, tile, get);
     for (const { bundle, sheet } of sheets) if (sheet) this.#paintSheet(view, size, bundle, sheet);
     context.restore();
+    const isMarked = landmarks(context);
     if (cursor) this.#mark(view, size, cursor, 1);
-    if (lit) this.#mark(view, size, lit, 2);
+    if (lit && !isMarked) this.#mark(view, size, lit, 2);
   }
 
   #paintTile(view, size, tile, get) {

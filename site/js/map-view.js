@@ -27,6 +27,7 @@ const MAX_RATIO = 2;
 export class MapView {
   #canvas;
   #manifest;
+  #background;
   #world;
   #painter;
   #loader;
@@ -39,6 +40,8 @@ export class MapView {
   #extra = null;
   /** Device pixels per CSS pixel. */
   #ratio = 1;
+  /** The Landmarks, or null if there are none. */
+  #landmarks = null;
 
   /** The highlighted cell {bundle, slot}, or null. */
   lit = null;
@@ -46,15 +49,16 @@ export class MapView {
   site = "";
 
   /**
-   * `onTap(entry, isKey)` gets {bundle, slot}, or null if there is no tab; `onFrame()` is called
-   * after each painting, `onMove()` when the visitor moves the map, `onRest()` when the view has
-   * stopped.
+   * `onTap(entry, isKey)` gets {bundle, slot}, or a landmark, or null if there is no tab;
+   * `onFrame()` is called after each painting, `onMove()` when the visitor moves the map,
+   * `onRest()` when the view has stopped.
    */
   constructor(canvas, manifest, map, { onTap, onFrame, onRest, onMove }) {
     this.#canvas = canvas;
     this.#manifest = manifest;
     this.#world = worldOf(map, manifest.bundles);
     Object.assign(this, { onFrame, onRest });
+    this.#background = map.background;
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     this.motion = new MapMotion(this.#world, this.#size(), () => still.matches);
     this.#painter = new MapPainter(canvas, this.#world, map.background);
@@ -65,7 +69,8 @@ export class MapView {
     });
     this.gestures = new MapGestures(canvas, this.#world, this.motion, {
       onTap: (point, isKey) =>
-        onTap(point && tabAt(this.#world, this.motion.worldAt(point)), isKey),
+        onTap(point && (this.landmarkAt(point) ??
+          tabAt(this.#world, this.motion.worldAt(point))), isKey),
       onChange: () => {
         onMove();
         this.requestFrame();
@@ -73,7 +78,10 @@ export class MapView {
     });
     new ResizeObserver(() => this.#resize()).observe(canvas);
     const scheme = matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", () => this.#resize());
+    scheme.addEventListener("change", () => {
+      this.#landmarks?.restyle();
+      this.#resize();
+    });
     for (const name of ["focus", "blur"]) canvas.addEventListener(name, () => this.requestFrame());
     this.#resize();
   }
@@ -107,7 +115,7 @@ export class MapView {
   get middleBundle() {
     const { size, view } = this.motion;
     const box = this.litBox;
-    const isSeen = box && box.x + box.side > 0 && box.x < size.width && box.y + box.side > 0 &&
+    const isSeen = box && box.x + box.side > 0 && box.x < size.width && box.y + box.height > 0 &&
       box.y < size.height;
     return isSeen ? this.lit.bundle : tabAt(this.#world, view)?.bundle ?? -1;
   }
@@ -126,6 +134,36 @@ export class MapView {
   tabAtPoint(point) {
     const entry = this.isNear && tabAt(this.#world, this.motion.worldAt(point));
     return entry ? this.tabsOf(entry.bundle)?.get(entry.slot) : undefined;
+  }
+
+  /** Returns the landmark at a canvas position, or null. */
+  landmarkAt(point) {
+    return this.#landmarks?.at(point, this.motion.view, this.motion.size) ?? null;
+  }
+
+  /** Returns the landmarks in view, best first. */
+  get landmarksInView() {
+    return this.#landmarks?.inView(this.motion.view, this.motion.size) ?? [];
+  }
+
+  /** Loads and shows the landmarks. */
+  async showLandmarks() {
+    const { loadLandmarks, Landmarks } = await import("./map-landmarks.js");
+    const entries = await loadLandmarks(this.#manifest, this.#world);
+    if (entries.length === 0) return;
+    this.#landmarks = new Landmarks(entries, this.#world, {
+      look: () => this.#look(), onChange: () => this.requestFrame(),
+    });
+    this.requestFrame();
+  }
+
+  /** The style in which landmarks are drawn, from the zoom buttons and the canvas. */
+  #look() {
+    const buttons = getComputedStyle(this.#canvas.parentElement.querySelector(".zoom"));
+    return {
+      plate: buttons.backgroundColor, ink: buttons.color, font: buttons.fontFamily,
+      ground: this.#background, accent: getComputedStyle(this.#canvas).color,
+    };
   }
 
   /** Marks a bundle as wanted although it may be out of view; -1 clears this. */
@@ -164,20 +202,27 @@ export class MapView {
     return this.site;
   }
 
-  /** The highlighted cell's square {x, y, side} on the canvas, in CSS pixels, or null. */
+  /**
+   * The box {x, y, side, height} of the highlighted cell or landmark on the canvas, in CSS pixels,
+   * or null. `side` is its width.
+   */
   get litBox() {
     if (!this.lit) return null;
+    const box = this.#landmarks?.boxAt(this.lit, this.motion.view, this.motion.size);
+    if (box) return box;
     const { x, y } = this.motion.pointOf(cellOf(this.#world, this.lit.bundle, this.lit.slot));
-    return { x, y, side: this.motion.view.scale };
+    const side = this.motion.view.scale;
+    return { x, y, side, height: side };
   }
 
   /** Moves the map up if the bottom `coveredPx` CSS pixels cover the highlighted cell. */
   uncover(coveredPx) {
-    const { x, y, side } = this.litBox;
+    const { y, height } = this.litBox;
     const free = this.motion.size.height - coveredPx;
-    if (coveredPx === 0 || y + side < free) return;
+    if (coveredPx === 0 || y + height < free) return;
     const { view } = this.motion;
-    const to = { x: view.x, y: view.y + (y + side / 2 - free / 2) / view.scale, scale: view.scale };
+    const down = (y + height / 2 - free / 2) / view.scale;
+    const to = { x: view.x, y: view.y + down, scale: view.scale };
     this.motion.flyTo(to, performance.now());
   }
 
@@ -208,14 +253,17 @@ export class MapView {
     const { motion } = this;
     const isMoving = motion.step(now);
     const { view, size } = motion;
+    const lit = this.lit;
     this.#plan = planOf(this.#world, view, size, this.#ratio);
     this.#painter.paint({
       view,
       size,
       plan: this.#plan,
       get: (key) => this.#loader.get(key),
-      lit: this.lit && cellOf(this.#world, this.lit.bundle, this.lit.slot),
+      lit: lit && cellOf(this.#world, lit.bundle, lit.slot),
       cursor: this.#cursor(),
+      landmarks: (context) =>
+        this.#landmarks?.paint(context, { view, size, ratio: this.#ratio, lit }) ?? false,
     });
     this.onFrame();
     this.#wantSoon(now);

@@ -28,9 +28,9 @@ const card = new TabCard(byId("tab-card"), () => choose(null));
 const list = new MapList({
   list: byId("tabs"), words: byId("seen"), steps: byId("steps"), hint: byId("hint"),
 }, {
-  onChoose: (slot, button) => {
+  onChoose: (slot, button, bundle) => {
     search += 1;
-    choose({ bundle: map.middleBundle, slot }, button);
+    choose(bundle < 0 ? marks.get(slot) : { bundle: map.middleBundle, slot }, button);
   },
   onStep: (columns, rows) => {
     search += 1;
@@ -52,6 +52,10 @@ let openings = 0;
 const announcer = new Announcer(byId("status"));
 /** The last announcement. */
 let told = "";
+/** The landmarks in the list, by number. */
+let marks = new Map();
+/** What the list says if there are none. */
+const HINT = byId("hint").textContent;
 
 async function begin(fresh) {
   say(MAP.opening, "");
@@ -72,6 +76,8 @@ async function begin(fresh) {
   });
   for (const id of ["nearer", "farther", "all", "site"]) byId(id).disabled = false;
   follow();
+  // Without its landmarks the map is complete, too.
+  if (format.hasLandmarks) map.showLandmarks().catch(() => {});
 }
 
 /** Shows the position or the site in the address. */
@@ -114,7 +120,7 @@ function flyToSite(found) {
 
 /** Chooses the tab at {bundle, slot} and shows its card; null closes the card. */
 function choose(entry, returnTo = null) {
-  chosen = entry && { ...entry, host: "", returnTo };
+  chosen = entry && { host: "", ...entry, returnTo };
   if (!entry) {
     card.hide();
     list.choose(-1);
@@ -129,7 +135,7 @@ function choose(entry, returnTo = null) {
 function tap(entry, isKey) {
   search += 1;
   searchBox.hide();
-  if (entry && map.motion.view.scale < MIN_TAP_SCALE) {
+  if (entry && !entry.host && map.motion.view.scale < MIN_TAP_SCALE) {
     notify(MAP.zoomIn);
   } else {
     notify("");
@@ -192,7 +198,12 @@ function describe() {
   const bundle = map.middleBundle;
   if (!map.isNear || bundle < 0) {
     const seen = map.motion.isWhole ? manifest.hosts : map.tabsInView;
-    list.show(seenWords(seen, manifest.hosts), { bundle: -1, tabs: null });
+    const inView = map.landmarksInView;
+    const isSame = inView.length === marks.size && inView.every((one, i) => marks.get(i) === one);
+    if (!isSame) marks = new Map(inView.entries());
+    list.show(seenWords(seen, manifest.hosts), {
+      bundle: -1, tabs: marks.size > 0 ? marks : null, hint: marks.size > 0 ? MAP.landmarks : HINT,
+    });
     return;
   }
   const tabs = map.tabsOf(bundle);
@@ -269,10 +280,12 @@ byId("toggle").addEventListener("click", ({ currentTarget }) => {
 });
 canvas.addEventListener("pointermove", ({ offsetX, offsetY, pointerType, buttons }) => {
   if (!map || pointerType !== "mouse" || buttons > 0) return;
-  const tab = map.tabAtPoint({ x: offsetX, y: offsetY });
-  const title = tab ? `${tab.title}\n${shownHost(tab.host)}` : "";
+  const point = { x: offsetX, y: offsetY };
+  const mark = map.landmarkAt(point);
+  const tab = mark ? undefined : map.tabAtPoint(point);
+  const title = mark ? mark.title : tab ? `${tab.title}\n${shownHost(tab.host)}` : "";
   if (canvas.title !== title) canvas.title = title;
-  canvas.classList.toggle("choosable", tab !== undefined);
+  canvas.classList.toggle("choosable", title !== "");
 });
 document.addEventListener("keydown", (event) => event.key === "Escape" && choose(null));
 window.addEventListener("hashchange", () => map && follow());

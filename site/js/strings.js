@@ -45,7 +45,8 @@ export const WALL = {
 export const SEARCH = {
   unavailable: "Search isn't available right now.",
   notFound: "No website found. Check the spelling. A site has no tab if the crawl has no home " +
-    "page of it, or if its owner had the tab removed.",
+    "page of it, or if its owner had the tab removed. Is this your website? Let CCBot in with " +
+    "robots.txt, and a later crawl can find it.",
   near: "Did you mean one of these?",
   websites: (number) => (number === 1 ? "One website" : `${count(number)} websites`),
   indexMissing: (name) => `Couldn't search for ${name}: the search index didn't load.`,
@@ -131,6 +132,7 @@ export const MAP = {
   notLoaded: "not loaded",
   isLoading: "loading",
   finding: (name) => `Looking for ${name}…`,
+  landmarks: "The most-linked websites in view. Zoom in to see more.",
   zoomIn: "Zoom in until you can tell the icons apart, then choose one.",
   tabNotLoaded: "The tab could not be loaded.",
   typeName: "Type a website's name, such as example.com.",

@@ -215,7 +215,8 @@ describe("the page in Firefox", { skip: program ? false : "no firefox is install
   });
 
   test("the map shows all, zooms to icons, finds a site and shows its card", async () => {
-    const [mapped, host] = [withMap(sampleSite({ bundles: 50 })), "#tab-card .host"];
+    const mapped = withMap(sampleSite({ bundles: 50 }), { landmarks: 30 });
+    const host = "#tab-card .host";
     const web = await serveSample(mapped, { gzip: true });
     try {
       const { url } = mapped.bundle(31).entries[77];
@@ -227,6 +228,8 @@ describe("the page in Firefox", { skip: program ? false : "no firefox is install
         return new Set(new Uint32Array(data.buffer)).size;
       })()`;
       await firefox.until("colours", `${colours} > 300`);
+      await firefox.until("landmarks",
+        "document.querySelectorAll('#tabs button').length === 30");
       await firefox.evaluate("document.querySelector('#site').value = " +
         `'${new URL(url).hostname}'`);
       await firefox.evaluate("document.querySelector('#find').requestSubmit()");

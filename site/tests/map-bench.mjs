@@ -28,6 +28,8 @@ const JPEG_QUALITY = 0.5;
  */
 const TILE_BYTES = [112_000, 152_000, 154_000];
 const MORE_BYTES_A_BUNDLE = 48_000;
+/** Landmarks in a real scan's file; 0 measures the map without them. */
+const LANDMARKS = Number(process.env.LANDMARKS ?? 220);
 const PADDING = randomBytes(MORE_BYTES_A_BUNDLE).toString("base64");
 /** Names per search file, as in a real scan. */
 const NAMES_A_FILE = 1_000;
@@ -99,7 +101,11 @@ function webOf(levels) {
   const others = Array.from({ length: 1_100 }, (_, i) => `zz${i}zzzzzzzz.example\n`).join("");
   const web = {
     ...sample,
-    manifest: { ...sample.manifest, map: mapFormat(BUNDLES, TABS, "jpg") },
+    manifest: {
+      ...sample.manifest,
+      map: { ...mapFormat(BUNDLES, TABS, "jpg"), ...(LANDMARKS > 0 ? { landmarks: true } : {}) },
+    },
+    landmarks: withMap(sample, { landmarks: LANDMARKS }).landmarks,
     bundle: (number) => ({ ...sample.bundle(number), padding: PADDING }),
     search: (name) => (name.endsWith("index.tsv") ? `0\n${others}` : lines),
     tile(z, x, y) {

@@ -1,13 +1,18 @@
 // Owns a sample site's map: tiles with its icons, in the bundler's format, made on demand.
 
 import { inflateSync } from "node:zlib";
+import { generator } from "../js/stream.js";
 import { BACKGROUND, BUNDLES_A_TILE, png } from "./sample.mjs";
 
 const CELL_PX = 8;
 
-/** Returns the sample with its map's tiles: `tile(z, x, y)` returns a PNG's bytes or undefined. */
-export function withMap(sample) {
-  const { map } = sample.manifest;
+/**
+ * Returns the sample with its map's tiles: `tile(z, x, y)` returns a PNG's bytes or undefined. With
+ * `landmarks`, it has this many of them: `landmarks()` returns their file.
+ */
+export function withMap(sample, { landmarks = 0 } = {}) {
+  const map = { ...sample.manifest.map, ...(landmarks > 0 ? { landmarks: true } : {}) };
+  let file = null;
   const icons = new Map();
   const tiles = new Map();
   const pixels = (z, x, y) => {
@@ -21,12 +26,30 @@ export function withMap(sample) {
   };
   return {
     ...sample,
+    manifest: { ...sample.manifest, map },
+    landmarks: landmarks > 0 ? () => (file ??= landmarkFile(sample, landmarks)) : undefined,
     tile(z, x, y) {
       const wide = BUNDLES_A_TILE * 2 ** z;
       if (z >= map.levels || x * wide >= map.side || y * wide >= map.side) return undefined;
       return png(map.tile, map.tile, rows(pixels(z, x, y), map.tile));
     },
   };
+}
+
+/** Returns a landmark file in the bundler's format, with tabs at random places. */
+function landmarkFile(sample, most) {
+  const random = generator(41);
+  const lines = new Map();
+  while (lines.size < most) {
+    const bundle = Math.floor(random() * sample.manifest.bundles);
+    const { entries } = sample.bundle(bundle);
+    const slot = Math.floor(random() * entries.length);
+    if (!entries[slot]?.icon) continue;
+    const { host } = new URL(entries[slot].url);
+    const rank = 3 * lines.size + 1;
+    lines.set(host, `${host}\t${bundle}\t${slot}\t${rank}\t${entries[slot].icon}\n`);
+  }
+  return [...lines.values()].join("");
 }
 
 /**

@@ -78,6 +78,9 @@ function find(sample, path) {
   const bytes = path.startsWith(sample.prefix) && tile &&
     sample.tile?.(...tile.slice(1).map(Number));
   if (bytes) return { status: 200, body: bytes };
+  if (path === `${sample.prefix}map/landmarks.tsv` && sample.landmarks) {
+    return { status: 200, body: sample.landmarks() };
+  }
   if (path === "stats.json") return { status: 200, body: JSON.stringify(sample.stats()) };
   if (path === "history.json") return { status: 200, body: JSON.stringify(sample.history()) };
   const searched = path.startsWith(`${sample.prefix}search/`)

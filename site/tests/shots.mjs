@@ -10,7 +10,7 @@ import { serveSample } from "./server.mjs";
 
 const SETTLE_MS = 700;
 const DOMAINS = ["com", "com", "com", "example", "org", "jp", "de", "xn--p1ai"];
-const sample = withMap(sampleSite({ bundles: 400, domains: DOMAINS }));
+const sample = withMap(sampleSite({ bundles: 400, domains: DOMAINS }), { landmarks: 200 });
 const [folder, word = ""] = process.argv.slice(2);
 if (!folder) {
   console.error("usage: node shots.mjs FOLDER [WORD]");

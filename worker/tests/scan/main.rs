@@ -50,6 +50,7 @@ mod http_refusals;
 mod idle_workers;
 mod instance_metadata;
 mod kills;
+mod landmarks;
 mod live_crawls;
 mod local_service;
 mod lying_resolver;

@@ -11,6 +11,7 @@
 
 mod coarse;
 mod draw;
+mod landmarks;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -29,7 +30,10 @@ use uuid::Uuid;
 
 pub use self::coarse::draw_coarse;
 use self::draw::{QUARTER_LEVEL, Region, Thumbnails, Tile};
-pub(crate) use self::draw::{bundle_picture, halved_of};
+pub(crate) use self::{
+    draw::{bundle_picture, halved_of},
+    landmarks::publish_landmarks,
+};
 use crate::{
     context::Context,
     job::{Job, ScanAssignment},

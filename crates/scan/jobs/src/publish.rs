@@ -35,7 +35,7 @@ pub use self::{excluded::Excluded, well_known::publish_key};
 use crate::{
     context::Context,
     job::{Job, ScanAssignment},
-    map::{draw_coarse, load_layout},
+    map::{draw_coarse, load_layout, publish_landmarks},
     removal::RemovalError,
     scan_settings::ScanSettings,
     site_objects::{put_all, put_changed, put_object, put_options},
@@ -176,6 +176,12 @@ async fn publish_and_compare(
     let trouble = excluded.remove(&found, &*site, &mut manifest, published_by_now, heartbeat);
     if let Some(trouble) = trouble.await? {
         return Err(JobError::Discard(trouble));
+    }
+    // After the exclusions, because it reads the search files and bundles.
+    let has_landmarks =
+        manifest.map.is_some() && publish_landmarks(&*site, &manifest, heartbeat).await?;
+    if let Some(map) = &mut manifest.map {
+        map.landmarks = has_landmarks;
     }
     let icons = count_unchanged_icons(&*site, &manifest, published_by_now, heartbeat).await?;
     if let Some(icons) = icons {

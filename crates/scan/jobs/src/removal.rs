@@ -13,6 +13,7 @@
 
 mod answer_files;
 mod content;
+mod landmarks;
 mod map_tiles;
 mod request_files;
 mod search_files;
@@ -163,8 +164,9 @@ impl ScanObjects<'_> {
         Ok(old.into_iter().collect())
     }
 
-    /// Updates the search files with the new positions of tabs in the rewritten bundles, and
-    /// removes the removed hosts' lines. Returns the hostnames whose lines may have changed.
+    /// Updates the search files and the map's landmarks with the new positions of tabs in the
+    /// rewritten bundles, and removes the lines of removed hosts. Returns the hostnames whose lines
+    /// may have changed.
     ///
     /// # Errors
     /// Returns an error if the store fails, or a search file is malformed.
@@ -194,6 +196,7 @@ impl ScanObjects<'_> {
             |line: &&SearchEntry| line.rank.is_some() && removed.contains(line.hostname.as_str());
         self.note_for_words(lines.iter().filter(has_words)).await?;
         AnswerFiles(*self).edit(&lines, changes).await?;
+        self.edit_landmarks(changes).await?;
         names.edit(changes).await?;
         Ok(moved.into_keys().chain(removed.into_iter().map(str::to_owned)).collect())
     }

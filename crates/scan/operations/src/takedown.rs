@@ -20,8 +20,8 @@ use everytab_bundler::{
     Manifest,
     map::MapManifest,
     object_names::{
-        BLOCKLIST, ICON_LISTS_PREFIX, MANIFEST, MAP_PATH, SCANS_PREFIX, SEARCH_WORDS_PREFIX,
-        bundle_path, search_range_prefix,
+        BLOCKLIST, ICON_LISTS_PREFIX, MANIFEST, MAP_LANDMARKS_PATH, MAP_PATH, SCANS_PREFIX,
+        SEARCH_WORDS_PREFIX, bundle_path, search_range_prefix,
     },
     removed_tabs::RemovedTabs,
     search::range_of,
@@ -339,6 +339,7 @@ impl Takedown<'_> {
         let mut paths = search_paths(prefix, hosts.map(|host| range_of(host)).collect());
         if !rewritten.is_empty() {
             paths.insert(format!("/{prefix}{ICON_LISTS_PREFIX}*"));
+            paths.insert(format!("/{prefix}{MAP_LANDMARKS_PATH}"));
         }
         if !paths.is_empty() {
             self.invalidate(paths).await?;

@@ -1,9 +1,10 @@
-//! Records removed hosts, which must not be found by words.
+//! Notes of removed hosts, which must not be found by words or be landmarks.
 //!
-//! Words are merged from the archive, which keeps a removed host. A removal writes the notes and
-//! then edits the existing word files. The word job writes the word files and then reads the notes.
-//! Therefore at least one of them removes the host's words, even if the job is repeated much later.
-//! A note names the host by a digest, because the site's objects are public.
+//! Words are merged from the archive, in which a removed host stays. A removal writes the notes and
+//! then edits the existing words; the job of the words writes the words and then reads the notes.
+//! One of both therefore removes the host's words, even if the job is repeated much later. The same
+//! holds for landmarks and their publishing. A note names the host by a digest, because the site's
+//! objects are public.
 
 use std::collections::{HashMap, HashSet};
 

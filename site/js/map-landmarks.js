@@ -1,0 +1,323 @@
+// Owns the map's landmarks: the best-ranked sites, drawn larger than their cells and with their
+// names while cells are small. Invariants: no two landmarks overlap, and the better rank wins; the
+// scale and the canvas's width alone decide which ones are drawn, so that dragging changes none; a
+// landmark is drawn once and then copied. Does not depend on the document, or on what a tap does.
+
+import { fetchFile, hostnameOf, readIcon } from "./bundles.js";
+import { shownHost } from "./host-name.js";
+import { cellOf, toScreen } from "./map-geometry.js";
+import { linesFrom, withoutWww } from "./search-keys.js";
+
+/** The file below the scan's prefix, as in bundler/src/object_names.rs. */
+const PATH = "map/landmarks.tsv";
+const MAX_LANDMARKS = 256;
+/** Landmarks fade while cells grow from one of these sizes to the other, in CSS pixels. */
+const FADE_PX = [16, 18];
+/** A narrower canvas, in CSS pixels, has smaller landmarks. */
+const WIDE_FROM_PX = 600;
+/**
+ * Sizes in CSS pixels: an icon and the border of its plate, a label's height and font, and the
+ * width at which longer names are cut.
+ */
+const LARGE = { icon: 32, border: 3, label: 20, font: 13, name: 132 };
+const SMALL = { icon: 24, border: 3, label: 18, font: 12, name: 120 };
+/** On a wide canvas, this many of the best are large. */
+const LARGE_ONES = 32;
+/** Between a plate and its label, in CSS pixels; at both ends of a label. */
+const LABEL_GAP_PX = 2;
+const LABEL_PADDING_PX = 7;
+/** Free space between two landmarks, in CSS pixels. */
+const GAP_PX = { x: 12, y: 10 };
+/** A label in this part of the world at its left or right edge extends towards the middle. */
+const EDGE_PART = 0.2;
+/** Pictures that are kept; one has up to 0.1 MB. */
+const MAX_PICTURES = 80;
+/** Maximum landmarks in the list next to the map. */
+const MAX_LISTED = 40;
+
+/**
+ * Loads a scan's landmarks, best rank first: [{bundle, slot, host, title, icon}], where `title` is
+ * the name as it is shown. Resolves to [] if the file cannot be fetched.
+ */
+export async function loadLandmarks({ prefix, bundles }, { grid }) {
+  const { value = "" } = await fetchFile(prefix + PATH, {
+    // The tiles are more important.
+    fetcher: (url, options) => fetch(url, { ...options, priority: "low" }),
+    read: (file) => file.text(),
+  });
+  return readLandmarks(value, bundles, grid ** 2);
+}
+
+/** Reads the landmarks in a file whose places exist and whose icons are icons. */
+export function readLandmarks(text, bundles, slots) {
+  const isPlace = (number, end) => Number.isInteger(number) && number >= 0 && number < end;
+  return linesFrom(text, "", MAX_LANDMARKS)
+    .map(({ host, bundle, slot, title: icon }) => ({
+      bundle, slot, host: hostnameOf(host), title: shownHost(withoutWww(host)),
+      icon: readIcon(icon),
+    }))
+    .filter(({ host, icon, bundle, slot }) =>
+      host !== "" && icon !== "" && isPlace(bundle, bundles) && isPlace(slot, slots));
+}
+
+/**
+ * Returns a landmark's size and its box {left, top, right, bottom} around its cell's middle, in CSS
+ * pixels. `nameWidth` is its name's width, `at` its place in the order, `part` its cell's position
+ * between the world's left edge, 0, and right edge, 1.
+ */
+export function boxOf(nameWidth, at, part, isWide) {
+  const size = isWide && at < LARGE_ONES ? LARGE : SMALL;
+  const plate = size.icon + 2 * size.border;
+  const label = Math.max(plate, Math.min(size.name, nameWidth) + 2 * LABEL_PADDING_PX);
+  const left = part < EDGE_PART ? -plate / 2
+    : part > 1 - EDGE_PART ? plate / 2 - label : -label / 2;
+  const bottom = plate / 2 + LABEL_GAP_PX + size.label;
+  return { size, plate, left, top: -plate / 2, right: left + label, bottom };
+}
+
+/**
+ * Returns the scale from which each landmark is drawn: where it touches no better one, and the
+ * world's edges do not cut it. `landmarks` are {x, y, box}, best first, in cells; `width` and
+ * `height` are the world's.
+ */
+export function scalesOf(landmarks, { width, height }) {
+  return landmarks.map(({ x, y, box }, i) => {
+    let from = Math.max(-box.left / x, box.right / (width - x), -box.top / y,
+      box.bottom / (height - y));
+    for (const other of landmarks.slice(0, i)) {
+      const beside = apart(other.x - x, box.right - other.box.left, other.box.right - box.left,
+        GAP_PX.x);
+      const below = apart(other.y - y, box.bottom - other.box.top, other.box.bottom - box.top,
+        GAP_PX.y);
+      from = Math.max(from, Math.min(beside, below));
+    }
+    return from;
+  });
+}
+
+/**
+ * Returns the scale from which two intervals whose origins are `cells` apart have `gap` pixels
+ * between them. They need `after` pixels if the other one is after this one, else `before`.
+ */
+function apart(cells, after, before, gap) {
+  if (cells === 0) return Infinity;
+  return cells > 0 ? (after + gap) / cells : (before + gap) / -cells;
+}
+
+/** The landmarks on one canvas. */
+export class Landmarks {
+  #world;
+  #look;
+  #onChange;
+  #images = new Map();
+  /** The drawn pictures, by landmark; the one that was used longest ago is first. */
+  #pictures = new Map();
+  #isWide = null;
+  #style = null;
+  /** The landmarks {entry, x, y, box, from}, best first. */
+  #all = [];
+
+  /**
+   * `entries` are from `loadLandmarks`; `look()` returns the style {plate, ground, ink, accent,
+   * font}; `onChange` is called when an icon was decoded.
+   */
+  constructor(entries, world, { look, onChange }) {
+    this.entries = entries;
+    this.#world = world;
+    this.#look = look;
+    this.#onChange = onChange;
+  }
+
+  /** Reads the style again, and draws all pictures again. */
+  restyle() {
+    this.#style = null;
+    this.#pictures.clear();
+  }
+
+  /**
+   * Paints the landmarks in a view. Returns true if the cell {bundle, slot} `lit` is among them: it
+   * is then marked.
+   */
+  paint(context, { view, size, ratio, lit }) {
+    const alpha = alphaAt(view.scale);
+    if (alpha === 0) return false;
+    let isLit = false;
+    context.globalAlpha = alpha;
+    for (const one of this.#drawn(view, size)) {
+      const { x, y } = toScreen(view, size, one);
+      const picture = this.#pictureOf(one, ratio);
+      const [left, top] = [x + one.box.left - MARGIN_PX, y + one.box.top - MARGIN_PX];
+      context.drawImage(picture, Math.round(left * ratio), Math.round(top * ratio));
+      if (!isSame(one.entry, lit)) continue;
+      isLit = true;
+      this.#mark(context, one, { x: x * ratio, y: y * ratio }, ratio);
+    }
+    context.globalAlpha = 1;
+    return isLit;
+  }
+
+  /** Returns the landmark that is drawn at a canvas position, or null. */
+  at(point, view, size) {
+    if (alphaAt(view.scale) < 0.5) return null;
+    for (const one of this.#drawn(view, size)) {
+      const { x, y } = toScreen(view, size, one);
+      const { left, top, right, bottom } = one.box;
+      const isIn = point.x >= x + left && point.x < x + right && point.y >= y + top &&
+        point.y < y + bottom;
+      if (isIn) return one.entry;
+    }
+    return null;
+  }
+
+  /** Returns the box {x, y, side, height} of a drawn landmark {bundle, slot}, or null. */
+  boxAt(cell, view, size) {
+    if (alphaAt(view.scale) < 0.5) return null;
+    const one = this.#drawn(view, size).find(({ entry }) => isSame(entry, cell));
+    if (!one) return null;
+    const { x, y } = toScreen(view, size, one);
+    const { left, top, right, bottom } = one.box;
+    return { x: x + left, y: y + top, side: right - left, height: bottom - top };
+  }
+
+  /** Returns the landmarks whose cells are in view, best first, at most 40. */
+  inView(view, size) {
+    this.#place(size);
+    const isIn = (one) => {
+      const { x, y } = toScreen(view, size, one);
+      return x >= 0 && y >= 0 && x < size.width && y < size.height;
+    };
+    return this.#all.filter(isIn).slice(0, MAX_LISTED).map(({ entry }) => entry);
+  }
+
+  #drawn(view, size) {
+    this.#place(size);
+    return this.#all.filter((one) => {
+      if (one.from > view.scale) return false;
+      const { x, y } = toScreen(view, size, one);
+      const { left, top, right, bottom } = one.box;
+      return x + right > 0 && x + left < size.width && y + bottom > 0 && y + top < size.height;
+    });
+  }
+
+  /** Computes all boxes and scales, unless they are known for this width. */
+  #place({ width }) {
+    const isWide = width >= WIDE_FROM_PX;
+    this.#style ??= this.#look();
+    if (isWide === this.#isWide) return;
+    this.#isWide = isWide;
+    this.#pictures.clear();
+    const context = new OffscreenCanvas(1, 1).getContext("2d");
+    const all = this.entries.map((entry, at) => {
+      const { x, y } = cellOf(this.#world, entry.bundle, entry.slot);
+      const { size } = boxOf(0, at, 0.5, isWide);
+      context.font = fontOf(size, this.#style);
+      const nameWidth = Math.ceil(context.measureText(entry.title).width);
+      const box = boxOf(nameWidth, at, (x + 0.5) / this.#world.width, isWide);
+      return { entry, x: x + 0.5, y: y + 0.5, box };
+    });
+    const scales = scalesOf(all, this.#world);
+    this.#all = all.map((one, i) => ({ ...one, from: scales[i] }));
+  }
+
+  #pictureOf(one, ratio) {
+    const { entry } = one;
+    const known = this.#pictures.get(entry);
+    this.#pictures.delete(entry);
+    const picture = known?.ratio === ratio ? known
+      : { ratio, canvas: draw(one, this.#imageOf(entry), this.#style, ratio) };
+    this.#pictures.set(entry, picture);
+    if (this.#pictures.size > MAX_PICTURES) {
+      this.#pictures.delete(this.#pictures.keys().next().value);
+    }
+    return picture.canvas;
+  }
+
+  /** Returns the decoded icon, or null until it is decoded. */
+  #imageOf(entry) {
+    if (!this.#images.has(entry)) {
+      const image = new Image();
+      image.src = entry.icon;
+      this.#images.set(entry, null);
+      image.decode().then(() => {
+        this.#images.set(entry, image);
+        this.#pictures.delete(entry);
+        this.#onChange();
+      }, () => {});
+    }
+    return this.#images.get(entry);
+  }
+
+  #mark(context, { box }, { x, y }, ratio) {
+    const side = (box.plate + 2) * ratio;
+    context.strokeStyle = this.#style.accent;
+    context.lineWidth = 3 * ratio;
+    context.beginPath();
+    context.roundRect(x - side / 2, y - side / 2, side, side, side / 4);
+    context.stroke();
+  }
+}
+
+/** Space around a picture for its shadow, in CSS pixels. */
+const MARGIN_PX = 6;
+
+/** Draws a landmark: its icon on a plate in the map's colour, with its name below. */
+function draw({ entry, box }, image, style, ratio) {
+  const { size, plate } = box;
+  const [width, height] = [box.right - box.left, box.bottom - box.top]
+    .map((px) => Math.ceil((px + 2 * MARGIN_PX) * ratio));
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  const x = MARGIN_PX - box.left - plate / 2;
+  const fill = (...rect) => {
+    context.beginPath();
+    context.roundRect(...rect);
+    context.fill();
+  };
+  Object.assign(context, { shadowColor: "#0007", shadowBlur: 5 * ratio, shadowOffsetY: ratio });
+  context.fillStyle = style.plate;
+  fill(x, MARGIN_PX, plate, plate, plate / 4);
+  const top = MARGIN_PX + plate + LABEL_GAP_PX;
+  fill(MARGIN_PX, top, box.right - box.left, size.label, size.label / 2);
+  context.shadowColor = "transparent";
+  context.fillStyle = style.ground;
+  const inner = plate - size.border;
+  fill(x + size.border / 2, MARGIN_PX + size.border / 2, inner, inner, plate / 4 - 1);
+  if (image) {
+    // Without smoothing, an enlarged small icon stays sharp.
+    context.imageSmoothingEnabled = image.width > size.icon || image.width < size.icon &&
+      size.icon % image.width !== 0;
+    context.imageSmoothingQuality = "high";
+    context.drawImage(image, x + size.border, MARGIN_PX + size.border, size.icon, size.icon);
+  }
+  context.fillStyle = style.ink;
+  context.font = fontOf(size, style);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const name = shortened(context, entry.title, size.name);
+  context.fillText(name, MARGIN_PX + (box.right - box.left) / 2, top + size.label / 2 + 0.5);
+  return canvas;
+}
+
+/** Returns a name that is cut with an ellipsis if it is wider than `most` pixels. */
+function shortened(context, name, most) {
+  const fits = (text) => context.measureText(text).width <= most;
+  if (fits(name)) return name;
+  const characters = [...name];
+  while (characters.length > 1 && !fits(`${characters.join("")}…`)) characters.pop();
+  return `${characters.join("")}…`;
+}
+
+function fontOf(size, { font }) {
+  return `600 ${size.font}px ${font}`;
+}
+
+/** Returns how opaque landmarks are at a scale, between 0 and 1. */
+export function alphaAt(scale) {
+  const [from, to] = FADE_PX;
+  return Math.min(1, Math.max(0, (to - scale) / (to - from)));
+}
+
+function isSame(entry, cell) {
+  return cell !== null && entry.bundle === cell.bundle && entry.slot === cell.slot;
+}
