@@ -3,11 +3,12 @@
 //! This crate contains bundles (`bundle`, `published_bundle`, `layout`), the search index
 //! (`search`), the `manifest`, the `map` with all icons, the statistics (`stats_names`,
 //! `stats_document`, `common_icons`, `history`), the page itself (`page_files`, `preview`), the
-//! operator's files (`key_directory`, `security_txt`), the public request lists (`request_files`),
-//! all objects' names and headers (`object_names`), the takedown list (`takedown_list`,
-//! `title_pattern`, `removed_hosts`, `removed_tabs`), and the tabs' source icons (`icon_list`).
-//! Everything is a pure function with the same result on every host. This crate does not depend on
-//! files, stores, network, Postgres, clocks, settings, or how an icon is decoded.
+//! pages for shared links (`link_page`), the operator's files (`key_directory`, `security_txt`),
+//! the public request lists (`request_files`), all objects' names and headers (`object_names`), the
+//! takedown list (`takedown_list`, `title_pattern`, `removed_hosts`, `removed_tabs`), and the tabs'
+//! source icons (`icon_list`).
+//! Everything is a pure function with the same result on every host. This does not depend on files,
+//! stores, network, Postgres, clocks, settings, or how an icon is decoded.
 //!
 //! ```
 //! use everytab_bundler::{
@@ -39,6 +40,7 @@ pub mod history;
 pub mod icon_list;
 pub mod key_directory;
 pub mod layout;
+pub mod link_page;
 pub mod manifest;
 pub mod map;
 pub mod object_names;

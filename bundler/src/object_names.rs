@@ -195,6 +195,22 @@ pub fn rewritten_map_tiles_prefix(level: u32, column: u32, row: u32) -> String {
     format!("{MAP_PATH}{level}/{column}-{row}-")
 }
 
+/// Prefix for link pages. They are outside of the scans' prefixes, because shared links must
+/// outlive a scan.
+pub const LINKS_PREFIX: &str = "t/";
+
+/// Returns the name of the page for shared links into a bundle: `t/<n>.html`. Publishing replaces
+/// it with each scan.
+pub fn link_page(bundle: impl Into<i64>) -> String {
+    format!("{LINKS_PREFIX}{}.html", bundle.into())
+}
+
+/// Parses the bundle in a name that [`link_page`] returned.
+pub fn link_page_number(key: &str) -> Option<i32> {
+    let number = key.strip_prefix(LINKS_PREFIX)?.strip_suffix(".html")?.parse().ok()?;
+    (key == link_page(number)).then_some(number)
+}
+
 /// Prefix, below the scan's prefix, for a scan's bundles.
 pub const BUNDLES_PREFIX: &str = "tabs/";
 
@@ -340,6 +356,9 @@ mod tests {
         assert_eq!(search_part(SCAN, 12), format!("archive/{ID}/search/12.tsv"));
         assert_eq!(map_part(SCAN, 12), format!("archive/{ID}/map/12.bin"));
         assert_eq!(map_repaint_number(&map_repaint_path(7)), Some(7));
+        assert_eq!(link_page(12_345), "t/12345.html");
+        assert_eq!(link_page_number("t/12345.html"), Some(12_345));
+        assert_eq!(["t/x.html", "t/07.html", "t/7.htm"].map(link_page_number), [None; 3]);
         assert_eq!(map_tile_path(3, 10, 2), "map/3/10-2.jpg");
         assert_eq!(rewritten_map_tile_path(3, 10, 2, "0123abcd"), "map/3/10-2-0123abcd.jpg");
         assert_eq!(content_type(&map_tile_path(0, 0, 0)), "image/jpeg");
@@ -405,6 +424,7 @@ mod tests {
             KEY_DIRECTORY,
             SECURITY_TXT,
             "favicon.ico",
+            "t/12345678.html",
             "js/layout.js",
             "x-12ab.js",
         ] {

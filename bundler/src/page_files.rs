@@ -78,6 +78,13 @@ pub fn page_files(operator: &SiteOperator) -> Vec<PageFile> {
     publishable(SITE_FILES, operator)
 }
 
+/// Returns the published name of the script that link pages run.
+#[must_use]
+pub fn link_script(files: &[PageFile]) -> &str {
+    let mut keys = files.iter().map(|file| file.key.as_str());
+    keys.find(|key| key.starts_with("js/link.")).unwrap_or_default()
+}
+
 fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile> {
     let mut waiting: BTreeMap<&str, String> = files
         .iter()
@@ -149,7 +156,8 @@ fn must_name_the_site(line: &str) -> bool {
         && line.contains(PLACEHOLDER_SITE_URL)
 }
 
-fn escape(text: &str) -> String {
+/// Escapes text for HTML and for attribute values in double quotes.
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -195,6 +203,7 @@ mod tests {
         let files = page_files(&SiteOperator::default());
         let keys: Vec<&str> = files.iter().map(|file| file.key.as_str()).collect();
         assert_eq!(keys.last(), Some(&"index.html"));
+        assert!(keys.contains(&link_script(&files)), "{keys:?}");
         for file in &files {
             let text = String::from_utf8_lossy(&file.bytes);
             for (name, _) in SITE_FILES.iter().filter(|(name, _)| is_hashed(name)) {

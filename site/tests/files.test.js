@@ -15,10 +15,11 @@ const PAGES = ["index.html", "map.html", "stats.html", "about.html", "bot.html",
 const DOM_MODULES = [
   "address.js", "charts.js", "close-all.js", "closing-bar.js", "closing.js", "copy.js",
   "descriptions.js", "dive.js", "dragging.js", "elements.js", "hover-card.js", "interaction.js",
-  "keyboard.js", "main.js", "map-card.js", "map-gestures.js", "map-list.js", "map-painter.js",
-  "map-view.js", "map.js", "marquee.js", "motion-button.js", "new-tab.js", "odometer.js",
-  "opening.js", "page-skin.js", "reading-order.js", "row-gap.js", "scroll-anchor.js", "search.js",
-  "stats.js", "steps.js", "style.js", "tab-groups.js", "tabs.js", "viewer.js",
+  "keyboard.js", "link.js", "main.js", "map-card.js", "map-gestures.js", "map-list.js",
+  "map-painter.js", "map-view.js", "map.js", "marquee.js", "motion-button.js", "new-tab.js",
+  "odometer.js", "opening.js", "page-skin.js", "reading-order.js", "row-gap.js",
+  "scroll-anchor.js", "search.js", "stats.js", "steps.js", "style.js", "tab-groups.js", "tabs.js",
+  "viewer.js",
 ];
 const SITE_URL = "https://everytab.example/";
 
@@ -58,6 +59,7 @@ test("imports make no circle and reach every module", () => {
   visit("copy.js", []);
   visit("map.js", []);
   visit("page-skin.js", []);
+  visit("link.js", []);
   assert.deepEqual([...done].sort(), MODULES);
 });
 

@@ -82,7 +82,7 @@ locals {
         {
           Sid      = "RemoveOldVersions"
           Action   = ["s3:GetObjectVersion", "s3:DeleteObjectVersion"]
-          Resource = "${local.site}/scans/*"
+          Resource = ["${local.site}/scans/*", "${local.site}/t/*"]
         },
         {
           Sid      = "InvalidateTheSite"

@@ -51,6 +51,7 @@ mod idle_workers;
 mod instance_metadata;
 mod kills;
 mod landmarks;
+mod links;
 mod live_crawls;
 mod local_service;
 mod lying_resolver;

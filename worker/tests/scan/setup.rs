@@ -228,12 +228,20 @@ pub(crate) fn manifest(site: &Path) -> Value {
 }
 
 /// Returns the bundles and search files for the scan in a site's manifest, by their path under the
-/// scan's prefix.
+/// scan's prefix, and the link pages as `t/<bundle>.html`, without the scan's id.
 pub(crate) fn published(site: &Path) -> BTreeMap<String, Vec<u8>> {
     let manifest = manifest(site);
-    let found = files(&site.join(manifest["prefix"].as_str().unwrap()));
+    let mut found = files(&site.join(manifest["prefix"].as_str().unwrap()));
+    let scan = manifest["scan"].as_str().unwrap();
+    let pages = files(&site.join("t")).into_iter();
+    found.extend(pages.map(|(name, bytes)| {
+        let html = String::from_utf8(bytes).unwrap();
+        (format!("t/{name}"), html.replace(scan, "SCAN").into_bytes())
+    }));
     let bundles = (0..).take_while(|n| found.contains_key(&format!("tabs/{n}.json"))).count();
     assert_eq!(Some(bundles as u64), manifest["bundles"].as_u64(), "gaps in {:?}", found.keys());
+    let pages = found.keys().filter(|name| name.starts_with("t/")).count();
+    assert!(pages >= bundles, "{pages} link pages of {bundles} bundles");
     assert!(found.keys().any(|name| name.starts_with("search/")), "{:?}", found.keys());
     found
 }

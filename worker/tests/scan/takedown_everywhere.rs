@@ -14,10 +14,16 @@ use crate::{
     setup::{files, run},
 };
 
-/// Returns true if the bytes contain the host in a URL or as a line in a search file.
+/// True if bytes name the host in a URL, as a search line, or in a link page.
 fn names(bytes: &[u8], host: &str) -> bool {
     let text = format!("\n{}", String::from_utf8_lossy(bytes));
-    let marks = [format!("\n{host}\t"), format!("://{host}\""), format!("://{host}/")];
+    let marks = [
+        format!("\n{host}\t"),
+        format!("://{host}\""),
+        format!("://{host}/"),
+        format!("<li>{host}</li>"),
+        format!("#site={host}\""),
+    ];
     marks.iter().any(|mark| text.contains(mark))
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     environment::{Database, Internet, Stores, internet},
-    map,
+    links, map,
     setup::{Running, files, manifest, run, tabs, wait_for},
 };
 
@@ -45,9 +45,10 @@ fn search_lines(prefix: &Path) -> Vec<String> {
     found.into_values().map(|bytes| format!("\n{}", String::from_utf8(bytes).unwrap())).collect()
 }
 
-/// Fails if an object below `scans/` contains the host.
+/// No object below `scans/` names the host, and no link page.
 fn assert_gone(site: &Path, host: &str) {
     assert_gone_below(&site.join("scans"), host);
+    links::assert_not_linked(site, host);
 }
 
 fn assert_gone_below(folder: &Path, host: &str) {

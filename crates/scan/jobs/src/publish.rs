@@ -1,7 +1,8 @@
-//! `publish`: writes missing bundles, stats.json and the page, and finally the manifest, which
-//! switches visitors to the new scan.
+//! `publish`: writes missing bundles, link pages, stats.json and the page, and finally the manifest,
+//! which switches visitors to the new scan.
 
 mod excluded;
+mod link_pages;
 mod preview;
 mod scan_numbers;
 mod unchanged_icons;
@@ -20,7 +21,7 @@ use everytab_bundler::{
     object_names::{
         self, HISTORY, MANIFEST, MAP_INDEX_PATH, PREVIEW, SEARCH_KINDS_PATH, STATS, scan_prefix,
     },
-    page_files::{SiteOperator, changing_keys, page_files},
+    page_files::{SiteOperator, changing_keys, link_script, page_files},
     stats_document::{ScanNumbers, stats_document},
     stats_names::{CountName, InputName, OutcomeName, StageName},
 };
@@ -31,7 +32,7 @@ use everytab_storage::{AwsSettings, ObjectChange, Store, Tagged, cdn};
 use serde_json::{Map, Value};
 
 use self::unchanged_icons::UnchangedIcons;
-pub use self::{excluded::Excluded, well_known::publish_key};
+pub use self::{excluded::Excluded, link_pages::publish_link_pages, well_known::publish_key};
 use crate::{
     context::Context,
     job::{Job, ScanAssignment},
@@ -199,10 +200,12 @@ async fn publish_and_compare(
     // Pages name files by their hash, so write files first and pages after the manifest.
     let (pages, files): (Vec<_>, Vec<_>) =
         page_files(&operator).into_iter().partition(|file| file.key.ends_with(".html"));
+    let script = link_script(&files).to_owned();
     for file in files {
         put_changed(&*site, &file.key, file.bytes.into()).await?;
         heartbeat.beat();
     }
+    link_pages::publish(&*site, &manifest, &operator, &script, heartbeat).await?;
     replace_manifest(&*site, (&manifest, &left), published.as_ref(), request).await?;
     let manifest = request.excluded.remove_later_ones(&*site, manifest, heartbeat).await?;
     put_object(&*site, STATS, pretty(&stats)).await?;

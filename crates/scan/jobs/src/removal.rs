@@ -14,6 +14,7 @@
 mod answer_files;
 mod content;
 mod landmarks;
+mod link_pages;
 mod map_tiles;
 mod request_files;
 mod search_files;

@@ -20,7 +20,8 @@ use everytab_bundler::{
     Manifest,
     map::MapManifest,
     object_names::{
-        BLOCKLIST, ICON_LISTS_PREFIX, MANIFEST, MAP_LANDMARKS_PATH, MAP_PATH, SCANS_PREFIX,
+        BLOCKLIST, ICON_LISTS_PREFIX, LINKS_PREFIX, MANIFEST, MAP_LANDMARKS_PATH, MAP_PATH,
+        SCANS_PREFIX,
         SEARCH_WORDS_PREFIX, bundle_path, search_range_prefix,
     },
     removed_tabs::RemovedTabs,
@@ -311,17 +312,25 @@ impl Takedown<'_> {
         Ok(Removed { prefix: prefix.to_owned(), found, rewritten, map })
     }
 
-    /// Overwrites the objects under the old names of bundles and tiles, too. Returns their paths.
+    /// Overwrites the old names of bundles and tiles too, and corrects the link pages. Returns
+    /// their paths.
     async fn overwrite_old(&self, removed: &Removed) -> Result<BTreeSet<String>, OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, &removed.prefix, &heartbeat);
+        // Must precede the bundles, by which a second run finds an excluded title or icon.
+        let mut has_link = objects.correct_link_pages(&removed.rewritten).await?;
         let keys = objects.overwrite_old(&removed.rewritten).await?;
+        // Publishing may have written a page from the old bundle in between.
+        has_link |= objects.correct_link_pages(&removed.rewritten).await?;
         objects.overwrite_old_tiles(&removed.map.tiles).await?;
         let mut paths: BTreeSet<String> = keys.into_iter().map(|key| format!("/{key}")).collect();
         if !removed.map.tiles.is_empty() {
             // Use one path, because CloudFront invalidates at most 3,000 individual objects
             // concurrently.
             paths.insert(format!("/{}{MAP_PATH}*", removed.prefix));
+        }
+        if has_link {
+            paths.insert(format!("/{LINKS_PREFIX}*"));
         }
         Ok(paths)
     }

@@ -15,7 +15,8 @@ use std::{
 
 use everytab_bundler::{
     object_names::{
-        MAP_PATH, SCANS_PREFIX, archive_lease, archive_prefix, host_ranks, map_part, search_part,
+        LINKS_PREFIX, MAP_PATH, SCANS_PREFIX, archive_lease, archive_prefix, host_ranks, map_part,
+        search_part,
     },
     search::ranks::HostRanks,
     takedown_list::{PatternKind, listed_patterns},
@@ -94,7 +95,7 @@ pub async fn take_down_everywhere(
             "without --database-url rows and archives of scans stay as they are"
         )),
     }
-    remove_old_versions(&*site, SCANS_PREFIX, &hosts, sink).await?;
+    remove_old_versions(&*site, &hosts, sink).await?;
     Ok(is_whole)
 }
 
@@ -239,11 +240,11 @@ async fn change(
 /// changed or deleted.
 async fn remove_old_versions(
     store: &dyn Store,
-    prefix: &str,
     hosts: &[String],
     sink: &dyn LineSink,
 ) -> Result<(), OperationError> {
-    let listed = store.old_versions(prefix).await?;
+    let mut listed = store.old_versions(SCANS_PREFIX).await?;
+    listed.extend(store.old_versions(LINKS_PREFIX).await?);
     let reads: Vec<_> = listed.iter().map(|old| named_by(store, old, hosts)).collect();
     let found: Vec<Option<OldVersion>> =
         stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await?;
@@ -358,5 +359,5 @@ pub(crate) async fn take_down_again(
         coordinator.block(PatternKind::Hostname.name(), host, None).await?;
         remove_from_scans(&coordinator, host, sink).await?;
     }
-    remove_old_versions(&*site, SCANS_PREFIX, hosts, sink).await
+    remove_old_versions(&*site, hosts, sink).await
 }

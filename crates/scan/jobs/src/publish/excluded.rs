@@ -133,6 +133,7 @@ impl Excluded {
             let rewritten = objects.rewrite(&found.of_hosts, again, original).await?;
             trouble = rewrite_map(&objects, manifest, &rewritten).await?;
             objects.overwrite_old(&rewritten).await?;
+            objects.correct_link_pages(&rewritten).await?;
             objects.correct_search(&found.of_hosts, &rewritten).await?;
             removed += without_tabs(manifest, &rewritten);
         }
@@ -142,6 +143,7 @@ impl Excluded {
             // bundles.
             objects.correct_search(&found.of_content, &rewritten).await?;
             trouble = trouble.or(rewrite_map(&objects, manifest, &rewritten).await?);
+            objects.correct_link_pages(&rewritten).await?;
             objects.overwrite_old(&rewritten).await?;
             removed += without_tabs(manifest, &rewritten);
         }

@@ -6,10 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use everytab_bundler::object_names::MANIFEST;
+use everytab_bundler::{Manifest, object_names::MANIFEST};
 use everytab_console::{LineSink, OperationError};
 use everytab_coordinator::{Contents, Coordinator, migrations};
-use everytab_jobs::{scan_settings::ScanSettings, site_objects::put_options};
+use everytab_jobs::{
+    publish::publish_link_pages, scan_settings::ScanSettings, site_objects::put_options,
+};
 use everytab_storage::{Condition, PutIf, Store};
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
@@ -86,6 +88,10 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
         write_tokens([&settings.archive, &settings.site], id).await?;
         coordinator.move_scan(number, &settings.site, &settings.archive).await?;
         takedown_everywhere::take_down_again(&taken_down, &settings.site, url, sink).await?;
+        let site = open(&settings.site).await?;
+        if is_published(&*site, id).await? {
+            publish_link_pages(&*site, settings.site_url.as_deref()).await?;
+        }
         sink.data(format_args!("{id}"))?;
     } else {
         takedown_everywhere::block_again(&coordinator, &taken_down).await?;
@@ -95,7 +101,13 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     Ok(())
 }
 
-/// Returns the scan's settings with the target stores. `None` for a backup without a scan.
+/// Returns true if the site shows this scan.
+async fn is_published(site: &dyn Store, id: Uuid) -> Result<bool, OperationError> {
+    let Some(found) = site.get_tagged(MANIFEST).await? else { return Ok(false) };
+    Ok(Manifest::read(&found.bytes).is_ok_and(|manifest| manifest.scan == id))
+}
+
+/// Returns the scan's settings with the stores to restore to. `None` for a backup without a scan.
 fn moved_settings(
     options: &RestoreOptions,
     backup: &Backup,

@@ -347,7 +347,8 @@ fn costs(
         + months(until.console_hours) * OWN_METRICS * prices.metric_month.price
         + LOG_GB * prices.log_gb.price;
     let objects = objects(fleet);
-    let requests = thousands(&objects) * prices.thousand_puts.price
+    let put = thousands(&objects) + objects.link_pages() as f64 / 1e3;
+    let requests = put * prices.thousand_puts.price
         + objects.reads() as f64 / 1e3 * prices.thousand_gets.price;
     let backup = backup_requests(fleet.after.backup, thousands(&objects), prices);
     let archive = archive_days(fleet, prices, icons, fleet.after.days_until_teardown);
@@ -367,6 +368,7 @@ fn costs(
     ]
 }
 
+/// Returns a scan's objects in thousands, without link pages.
 fn thousands(objects: &Objects) -> f64 {
     (objects.archived() + objects.published()) as f64 / 1e3
 }

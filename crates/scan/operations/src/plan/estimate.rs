@@ -226,7 +226,8 @@ fn storage(
     let archive_bytes = times(icons, assumed.bytes_per_icon);
     plan.count("bundle_bytes", bundle_bytes, "bytes", Basis::Assumed);
     plan.count("archive_bytes", archive_bytes, "bytes", Basis::Assumed);
-    let (puts, gets) = (objects.archived() + objects.published(), objects.reads());
+    let puts = objects.archived() + objects.published() + objects.link_pages();
+    let gets = objects.reads();
     plan.count("crawl_gets", read.requests + sample.files + hosts, "requests", Basis::Derived);
     plan.count("store_puts", puts, "requests", Basis::Derived);
     plan.count("store_gets", gets, "requests", Basis::Derived);

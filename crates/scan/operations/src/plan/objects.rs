@@ -43,15 +43,25 @@ impl Objects {
         self.bundles + self.shards + self.search_files() + self.tiles() + FILES_OF_THE_PAGE
     }
 
-    /// Returns the number of search files. These are sorted names, best results, words of ranked
-    /// hosts, an index per range for names and one for words, and the file that lists the kinds of
-    /// search files.
+    /// Returns the number of link pages, which backups do not contain.
+    pub(super) fn link_pages(&self) -> u64 {
+        self.bundles
+    }
+
+    /// Returns the number of search files: the sorted names, the best answers, the words of ranked
+    /// hosts, an index per range of names and of words, and the file that lists their kinds.
     fn search_files(&self) -> u64 {
-        let names = self.hosts.div_ceil(HOSTNAMES_PER_FILE as u64);
+        let names = self.name_files();
         let words = self.ranked() / RANKED_HOSTS_A_FILE;
         names + names / NAMES_A_BEST_FILE + words + 2 * RANGES as u64 + 1
     }
 
+    /// Returns the number of files of sorted names.
+    fn name_files(&self) -> u64 {
+        self.hosts.div_ceil(HOSTNAMES_PER_FILE as u64)
+    }
+
+    /// Returns how many ranked hosts there are.
     pub(super) fn ranked(&self) -> u64 {
         self.hosts.min(RANKED_HOSTS as u64)
     }
@@ -75,11 +85,14 @@ impl Objects {
         self.layout().map_or(0, |layout| tiles_of(&layout, layout.region_level()))
     }
 
-    /// Returns the number of requests for the scan's objects. The jobs read archives, search parts
-    /// by range and once whole, map parts, and the tiles from which the coarse levels are drawn.
+    /// Returns the number of requests for objects in the scan: archives, search parts by range and
+    /// once whole, map parts, the tiles from which the coarse levels are drawn, the names for link
+    /// pages, and the old link pages.
     pub(super) fn reads(&self) -> u64 {
         let of_a_shard = ARCHIVE_READS + RANGE_READS * RANGES as u64 + 1;
-        of_a_shard * self.shards + self.part_reads() + self.regions()
+        let names = self.name_files() + RANGES as u64;
+        let of_links = names + self.link_pages();
+        of_a_shard * self.shards + self.part_reads() + self.regions() + of_links
     }
 
     /// Returns the number of map parts that are read. For each tile at [`LEVEL_OF_READS`], a map
@@ -124,13 +137,14 @@ mod tests {
         // A region's quarter has 24 rows with 24 bundles, from at most 4 shards each.
         let parts = objects.part_reads();
         assert!((30_000..36_000).contains(&parts), "{parts}");
-        assert_eq!(objects.reads(), 25_000 * 59 + parts + 121);
+        let of_links = 30_000 + 28 + 250_000;
+        assert_eq!(objects.reads(), 25_000 * 59 + parts + 121 + of_links);
     }
 
     #[test]
     fn a_scan_without_hosts_has_the_page_alone() {
         let none = Objects { hosts: 0, shards: 0, bundles: 0, entries_per_bundle: 120 };
         assert_eq!((none.archived(), none.published()), (0, 12 + 57));
-        assert_eq!((none.reads(), none.closing_jobs()), (0, 29));
+        assert_eq!((none.reads(), none.closing_jobs()), (28, 29));
     }
 }

@@ -1,0 +1,27 @@
+// Owns the way from a shared link to the wall: `t/<bundle>.html#<hostname>` leads to this site, and
+// without a fragment to the site that the page names. 404.html runs this too, because a later scan
+// may have fewer bundles. This is not a module, because it must lead on before anything is shown.
+// Invariants: it leads only to this site's own wall, and Back skips the link. Does not depend on
+// any module: its rule for hostnames is that of `hostnameOf` in bundles.js (a test compares them).
+"use strict";
+
+{
+  /** The fragment as a hostname in ASCII, or "". */
+  const hostInHash = () => {
+    try {
+      const text = decodeURIComponent(location.hash.slice(1));
+      if (text === "" || text.length > 253 || /[/?#@:\\\s]/.test(text)) return "";
+      const { hostname } = new URL(`https://${text}`);
+      return /^[a-z0-9._-]{1,253}$/.test(hostname) ? hostname : "";
+    } catch {
+      return "";
+    }
+  };
+  const [, root] = /^(.*\/)t\/[^/]*$/.exec(location.pathname) ?? [];
+  // Undefined on 404.html, where an address without a site leads nowhere.
+  const named = document.documentElement.dataset.site;
+  const site = hostInHash() || named;
+  if (root && site !== undefined) {
+    location.replace(site === "" ? root : `${root}#site=${encodeURIComponent(site)}`);
+  }
+}
