@@ -3,7 +3,7 @@
 // how a single tab is closed.
 
 import { button, textElement } from "./elements.js";
-import { CLOSING } from "./strings.js";
+import { CLOSING, SHARE } from "./strings.js";
 
 /** Duration of the animation that moves all rows out of view. */
 const LEAVE_MS = 700;
@@ -12,6 +12,7 @@ const LEAVE_MS = 700;
 export class CloseAll {
   #wall;
   #closeSite;
+  #showVisit;
   #question = textElement("h2", "");
   #count = 0;
   #dialog = document.createElement("dialog");
@@ -19,11 +20,12 @@ export class CloseAll {
 
   /**
    * `wall` is the TabWall; `closeSite` closes the open site, if there is one, and resolves when the
-   * address does not name it.
+   * address does not name it; `showVisit` shows the summary of the visit.
    */
-  constructor(wall, closeSite) {
+  constructor(wall, closeSite, showVisit) {
     this.#wall = wall;
     this.#closeSite = closeSite;
+    this.#showVisit = showVisit;
     this.#question.id = "close-all";
     const cancel = button(CLOSING.cancel, () => this.#dialog.close());
     cancel.autofocus = true;
@@ -45,7 +47,9 @@ export class CloseAll {
     window.addEventListener("popstate", () => this.#reopen());
     document.addEventListener("keydown", ({ key, target }) => {
       const isSpace = key === " " && !target.closest("button");
-      if (key === "Escape" || isSpace) this.#reopen();
+      // If a dialog is open, Escape closes only the dialog.
+      const isBehind = document.querySelector("dialog[open]") !== null;
+      if ((key === "Escape" || isSpace) && !isBehind) this.#reopen();
     }, true);
   }
 
@@ -67,7 +71,10 @@ export class CloseAll {
     const words = textElement("p", CLOSING.allClosed(this.#count));
     words.setAttribute("role", "status");
     const reopen = button(CLOSING.reopen, () => this.#reopen());
-    this.#empty.replaceChildren(words, textElement("p", CLOSING.quiet), reopen);
+    const shareVisit = button(SHARE.share, this.#showVisit);
+    shareVisit.title = SHARE.visit;
+    shareVisit.ariaHasPopup = "dialog";
+    this.#empty.replaceChildren(words, textElement("p", CLOSING.quiet), reopen, shareVisit);
     this.#empty.hidden = false;
     reopen.focus();
   }

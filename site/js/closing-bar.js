@@ -4,7 +4,7 @@
 
 import { Announcer } from "./announcer.js";
 import { button } from "./elements.js";
-import { CLOSING } from "./strings.js";
+import { CLOSING, SHARE } from "./strings.js";
 
 /** The bar disappears this long after the last change, unless it is hovered or focused. */
 const STAY_MS = 10_000;
@@ -20,15 +20,17 @@ export class ClosingBar {
   #announcer = new Announcer(this.#status);
   #closeAll = null;
   #closeSite;
+  #showVisit;
   #count = 0;
 
   /**
    * `page` is main.js's object; `undo` reopens the most recently closed tab; `closeSite` closes the
-   * open site.
+   * open site; `showVisit` shows the summary of the visit.
    */
-  constructor(page, undo, closeSite) {
+  constructor(page, { undo, closeSite, showVisit }) {
     this.#page = page;
     this.#closeSite = closeSite;
+    this.#showVisit = showVisit;
     this.#element.className = "closing-bar";
     this.#element.ariaLabel = CLOSING.label;
     this.#element.hidden = true;
@@ -36,7 +38,11 @@ export class ClosingBar {
     this.#status.setAttribute("role", "status");
     this.#undo = button(CLOSING.undo, undo);
     this.#undo.title = CLOSING.undoKeys;
-    this.#element.append(this.#words, this.#undo, button(CLOSING.closeAll, () => void this.#ask()));
+    const shareVisit = button(SHARE.share, showVisit);
+    shareVisit.title = SHARE.visit;
+    shareVisit.ariaHasPopup = "dialog";
+    const closeAll = button(CLOSING.closeAll, () => void this.#ask());
+    this.#element.append(this.#words, this.#undo, shareVisit, closeAll);
     page.wall.container.closest("main").append(this.#element, this.#status);
   }
 
@@ -55,7 +61,9 @@ export class ClosingBar {
   #leaveLater() {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      if (this.#element.matches(":hover, :focus-within")) this.#leaveLater();
+      const isUsed = this.#element.matches(":hover, :focus-within") ||
+        document.querySelector("dialog[open]") !== null;
+      if (isUsed) this.#leaveLater();
       else this.#element.hidden = true;
     }, STAY_MS);
   }
@@ -64,7 +72,7 @@ export class ClosingBar {
     try {
       const { CloseAll } = await import("./close-all.js");
       const { wall, manifest, stream } = this.#page;
-      this.#closeAll ??= new CloseAll(wall, this.#closeSite);
+      this.#closeAll ??= new CloseAll(wall, this.#closeSite, this.#showVisit);
       this.#closeAll.ask(Math.max(stream.total, manifest.hosts) - this.#count);
     } catch {
       this.#page.notify(CLOSING.allKept);

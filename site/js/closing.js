@@ -19,6 +19,7 @@ export class TabClosing {
   #marquee;
   #navigation;
   #closeSite;
+  #showVisit;
   #closed = new ClosedTabs(visitStorage);
   /** The ClosingBar, or null until it is loaded. Closing the first tab loads it. */
   #bar = null;
@@ -27,18 +28,27 @@ export class TabClosing {
   #marked = null;
   #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /** `page` is main.js's object; `closeSite` closes the open site. */
-  constructor(page, { marquee, navigation, closeSite }) {
+  /**
+   * `page` is main.js's object; `closeSite` closes the open site; `showVisit` shows the summary of
+   * the visit.
+   */
+  constructor(page, { marquee, navigation, closeSite, showVisit }) {
     this.#page = page;
     this.#marquee = marquee;
     this.#navigation = navigation;
     this.#closeSite = closeSite;
+    this.#showVisit = showVisit;
     const { container } = page.wall;
     container.addEventListener("click", (event) => this.#click(event), true);
     container.addEventListener("keydown", (event) => this.#press(event));
     container.addEventListener("pointermove", (event) => this.#point(event));
     container.addEventListener("pointerleave", () => this.#unlock());
     document.addEventListener("keydown", (event) => this.#pressUndo(event));
+  }
+
+  /** How many tabs are closed on all walls. */
+  get count() {
+    return this.#closed.count;
   }
 
   /** Must be called after each painting, because each wall has its own closed tabs. */
@@ -98,7 +108,9 @@ export class TabClosing {
   async #showBar() {
     try {
       const { ClosingBar } = await import("./closing-bar.js");
-      this.#bar ??= new ClosingBar(this.#page, () => this.undo(), this.#closeSite);
+      this.#bar ??= new ClosingBar(this.#page, {
+        undo: () => this.undo(), closeSite: this.#closeSite, showVisit: this.#showVisit,
+      });
       this.#bar.update(this.#closed);
     } catch {
       // Loading is retried when the next tab is closed.

@@ -8,6 +8,7 @@ import { TabDescriptions } from "./descriptions.js";
 import { Dive } from "./dive.js";
 import { shownHost } from "./host-name.js";
 import { RowDragging } from "./dragging.js";
+import { button } from "./elements.js";
 import { HoverCard } from "./hover-card.js";
 import { KeyboardNavigation } from "./keyboard.js";
 import { Marquee } from "./marquee.js";
@@ -18,8 +19,9 @@ import { Odometer } from "./odometer.js";
 import { SiteOpening } from "./opening.js";
 import { ScrollAnchor } from "./scroll-anchor.js";
 import { Steps } from "./steps.js";
-import { COMMON, SEARCH } from "./strings.js";
+import { COMMON, SEARCH, SHARE } from "./strings.js";
 import { TabGroups } from "./tab-groups.js";
+import { countFound } from "./visit-counts.js";
 import { visitStorage } from "./visit-storage.js";
 
 /** How long a found tab is highlighted. */
@@ -50,6 +52,8 @@ export class Interaction {
   #dive;
   #missing;
   #groups;
+  /** The WallSharing, or null until something is shared. */
+  #sharing = null;
   /** The SearchBox; true while it is loading, null before. */
   #search = null;
   /** The host chosen in the search box, until its tab is found, or "". */
@@ -76,9 +80,12 @@ export class Interaction {
     this.#closing = new TabClosing(page, {
       marquee: this.#marquee, navigation: this.#navigation,
       closeSite: () => this.#opening.leave(),
+      showVisit: () => void this.#showVisit(),
     });
     this.#groups = new TabGroups(page, {
       closing: this.#closing, describe: () => this.#descriptions.painted(),
+      onToggle: (domain, members) =>
+        void this.#share((sharing) => sharing.group(domain, members), false),
     });
     const diveButton = byId("dive");
     this.#dive = new Dive(page, diveButton, (index) => this.#opening.open(index, diveButton));
@@ -87,6 +94,7 @@ export class Interaction {
     this.#missing = new MissingTabs(page);
     // Older scans have no map.
     byId("map-link").hidden = !page.manifest.map;
+    this.#addShareButton();
     this.#listen();
     keepSkin(page.address);
     linkLate("stylesheet", "css/modes.css", MODES);
@@ -103,6 +111,7 @@ export class Interaction {
     this.#dive.painted();
     this.#missing.painted();
     this.#groups.painted();
+    this.#sharing?.painted();
     this.#odometer.painted();
     if (this.#page.pendingSite) this.#seek(this.#page.pendingSite);
   }
@@ -141,6 +150,7 @@ export class Interaction {
     this.#page.pendingSite = null;
     this.#closing.reopen(at);
     const tab = stream.at(at);
+    if (tab) countFound(tab.host);
     if (!tab) this.#page.notify(COMMON.notHere(shownHost(host)));
     // The search's history entry is also the site's.
     else if (isSearched) address.opened ??= { host, index: at };
@@ -164,6 +174,36 @@ export class Interaction {
     this.#page.pendingAnchor = { tab: index, offsetPx: -Math.round(view.heightPx / 2) };
     paint();
     this.#light(index);
+    void this.#share((sharing) => sharing.found(index), false);
+  }
+
+  #showVisit() {
+    return this.#share((sharing) => sharing.showVisit());
+  }
+
+  /**
+   * Loads what is needed for sharing, and calls `act` with the WallSharing. A failure is reported
+   * if the visitor pressed Share.
+   */
+  async #share(act, isPressed = true) {
+    try {
+      const { WallSharing } = await import("./wall-sharing.js");
+      this.#sharing ??= new WallSharing(this.#page, {
+        closedTabs: () => this.#closing.count, seenTabs: () => this.#odometer.seen,
+      });
+      await act(this.#sharing);
+    } catch {
+      if (isPressed) this.#page.notify(SHARE.unavailable);
+    }
+  }
+
+  /** Adds the wall's Share button to the header. */
+  #addShareButton() {
+    const share = button(SHARE.share, () => void this.#showVisit());
+    share.className = "share-wall";
+    share.title = SHARE.visit;
+    share.ariaHasPopup = "dialog";
+    byId("bar").append(share);
   }
 
   #light(index) {
@@ -193,6 +233,8 @@ export class Interaction {
       this.#card.hide();
     });
     window.addEventListener("scroll", () => this.#card.hide(), { passive: true });
+    byId("site").querySelector('[data-part="card"]').addEventListener("click", () =>
+      void this.#share((sharing) => sharing.showCard(this.#wall.opened)));
     const find = byId("find");
     for (const type of ["focus", "input"]) {
       find.addEventListener(type, () => void this.#loadSearch());

@@ -9,6 +9,7 @@ import { shownHost } from "./host-name.js";
 import { readMap, writeMapAddress } from "./map-address.js";
 import { TabCard } from "./map-card.js";
 import { MapList } from "./map-list.js";
+import { MapSharing } from "./map-sharing.js";
 import { MapView } from "./map-view.js";
 import { bundleWords, manifestWords, seenWords, troubleWords } from "./map-words.js";
 import { findBundleOf } from "./search-files.js";
@@ -50,6 +51,15 @@ let search = 0;
 /** Counts the requests for the manifest. */
 let openings = 0;
 const announcer = new Announcer(byId("status"));
+const sharing = new MapSharing({
+  viewButton: byId("share-view"),
+  cardButton: byId("tab-card").querySelector('[data-part="card"]'),
+  siteLink: byId("tab-card").querySelector('[data-part="out"]'),
+  mapOf: () => map,
+  manifestOf: () => manifest,
+  notify,
+  returnTo: canvas,
+});
 /** The last announcement. */
 let told = "";
 /** The landmarks in the list, by number. */
@@ -75,6 +85,7 @@ async function begin(fresh) {
     onTap: tap, onFrame: framed, onRest: rested, onMove: moved,
   });
   for (const id of ["nearer", "farther", "all", "site"]) byId(id).disabled = false;
+  sharing.begin();
   follow();
   // Without its landmarks the map is complete, too.
   if (format.hasLandmarks) map.showLandmarks().catch(() => {});
@@ -164,6 +175,7 @@ function showChosen() {
   notify("");
   map.lit = { bundle, slot: at };
   map.site = tab.host;
+  if (host) sharing.found(tab.host);
   card.show(tab, returnTo);
   uncover();
   describe();
@@ -287,7 +299,10 @@ canvas.addEventListener("pointermove", ({ offsetX, offsetY, pointerType, buttons
   if (canvas.title !== title) canvas.title = title;
   canvas.classList.toggle("choosable", title !== "");
 });
-document.addEventListener("keydown", (event) => event.key === "Escape" && choose(null));
+document.addEventListener("keydown", ({ key }) => {
+  // If a dialog is open, Escape closes only the dialog.
+  if (key === "Escape" && document.querySelector("dialog[open]") === null) choose(null);
+});
 window.addEventListener("hashchange", () => map && follow());
 window.addEventListener("online", () => (map ? map.trouble === "network" : true) && retry());
 void begin(false);

@@ -42,6 +42,11 @@ export class Odometer {
     document.addEventListener("visibilitychange", () => document.hidden && this.#save());
   }
 
+  /** The SeenTabs; null if the visitor switched the count off. */
+  get seen() {
+    return this.#seen;
+  }
+
   /** Must be called after each painting. */
   painted() {
     if (!this.#seen) return;

@@ -4,6 +4,7 @@
 import { rowOfTab } from "./layout.js";
 import { RowGap } from "./row-gap.js";
 import { SiteViewer } from "./viewer.js";
+import { countOpened } from "./visit-counts.js";
 
 /** Opens a tab's site when the visitor clicks on the tab, and closes it. */
 export class SiteOpening {
@@ -65,6 +66,7 @@ export class SiteOpening {
     const { wall, stream, layout } = this.#page;
     const tab = stream?.at(index);
     if (!tab?.frameable) return false;
+    countOpened(tab.host);
     this.#steps.openSite(tab.host, index, diveButton !== null);
     // A dive's row may be far away.
     if (diveButton && !wall.rowOf(index)) {
@@ -91,7 +93,9 @@ export class SiteOpening {
       !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
     if (index < 0 || !isPlainClick) return;
     wall.setCursor(index);
+    const tab = this.#page.stream?.at(index);
     if (index === wall.opened || this.open(index)) event.preventDefault();
+    else if (tab) countOpened(tab.host);
   }
 
   #closed() {

@@ -104,6 +104,18 @@ export function heightText(heights, wallPx) {
   return wall > 0 ? `${down} ${2 * metres >= wall ? SEEN.halfway : SEEN.notHalfway}` : down;
 }
 
+/**
+ * Returns how far down a view at `px` pixels is, or the last of the first `heights` HEIGHTS if that
+ * is farther, in words; "" at the top.
+ */
+export function depthText(heights, px) {
+  const reached = Math.max(heights, heightsWithin(px));
+  if (reached === 0) return "";
+  const [height, thing] = HEIGHTS[reached - 1];
+  const metres = Math.max(height, px * METRES_PER_PX);
+  return SEEN.depth(rounded(metres, 2), thing);
+}
+
 function isCount(value) {
   return Number.isSafeInteger(value) && value >= 0;
 }

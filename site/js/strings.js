@@ -9,6 +9,13 @@ export function count(number, options) {
   return number.toLocaleString(LOCALE, options);
 }
 
+/** Formats an RFC 3339 time as a date; "" if it is invalid. */
+export function date(time) {
+  const parsed = new Date(time);
+  if (Number.isNaN(parsed.getTime())) return "";
+  return parsed.toLocaleDateString(LOCALE, { dateStyle: "long", timeZone: "UTC" });
+}
+
 /** Text in several places. */
 export const COMMON = {
   retry: "Try again",
@@ -62,6 +69,54 @@ export const VIEWER = {
   notCopied: "Not copied",
 };
 
+/** Sharing a site, a group, the wall, or a place on the map. */
+export const SHARE = {
+  share: "Share",
+  visit: "Share this wall and your visit",
+  bar: "Share",
+  close: "Close",
+  closeKey: "Close (Esc)",
+  copied: "Link copied",
+  notCopied: (url) => `The link couldn't be copied. You can copy it here: ${url}`,
+  unavailable: `${UNREACHABLE} This can't be shown right now.`,
+  save: "Save picture",
+  saved: (name) => `Saved as ${name}`,
+  notSaved: "The picture couldn't be drawn.",
+  footer: (address) => `EveryTab · ${address}`,
+  group: (domain, tabs) => `Group .${domain}: ${count(tabs)} tabs`,
+  mapTitle: "EveryTab: the map",
+  mapText: "A place on the map of every website's icon",
+};
+
+const tabOf = ({ isExact }) => (isExact ? "is tab" : "is about tab");
+
+/** The card of one site. */
+export const SITE_CARD = {
+  open: "Show its card",
+  /** The text before the number, the number, and the text after it. */
+  parts: (number, hosts) => [tabOf(number), count(number.number), `of ${count(hosts)}`],
+  sentence: (name, number, hosts) =>
+    `${name} ${tabOf(number)} ${count(number.number)} of ${count(hosts)}`,
+  icon: (name) => `Icon of ${name}`,
+  crawl: (crawl) => `From Common Crawl's ${crawl}`,
+  published: (crawl, day) => `From Common Crawl's ${crawl}, published on ${day}`,
+  wall: "Show it on the wall",
+  neighbours: "Its neighbours",
+};
+
+/** The summary of a visit. Parts are the text before a number, the number, the text after it. */
+export const VISIT = {
+  page: "EveryTab",
+  closed: (tabs) => ["You closed", count(tabs), tabs === 1 ? "tab" : "tabs"],
+  seen: (tabs) => ["You saw", count(tabs), tabs === 1 ? "tab" : "tabs"],
+  toGo: (tabs) => `${count(tabs)} to go.`,
+  none: "None to go.",
+  all: (tabs) => ["This wall has", count(tabs), tabs === 1 ? "tab" : "tabs"],
+  found: (sites) => `${count(sites)} ${sites === 1 ? "website" : "websites"} found`,
+  opened: (sites) => `${count(sites)} ${sites === 1 ? "website" : "websites"} opened`,
+  shared: (times) => (times === 1 ? "Shared once" : `Shared ${count(times)} times`),
+};
+
 /** Closed tabs. */
 export const CLOSING = {
   label: "Closed tabs",
@@ -100,6 +155,8 @@ export const SEEN = {
   kilometres: (number) => `${number} kilometres`,
   first: (wall) => `Half a metre down.${wall ? ` The whole wall is ${wall} tall.` : ""}`,
   down: (metres, thing) => `${metres} metres down, as far as ${thing} is high.`,
+  depth: (metres, thing) =>
+    `${metres} metres down${thing ? `, more than the height of ${thing}` : ""}`,
   halfway: "More than halfway.",
   /** Things with the heights in seen-tabs.js. The first, half a metre, is not mentioned. */
   things: [

@@ -42,6 +42,7 @@ export class TabGroups {
   #page;
   #closing;
   #describe;
+  #onToggle;
   #timer = 0;
   /** The drawn group in each row node: {number, members, domain, chip}. */
   #drawn = new Map();
@@ -53,12 +54,14 @@ export class TabGroups {
 
   /**
    * `page` is main.js's object; `closing` moves the tabs in a row that gets shorter; `describe()`
-   * describes the painted tabs again.
+   * describes the painted tabs again; `onToggle(domain, members)` is called when the visitor
+   * collapses or expands a group.
    */
-  constructor(page, { closing, describe }) {
+  constructor(page, { closing, describe, onToggle }) {
     this.#page = page;
     this.#closing = closing;
     this.#describe = describe;
+    this.#onToggle = onToggle;
     const { container } = page.wall;
     container.addEventListener("click", (event) => this.#click(event), true);
     container.addEventListener("keydown", (event) => this.#press(event));
@@ -210,6 +213,7 @@ export class TabGroups {
     if (isFocused && !wall.holds(row, index)) wall.focus(shown[0]);
     const what = hidden.length > 0 ? "expanded" : "collapsed";
     this.#status.textContent = `Group .${domain} ${what}`;
+    this.#onToggle(domain, members);
   }
 
   /** Shows tabs that a collapsed group hides. */

@@ -24,7 +24,7 @@ const MAX_TAKEN = 2;
 /** The browser counts an input as a recent action of the visitor for about five seconds. */
 const ACTIVATION_MS = 5_500;
 /** A click on one of these does not close the site, unlike other clicks outside it. */
-const NOT_BESIDE = "a, button, select, input, dialog, .closing-bar";
+const NOT_BESIDE = "a, button, select, input, dialog, .closing-bar, .share-bar";
 
 /** Shows one tab's site. */
 export class SiteViewer {

@@ -214,6 +214,31 @@ describe("the page in Firefox", { skip: program ? false : "no firefox is install
     assert.deepEqual(firefox.troubles, []);
   });
 
+  test("a found site's card is shown, saved as a picture, and closed by its button", async () => {
+    const { hostname } = new URL(sampleSite({ bundles: 50 }).bundle(31).entries
+      .find(({ icon, iframe_ok: isFramed }) => icon && !isFramed).url);
+    await firefox.open("about:blank");
+    await firefox.open(`${server.url}#seed=7&site=${hostname}`);
+    await firefox.until("the bar", "document.querySelector('.share-bar:not([hidden])')");
+    await firefox.evaluate(`(() => {
+      window.URL.createObjectURL = (blob) => {
+        window.picture = blob;
+        return 'data:,';
+      };
+      HTMLAnchorElement.prototype.click = () => {};
+      document.querySelector('.share-bar button').click();
+    })()`);
+    await firefox.until("the card", "document.querySelector('.card-dialog[open]')");
+    await firefox.until("the icon", "document.querySelector('.card-portrait img').width === 256");
+    await firefox.evaluate("document.querySelectorAll('.card-actions button')[0].click()");
+    await firefox.until("the picture", "window.picture?.size > 5000");
+    await firefox.until("the message",
+      "document.querySelector('.card-status').textContent.startsWith('Saved as everytab-')");
+    await firefox.evaluate("document.querySelector('.card-dialog .card-close').click()");
+    await firefox.until("no card", "!document.querySelector('dialog[open]')");
+    assert.deepEqual(firefox.troubles, []);
+  });
+
   test("the map shows all, zooms to icons, finds a site and shows its card", async () => {
     const mapped = withMap(sampleSite({ bundles: 50 }), { landmarks: 30 });
     const host = "#tab-card .host";

@@ -182,6 +182,8 @@ describe("tab groups", { skip, concurrency: false }, () => {
       const select = document.querySelector('#skin');
       select.value = 'firefox';
       select.dispatchEvent(new Event('change'));
+      // The next frame hides the groups of the former layout.
+      return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     })()`);
     await page.until("groups again", `(${GROUPS}).length > 2`);
     const groups = await page.evaluate(GROUPS);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { heightsWithin, heightText, paceText, SeenTabs, seenText } from "../js/seen-tabs.js";
+import {
+  depthText, heightsWithin, heightText, paceText, SeenTabs, seenText,
+} from "../js/seen-tabs.js";
 
 const METRE_PX = 96 / 0.0254;
 /** Adds the slots [first, end) in a bundle, or each `step`th. */
@@ -68,6 +70,14 @@ test("heights are reached one after the other, in pixels of 1/96 inch", () => {
   assert.match(heightText(heightsWithin(331 * METRE_PX), wall), /Eiffel Tower is high/);
   assert.match(heightText(3, 9 * METRE_PX), /More than halfway\.$/);
   assert.match(heightText(1, 300 * METRE_PX), /300 metres tall/);
+});
+
+test("the depth is that of the view, or the last height that was reached", () => {
+  assert.equal(depthText(0, 0.3 * METRE_PX), "");
+  assert.equal(depthText(0, 0.61 * METRE_PX), "0.61 metres down");
+  assert.equal(depthText(1, 3 * METRE_PX), "3 metres down, more than the height of a door");
+  assert.equal(depthText(3, 0), "5.5 metres down, more than the height of a giraffe");
+  assert.match(depthText(2, 400 * METRE_PX), /^400 metres down, .* the Eiffel Tower$/);
 });
 
 test("what was saved by anything else is not taken over", () => {

@@ -60,6 +60,7 @@ const COLLAPSE = `[...document.querySelectorAll('.chip')].slice(1, 4)
 /** The screenshots: name, path, media features, actions before it, and view. */
 function* pictures() {
   const views = [
+    { width: 360, height: 780, phone: true, scale: 2 },
     { width: 390, height: 844, phone: true, scale: 2 },
     { width: 768, height: 1024, phone: true },
     { width: 1440, height: 900 },
@@ -91,6 +92,7 @@ function* pictures() {
         yield shot(`forced-${what}`, { act, media: forced });
       }
       yield* mapPictures(shot);
+      yield* cardPictures(shot);
       yield shot("contrast", { act: OPEN, media: { "prefers-contrast": "more" } });
       if (view.width === 2560 || view.width === 768) continue;
       for (const name of ["edge", "firefox", "safari"]) yield shot(name, { act: skin(name) });
@@ -124,6 +126,32 @@ function* mapPictures(shot) {
     ready: "document.querySelector('#message').textContent.includes('isn\'t here')",
   });
   yield shot("map-forced", { ...card, media: { "forced-colors": "active" } });
+}
+
+const AT_SITE = {
+  path: `#seed=7&site=${SITE.hostname}`, ready: "document.querySelector('.share-bar')",
+};
+
+/** The card of a site, what offers it, and the Share buttons. */
+function* cardPictures(shot) {
+  yield shot("found-bar", AT_SITE);
+  const card = { ...AT_SITE, act: "document.querySelector('.share-bar button').click()" };
+  yield shot("card-site", card);
+  yield shot("card-forced", { ...card, media: { "forced-colors": "active" } });
+  const close = `${CLOSE}; new Promise((done) => setTimeout(done, 900))`;
+  yield shot("visit-closed", { act: `${SCROLL}.then(() => { ${CLOSE}; })
+    .then(() => new Promise((done) => setTimeout(done, 900)))
+    .then(() => document.querySelectorAll('.closing-bar button')[1].click())` });
+  yield shot("visit-seen", { act: `${SCROLL}.then(() =>
+    document.querySelector('.share-wall').click())` });
+  yield shot("visit-all", { act: `${close}
+    .then(() => [...document.querySelectorAll('.closing-bar button')].at(-1).click())
+    .then(() => new Promise((done) => setTimeout(done, 400)))
+    .then(() => document.querySelector('.question button:last-child').click())
+    .then(() => new Promise((done) => setTimeout(done, 1200)))` });
+  yield shot("card-map", { ...MAP, path: `map.html#site=${SITE.hostname}`,
+    ready: `!document.querySelector('#tab-card').hidden && ${MAP_RESTS}`,
+    act: "document.querySelector('#tab-card [data-part=card]').click()" });
 }
 
 const settle = () => new Promise((resolve) => setTimeout(resolve, SETTLE_MS));

@@ -1,0 +1,71 @@
+// Owns what a visitor can share on the map: the place in view, and the chosen tab's card. Counts
+// the sites that were found and opened here. Invariant: everything that is shown for this is loaded
+// when it is first needed. Does not depend on how the map is drawn.
+
+import { writeMapAddress } from "./map-address.js";
+import { openSiteCard, shareNow } from "./open-card.js";
+import { SHARE } from "./strings.js";
+
+/** Connects the map page's Share buttons. */
+export class MapSharing {
+  #viewButton;
+  #mapOf;
+  #manifestOf;
+  #notify;
+  #returnTo;
+
+  /**
+   * `viewButton`, `cardButton` and `siteLink` share the view, show the card, and open the site;
+   * `mapOf` and `manifestOf` return the MapView and the manifest; `notify` shows a message;
+   * `returnTo` is the element that gets the focus after a card.
+   */
+  constructor({ viewButton, cardButton, siteLink, mapOf, manifestOf, notify, returnTo }) {
+    this.#viewButton = viewButton;
+    this.#mapOf = mapOf;
+    this.#manifestOf = manifestOf;
+    this.#notify = notify;
+    this.#returnTo = returnTo;
+    viewButton.addEventListener("click", () => void this.#shareView());
+    cardButton.addEventListener("click", () => void this.#showCard());
+    siteLink.addEventListener("click", () => void count("countOpened", mapOf().site));
+  }
+
+  /** Must be called once there is a map. */
+  begin() {
+    this.#viewButton.disabled = false;
+  }
+
+  /** Must be called when the visitor has found a site by its name. */
+  found(host) {
+    void count("countFound", host);
+  }
+
+  async #shareView() {
+    const { motion, site } = this.#mapOf();
+    const hash = writeMapAddress({ site, view: motion.isWhole ? null : motion.end });
+    const url = new URL(location.pathname + hash, location.href).href;
+    const said = await shareNow({ title: SHARE.mapTitle, text: SHARE.mapText, url });
+    if (said) this.#notify(said);
+  }
+
+  async #showCard() {
+    const map = this.#mapOf();
+    const { bundle, slot } = map.lit ?? {};
+    const bySlot = map.tabsOf(bundle);
+    if (!bySlot) return;
+    const tabs = [...bySlot.values()];
+    const index = [...bySlot.keys()].indexOf(slot);
+    const scene = { manifest: this.#manifestOf(), bundle, tabs, index, returnTo: this.#returnTo };
+    await openSiteCard(scene, this.#notify);
+  }
+}
+
+/** Counts a site with a function in visit-counts.js. */
+async function count(name, host) {
+  try {
+    const counts = await import("./visit-counts.js");
+    counts[name](host);
+  } catch {
+    // The summary of the visit then lacks this site.
+  }
+}

@@ -1,0 +1,30 @@
+// Owns sharing an address: by the browser's share sheet if there is one, otherwise by copying. Does
+// not depend on what is shared, or on how the result is shown.
+
+import { countShared } from "./visit-counts.js";
+import { SHARE } from "./strings.js";
+
+/**
+ * Shares {title, text, url}. Resolves to the message for the visitor, or to "" if no message is
+ * needed, because the share sheet was shown.
+ */
+export async function share({ title, text, url }) {
+  if (navigator.share) {
+    try {
+      await navigator.share({ title, text, url });
+      countShared();
+      return "";
+    } catch ({ name }) {
+      // The visitor closed the share sheet.
+      if (name === "AbortError") return "";
+      // The browser has no target for this, or the click was too long ago.
+    }
+  }
+  try {
+    await navigator.clipboard.writeText(url);
+    countShared();
+    return SHARE.copied;
+  } catch {
+    return SHARE.notCopied(url);
+  }
+}

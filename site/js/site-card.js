@@ -1,0 +1,165 @@
+// Owns the card of one site: its number in the scan, its icon at sixteen times its size, its title,
+// its neighbours in the bundle, and the scan it is from. Invariants: text enters by textContent,
+// icons as data:image/png; a neighbour's card replaces this one in the same dialog. Does not depend
+// on the page that shows the card.
+
+import { fetchFile } from "./bundles.js";
+import { button, textElement } from "./elements.js";
+import { shownHost } from "./host-name.js";
+import { withoutWww } from "./search-keys.js";
+import { siteAddress } from "./share-address.js";
+import { ShareDialog } from "./share-dialog.js";
+import { date, SITE_CARD } from "./strings.js";
+import { neighboursOf, tabNumber } from "./tab-number.js";
+
+/** Sixteen times 16 CSS pixels, the size of an icon in a tab. */
+const ICON_PX = 256;
+/** Maximum neighbours in a card: two rows on a desktop. */
+const MAX_NEIGHBOURS = 8;
+/** Maximum neighbours in a picture, of which at most four fit next to the site's tab. */
+const MAX_DRAWN = 4;
+
+/** The ShareDialog, or null before the first card. */
+let dialog = null;
+/** When each scan was published, by its prefix, as a promise of an ISO date or "". */
+const published = new Map();
+
+/**
+ * Shows the card of `tabs[index]` in bundle number `bundle`, whose tabs are `tabs`. `returnTo` gets
+ * the focus at the end if the element that had it is gone.
+ */
+export function showSiteCard(scene) {
+  const { manifest, bundle, tabs, index, returnTo } = scene;
+  const tab = tabs[index];
+  dialog ??= new ShareDialog("site-card");
+  const name = shownHost(withoutWww(tab.host));
+  const number = tabNumber(manifest, { bundle, index, count: tabs.length });
+  dialog.heading.replaceChildren(...headingOf(name, number, manifest.hosts));
+  const words = document.createElement("div");
+  words.className = "card-words";
+  const title = textElement("p", tab.title);
+  title.className = "card-quote";
+  title.dir = "auto";
+  const source = textElement("p", SITE_CARD.crawl(manifest.crawl));
+  source.className = "card-source";
+  source.hidden = manifest.crawl === "";
+  void addDate(source, manifest);
+  const link = textElement("a", SITE_CARD.wall);
+  link.href = `./#site=${tab.host}`;
+  link.addEventListener("click", () => dialog.close());
+  words.append(dialog.heading, title, source, link);
+  const nodes = [portraitOf(tab.icon, name), words, neighbours(scene)];
+  const what = {
+    title: name,
+    text: number ? SITE_CARD.sentence(name, number, manifest.hosts) : name,
+    url: siteAddress(bundle, tab.host),
+  };
+  const picture = { name: fileName(tab.host), content: pictureOf(scene, name, number) };
+  dialog.show(nodes.filter(Boolean), { what, picture, returnTo });
+}
+
+/** Returns the name of the picture's file, with characters that every system allows. */
+function fileName(host) {
+  return `everytab-${host.slice(0, 100).replace(/[^a-z0-9.]+/g, "-").replace(/^-|-$/g, "")}.png`;
+}
+
+/** Returns the picture of a site's card, as the argument of `drawPicture`. */
+function pictureOf({ manifest, tabs, index }, name, number) {
+  const { icon, title } = tabs[index];
+  const near = neighboursOf(tabs, index, MAX_DRAWN).map((one) => ({ ...one, isActive: false }));
+  const strip = [...near, { tab: tabs[index], index, isActive: true }]
+    .sort((one, other) => one.index - other.index);
+  const lines = [{ text: name, sizes: [56, 48, 42, 36, 32], maxLines: 3, isBold: true }];
+  if (number) {
+    const [before, digits, after] = SITE_CARD.parts(number, manifest.hosts);
+    lines.push(
+      { text: before, sizes: [32], isSoft: true },
+      { text: digits, sizes: [104, 88, 72], isBold: true },
+      { text: after, sizes: [32], isSoft: true },
+    );
+  }
+  lines.push({ text: title, sizes: [28, 26], maxLines: 2, gapPx: 20, isQuote: true });
+  return {
+    tabs: strip.map(({ tab, isActive }) => ({ icon: tab.icon, name: tab.title, isActive })),
+    icons: icon ? [icon] : [],
+    letter: firstLetter(name),
+    lines,
+  };
+}
+
+/** Returns the heading's content: the name, and the number in larger digits. */
+function headingOf(name, number, hosts) {
+  const host = textElement("bdi", name);
+  if (!number) return [host];
+  const [before, digits, after] = SITE_CARD.parts(number, hosts);
+  return [host, ` ${before} `, textElement("b", digits), ` ${after}`];
+}
+
+/** Returns the box with the enlarged icon, or with the name's first letter if there is no icon. */
+function portraitOf(icon, name) {
+  const box = document.createElement("div");
+  box.className = "card-portrait";
+  if (icon === "") {
+    const letter = textElement("span", firstLetter(name));
+    letter.ariaHidden = "true";
+    box.append(letter);
+    return box;
+  }
+  const image = new Image();
+  image.alt = SITE_CARD.icon(name);
+  image.addEventListener("load", () => {
+    // An integer factor keeps the pixels square.
+    const longest = Math.max(image.naturalWidth, image.naturalHeight);
+    const times = Math.max(1, Math.floor(ICON_PX / longest));
+    image.width = image.naturalWidth * times;
+    image.height = image.naturalHeight * times;
+  });
+  image.src = icon;
+  box.append(image);
+  return box;
+}
+
+/** Returns the first letter of a name, in upper case. */
+function firstLetter(name) {
+  return ([...name.replace(/^\[/, "")][0] ?? "").toUpperCase();
+}
+
+/** Returns the section with the neighbours in the bundle; null if there are none. */
+function neighbours(scene) {
+  const near = neighboursOf(scene.tabs, scene.index, MAX_NEIGHBOURS);
+  if (near.length === 0) return null;
+  const section = document.createElement("section");
+  section.className = "card-neighbours";
+  const list = document.createElement("ul");
+  list.append(...near.map(({ tab, index }) => {
+    const item = document.createElement("li");
+    const entry = button("", () => showSiteCard({ ...scene, index }));
+    const image = document.createElement("img");
+    image.className = "icon";
+    image.alt = "";
+    image.width = 16;
+    image.height = 16;
+    if (tab.icon) image.src = tab.icon;
+    const name = textElement("span", shownHost(withoutWww(tab.host)));
+    entry.append(image, name);
+    entry.title = tab.title;
+    item.append(entry);
+    return item;
+  }));
+  section.append(textElement("h3", SITE_CARD.neighbours), list);
+  return section;
+}
+
+/** Adds the date on which the scan was published, once it is known. */
+async function addDate(element, { prefix, scan, crawl }) {
+  if (!published.has(prefix)) published.set(prefix, publishedOn(scan));
+  const day = await published.get(prefix);
+  if (day !== "" && crawl !== "") element.textContent = SITE_CARD.published(crawl, day);
+}
+
+/** Resolves to the date on which the scan was published, in words, or to "". */
+async function publishedOn(scan) {
+  const { value } = await fetchFile("manifest.json");
+  // A newer scan may have been published.
+  return value?.scan === scan ? date(value.generated_at) : "";
+}

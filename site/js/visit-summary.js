@@ -1,0 +1,97 @@
+// Owns the summary of a visit: how many tabs the visitor closed and saw, the websites found and
+// opened, how far down the wall. It can be shared with the wall's address, and saved as a picture.
+// Does not depend on who counts.
+
+import { textElement } from "./elements.js";
+import { depthText, seenText } from "./seen-tabs.js";
+import { ShareDialog } from "./share-dialog.js";
+import { VISIT } from "./strings.js";
+import { visitCounts } from "./visit-counts.js";
+
+/** The ShareDialog, or null before the first summary. */
+let dialog = null;
+
+/**
+ * Shows the summary. `hosts` is the number of all tabs, 0 if it is unknown; `closed` of them are
+ * closed; `seen` is the SeenTabs, or null if the visitor switched the count off; `depthPx` is how
+ * far down the view is; `icons` are some tabs' icons; `url` is the wall's address. `returnTo` gets
+ * the focus at the end if the element that had it is gone.
+ */
+export function showVisit({ hosts, closed, seen, depthPx, icons, url, returnTo }) {
+  dialog ??= new ShareDialog("visit-summary");
+  const { parts, rest } = headlineOf(hosts, closed, seen?.count ?? 0);
+  const facts = factsOf(hosts, closed, seen, depthPx);
+  const [before, digits, after] = parts;
+  dialog.heading.replaceChildren(`${before} `, textElement("b", digits), ` ${after}`);
+  const words = document.createElement("div");
+  words.className = "card-words";
+  words.append(dialog.heading);
+  if (rest) {
+    const paragraph = textElement("p", rest);
+    paragraph.className = "card-rest";
+    words.append(paragraph);
+  }
+  const list = document.createElement("ul");
+  list.className = "card-facts";
+  const { shared } = visitCounts();
+  const shown = shared > 0 ? [...facts, VISIT.shared(shared)] : facts;
+  list.append(...shown.map((fact) => textElement("li", fact)));
+  if (shown.length > 0) words.append(list);
+  const sentence = `${parts.join(" ")}.`;
+  const text = rest ? `${sentence} ${rest}` : sentence;
+  const near = icons.slice(0, 4).map((icon) => ({ icon, name: "", isActive: false }));
+  const content = {
+    tabs: near.toSpliced(2, 0, { icon: "", name: VISIT.page, isActive: true }),
+    icons,
+    letter: "",
+    lines: [
+      { text: before, sizes: [40] },
+      { text: digits, sizes: [104, 88, 72], isBold: true },
+      { text: rest ? `${after}. ${rest}` : after, sizes: [40, 36, 32, 28, 24] },
+      ...facts.map((fact, at) =>
+        ({ text: fact, sizes: [26, 24, 22], gapPx: at === 0 ? 16 : 0, isSoft: true })),
+    ],
+  };
+  dialog.show([mosaicOf(icons), words], {
+    what: { title: VISIT.page, text, url },
+    picture: { name: "everytab-visit.png", content },
+    returnTo,
+  });
+}
+
+/**
+ * Returns the most important number: the tabs that were closed, else those that were seen, else
+ * all tabs. `parts` are the text before it, the number, the text after it; `rest` is a sentence, or
+ * "".
+ */
+function headlineOf(hosts, closed, seen) {
+  const done = closed > 0 ? closed : seen;
+  if (done === 0) return { parts: VISIT.all(hosts), rest: "" };
+  const rest = hosts === 0 ? "" : hosts > done ? VISIT.toGo(hosts - done) : VISIT.none;
+  return { parts: closed > 0 ? VISIT.closed(closed) : VISIT.seen(seen), rest };
+}
+
+/** Returns the other numbers, each in words; what is 0 or unknown is left out. */
+function factsOf(hosts, closed, seen, depthPx) {
+  const { found, opened } = visitCounts();
+  return [
+    seen && closed > 0 && seen.count > 0 && seenText(seen, hosts),
+    found.length > 0 && VISIT.found(found.length),
+    opened.length > 0 && VISIT.opened(opened.length),
+    seen && depthText(seen.heights, depthPx),
+  ].filter(Boolean);
+}
+
+/** Returns the box with some tabs' icons. */
+function mosaicOf(icons) {
+  const box = document.createElement("div");
+  box.className = "card-portrait mosaic";
+  box.ariaHidden = "true";
+  box.append(...icons.map((icon) => {
+    const image = new Image(32, 32);
+    image.alt = "";
+    image.src = icon;
+    return image;
+  }));
+  return box;
+}
