@@ -40,16 +40,15 @@ export class CloseAll {
     this.#empty.ariaLabel = CLOSING.noTabsLabel;
     document.body.append(this.#dialog);
     wall.container.parentElement.append(this.#empty);
-    // Using the header, going back or forward, or pressing Escape or space shows the tabs again.
+    // Using the header, going back or forward, or pressing Escape shows the tabs again.
     for (const type of ["click", "focusin"]) {
       document.getElementById("header").addEventListener(type, () => this.#reopen());
     }
     window.addEventListener("popstate", () => this.#reopen());
-    document.addEventListener("keydown", ({ key, target }) => {
-      const isSpace = key === " " && !target.closest("button");
+    document.addEventListener("keydown", ({ key }) => {
       // If a dialog is open, Escape closes only the dialog.
       const isBehind = document.querySelector("dialog[open]") !== null;
-      if ((key === "Escape" || isSpace) && !isBehind) this.#reopen();
+      if (key === "Escape" && !isBehind) this.#reopen();
     }, true);
   }
 

@@ -9,6 +9,8 @@ import { visitStorage } from "./visit-storage.js";
 
 /** Width of the area in which a click hits the cross, measured from the tab's edge. */
 const CROSS_PX = 28;
+/** Height of that area on a phone. A tap above or below the cross must open the tab. */
+const PHONE_CROSS_HEIGHT_PX = 36;
 const SLIDE_MS = 160;
 const TEXT_FIELDS = "input, select, textarea, [contenteditable]";
 const CLOSING_KEYS = ["Delete", "Backspace", "w"];
@@ -136,7 +138,10 @@ export class TabClosing {
     const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
     if (index < 0 || !isPlain || !CLOSING_KEYS.includes(event.key)) return;
     event.preventDefault();
-    this.#close(index);
+    // The visitor may have scrolled away from the focused tab. Close only what is visible.
+    const { top, bottom } = event.target.getBoundingClientRect();
+    if (bottom <= this.#page.headerPx || top >= window.innerHeight) this.#navigation.goTo(index);
+    else this.#close(index);
   }
 
   #pressUndo(event) {
@@ -178,9 +183,11 @@ export class TabClosing {
     else if (wall.lockedNode) wall.lockWidths(null);
   }
 
-  #isOnCross({ target, clientX }) {
+  #isOnCross({ target, clientX, clientY }) {
     const { skin, phone } = this.#page.layout;
-    const { left, right } = target.closest(".tab").getBoundingClientRect();
+    const { left, right, top, bottom } = target.closest(".tab").getBoundingClientRect();
+    const offMiddlePx = Math.abs(clientY - (top + bottom) / 2);
+    if (phone && offMiddlePx > PHONE_CROSS_HEIGHT_PX / 2) return false;
     return skin === "safari" && !phone ? clientX < left + CROSS_PX : clientX > right - CROSS_PX;
   }
 

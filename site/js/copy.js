@@ -1,6 +1,8 @@
 // Owns the buttons that copy the lines next to them. Without this script the buttons stay hidden,
 // and one click still selects the lines. Does not depend on the lines' content.
 
+import { BOT, COMMON } from "./strings.js";
+
 const MESSAGE_MS = 2_000;
 
 for (const button of document.querySelectorAll("[data-copies]")) {
@@ -11,9 +13,9 @@ for (const button of document.querySelectorAll("[data-copies]")) {
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(`${lines.textContent}\n`);
-      message.textContent = "Copied";
+      message.textContent = COMMON.copied;
     } catch {
-      message.textContent = "Not copied: mark the lines instead";
+      message.textContent = BOT.notCopied;
     }
     clearTimeout(timer);
     timer = setTimeout(() => {

@@ -6,6 +6,7 @@
 
 import { shownHost } from "./host-name.js";
 import { withoutWww } from "./search-keys.js";
+import { TAB } from "./strings.js";
 
 /** Descriptions are written when nothing was painted for this long. */
 const REST_MS = 200;
@@ -50,7 +51,7 @@ export class TabDescriptions {
     if (isDescribed && (!showsHost || link.dataset.host)) return;
     this.#described.set(link, { tab, words });
     if (showsHost) link.dataset.host = shownHost(withoutWww(tab.host));
-    const more = tab?.frameable ? "" : ", opens in a new tab";
+    const more = tab?.frameable ? "" : TAB.outside;
     link.ariaDescription = tab ? shownHost(tab.host) + words + more : "";
   }
 }

@@ -1,6 +1,7 @@
-// Owns diving: a button and the space key open a random site further down the wall, as often as the
-// visitor likes. Invariants: the tabs above the site are loaded first; if no further tabs can be
-// loaded, a dive starts again from the top. Does not depend on how a site is opened or shown.
+// Owns diving: a button opens a random site further down the wall, as often as the visitor likes.
+// Invariants: the tabs above the site are loaded first; if no further tabs can be loaded, a dive
+// starts again from the top; no key dives, because the space key must scroll. Does not depend on
+// how a site is opened or shown.
 
 import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
 
@@ -8,8 +9,6 @@ import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
  * Maximum tabs that a dive skips. This is about a bundle, so that a dive loads one or two bundles.
  */
 const MAX_TABS_PAST = 120;
-/** Elements that handle the space key themselves. */
-const CONTROLS = "button, input, select, textarea, summary, iframe, dialog, [contenteditable]";
 
 /** Opens a random site that can be framed. */
 export class Dive {
@@ -26,12 +25,6 @@ export class Dive {
     this.#open = open;
     button.disabled = false;
     button.addEventListener("click", () => this.#begin());
-    document.addEventListener("keydown", (event) => {
-      const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
-      if (event.key !== " " || !isPlain || event.target.closest(CONTROLS)) return;
-      event.preventDefault();
-      if (!event.repeat) this.#begin();
-    });
   }
 
   /** Must be called after each painting, because more tabs may have been loaded. */

@@ -30,10 +30,12 @@ export class HoverCard {
 
   /**
    * Shows the card for `tab` next to its node `link`, without delay if a card is already visible.
+   * With `isFocused` it also names the keys that act on the tab.
    */
-  show(link, tab) {
+  show(link, tab, isFocused) {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#place(link, tab), this.#element.hidden ? DELAY_MS : 0);
+    this.#timer = setTimeout(() => this.#place(link, tab, isFocused),
+      this.#element.hidden ? DELAY_MS : 0);
   }
 
   /** Hides the card, or keeps it from appearing. */
@@ -42,13 +44,14 @@ export class HoverCard {
     this.#element.hidden = true;
   }
 
-  #place(link, tab) {
+  #place(link, tab, isFocused) {
     const box = link.getBoundingClientRect();
     const { left, top, bottom } =
       cardPosition(box, WIDTH_PX, document.documentElement.clientWidth, innerHeight);
     this.#part("title").textContent = tab.title;
     this.#part("host").textContent = shownHost(tab.host);
     this.#part("outside").hidden = tab.frameable;
+    this.#part("keys").hidden = !isFocused;
     this.#picture.hidden = tab.icon === "";
     if (tab.icon) this.#icon.src = tab.icon;
     const { style } = this.#element;

@@ -19,7 +19,7 @@ import { Odometer } from "./odometer.js";
 import { SiteOpening } from "./opening.js";
 import { ScrollAnchor } from "./scroll-anchor.js";
 import { Steps } from "./steps.js";
-import { COMMON, SEARCH, SHARE } from "./strings.js";
+import { COMMON, KEYS, SEARCH, SHARE } from "./strings.js";
 import { TabGroups } from "./tab-groups.js";
 import { countFound } from "./visit-counts.js";
 import { visitStorage } from "./visit-storage.js";
@@ -96,6 +96,7 @@ export class Interaction {
     byId("map-link").hidden = !page.manifest.map;
     this.#addShareButton();
     this.#listen();
+    offerKeys(byId("key-list"), page);
     keepSkin(page.address);
     linkLate("stylesheet", "css/modes.css", MODES);
     linkLate("manifest", "site.webmanifest");
@@ -219,14 +220,14 @@ export class Interaction {
       this.#wall.setCursor(index);
       if (!event.target.matches(":focus-visible")) return;
       this.#marquee.show(index);
-      this.#showCard(event.target);
+      this.#showCard(event.target, true);
     });
     container.addEventListener("focusout", () => this.#card.hide());
     container.addEventListener("pointerdown", () => this.#card.hide());
     container.addEventListener("pointerover", (event) => {
       if (event.pointerType !== "mouse") return;
       this.#marquee.pointAt(event.target.closest(".row"));
-      this.#showCard(event.target);
+      this.#showCard(event.target, false);
     });
     container.addEventListener("pointerleave", () => {
       this.#marquee.pointAt(null);
@@ -257,10 +258,10 @@ export class Interaction {
     }
   }
 
-  #showCard(element) {
+  #showCard(element, isFocused) {
     const index = this.#wall.indexOf(element);
     const tab = index < 0 ? undefined : this.#page.stream?.at(index);
-    if (tab) this.#card.show(element.closest(".tab"), tab);
+    if (tab) this.#card.show(element.closest(".tab"), tab, isFocused);
   }
 
   async #loadSearch() {
@@ -295,6 +296,24 @@ export class Interaction {
     status.textContent = text;
     status.classList.toggle("words", text !== "");
   }
+}
+
+/** Makes the button, and the key ? outside text fields, show the list of keys. */
+function offerKeys(keysButton, page) {
+  const show = async () => {
+    try {
+      const { showKeys } = await import("./key-list.js");
+      showKeys();
+    } catch {
+      page.notify(KEYS.unavailable);
+    }
+  };
+  keysButton.disabled = false;
+  keysButton.addEventListener("click", () => void show());
+  document.addEventListener("keydown", ({ key, ctrlKey, metaKey, altKey, target }) => {
+    const isElsewhere = ctrlKey || metaKey || altKey || target.closest("input, select, dialog");
+    if (key === "?" && !isElsewhere) void show();
+  });
 }
 
 /** Stores the wall's style for the other pages in this browser tab. */

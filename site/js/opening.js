@@ -59,8 +59,7 @@ export class SiteOpening {
 
   /**
    * Opens the site in tab `index`. Returns false if it cannot be framed. A dive adds a separate
-   * history entry. After a dive the focus stays on `diveButton`, or moves to the viewer, where the
-   * space key dives again.
+   * history entry. After a dive the focus is on `diveButton`, so that the space key dives again.
    */
   open(index, diveButton = null) {
     const { wall, stream, layout } = this.#page;
@@ -81,8 +80,8 @@ export class SiteOpening {
       this.#navigation.scrollTo(index, wall.positions.gap.px));
     this.#marquee.show(index);
     this.#viewer.open(tab);
-    const isOnButton = diveButton && document.activeElement === diveButton;
-    if (!isOnButton) this.#viewer.focus(diveButton !== null);
+    if (diveButton) diveButton.focus({ preventScroll: true });
+    else this.#viewer.focus();
     return true;
   }
 

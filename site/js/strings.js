@@ -64,6 +64,8 @@ export const SEARCH = {
 export const VIEWER = {
   opening: (name) => `Opening ${name}…`,
   late: "Nothing has loaded yet. Try opening the site in a new tab.",
+  opened: (name) => `Opened from the tab of ${name}. A site can lead to another one, and the ` +
+    "browser doesn't tell us which.",
   left: (name) => `You followed a link from ${name}`,
   hidden: "The browser hides its address",
   notCopied: "Not copied",
@@ -117,14 +119,25 @@ export const VISIT = {
   shared: (times) => (times === 1 ? "Shared once" : `Shared ${count(times)} times`),
 };
 
+/** What screen readers say of a tab in addition to its title and host, and of its group. */
+export const TAB = {
+  outside: ", opens in a new tab",
+  group: (domain, hidden) =>
+    `, group .${domain}${hidden > 0 ? `, collapsed, ${count(hidden)} more` : ""}`,
+  toggled: (domain, isExpanded) => `Group .${domain} ${isExpanded ? "expanded" : "collapsed"}`,
+};
+
+/** The page about the bot. */
+export const BOT = { notCopied: "Not copied: mark the lines instead" };
+
 /** Closed tabs. */
 export const CLOSING = {
   label: "Closed tabs",
   undo: "Undo",
   undoKeys: "Bring back the last tab (Ctrl+Z, or Shift+T)",
   closeAll: "Close all…",
-  closed: (tabs, toGo) =>
-    `You have closed ${count(tabs)}.${toGo > 0 ? ` ${count(toGo)} to go.` : ""}`,
+  closed: (tabs, toGo) => (tabs === 0 ? "All tabs are open again."
+    : `You have closed ${count(tabs)}.${toGo > 0 ? ` ${count(toGo)} to go.` : ""}`),
   allKept: `${UNREACHABLE} All tabs stay open.`,
   question: (tabs) => `Do you want to close ${count(tabs)} tabs?`,
   cancel: "Cancel",
@@ -134,6 +147,25 @@ export const CLOSING = {
   allClosed: (tabs) => `All ${count(tabs)} tabs are closed.`,
   reopen: "Open them again",
   quiet: "It is quiet here now.",
+};
+
+/** The list of keys. */
+export const KEYS = {
+  title: "Keys",
+  unavailable: `${UNREACHABLE} The list of keys can't be shown.`,
+  close: "Close",
+  /** Keys, and what they do. Names of keys in one entry are alternatives. */
+  list: [
+    [["←", "→", "↑", "↓"], "Go from tab to tab"],
+    [["Home", "End"], "Go to the first or last visible tab of the row"],
+    [["Enter"], "Open the site"],
+    [["Esc"], "Close the site"],
+    [["Delete", "Backspace", "W"], "Close the tab"],
+    [["Ctrl+Z", "Shift+T"], "Bring back the last closed tab"],
+    [["G"], "Collapse or expand the tab’s group"],
+    [["Space", "Page Up", "Page Down"], "Scroll"],
+    [["?"], "Show this list"],
+  ],
 };
 
 /** The button for the motion. */

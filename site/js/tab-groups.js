@@ -7,6 +7,7 @@
 
 import { shownHost } from "./host-name.js";
 import { bitsOfRow, firstTabOfRow, tabsInRow } from "./layout.js";
+import { TAB } from "./strings.js";
 
 /** Groups are drawn when nothing was painted for this long. */
 const REST_MS = 150;
@@ -105,8 +106,7 @@ export class TabGroups {
     const row = this.#page.wall.rowOf(index);
     const group = row && this.#drawn.get(row.node);
     if (group?.number !== row?.number || !group?.members.includes(index)) return "";
-    const hidden = this.#hiddenIn(row).length;
-    return `, group .${group.domain}${hidden > 0 ? `, collapsed, ${hidden} more` : ""}`;
+    return TAB.group(group.domain, this.#hiddenIn(row).length);
   }
 
   #hide(node) {
@@ -211,8 +211,7 @@ export class TabGroups {
     });
     this.#draw();
     if (isFocused && !wall.holds(row, index)) wall.focus(shown[0]);
-    const what = hidden.length > 0 ? "expanded" : "collapsed";
-    this.#status.textContent = `Group .${domain} ${what}`;
+    this.#status.textContent = TAB.toggled(domain, hidden.length > 0);
     this.#onToggle(domain, members);
   }
 

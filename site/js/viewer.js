@@ -21,8 +21,8 @@ const LATE_MS = 8_000;
 const COPIED_MS = 2_000;
 /** A site that takes the focus more often than this by a script becomes inert. */
 const MAX_TAKEN = 2;
-/** The browser counts an input as a recent action of the visitor for about five seconds. */
-const ACTIVATION_MS = 5_500;
+/** The browser counts an input as a recent action of the visitor for five seconds. */
+const ACTIVATION_MS = 5_100;
 /** A click on one of these does not close the site, unlike other clicks outside it. */
 const NOT_BESIDE = "a, button, select, input, dialog, .closing-bar, .share-bar";
 
@@ -36,6 +36,8 @@ export class SiteViewer {
   #timer = 0;
   /** When the visitor last used this page, outside the frame. */
   #usedAt = 0;
+  /** Looks again whether the visitor pressed in the frame. */
+  #recheck = 0;
   /** How many times the site took the focus by a script. */
   #taken = 0;
   /** True if the visitor's last key here was Tab, by which the focus enters the frame. */
@@ -89,6 +91,8 @@ export class SiteViewer {
     this.#taken = 0;
     this.#part("title").textContent = tab.title;
     this.#part("host").textContent = shownHost(tab.host);
+    // A site that leads elsewhere before it has loaded looks like one that has loaded.
+    this.#part("host").title = VIEWER.opened(shownHost(tab.host));
     this.#part("out").href = tab.url;
     this.#part("report").hidden = this.#contact === "";
     this.#part("report").href = reportAddress(this.#contact, tab);
@@ -115,17 +119,15 @@ export class SiteViewer {
     );
   }
 
-  /**
-   * Focuses the viewer's button, or with `isWhole` the viewer itself, where keys such as space have
-   * no other effect.
-   */
-  focus(isWhole) {
-    (isWhole ? this.#element : this.#part("close")).focus({ preventScroll: true });
+  /** Focuses the button that closes the site. */
+  focus() {
+    this.#part("close").focus({ preventScroll: true });
   }
 
   /** Hides the viewer and removes its frame. */
   close() {
     clearTimeout(this.#timer);
+    clearTimeout(this.#recheck);
     this.#element.hidden = true;
     this.#part("page").replaceChildren();
     this.#onLoading(false);
@@ -137,13 +139,18 @@ export class SiteViewer {
    * becomes inert until the visitor points at it or presses Tab.
    */
   #keepFocus() {
+    clearTimeout(this.#recheck);
     const frame = this.#part("page").firstElementChild;
-    const isTaken = frame !== null && document.activeElement === frame && !this.#isTabbing &&
-      !isPressed(frame, this.#usedAt);
-    if (!isTaken) return;
+    if (frame === null || document.activeElement !== frame || this.#isTabbing) return;
+    if (isPressed(frame, this.#usedAt)) {
+      // The pointer may only rest there, and the action may be the press that opened the site.
+      const leftMs = this.#usedAt + ACTIVATION_MS - performance.now();
+      if (leftMs > 0) this.#recheck = setTimeout(() => this.#keepFocus(), leftMs + 1);
+      return;
+    }
     this.#taken += 1;
     frame.inert = this.#taken > MAX_TAKEN && !this.#part("page").matches(":hover");
-    this.focus(false);
+    this.focus();
   }
 
   /** Lets the visitor use a frame that was made inert. */
@@ -156,6 +163,7 @@ export class SiteViewer {
   #leaveSite() {
     this.#part("icon").hidden = true;
     this.#part("host").textContent = VIEWER.left(shownHost(this.#tab.host));
+    this.#part("host").title = "";
     this.#part("title").textContent = VIEWER.hidden;
   }
 

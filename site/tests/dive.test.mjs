@@ -1,5 +1,5 @@
-// Diving to random sites in a real browser: by button and space key, history entries, and late
-// tabs. Skipped with a message if Chromium is not installed.
+// Diving to random sites in a real browser: by the button, history entries, and late tabs; the
+// space key scrolls. Skipped with a message if Chromium is not installed.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -63,11 +63,27 @@ describe("diving", { skip, concurrency: false }, () => {
     });
   }
 
-  test("the space key dives, again from the open site, and Escape leads back up", async () => {
+  test("the space key scrolls the wall, from a tab too", async () => {
     const { page } = await visits.visit(sampleSite({ bundles: 80 }), { until: READY });
     await page.until("its address", "location.hash === '#seed=7'");
-    let former = "";
-    for (let dive = 0; dive < 3; dive += 1) {
+    await press(page);
+    await page.until("another place", "scrollY > 100");
+    await page.evaluate("document.querySelector('.row .tab[tabindex=\"0\"]').focus()");
+    const [before] = await atRest(page, "[scrollY]");
+    await press(page);
+    await page.until("a place further down", `scrollY > ${before + 100}`);
+    assert.equal(await page.evaluate(CLOSED), true);
+    assert.doesNotMatch(await page.evaluate("location.hash"), /open/);
+    assert.deepEqual(page.troubles, []);
+  });
+
+  test("the space key presses the button again after a dive, and Escape leads up", async () => {
+    const { page } = await visits.visit(sampleSite({ bundles: 80 }), { until: READY });
+    await page.until("its address", "location.hash === '#seed=7'");
+    // As in browsers that do not focus a button that was clicked.
+    await pressButton(page);
+    let former = await shown(page, "");
+    for (let dive = 0; dive < 2; dive += 1) {
       await press(page);
       former = await shown(page, former);
     }

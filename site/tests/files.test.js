@@ -15,13 +15,13 @@ const PAGES = ["index.html", "map.html", "stats.html", "about.html", "bot.html",
 const DOM_MODULES = [
   "address.js", "card-picture.js", "card-style.js", "charts.js", "close-all.js", "closing-bar.js",
   "closing.js", "copy.js", "descriptions.js", "dive.js", "dragging.js", "elements.js",
-  "hover-card.js", "interaction.js", "keyboard.js", "link.js", "main.js", "map-card.js",
-  "map-gestures.js", "map-list.js", "map-painter.js", "map-sharing.js", "map-view.js", "map.js",
-  "marquee.js", "motion-button.js", "new-tab.js", "odometer.js", "open-card.js", "opening.js",
-  "page-skin.js", "reading-order.js", "row-gap.js", "scroll-anchor.js", "search.js",
-  "share-address.js", "share-bar.js", "share-dialog.js", "share.js", "site-card.js", "stats.js",
-  "steps.js", "style.js", "tab-groups.js", "tabs.js", "viewer.js", "visit-summary.js",
-  "wall-sharing.js",
+  "hover-card.js", "interaction.js", "key-list.js", "keyboard.js", "link.js", "main.js",
+  "map-card.js", "map-gestures.js", "map-list.js", "map-painter.js", "map-sharing.js",
+  "map-view.js", "map.js", "marquee.js", "motion-button.js", "new-tab.js", "odometer.js",
+  "open-card.js", "opening.js", "page-skin.js", "reading-order.js", "row-gap.js",
+  "scroll-anchor.js", "search.js", "share-address.js", "share-bar.js", "share-dialog.js",
+  "share.js", "site-card.js", "stats.js", "steps.js", "style.js", "tab-groups.js", "tabs.js",
+  "viewer.js", "visit-summary.js", "wall-sharing.js",
 ];
 const SITE_URL = "https://everytab.example/";
 

@@ -22,9 +22,17 @@ export function findFirefox() {
   return null;
 }
 
-/** Starts the browser and a session in a window with the given size. */
-export async function openFirefox(program, { width = 1280, height = 800 } = {}) {
+/**
+ * Starts the browser and a session in a window with the given size, with these preferences. A
+ * headless window is active, so that pages in it get focus events, only if `isActive`.
+ */
+export async function openFirefox(
+  program, { width = 1280, height = 800, preferences = {}, isActive = false } = {},
+) {
   const profile = mkdtempSync(join(tmpdir(), "everytab-firefox-"));
+  writeFileSync(join(profile, "user.js"), Object.entries(preferences)
+    .map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`)
+    .join(""));
   // With port 0 the browser chooses a free one and writes it into its profile.
   const child = spawn(program, [
     "--headless", "--remote-debugging-port", "0", "--no-remote", "--profile", profile,
@@ -33,7 +41,7 @@ export async function openFirefox(program, { width = 1280, height = 800 } = {}) 
   const gone = new Promise((resolve) => child.once("exit", resolve));
   const firefox = new Firefox(child, profile, gone);
   try {
-    await firefox.connect({ width, height });
+    await firefox.connect({ width, height }, isActive);
   } catch (error) {
     await firefox.close();
     throw error;
@@ -51,7 +59,7 @@ class Firefox {
     this.calls = new Map();
   }
 
-  async connect(viewport) {
+  async connect(viewport, isActive) {
     let failure;
     this.socket = await until("firefox", async () => {
       try {
@@ -65,9 +73,14 @@ class Firefox {
         return null;
       }
     }, () => `: ${failure.message}`);
-    await this.call("session.new", { capabilities: {} });
+    // Sites in frames have a certificate that the tests have made.
+    const capabilities = { alwaysMatch: { acceptInsecureCerts: true } };
+    await this.call("session.new", { capabilities });
+    // The first window of a headless Firefox never becomes active.
     const { contexts } = await this.call("browsingContext.getTree", {});
-    this.context = contexts[0].context;
+    this.context = isActive
+      ? (await this.call("browsingContext.create", { type: "window" })).context
+      : contexts[0].context;
     await this.call("browsingContext.setViewport", { context: this.context, viewport });
     await this.call("session.subscribe", { events: ["log.entryAdded"] });
   }

@@ -34,6 +34,9 @@ setInterval(grasp, 50);
 addEventListener("keydown", (event) => event.preventDefault(), true);
 addEventListener("pointerdown", () => report("pressed"));
 </script>`;
+/** Leads elsewhere before it has loaded. */
+const LEADING = `<!doctype html><title>Leading</title><script>
+location.replace("https://elsewhere.example/")</script>`;
 const ELSEWHERE = "<!doctype html><title>Elsewhere</title><p>Another site";
 
 /** Serves the sites; resolves to {port, reports, close}. */
@@ -49,7 +52,8 @@ export async function serveFramedSites() {
   const server = createServer(makeCertificate(), (request, response) => {
     const { pathname, search } = new URL(request.url, "https://x");
     if (pathname === "/report") reports.push(decodeURIComponent(search.slice(1)));
-    const pages = { "elsewhere.example": ELSEWHERE, "grasping.example": GRASPING };
+    const pages = { "elsewhere.example": ELSEWHERE, "grasping.example": GRASPING,
+      "leading.example": LEADING };
     const page = pathname === "/" ? pages[request.headers.host] : undefined;
     const [type, body] = page !== undefined
       ? ["text/html", page] : answers[pathname] ?? ["text/plain", ""];

@@ -23,7 +23,7 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
     visits = new Visits(program, [
       "--ignore-certificate-errors",
       `--host-resolver-rules=MAP ${FRAMED}:443 ${sitesAt}, MAP elsewhere.example:443 ${sitesAt}, ` +
-        `MAP grasping.example:443 ${sitesAt}, ` +
+        `MAP grasping.example:443 ${sitesAt}, MAP leading.example:443 ${sitesAt}, ` +
         `MAP ${OWN} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`,
     ]);
   });
@@ -93,6 +93,17 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
     assert.ok((await drawn(page)).startsWith(FRAMED), "the next opening starts anew");
   });
 
+  test("the drawn address says of a site that leads elsewhere whose tab was opened", async () => {
+    const { page } = await visitTabsOf("leading.example");
+    await open(page);
+    // The page cannot see this: there is one "load" event, for the other site.
+    const { frameTree } = await page.call("Page.getFrameTree");
+    assert.equal(frameTree.childFrames[0].frame.url, "https://elsewhere.example/");
+    assert.ok((await drawn(page)).startsWith("leading.example"));
+    assert.match(await page.evaluate("document.querySelector('#site .host').title"),
+      /^Opened from the tab of leading\.example\. A site can lead to another one/);
+  });
+
   test("a site that takes the focus by script gives it back, and Escape closes it", async () => {
     for (const isByKey of [false, true]) {
       const { page } = await visitTabsOf("grasping.example");
@@ -111,6 +122,21 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
       sites.reports.length = 0;
       await visits.leave();
     }
+  });
+
+  test("a pointer that only rests over the frame does not let it keep the focus", async () => {
+    const { page } = await visitTabsOf("grasping.example");
+    await open(page);
+    await reported("grasped");
+    const at = await page.evaluate(`(() => {
+      const { left, top } = document.querySelector('iframe').getBoundingClientRect();
+      return { x: left + 40, y: top + 40 };
+    })()`);
+    await page.pointAt(at.x, at.y);
+    // The browser forgets the press that opened the site, which is then no press in the frame.
+    await page.until("no recent press", "!navigator.userActivation.isActive");
+    await page.until("the focus on Close",
+      "document.activeElement === document.querySelector('[data-part=close]')");
   });
 
   test("a press in the frame gives it the focus, and Tab leads into it", async () => {

@@ -81,6 +81,11 @@ function* pictures() {
       // The bar is loaded when the first tab is closed.
       yield shot("question", { act: `${CLOSE}; new Promise((done) => setTimeout(done, 900))
         .then(() => [...document.querySelectorAll('.closing-bar button')].at(-1).click())` });
+      yield shot("keys", { act: "document.querySelector('#key-list').click()" });
+      yield shot("emptied", { act: `${CLOSE}; new Promise((done) => setTimeout(done, 900))
+        .then(() => [...document.querySelectorAll('.closing-bar button')].at(-1).click())
+        .then(() => new Promise((done) => setTimeout(done, 400)))
+        .then(() => document.querySelector('dialog[open] button:last-child').click())` });
       yield shot("dive", { act: "document.querySelector('#dive').click()" });
       if (!view.phone) yield shot("hover", { pointAt: [300, 122] });
       for (const page of ["stats", "about", "bot", "404"]) {

@@ -1,0 +1,35 @@
+// Owns the list of keys, a dialog that the button with the question mark and the key ? open. It is
+// loaded on demand. Does not depend on what a key does.
+
+import { button, textElement } from "./elements.js";
+import { KEYS } from "./strings.js";
+
+const TITLE_ID = "keys-title";
+
+/** The dialog, once it was shown. */
+let dialog = null;
+
+/** Shows the list. Escape and its button close it. */
+export function showKeys() {
+  dialog ??= newDialog();
+  if (!dialog.open) dialog.showModal();
+}
+
+function newDialog() {
+  const element = document.createElement("dialog");
+  element.className = "question key-list";
+  element.setAttribute("aria-labelledby", TITLE_ID);
+  const title = textElement("h2", KEYS.title);
+  title.id = TITLE_ID;
+  const list = document.createElement("dl");
+  for (const [keys, use] of KEYS.list) {
+    const names = document.createElement("dt");
+    names.append(...keys.map((key) => textElement("kbd", key)));
+    list.append(names, textElement("dd", use));
+  }
+  const buttons = textElement("div", "");
+  buttons.append(button(KEYS.close, () => element.close()));
+  element.append(title, list, buttons);
+  document.body.append(element);
+  return element;
+}
