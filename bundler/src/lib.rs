@@ -1,12 +1,12 @@
 //! The published site's formats: bytes in, values out.
 //!
 //! This crate contains bundles (`bundle`, `published_bundle`, `layout`), the search index
-//! (`search`), the `manifest`, the `map` with all icons, the statistics (`stats_names`,
-//! `stats_document`, `common_icons`, `history`), the page itself (`page_files`, `preview`), the
-//! pages for shared links (`link_page`), the operator's files (`key_directory`, `security_txt`),
-//! the public request lists (`request_files`), all objects' names and headers (`object_names`), the
-//! takedown list (`takedown_list`, `title_pattern`, `removed_hosts`, `removed_tabs`), and the tabs'
-//! source icons (`icon_list`).
+//! (`search`), the `manifest`, the `map` with all icons, the map's orders (`map_order`), the
+//! statistics (`stats_names`, `stats_document`, `common_icons`, `history`), the page itself
+//! (`page_files`, `preview`), the pages for shared links (`link_page`), the operator's files
+//! (`key_directory`, `security_txt`), the public request lists (`request_files`), all objects'
+//! names and headers (`object_names`), the takedown list (`takedown_list`, `title_pattern`,
+//! `removed_hosts`, `removed_tabs`), and the tabs' source icons (`icon_list`).
 //! Everything is a pure function with the same result on every host. This does not depend on files,
 //! stores, network, Postgres, clocks, settings, or how an icon is decoded.
 //!
@@ -43,6 +43,7 @@ pub mod layout;
 pub mod link_page;
 pub mod manifest;
 pub mod map;
+pub mod map_order;
 pub mod object_names;
 pub mod page_files;
 pub mod preview;

@@ -21,8 +21,8 @@ const BUNDLES_OF_A_TILE: u32 = 6;
 /// The coarsest level at which a pixel shows at most one cell. Map jobs draw the levels up to this
 /// one, and publishing draws the coarser levels.
 pub const CELL_LEVEL: u32 = 3;
-/// Number of bundles along the edge of a map job's region. A region is one tile at [`CELL_LEVEL`].
-/// `map_regions` in the database uses the same number.
+/// Number of bundles along an edge of the region that a map job draws. A region is one tile at
+/// [`CELL_LEVEL`]. `map_jobs` in the database uses the same number.
 const BUNDLES_OF_A_REGION: u32 = BUNDLES_OF_A_TILE << CELL_LEVEL;
 /// Maximum number of cells along a bundle's edge, for up to 1,024 tabs. A scan with larger bundles
 /// has no map, because the map jobs' memory grows with this number's square.
@@ -47,6 +47,12 @@ impl TileNumber {
     #[must_use]
     pub fn path(self) -> String {
         object_names::map_tile_path(self.level, self.column, self.row)
+    }
+
+    /// Returns the tile's path below the scan's prefix, in an order's folder of tiles.
+    #[must_use]
+    pub fn path_in(self, folder: &str) -> String {
+        object_names::tile_path_in(folder, self.level, self.column, self.row)
     }
 
     /// Returns the tile's name in the manifest's overrides.
@@ -94,6 +100,10 @@ pub struct MapManifest {
     /// prefix.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, String>,
+    /// The orders in which the icons are drawn once more. Maps an order's name to the path of its
+    /// `index.json` below the prefix.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub orders: BTreeMap<String, String>,
 }
 
 impl MapManifest {
@@ -149,7 +159,14 @@ impl MapLayout {
             background: format!("#{red:02x}{green:02x}{blue:02x}"),
             landmarks: false,
             overrides: BTreeMap::new(),
+            orders: BTreeMap::new(),
         }
+    }
+
+    /// Returns the number of bundles per row.
+    #[must_use]
+    pub fn side(&self) -> usize {
+        self.side as usize
     }
 
     /// Returns the number of cells per row in a bundle.
@@ -201,6 +218,12 @@ impl MapLayout {
         let across = self.tiles_across(level);
         (0..across)
             .flat_map(move |row| (0..across).map(move |column| TileNumber { level, column, row }))
+    }
+
+    /// Returns the number of regions. The map jobs from this number on draw the orders.
+    #[must_use]
+    pub fn regions(&self) -> u32 {
+        self.side.div_ceil(BUNDLES_OF_A_REGION).pow(2)
     }
 
     /// Returns the tile that map job `part` draws together with all more detailed tiles in it.
@@ -267,7 +290,7 @@ mod tests {
         assert_eq!(tiles, [7_056, 1_764, 441, 121, 36, 9, 4, 1]);
         assert!(tiles.iter().sum::<u32>() < 10_000);
         assert_eq!(layout.region(120).unwrap().path(), "map/3/10-10.jpg");
-        assert_eq!(layout.region(121), None);
+        assert_eq!((layout.region(121), layout.regions()), (None, 121));
         assert_eq!(manifest.layout(), Some(layout));
     }
 

@@ -6,9 +6,15 @@
 //! object whose content never changes under its name is cached for a year, and any other object for
 //! a minute. This module does not depend on the store that contains the objects.
 
+mod map_orders;
+
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+pub use self::map_orders::{
+    MAP_PATH, MAP_TILE_EXTENSION, map_order_folder, map_order_index_path, map_places_path,
+    names_of_rewritten_tile, rewritten_map_order_index_path, rewritten_tile_path_in, tile_path_in,
+};
 use crate::icon_list::DigestPrefix;
 
 /// The page that visitors open.
@@ -152,8 +158,6 @@ pub fn request_file_path(bucket: u64, digits: usize) -> String {
     format!("{REQUESTS_PATH}{bucket:0digits$x}.tsv.gz")
 }
 
-/// Prefix, below the scan's prefix, for the map's objects.
-pub const MAP_PATH: &str = "map/";
 /// Path, below the scan's prefix, for the map's size.
 pub const MAP_INDEX_PATH: &str = "map/index.json";
 
@@ -174,25 +178,9 @@ pub fn map_repaint_number(path: &str) -> Option<i32> {
     path.strip_prefix(MAP_REPAINT_PATH)?.parse().ok()
 }
 
-/// File extension for tiles.
-pub const MAP_TILE_EXTENSION: &str = "jpg";
-
 /// Returns the path, below the scan's prefix, for a map tile: `map/<level>/<column>-<row>.jpg`.
 pub fn map_tile_path(level: u32, column: u32, row: u32) -> String {
     format!("{MAP_PATH}{level}/{column}-{row}.{MAP_TILE_EXTENSION}")
-}
-
-/// Returns the path, below the scan's prefix, for a repainted tile:
-/// `map/<level>/<column>-<row>-<content hash>.jpg`. The manifest's `map.overrides` contain this
-/// path after a takedown.
-pub fn rewritten_map_tile_path(level: u32, column: u32, row: u32, content_hash: &str) -> String {
-    let before = rewritten_map_tiles_prefix(level, column, row);
-    format!("{before}{content_hash}.{MAP_TILE_EXTENSION}")
-}
-
-/// Returns the prefix, below the scan's prefix, for all repainted versions of one tile.
-pub fn rewritten_map_tiles_prefix(level: u32, column: u32, row: u32) -> String {
-    format!("{MAP_PATH}{level}/{column}-{row}-")
 }
 
 /// Prefix for link pages. They are outside of the scans' prefixes, because shared links must
@@ -360,7 +348,6 @@ mod tests {
         assert_eq!(link_page_number("t/12345.html"), Some(12_345));
         assert_eq!(["t/x.html", "t/07.html", "t/7.htm"].map(link_page_number), [None; 3]);
         assert_eq!(map_tile_path(3, 10, 2), "map/3/10-2.jpg");
-        assert_eq!(rewritten_map_tile_path(3, 10, 2, "0123abcd"), "map/3/10-2-0123abcd.jpg");
         assert_eq!(content_type(&map_tile_path(0, 0, 0)), "image/jpeg");
         assert_eq!([INDEX_HTML, MANIFEST, STATS], ["index.html", "manifest.json", "stats.json"]);
     }

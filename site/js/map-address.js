@@ -8,11 +8,14 @@ import { typedHost } from "./search-keys.js";
 const MAX_GRID = 100;
 const MAX_LEVELS = 20;
 const BACKGROUND = /^#[0-9a-f]{6}$/i;
+const ORDER_NAME = /^[a-z]{1,20}$/;
+const INDEX_PATH = /^map\/[a-z]+\/[\w-]+\.json$/;
 const TILE_PATH = /^[\w-]+(?:\/[\w-]+)*\.(?:jpg|png|webp)$/;
 
 /**
  * Reads `map` from a parsed manifest.json, whose other fields `readManifest` has read: its fields,
- * with `overrides` as a Map of paths by "z/x-y"; null if there is no valid map.
+ * with `overrides` as a Map of paths by "z/x-y", and `orders` as a Map of paths by name; null if
+ * there is no valid map.
  */
 export function readMap(value, { bundles }) {
   const map = value?.map;
@@ -22,26 +25,39 @@ export function readMap(value, { bundles }) {
   if (bundles === 0 || side !== Math.ceil(Math.sqrt(bundles))) return null;
   if (!isSize(grid, MAX_GRID) || !isSize(levels, MAX_LEVELS) || map.tile !== 48 * grid) return null;
   if (!["jpg", "png", "webp"].includes(extension) || !BACKGROUND.test(background)) return null;
-  const overrides = new Map();
-  for (const [name, path] of Object.entries(map.overrides ?? {})) {
-    if (/^\d+\/\d+-\d+$/.test(name) && TILE_PATH.test(path)) overrides.set(name, path);
-  }
+  const overrides = readOverrides(map.overrides);
+  const orders = new Map(Object.entries(map.orders ?? {})
+    .filter(([name, path]) => ORDER_NAME.test(name) && INDEX_PATH.test(path)));
   return {
-    side, grid, levels, extension, background, overrides, hasLandmarks: map.landmarks === true,
+    side, grid, levels, extension, background, overrides, orders,
+    hasLandmarks: map.landmarks === true,
   };
+}
+
+/** Reads the paths of tiles that a takedown painted over, as a Map by "z/x-y". */
+export function readOverrides(value) {
+  return new Map(Object.entries(value ?? {})
+    .filter(([name, path]) => /^\d+\/\d+-\d+$/.test(name) && TILE_PATH.test(path)));
 }
 
 /** Returns a tile's path below the site's root. A takedown overrides it. */
 export function tilePath(map, prefix, { z, x, y }) {
   const name = `${z}/${x}-${y}`;
-  return prefix + (map.overrides.get(name) ?? `map/${name}.${map.extension}`);
+  return prefix + (map.overrides.get(name) ?? `${map.folder ?? "map/"}${name}.${map.extension}`);
 }
 
-/** Reads a location hash: {site} or {view}; {} shows the whole. */
+/** Reads a location hash: {site}, or {order, view}; without a view it shows the whole. */
 export function readMapAddress(hash) {
   const text = hash.slice(1);
-  const site = hostnameFrom(new URLSearchParams(text).get("site") ?? "");
+  const fields = new URLSearchParams(text);
+  const site = hostnameFrom(fields.get("site") ?? "");
   if (site !== "") return { site };
+  const order = fields.get("order") ?? "";
+  if (!ORDER_NAME.test(order)) return readView(text);
+  return { order, ...readView(fields.get("at") ?? "") };
+}
+
+function readView(text) {
   const numbers = text.split(",");
   if (numbers.length !== 3 || !numbers.every((part) => /^\d{1,9}(?:\.\d{1,9})?$/.test(part))) {
     return {};
@@ -51,14 +67,18 @@ export function readMapAddress(hash) {
 }
 
 /** Writes a hash from which `readMapAddress` reads the same values, up to invisible differences. */
-export function writeMapAddress({ site, view }) {
+export function writeMapAddress({ site, view, order }) {
+  if (order) return `#order=${order}${view ? `&at=${viewText(view)}` : ""}`;
   if (site) return `#site=${site}`;
-  if (!view) return "";
+  return view ? `#${viewText(view)}` : "";
+}
+
+function viewText(view) {
   // A tenth of a pixel is invisible.
   const digits = Math.max(0, Math.min(3, Math.ceil(Math.log10(10 * view.scale))));
   const short = (number, most) => String(Number(number.toFixed(most)));
   const scale = Number(view.scale.toPrecision(4)).toFixed(9).replace(/\.?0+$/, "");
-  return `#${short(view.x, digits)},${short(view.y, digits)},${scale}`;
+  return `${short(view.x, digits)},${short(view.y, digits)},${scale}`;
 }
 
 /** Returns the hostname in typed text in ASCII, or "". */

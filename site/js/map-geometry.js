@@ -5,7 +5,7 @@
 // format.
 
 /** Bundles per tile side at the finest level, as the bundler writes them. */
-const BUNDLES_A_TILE = 6;
+export const BUNDLES_A_TILE = 6;
 /** Pixels per cell in the finest tiles. */
 export const FINEST_CELL_PX = 8;
 /** The whole world is shown with a margin: it fills this share of the canvas. */
@@ -27,17 +27,22 @@ const FLIGHT_CURVE = 1.4;
 
 /**
  * Returns the world for a map {side, grid, levels} with this many bundles; width and height in
- * cells.
+ * cells. An order of the map also has the `tileCells` along an edge of a tile at level 0, the
+ * `finest` level that exists, and a `maxScale`.
  */
-export function worldOf({ side, grid, levels }, bundles) {
+export function worldOf(
+  { side, grid, levels, tileCells = BUNDLES_A_TILE * grid, finest = 0, maxScale = MAX_SCALE },
+  bundles,
+) {
   const rows = Math.ceil(bundles / side);
-  return { side, grid, levels, bundles, rows, width: side * grid, height: rows * grid };
+  const sizes = { width: side * grid, height: rows * grid, tileCells, finest, maxScale };
+  return { side, grid, levels, bundles, rows, ...sizes };
 }
 
 /** Returns the minimum scale: the whole world fits a canvas with {width, height} CSS pixels. */
 export function fitScale(world, size) {
   const part = FIT_PART * Math.min(size.width / world.width, size.height / world.height);
-  return Math.min(MAX_SCALE, Math.max(part, 1e-6));
+  return Math.min(world.maxScale, Math.max(part, 1e-6));
 }
 
 /** Returns the view that shows the whole world. */
@@ -48,7 +53,7 @@ export function wholeView(world, size) {
 /** Returns the nearest allowed view: the smaller its scale, the closer to the middle. */
 export function clampView(world, size, { x, y, scale }) {
   const fit = fitScale(world, size);
-  const to = Math.min(MAX_SCALE, Math.max(fit, scale));
+  const to = Math.min(world.maxScale, Math.max(fit, scale));
   const free = Math.min(1, 1.1 * (to / fit - 1));
   const within = (value, length) =>
     Math.min(length / 2 * (1 + free), Math.max(length / 2 * (1 - free), value));
@@ -114,7 +119,7 @@ export function seenPart(world, view, size) {
 
 /** Returns a tile's width in cells at level z. */
 export function tileSpan(world, z) {
-  return BUNDLES_A_TILE * 2 ** z * world.grid;
+  return world.tileCells * 2 ** z;
 }
 
 /**
@@ -123,9 +128,9 @@ export function tileSpan(world, z) {
  */
 export function levelFor(world, view, size, ratio) {
   const wanted = Math.round(Math.log2(FINEST_CELL_PX / (view.scale * ratio)));
-  let level = Math.min(world.levels - 1, Math.max(0, wanted));
+  let level = Math.min(world.levels - 1, Math.max(world.finest, wanted));
   const part = seenPart(world, view, size);
-  const pixels = (FINEST_CELL_PX * BUNDLES_A_TILE * world.grid) ** 2;
+  const pixels = (FINEST_CELL_PX * world.tileCells) ** 2;
   const most = Math.min(MAX_TILES_IN_VIEW, MAX_TILE_PIXELS_IN_VIEW / pixels);
   const countAt = (z) => countOf(squares(part, tileSpan(world, z)));
   while (level < world.levels - 1 && countAt(level) > most) level += 1;
@@ -143,7 +148,7 @@ export function tilesInView(world, view, size, z) {
 export function isNear(world, view, size) {
   const { min, max } = BUNDLES_IN_VIEW;
   const most = Math.min(max, Math.max(min, MAX_CELLS_OF_BUNDLES / world.grid ** 2));
-  return view.scale >= FINEST_CELL_PX &&
+  return view.scale >= FINEST_CELL_PX && world.finest === 0 &&
     countOf(squares(seenPart(world, view, size), world.grid)) <= most;
 }
 
@@ -158,7 +163,7 @@ export function bundlesInView(world, view, size) {
 /** Returns the tiles at all levels that contain a world point, the coarsest first. */
 export function tilesAt(world, { x, y }) {
   const all = [];
-  for (let z = world.levels - 1; z >= 0; z -= 1) {
+  for (let z = world.levels - 1; z >= world.finest; z -= 1) {
     const span = tileSpan(world, z);
     all.push({ z, x: Math.floor(x / span), y: Math.floor(y / span) });
   }

@@ -113,9 +113,11 @@ export class MapGestures {
       this.#track = [];
       return;
     }
-    if (this.#isTap && !isCancelled) this.#tap(event);
-    else this.#throw(event.timeStamp);
+    const isTap = this.#isTap && !isCancelled;
+    if (!isTap) this.#throw(event.timeStamp);
     this.#onChange();
+    // Last, because a change clears the message about the last action.
+    if (isTap) this.#tap(event);
   }
 
   #throw(time) {

@@ -76,6 +76,13 @@ export class MapLoader {
     this.#begin();
   }
 
+  /** Drops all items and aborts all requests. */
+  release() {
+    this.want([]);
+    this.#maxBytes = 0;
+    this.#drop(new Set());
+  }
+
   #begin() {
     for (const key of this.#wanted) {
       if (this.#running.size >= MAX_CONCURRENT) return;

@@ -16,12 +16,13 @@ const BYTES_A_TAB = 2_000;
 
 /**
  * Returns a `load` function for MapLoader, for the tiles and bundles in a scan's manifest and map.
+ * In an order of the map, bundles have the format `map.ofBundles`.
  */
 export function pictureLoader(manifest, map) {
   return (key, signal) => {
     const { bundle, tile } = readKey(key);
     return tile ? loadTile(tilePath(map, manifest.prefix, tile), signal)
-      : loadSheet(bundlePath(manifest, bundle), map, signal);
+      : loadSheet(bundlePath(manifest, bundle), map.ofBundles ?? map, signal);
   };
 }
 

@@ -43,10 +43,16 @@ export class MapView {
   /** The Landmarks, or null if there are none. */
   #landmarks = null;
 
-  /** The highlighted cell {bundle, slot}, or null. */
+  /** The order's name in the address, or "" for the tabs as they come. */
+  order = "";
+  /** The highlighted cell {bundle, slot}, or null. In an order, the place is a bundle. */
   lit = null;
+  /** The chosen tab {bundle, slot} in the scan's bundles, or null. */
+  tab = null;
   /** The hostname in the address, or "". */
   site = "";
+  /** True while another order is shown: this map loads nothing and does not write the address. */
+  isAway = false;
 
   /**
    * `onTap(entry, isKey)` gets {bundle, slot}, or a landmark, or null if there is no tab;
@@ -58,7 +64,7 @@ export class MapView {
     this.#manifest = manifest;
     this.#world = worldOf(map, manifest.bundles);
     Object.assign(this, { onFrame, onRest });
-    this.#background = map.background;
+    this.order = map.order ?? "";
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     this.motion = new MapMotion(this.#world, this.#size(), () => still.matches);
     this.#painter = new MapPainter(canvas, this.#world, map.background);
@@ -170,6 +176,12 @@ export class MapView {
   wantBundle(bundle) {
     this.#extra = bundle < 0 ? null : bundleKey(bundle);
     this.#want();
+  }
+
+  /** Frees the memory of a map that is not shown again. */
+  release() {
+    this.isAway = true;
+    this.#loader.release();
   }
 
   /** Requests failed items again. */
@@ -290,6 +302,7 @@ export class MapView {
   }
 
   #want() {
+    if (this.isAway) return;
     this.#wantedAt = performance.now();
     const { motion } = this;
     const has = (key) => this.#loader.get(key) !== undefined;
@@ -301,8 +314,9 @@ export class MapView {
   }
 
   #rest() {
+    if (this.isAway) return;
     const view = this.motion.isWhole ? null : this.motion.view;
-    const hash = writeMapAddress({ site: this.site, view });
+    const hash = writeMapAddress({ site: this.site, view, order: this.order });
     try {
       if (hash !== location.hash) {
         history.replaceState(null, "", hash || location.pathname + location.search);

@@ -1,7 +1,8 @@
 // Owns the map page's text: the view, failures, and remedies. Does not depend on the DOM, or on
 // when this text is shown.
 
-import { COMMON, MAP } from "./strings.js";
+import { shownHost } from "./host-name.js";
+import { COMMON, MAP, ORDERS, regionName } from "./strings.js";
 
 /** Returns why there is no map, from the manifest's error, or from a manifest without a map. */
 export function manifestWords(trouble, manifest, isOnline) {
@@ -35,4 +36,23 @@ export function seenWords(seen, all) {
 export function bundleWords(bundle, bundles, tabs, trouble) {
   const state = tabs !== undefined ? MAP.tabs(tabs) : trouble ? MAP.notLoaded : MAP.isLoading;
   return MAP.block(bundle + 1, bundles, state);
+}
+
+/** Returns the label of an order's area: a colour, a top-level domain, or the best rank in it. */
+export function areaLabel(order, name) {
+  if (name === "none") return ORDERS.none[order];
+  if (order === "colour") return ORDERS.colours[name] ?? name;
+  if (order === "rank") return ORDERS.ranks[name] ?? name;
+  const region = /^[a-z]{2}$/.test(name) ? regionName(name) : "";
+  return ORDERS.domain(shownHost(name), region);
+}
+
+/**
+ * Returns how many of all tabs are visible in an order, and the area {name, tabs} at the centre, if
+ * there is one.
+ */
+export function inOrderWords(order, seen, all, area) {
+  const words = [seenWords(seen, all)];
+  if (area) words.push(ORDERS.centre(areaLabel(order, area.name), area.tabs));
+  return words.join(" ");
 }

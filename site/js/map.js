@@ -6,7 +6,7 @@
 import { Announcer } from "./announcer.js";
 import { fetchFile, readManifest } from "./bundles.js";
 import { shownHost } from "./host-name.js";
-import { readMap, writeMapAddress } from "./map-address.js";
+import { readMap, readMapAddress, writeMapAddress } from "./map-address.js";
 import { TabCard } from "./map-card.js";
 import { MapList } from "./map-list.js";
 import { MapSharing } from "./map-sharing.js";
@@ -15,7 +15,7 @@ import { bundleWords, manifestWords, seenWords, troubleWords } from "./map-words
 import { findBundleOf } from "./search-files.js";
 import { typedKey } from "./search-keys.js";
 import { SearchBox } from "./search.js";
-import { COMMON, MAP } from "./strings.js";
+import { COMMON, MAP, ORDERS } from "./strings.js";
 
 /** A found site is shown at this scale: its icon is twice its real size. */
 const SITE_SCALE = 72;
@@ -39,17 +39,27 @@ const list = new MapList({
     map.moveByBundles(columns, rows);
   },
 });
-/** The MapView, or null until the manifest is loaded. */
+/** The MapView that is shown, or null until the manifest is loaded. */
 let map = null;
+/** The MapView with the tabs as they come. */
+let plainMap = null;
+/** The map's orders, once one was chosen. */
+let orders = null;
 let manifest = null;
+/** The map in the manifest. */
+let format = null;
 /** The tab {bundle, slot, host, returnTo} whose card is shown once its bundle is loaded. */
 let chosen = null;
 /** The message about the visitor's last action, or "". */
 let notice = "";
 /** Counts searches and the actions that end them, so that an older search's result is discarded. */
 let search = 0;
+/** Counts the changes of the order, so that an order that loads late is not shown. */
+let orderings = 0;
 /** Counts the requests for the manifest. */
 let openings = 0;
+/** What happens on a map, in every order. */
+const CALLBACKS = { onTap: tap, onFrame: framed, onRest: rested, onMove: moved };
 const announcer = new Announcer(byId("status"));
 const sharing = new MapSharing({
   viewButton: byId("share-view"),
@@ -75,15 +85,15 @@ async function begin(fresh) {
   // Meanwhile the manifest was requested again, because the network returned.
   if (mine !== openings) return;
   manifest = trouble ? null : readManifest(value);
-  const format = manifest && readMap(value, manifest);
+  format = manifest && readMap(value, manifest);
   if (!format) {
     say(manifestWords(trouble, manifest, navigator.onLine), COMMON.retry);
     return;
   }
   say("", "");
-  map = new MapView(canvas, manifest, format, {
-    onTap: tap, onFrame: framed, onRest: rested, onMove: moved,
-  });
+  plainMap = new MapView(canvas, manifest, format, CALLBACKS);
+  map = plainMap;
+  offerOrders();
   for (const id of ["nearer", "farther", "all", "site"]) byId(id).disabled = false;
   sharing.begin();
   follow();
@@ -91,9 +101,15 @@ async function begin(fresh) {
   if (format.hasLandmarks) map.showLandmarks().catch(() => {});
 }
 
-/** Shows the position or the site in the address. */
+/** Shows the order, the position or the site in the address. */
 function follow() {
   searchBox.hide();
+  const { order } = readMapAddress(location.hash);
+  if (format.orders.has(order)) {
+    void showOrder(order);
+    return;
+  }
+  showPlain();
   const site = map.followAddress();
   if (site) {
     void goToSite(site);
@@ -102,6 +118,57 @@ function follow() {
   search += 1;
   notify("");
   choose(null);
+}
+
+/** Shows an order; the map that is shown stays until the order is loaded. */
+async function showOrder(name) {
+  search += 1;
+  orderings += 1;
+  const mine = orderings;
+  choose(null);
+  notify("");
+  map.isAway = true;
+  const { MapOrders } = await import("./map-orders.js");
+  orders ??= new MapOrders(canvas, byId("areas"), manifest, format, CALLBACKS);
+  const index = await orders.load(name);
+  if (mine !== orderings) return;
+  if (!index) {
+    map.isAway = false;
+    notify(ORDERS.notLoaded);
+    return;
+  }
+  choose(null);
+  map = orders.show(name, index);
+  map.isAway = false;
+  map.followAddress();
+  press(name);
+}
+
+/** Shows the tabs as they come. */
+function showPlain() {
+  orderings += 1;
+  plainMap.isAway = false;
+  if (map === plainMap) return;
+  orders.hide();
+  map = plainMap;
+  press("");
+}
+
+/** Shows the buttons of the orders that the scan has. */
+function offerOrders() {
+  const buttons = [...byId("orders").children];
+  for (const button of buttons) {
+    button.hidden = button.value !== "" && !format.orders.has(button.value);
+  }
+  byId("orders").hidden = format.orders.size === 0;
+}
+
+/** Marks an order's button as the shown one; "" is the one for the tabs as they come. */
+function press(name) {
+  for (const button of byId("orders").children) {
+    button.setAttribute("aria-pressed", String(button.value === name));
+  }
+  byId("side").classList.toggle("ordered", name !== "");
 }
 
 async function goToSite(host) {
@@ -122,6 +189,7 @@ async function goToSite(host) {
 function flyToSite(found) {
   notify("");
   choose(null);
+  showPlain();
   map.site = found.host;
   map.lit = { bundle: found.bundle, slot: found.slot ?? 0 };
   chosen = { ...map.lit, host: found.host, returnTo: null };
@@ -138,6 +206,7 @@ function choose(entry, returnTo = null) {
   }
   if (!map) return;
   map.lit = null;
+  map.tab = null;
   map.site = "";
   map.wantBundle(entry ? entry.bundle : -1);
   map.requestFrame();
@@ -150,14 +219,25 @@ function tap(entry, isKey) {
     notify(MAP.zoomIn);
   } else {
     notify("");
-    choose(entry, isKey ? canvas : null);
+    const returnTo = isKey ? orders?.canvas ?? canvas : null;
+    if (entry && map !== plainMap) void chooseAt(entry, returnTo);
+    else choose(entry, returnTo);
   }
+}
+
+/** Chooses the tab at a place of the shown order. */
+async function chooseAt(place, returnTo) {
+  const mine = search;
+  const entry = await orders.tabAt(place.bundle);
+  if (mine !== search) return;
+  choose(entry && { ...entry, place }, returnTo);
+  if (!entry) notify(MAP.tabNotLoaded);
 }
 
 /** Shows the chosen tab's card if its bundle is loaded and there is no flight. */
 function showChosen() {
   if (!chosen || map.motion.isFlying) return;
-  const { bundle, slot, host, returnTo } = chosen;
+  const { bundle, slot, host, returnTo, place } = chosen;
   const tabs = map.tabsOf(bundle);
   if (!tabs) {
     if (map.troubleOf(bundle)) notify(MAP.tabNotLoaded);
@@ -173,7 +253,8 @@ function showChosen() {
     return;
   }
   notify("");
-  map.lit = { bundle, slot: at };
+  map.tab = { bundle, slot: at };
+  map.lit = place ?? map.tab;
   map.site = tab.host;
   if (host) sharing.found(tab.host);
   card.show(tab, returnTo);
@@ -207,6 +288,10 @@ function moved() {
 
 /** Describes the view in words, and lists the tabs in the middle bundle. */
 function describe() {
+  if (map !== plainMap) {
+    list.show(orders.words, { bundle: -1, tabs: null });
+    return;
+  }
   const bundle = map.middleBundle;
   if (!map.isNear || bundle < 0) {
     const seen = map.motion.isWhole ? manifest.hosts : map.tabsInView;
@@ -229,7 +314,7 @@ function sayState() {
     : map.isEmpty && !map.trouble ? { words: MAP.loading, action: "" }
       : troubleWords(map.trouble, navigator.onLine);
   say(words, action);
-  canvas.setAttribute("aria-busy", String(map.isLoading));
+  (orders?.canvas ?? canvas).setAttribute("aria-busy", String(map.isLoading));
 }
 
 /** Shows a message over the map; `action` is its button's label, or "" for no button. */
@@ -269,6 +354,7 @@ const searchBox = new SearchBox({
     search += 1;
     // Back leads to the view before the search.
     history.pushState(null, "", writeMapAddress({ site: host }));
+    showPlain();
     canvas.focus({ preventScroll: true });
     flyToSite({ host, bundle, slot });
   },
@@ -278,6 +364,14 @@ byId("find").addEventListener("submit", (event) => {
   event.preventDefault();
   if (typedKey(byId("site").value) === "") notify(MAP.typeName);
   else searchBox.enter();
+});
+byId("orders").addEventListener("click", ({ target }) => {
+  const button = target.closest("button");
+  if (button?.getAttribute("aria-pressed") !== "false") return;
+  // Back leads to the order before.
+  const hash = writeMapAddress({ order: button.value });
+  history.pushState(null, "", hash || location.pathname + location.search);
+  follow();
 });
 byId("nearer").addEventListener("click", () => map.gestures.zoom(ZOOM_FACTOR));
 byId("farther").addEventListener("click", () => map.gestures.zoom(1 / ZOOM_FACTOR));

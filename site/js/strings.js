@@ -16,6 +16,17 @@ export function date(time) {
   return parsed.toLocaleDateString(LOCALE, { dateStyle: "long", timeZone: "UTC" });
 }
 
+const regions = new Intl.DisplayNames(LOCALE, { type: "region", fallback: "none" });
+
+/** Returns the name of the country or region with a country-code domain, or "". */
+export function regionName(domain) {
+  try {
+    return regions.of(domain.toUpperCase()) ?? "";
+  } catch {
+    return "";
+  }
+}
+
 /** Text in several places. */
 export const COMMON = {
   retry: "Try again",
@@ -225,6 +236,26 @@ export const MAP = {
   zoomIn: "Zoom in until you can tell the icons apart, then choose one.",
   tabNotLoaded: "The tab could not be loaded.",
   typeName: "Type a website's name, such as example.com.",
+};
+
+/** The map's orders, and their areas. */
+export const ORDERS = {
+  names: { colour: "colour", domain: "domain", rank: "rank" },
+  map: (order) => `Map of all tabs, by ${order}`,
+  notLoaded: "This order couldn't be loaded.",
+  tabs: (number) => `${count(number)} ${number === 1 ? "tab" : "tabs"}`,
+  centre: (area, tabs) => `At the centre: ${area}, ${ORDERS.tabs(tabs)}.`,
+  none: { colour: "No icon", domain: "No domain", rank: "No rank" },
+  colours: {
+    red: "Red", orange: "Orange", yellow: "Yellow", lime: "Lime", green: "Green", mint: "Mint",
+    cyan: "Cyan", azure: "Azure", blue: "Blue", violet: "Violet", magenta: "Magenta", pink: "Pink",
+    black: "Black", dark: "Dark grey", grey: "Light grey", white: "White",
+  },
+  domain: (name, region) => `.${name}${region ? ` (${region})` : ""}`,
+  ranks: {
+    1: "Ranks 1 to 100", 101: "Ranks 101 to 1,000", 1001: "Ranks 1,001 to 10,000",
+    10001: "Ranks 10,001 to 100,000", 100001: "Ranks 100,001 to 1,000,000",
+  },
 };
 
 /** The statistics. */

@@ -81,7 +81,7 @@ function finest(sample, { side, grid, tile }, icons, x, y) {
 /**
  * Returns the 64 RGB pixels for an icon in the sample (RGBA, rows unfiltered), on the background.
  */
-function small(base64) {
+export function small(base64) {
   const file = Buffer.from(base64, "base64");
   const side = file.readUInt32BE(16);
   const length = file.readUInt32BE(33);
@@ -118,7 +118,7 @@ function halved(tile, parts) {
   return pixels;
 }
 
-function rows(pixels, side) {
+export function rows(pixels, side) {
   const filtered = Buffer.alloc(side * (side * 4 + 1));
   for (let y = 0; y < side; y += 1) {
     for (let x = 0; x < side; x += 1) {

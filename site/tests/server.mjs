@@ -81,6 +81,9 @@ function find(sample, path) {
   if (path === `${sample.prefix}map/landmarks.tsv` && sample.landmarks) {
     return { status: 200, body: sample.landmarks() };
   }
+  const ordered = path.startsWith(`${sample.prefix}map/`) &&
+    sample.orderFile?.(path.slice(sample.prefix.length));
+  if (ordered) return { status: 200, body: ordered };
   if (path === "stats.json") return { status: 200, body: JSON.stringify(sample.stats()) };
   if (path === "history.json") return { status: 200, body: JSON.stringify(sample.history()) };
   const searched = path.startsWith(`${sample.prefix}search/`)

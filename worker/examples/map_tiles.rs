@@ -1,10 +1,11 @@
 //! Draws the map of ICONS icons with the code of the jobs: it writes parts as `bundle-shard` jobs
-//! do, draws tiles as `map` jobs do, and joins the coarse levels as `publish` does.
+//! do, draws tiles and orders as `map` jobs do, and joins the coarse levels as `publish` does.
 //!
 //!     map_tiles ICONS FOLDER [CORPUS]
 //!
 //! The icons are those of the small internet, or, with CORPUS, the recorded ones below
-//! CORPUS/icons, again and again in another order. Every tab has one. Prints files and bytes of
+//! CORPUS/icons, again and again in another order. Every tab has one. The hosts have about as many
+//! names in each top-level domain as the web, and one in 30 has a rank. Prints files and bytes of
 //! each level, bytes an icon, seconds and peak memory. Leaves the site in FOLDER/site.
 
 use std::{
@@ -18,7 +19,9 @@ use std::{
 use everytab_bundler::{
     layout::spread,
     map::{BACKGROUND, MapLayout, part::write_part},
-    object_names::{map_part, scan_prefix},
+    map_order::{MapOrder, TABS_PER_FILE},
+    object_names::{map_order_folder, map_part, scan_prefix, search_part},
+    search::{SearchEntry, part::write_part as write_search_part, ranks::HostRanks},
 };
 use everytab_fetcher::Heartbeat;
 use everytab_icon::{
@@ -39,6 +42,27 @@ const TABS_OF_THE_FULLEST_BUNDLE: u32 = 136;
 /// The generated icons, by their sizes. They are drawn at the size of a tab's icon, and not
 /// converted to one, which takes most of the time and keeps their pixels.
 const NAMES: [&str; 3] = ["/icon-16.png", "/icon-32.png", "/icon-32.png"];
+
+/// The shares of top-level domains in a crawl, in percent. The rest is divided among
+/// [`SMALL_DOMAINS`], each with half the tabs of the one before, down to a few.
+const DOMAINS: [(&str, u64); 12] = [
+    ("com", 44),
+    ("org", 6),
+    ("de", 5),
+    ("net", 4),
+    ("ru", 4),
+    ("uk", 3),
+    ("nl", 3),
+    ("fr", 3),
+    ("it", 3),
+    ("jp", 2),
+    ("br", 2),
+    ("pl", 2),
+];
+/// Number of further top-level domains.
+const SMALL_DOMAINS: u64 = 1_000;
+/// One of this many hosts has a rank.
+const HOSTS_A_RANK: usize = 30;
 
 /// Where icons come from.
 enum Icons {
@@ -104,6 +128,85 @@ async fn write_parts(
     Ok(shards)
 }
 
+/// Returns a host's name.
+fn host_name(number: usize) -> String {
+    let mut dice = Dice::numbered(7, "domain of the map", number as u64);
+    let mut percent = dice.below(100);
+    for (domain, share) in DOMAINS {
+        match percent.checked_sub(share) {
+            Some(rest) => percent = rest,
+            None => return format!("host-{number}.{domain}"),
+        }
+    }
+    // The quotient of two even chances makes few domains common and most rare.
+    let rare = SMALL_DOMAINS / (1 + dice.below(SMALL_DOMAINS));
+    format!("host-{number}.rare{}", if rare < 20 { rare } else { dice.below(SMALL_DOMAINS) })
+}
+
+/// Writes the shards' search parts.
+async fn write_names(archive: &dyn Store, count: usize) -> Result<(), Box<dyn Error>> {
+    for shard in 0..count.div_ceil(HOSTS_PER_SHARD) {
+        let first = shard * HOSTS_PER_SHARD;
+        let tabs = first..count.min(first + HOSTS_PER_SHARD);
+        let mut entries = Vec::new();
+        for (bundle, of_bundle) in (shard * BUNDLES_PER_SHARD..).zip(spread(tabs.len(), 10)) {
+            for (slot, tab) in (0..).zip(of_bundle) {
+                let bundle = i32::try_from(bundle)?;
+                entries.push(SearchEntry::new(host_name(first + tab), bundle, slot));
+            }
+        }
+        let key = search_part(Uuid::nil(), i64::try_from(shard)?);
+        let part = write_search_part(entries);
+        archive.put(&key, part.into(), PutOptions::default()).await?;
+    }
+    Ok(())
+}
+
+/// Files and bytes of an order, by level; the last are the places and the index.
+fn of_order(folder: &Path) -> Result<BTreeMap<String, (u64, u64)>, Box<dyn Error>> {
+    let mut all: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let files = match entry.file_type()?.is_dir() {
+            true => std::fs::read_dir(entry.path())?.collect::<Result<Vec<_>, _>>()?,
+            false => vec![entry],
+        };
+        let (count, bytes) = all.entry(name).or_default();
+        for file in files {
+            *count += 1;
+            *bytes += file.metadata()?.len();
+        }
+    }
+    Ok(all)
+}
+
+/// Draws an order and prints its files. Returns their number and bytes.
+async fn draw_order(
+    map: &ScanMap,
+    order: MapOrder,
+    count: usize,
+    folder: &Path,
+) -> Result<(u64, u64), Box<dyn Error>> {
+    let ranked = (0..count).step_by(HOSTS_A_RANK).map(host_name).collect::<Vec<_>>();
+    let ranks = HostRanks::read(HostRanks::write(&ranked).as_bytes(), |_| true);
+    let begun = Instant::now();
+    map.draw_order(order, ranks, folder, &Heartbeat::default()).await?;
+    let name = order.name();
+    println!("{name}: {:.1} s, peak memory {} MiB", begun.elapsed().as_secs_f64(), peak_memory()?);
+    let site = folder.join("site").join(scan_prefix(map.scan_id) + &map_order_folder(name));
+    let mut sum = (0, 0);
+    for (part, (files, bytes)) in of_order(&site)? {
+        let an_icon = bytes as f64 / count as f64;
+        println!("{name} {part}\t{files} files\t{bytes} bytes\t{an_icon:.2} an icon");
+        sum = (sum.0 + files, sum.1 + bytes);
+    }
+    let an_icon = sum.1 as f64 / count as f64;
+    println!("{name}\t{} files\t{} bytes\t{an_icon:.2} an icon", sum.0, sum.1);
+    println!("places per file: {TABS_PER_FILE}; of 30 million: {:.0} MB", an_icon * 30.0);
+    Ok(sum)
+}
+
 async fn put_part(
     archive: &dyn Store,
     part: Option<Result<(usize, Vec<u8>), tokio::task::JoinError>>,
@@ -119,7 +222,8 @@ fn levels(folder: &Path) -> Result<BTreeMap<u32, (u64, u64)>, Box<dyn Error>> {
     let mut levels = BTreeMap::new();
     for level in std::fs::read_dir(folder)? {
         let level = level?;
-        let number = level.file_name().to_string_lossy().parse()?;
+        // The others are the folders of orders.
+        let Ok(number) = level.file_name().to_string_lossy().parse() else { continue };
         let (files, bytes): &mut (u64, u64) = levels.entry(number).or_default();
         for file in std::fs::read_dir(level.path())? {
             *files += 1;
@@ -181,6 +285,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let joined = begun.elapsed().as_secs_f64() - drawn;
     println!("{regions} regions in {drawn:.1} s, coarse levels in {joined:.1} s");
     println!("peak memory {} MiB", peak_memory()?);
+    write_names(&*map.archive, count).await?;
+    let mut of_orders = (0, 0);
+    for order in MapOrder::ALL {
+        let (files, bytes) = draw_order(&map, order, count, &folder).await?;
+        of_orders = (of_orders.0 + files, of_orders.1 + bytes);
+    }
     let (mut files, mut bytes) = (0, 0);
     for (level, (of_level, bytes_of_level)) in levels(&folder.join("site").join(prefix + "map"))? {
         let an_icon = bytes_of_level as f64 / count as f64;
@@ -191,5 +301,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let an_icon = bytes as f64 / count as f64;
     println!("all\t{files} files\t{bytes} bytes\t{an_icon:.2} an icon");
     println!("of 30 million icons: {:.2} GB", an_icon * 30e6 / 1e9);
+    let with_orders = (bytes + of_orders.1) as f64 / count as f64;
+    println!("with {} files of orders: {:.2} GB", of_orders.0, with_orders * 30e6 / 1e9);
     Ok(())
 }

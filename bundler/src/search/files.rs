@@ -72,7 +72,9 @@ pub fn top_level_domains(entries: &[SearchEntry]) -> BTreeMap<String, u64> {
     counts
 }
 
-fn top_level(hostname: &str) -> &str {
+/// Returns a hostname's top-level domain. Addresses and labels that are not domains have `none`.
+#[must_use]
+pub fn top_level(hostname: &str) -> &str {
     let label = hostname.rsplit('.').next().unwrap_or_default();
     let is_name = label.len() <= TOP_LEVEL_MAX_CHARACTERS
         && label.bytes().any(|byte| byte.is_ascii_alphabetic());

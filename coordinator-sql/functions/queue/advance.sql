@@ -10,7 +10,7 @@ begin
         -- Open search first, because it always has jobs. A map stage without jobs ends
         -- immediately, and must not open publish.
         perform coordinator.open_stage(p_run, 'search', coordinator.search_jobs());
-        perform coordinator.open_stage(p_run, 'map', coordinator.map_regions(p_run));
+        perform coordinator.open_stage(p_run, 'map', coordinator.map_jobs(p_run));
     elsif p_kind in ('search', 'map') then
         -- The last search job and the last map job may end at the same time, and then neither
         -- transaction sees the other's count. The second one waits here for the run's row, and

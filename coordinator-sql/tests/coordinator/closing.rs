@@ -30,7 +30,8 @@ async fn two_last_bundle_shards_open_the_search_once() {
     let search = "select outstanding from everytab.stages where run = $1 and kind = 'search'";
     assert_eq!(database.value::<i32>(search, scan).await, 29);
     assert_eq!(database.lease(JobKind::Search, 100).await.len(), 29);
-    assert_eq!(database.lease(JobKind::Map, 100).await.len(), 1);
+    // One region, and three orders.
+    assert_eq!(database.lease(JobKind::Map, 100).await.len(), 4);
     assert_eq!(database.worker.bundled_shards(scan).await.unwrap(), [0, 1]);
     database.assert_audited(scan).await;
 }
@@ -65,10 +66,11 @@ async fn the_last_search_job_and_the_last_map_job_open_one_publish_job() {
     database.work_on(&[JobKind::Warc, JobKind::Icon, JobKind::BundleShard]).await;
     let mut search = database.lease(JobKind::Search, 29).await;
     let mut last = search.split_off(28);
-    for lease in search {
+    let mut map = database.lease(JobKind::Map, 9).await;
+    last.extend(map.pop());
+    for lease in search.into_iter().chain(map) {
         assert_eq!(database.complete(lease).await, Completion::Recorded);
     }
-    last.push(database.lease_one(JobKind::Map).await);
     complete_both_at_once(&database, last).await;
     assert_eq!(database.lease(JobKind::Publish, 9).await.len(), 1);
     database.assert_audited(scan).await;
@@ -102,28 +104,28 @@ async fn search_and_map_reopen_separately_but_together_after_a_bundle_shard() {
     assert_eq!(database.value::<i32>(reopen, scan).await, 1);
     database.work_on(&[JobKind::BundleShard, JobKind::Search]).await;
     assert!(database.lease(JobKind::Publish, 9).await.is_empty());
-    assert_eq!(database.lease(JobKind::Map, 9).await.len(), 1);
+    assert_eq!(database.lease(JobKind::Map, 9).await.len(), 4);
     database.expire_leases().await;
     database.work().await;
     assert_eq!(database.state_of_scan(scan).await, "finished");
     database.assert_audited(scan).await;
 }
 
-/// A region has 48 x 48 bundles. `bundler` must compute the same number of regions.
+/// 48 x 48 bundles make a region; `bundler` computes the same from the same number of bundles, and
+/// has three orders.
 #[tokio::test]
-async fn a_scan_has_as_many_map_jobs_as_its_map_has_regions() {
+async fn a_scan_has_as_many_map_jobs_as_its_map_has_regions_and_orders() {
     let database = Database::new().await;
     let scan = database.start_sharded(2).await;
     let sized = "update everytab.scans set shards = $2, bundles_per_shard = $3 where scan = $1";
     let session = database.session().await;
-    for (shards, bundles, regions) in
-        [(1, 1, 1), (2_304, 1, 1), (461, 5, 4), (25_000, 10, 121), (0, 1, 0)]
+    for (shards, bundles, jobs) in
+        [(1, 1, 4), (2_304, 1, 4), (461, 5, 7), (25_000, 10, 124), (0, 1, 0)]
     {
         let sized = sized.replace("$2", &shards.to_string()).replace("$3", &bundles.to_string());
         session.run(&sized.replace("$1", &scan.to_string())).await;
-        let counted =
-            database.value::<i32>("select coordinator.map_regions($1::integer)", scan).await;
-        assert_eq!(counted, regions, "{shards} x {bundles}");
+        let counted = database.value::<i32>("select coordinator.map_jobs($1::integer)", scan).await;
+        assert_eq!(counted, jobs, "{shards} x {bundles}");
     }
 }
 

@@ -39,13 +39,12 @@ async fn a_run_finishes_if_its_last_search_and_map_jobs_complete_together() {
         let scan = database.start_sharded(2).await;
         database.work_on(&[JobKind::Warc, JobKind::Icon, JobKind::BundleShard]).await;
         let mut searches = database.lease(JobKind::Search, 100).await;
-        let search = searches.pop().unwrap();
-        for other in searches {
+        let mut maps = database.lease(JobKind::Map, 100).await;
+        let (search, map) = (searches.pop().unwrap(), maps.pop().unwrap());
+        for other in searches.into_iter().chain(maps) {
             assert_eq!(database.complete(other).await, Completion::Recorded);
         }
-        let map = database.lease_one(JobKind::Map).await;
-        // Lock the run's row, so that both calls decrement their stages before either of them reads
-        // this row.
+        // Both have counted their stage down when they come to the row of the run.
         let holder = database.session().await;
         holder.run("begin").await;
         query("select 1 from everytab.runs where run = $1 for update")
@@ -80,11 +79,11 @@ async fn the_second_of_two_last_completions_fails_under_repeatable_read() {
     let scan = database.start_sharded(2).await;
     database.work_on(&[JobKind::Warc, JobKind::Icon, JobKind::BundleShard]).await;
     let mut searches = database.lease(JobKind::Search, 100).await;
-    let search = searches.pop().unwrap();
-    for other in searches {
+    let mut maps = database.lease(JobKind::Map, 100).await;
+    let (search, map) = (searches.pop().unwrap(), maps.pop().unwrap());
+    for other in searches.into_iter().chain(maps) {
         assert_eq!(database.complete(other).await, Completion::Recorded);
     }
-    let map = database.lease_one(JobKind::Map).await;
     let (a, b) = (database.session().await, Session::connect(&database.owner_url).await);
     a.run("begin").await;
     assert_eq!(complete_in(&a, &search, no_counts()).await, "recorded");

@@ -86,7 +86,7 @@ async fn retrying_map_jobs_draws_the_whole_map_again() {
     database.work().await;
     assert_eq!(retry(Some(JobKind::Search), None).await.unwrap(), 0);
     assert_eq!(retry(None, None).await.unwrap(), 0);
-    assert_eq!(retry(Some(JobKind::Map), None).await.unwrap(), 1);
+    assert_eq!(retry(Some(JobKind::Map), None).await.unwrap(), 4, "a region and three orders");
     database.assert_audited(scan).await;
     database.assert_closes_again(scan).await;
 }

@@ -56,6 +56,7 @@ mod live_crawls;
 mod local_service;
 mod lying_resolver;
 mod map;
+mod map_orders;
 mod netns;
 mod operator;
 mod outcomes;

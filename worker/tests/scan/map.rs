@@ -11,7 +11,10 @@ use everytab_icon::{
 };
 use serde_json::Value;
 
-use crate::setup::{files, folder, manifest, run, scan_locally, tabs, worker};
+use crate::{
+    map_orders,
+    setup::{files, folder, manifest, run, scan_locally, tabs, worker},
+};
 
 /// Maximum mean difference over all channels between a tile's pixels and the pixels before JPEG
 /// compression.
@@ -66,7 +69,7 @@ pub(crate) fn expected(site: &Path) -> (MapLayout, BTreeMap<TileNumber, Picture>
     (layout, tiles)
 }
 
-fn thumbnail_of(entry: &Value) -> Thumbnail {
+pub(crate) fn thumbnail_of(entry: &Value) -> Thumbnail {
     let icon = STANDARD.decode(entry["icon"].as_str().unwrap()).unwrap();
     match icon.is_empty() {
         true => empty_thumbnail(BACKGROUND),
@@ -75,7 +78,7 @@ fn thumbnail_of(entry: &Value) -> Thumbnail {
 }
 
 /// Returns the mean difference between two channel lists.
-fn apart(one: &[u8], other: &[u8]) -> f64 {
+pub(crate) fn apart(one: &[u8], other: &[u8]) -> f64 {
     let sum: u64 = one.iter().zip(other).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     sum as f64 / one.len() as f64
 }
@@ -129,6 +132,7 @@ pub(crate) fn assert_shown(site: &Path) -> MapLayout {
             assert!(drawn == bytes, "{tile:?} does not show the bundles");
         }
     }
+    map_orders::assert_shown(site);
     layout
 }
 

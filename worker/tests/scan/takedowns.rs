@@ -437,7 +437,7 @@ fn a_map_that_is_drawn_again_shows_no_host_that_was_taken_down_since() {
     let retry = ["scan", "retry", "--scan", &first, "--kind", "map"];
     assert_eq!(
         run(world.database.owner(&retry)).expect_code(0).stdout,
-        "1 jobs will be done again\n"
+        "4 jobs will be done again\n"
     );
     // The publish job is rejected, because the second scan is published.
     world.work();

@@ -1,7 +1,8 @@
 //! Processes icons: detects their format, measures, decodes and scales them, and writes small PNGs.
 //!
 //! The modules `sniff`, `measure` and `decode` read an icon's bytes. `scale`, `png`, `original` and
-//! `convert` create tab icons. `thumbnail`, `picture` and `mosaic` create the images of the map.
+//! `convert` create tab icons. `thumbnail`, `picture` and `mosaic` create the images of the map,
+//! whose icons `tint` sorts.
 //! Every function is pure and gives the same result on every machine; `test_vectors` computes the
 //! digests by which workers verify this. This crate does not depend on files, the network,
 //! Postgres, clocks, settings, bundles or an icon's origin.
@@ -24,6 +25,7 @@ pub mod scale;
 pub mod sniff;
 pub mod test_vectors;
 pub mod thumbnail;
+pub mod tint;
 pub mod work;
 
 pub use decoders::{svg::svg_work, svg_work::MAX_WORK as MAX_SVG_WORK};

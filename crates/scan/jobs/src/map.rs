@@ -1,4 +1,5 @@
-//! `map`: draws one region from the map of all icons, in tiles of up to four levels.
+//! `map`: draws one region of the map of all icons, in tiles of up to four levels. The last jobs
+//! draw the icons once more, one job for each order (`order`).
 //!
 //! A region is one tile of the coarsest level at which a pixel shows at most one icon, together
 //! with the tiles below it. A job draws its region quarter by quarter. In memory it holds one tile
@@ -11,32 +12,37 @@
 
 mod coarse;
 mod draw;
-mod landmarks;
+mod order;
+mod scan_map;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use everytab_bundler::{
     map::{MapLayout, TileNumber, part::read_part},
+    map_order::MapOrder,
     object_names::{map_part, scan_prefix},
+    search::{RANGES, ranks::HostRanks},
     stats_names::{CountName, InputName, OutcomeName},
 };
 use everytab_coordinator::{Coordinator, Output, ScanInfo};
 use everytab_fetcher::Heartbeat;
 use everytab_job_result::{JobError, PerformedJob, Stats, blocking};
-use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use uuid::Uuid;
 
-pub use self::coarse::draw_coarse;
 use self::draw::{QUARTER_LEVEL, Region, Thumbnails, Tile};
+pub use self::{
+    coarse::draw_coarse,
+    scan_map::{DrawnRegion, ScanMap},
+};
 pub(crate) use self::{
     draw::{bundle_picture, halved_of},
-    landmarks::publish_landmarks,
+    order::{drawn_orders, small_icon},
 };
 use crate::{
     context::Context,
     job::{Job, ScanAssignment},
+    search::read_ranks,
     site_objects::{CONCURRENT_OBJECTS, put_all},
 };
 
@@ -78,7 +84,12 @@ impl Job for DrawMap {
                 bundles_per_shard: job.info.bundles_per_shard.unwrap_or(1).unsigned_abs().max(1),
                 layout,
             };
-            drawn = map.draw_region(job.part.unsigned_abs(), &job.heartbeat).await?;
+            let part = job.part.unsigned_abs();
+            let order = part.checked_sub(layout.regions()).map(|number| number as usize);
+            drawn = match order.map(|number| MapOrder::ALL.get(number)) {
+                None => map.draw_region(part, &job.heartbeat).await?,
+                Some(order) => map.draw_numbered(order, context, job).await?,
+            };
         }
         let mut stats = Stats::default();
         stats.input(InputName::Bundles, drawn.bundles + drawn.left_empty);
@@ -101,38 +112,6 @@ pub(crate) async fn load_layout(
 ) -> Result<Option<MapLayout>, JobError> {
     let most_tabs = coordinator.most_tabs(scan).await?;
     Ok(MapLayout::new(info.bundles(), most_tabs.unsigned_abs()))
-}
-
-/// The input for drawing a map, and the store for its tiles.
-#[derive(Debug)]
-pub struct ScanMap {
-    /// The store that holds the shards' parts.
-    pub archive: Arc<dyn Store>,
-    /// The site's store.
-    pub site: Arc<dyn Store>,
-    /// The scan's id.
-    pub scan_id: Uuid,
-    /// The shards whose bundles have been written.
-    pub shards: BTreeSet<i32>,
-    /// Number of bundles in the scan.
-    pub bundles: u32,
-    /// Number of bundles in a shard.
-    pub bundles_per_shard: u32,
-    /// The map's dimensions.
-    pub layout: MapLayout,
-}
-
-/// Counts of a drawn region.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct DrawnRegion {
-    /// Bundles that the tiles show.
-    pub bundles: u64,
-    /// Bundles left empty, because their shard has no part.
-    pub left_empty: u64,
-    /// Tiles written.
-    pub tiles: u64,
-    /// The tiles' total size in bytes.
-    pub bytes: u64,
 }
 
 impl ScanMap {
@@ -163,6 +142,23 @@ impl ScanMap {
         let last = blocking(move || region.finish()).await?;
         self.put(last.into_iter().collect(), &mut drawn, heartbeat).await?;
         Ok(drawn)
+    }
+
+    /// Draws an order, which is `None` for a job that does not exist.
+    async fn draw_numbered(
+        &self,
+        order: Option<&MapOrder>,
+        context: &Context,
+        job: &ScanAssignment,
+    ) -> Result<DrawnRegion, JobError> {
+        let Some(order) = order else { return Ok(DrawnRegion::default()) };
+        let ranks = match (&job.settings.host_ranks, order) {
+            (Some(pinned), MapOrder::Rank) => {
+                read_ranks(&*self.archive, self.scan_id, &pinned.sha256, RANGES).await?
+            }
+            _ => HostRanks::default(),
+        };
+        self.draw_order(*order, ranks, &context.temporary, &job.heartbeat).await
     }
 
     async fn thumbnails_of(

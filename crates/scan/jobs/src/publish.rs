@@ -36,7 +36,7 @@ pub use self::{excluded::Excluded, link_pages::publish_link_pages, well_known::p
 use crate::{
     context::Context,
     job::{Job, ScanAssignment},
-    map::{draw_coarse, load_layout, publish_landmarks},
+    map::{draw_coarse, drawn_orders, load_layout, publish_landmarks},
     removal::RemovalError,
     scan_settings::ScanSettings,
     site_objects::{put_all, put_changed, put_object, put_options},
@@ -271,7 +271,7 @@ fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
     }
 }
 
-/// Draws the map's coarse levels, and returns its dimensions.
+/// Draws the map's coarse levels, and returns its dimensions and its orders.
 async fn publish_map(
     site: &dyn Store,
     prefix: &str,
@@ -279,7 +279,8 @@ async fn publish_map(
     heartbeat: &Heartbeat,
 ) -> Result<MapManifest, JobError> {
     draw_coarse(site, prefix, layout, heartbeat).await?;
-    let map = layout.manifest();
+    let mut map = layout.manifest();
+    map.orders = drawn_orders(site, prefix).await?;
     let index = serde_json::to_vec(&map).unwrap_or_default();
     put_changed(site, &format!("{prefix}{MAP_INDEX_PATH}"), index.into()).await?;
     Ok(map)

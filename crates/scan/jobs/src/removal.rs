@@ -15,6 +15,7 @@ mod answer_files;
 mod content;
 mod landmarks;
 mod link_pages;
+mod map_orders;
 mod map_tiles;
 mod request_files;
 mod search_files;
@@ -39,7 +40,7 @@ use self::{
     search_files::{Changes, SearchFiles},
 };
 pub use self::{
-    map_tiles::{RewrittenBundle, RewrittenMap, RewrittenTile},
+    map_tiles::{RewrittenBundle, RewrittenMap, RewrittenOrder, RewrittenTile},
     search_files::{FoundTabs, RemovalError, ScanObjects},
 };
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
@@ -92,8 +93,9 @@ impl ScanObjects<'_> {
         also: impl IntoIterator<Item = i32>,
         name: impl Fn(i32) -> String,
     ) -> Result<Vec<RewrittenBundle>, RemovalError> {
+        let also: BTreeSet<i32> = also.into_iter().collect();
         let mut bundles: BTreeMap<i32, Vec<&SearchEntry>> =
-            also.into_iter().map(|number| (number, Vec::new())).collect();
+            also.iter().map(|number| (*number, Vec::new())).collect();
         for entry in &found.entries {
             bundles.entry(entry.bundle).or_default().push(entry);
         }
@@ -101,7 +103,12 @@ impl ScanObjects<'_> {
             .into_iter()
             .map(|(number, entries)| self.rewrite_one(number, entries, name(number)))
             .collect();
-        stream::iter(rewrites).buffered(CONCURRENT_OBJECTS).try_collect().await
+        let rewrites = stream::iter(rewrites).buffered(CONCURRENT_OBJECTS);
+        let is_also = |number: i32| also.contains(&number);
+        rewrites
+            .map_ok(|bundle| RewrittenBundle { any_slot: is_also(bundle.number), ..bundle })
+            .try_collect()
+            .await
     }
 
     async fn rewrite_one(
@@ -124,7 +131,7 @@ impl ScanObjects<'_> {
         let path = bundle.path(number);
         self.put(&format!("{}{path}", self.prefix), &bundle).await?;
         let (tabs, with_icon) = rewritten;
-        Ok(RewrittenBundle { number, path, tabs, with_icon, bundle, slots })
+        Ok(RewrittenBundle { number, path, tabs, with_icon, bundle, slots, any_slot: false })
     }
 
     async fn put(&self, key: &str, bundle: &PublishedBundle) -> Result<(), StorageError> {

@@ -20,7 +20,8 @@ use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
 
-use self::parts::{CONCURRENT_READS, ranked, read_range, read_ranks};
+pub(crate) use self::parts::read_ranks;
+use self::parts::{CONCURRENT_READS, ranked, read_range};
 pub use self::words::{MergedWords, merge_words};
 use crate::{
     context::Context,

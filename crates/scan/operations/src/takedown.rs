@@ -270,9 +270,7 @@ impl Takedown<'_> {
             manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);
         }
         if let Some(map) = &mut manifest.map {
-            let tiles = &removed.map.tiles;
-            let named = tiles.iter().map(|tile| (tile.tile.name(), tile.path.clone()));
-            map.overrides.extend(named);
+            removed.map.name_in(map);
         }
         Ok(match manifest == before {
             true => ObjectChange::Keep(removed),
@@ -322,9 +320,9 @@ impl Takedown<'_> {
         let keys = objects.overwrite_old(&removed.rewritten).await?;
         // Publishing may have written a page from the old bundle in between.
         has_link |= objects.correct_link_pages(&removed.rewritten).await?;
-        objects.overwrite_old_tiles(&removed.map.tiles).await?;
+        objects.overwrite_old_tiles(&removed.map).await?;
         let mut paths: BTreeSet<String> = keys.into_iter().map(|key| format!("/{key}")).collect();
-        if !removed.map.tiles.is_empty() {
+        if !removed.map.all_tiles().is_empty() {
             // Use one path, because CloudFront invalidates at most 3,000 individual objects
             // concurrently.
             paths.insert(format!("/{}{MAP_PATH}*", removed.prefix));

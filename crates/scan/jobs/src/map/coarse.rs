@@ -1,6 +1,8 @@
 //! Draws the map levels at which a pixel shows more than one icon. Reads the published tiles of the
 //! level below, so that this also works after the archive was removed.
 
+use std::collections::BTreeSet;
+
 use everytab_bundler::map::{BACKGROUND, MapLayout, TileNumber};
 use everytab_fetcher::Heartbeat;
 use everytab_icon::{mosaic::Mosaic, picture::Picture};
@@ -12,7 +14,7 @@ use super::draw::{encoded, halved_of, paste_halved};
 use crate::site_objects::{CONCURRENT_OBJECTS, put_changed};
 
 /// A tile at half its size.
-type HalfTile = (TileNumber, Picture);
+pub(super) type HalfTile = (TileNumber, Picture);
 
 /// Draws all tiles of the coarser levels. This holds one level's tiles in memory at half their
 /// size. For 30 million icons these are 121 tiles with 210 KB each.
@@ -47,9 +49,9 @@ pub async fn draw_coarse(
     Ok(())
 }
 
-/// Draws a level's tiles from the tiles below them. Returns the tiles at half their size, and as
-/// files.
-fn join(
+/// Draws the tiles of a level from those of the level below, without tiles that have none. Returns
+/// them at half their size, and as files.
+pub(super) fn join(
     layout: MapLayout,
     level: u32,
     below: &[HalfTile],
@@ -61,7 +63,8 @@ fn join(
         }
         ((tile, halved_of(&picture)), (tile, encoded(&picture)))
     };
-    layout.tiles_of(level).map(draw).unzip()
+    let parents: BTreeSet<TileNumber> = below.iter().map(|(child, _)| child.parent()).collect();
+    layout.tiles_of(level).filter(|tile| parents.contains(tile)).map(draw).unzip()
 }
 
 async fn read_halved(

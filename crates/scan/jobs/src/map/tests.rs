@@ -7,6 +7,7 @@ use everytab_icon::{
     thumbnail::Thumbnail,
 };
 use everytab_storage::{PutOptions, StoreSettings};
+use uuid::Uuid;
 
 use super::*;
 

@@ -230,10 +230,9 @@ async fn rewrite_map(
     objects.note_for_map(rewritten).await?;
     let Some(map) = &mut manifest.map else { return Ok(None) };
     let done = objects.rewrite_map(map, rewritten).await?;
-    objects.overwrite_old_tiles(&done.tiles).await?;
-    let trouble = done.trouble(&manifest.prefix);
-    map.overrides.extend(done.tiles.into_iter().map(|tile| (tile.tile.name(), tile.path)));
-    Ok(trouble)
+    objects.overwrite_old_tiles(&done).await?;
+    done.name_in(map);
+    Ok(done.trouble(&manifest.prefix))
 }
 
 /// Adds the rewritten bundles to the manifest. Returns the number of removed tabs.

@@ -5,27 +5,33 @@
 //! bundle shares with its neighbours are compressed again. In the coarse levels, the changed area
 //! is copied from the repainted tile below, at half its size.
 //!
-//! Every removal leaves a note for each rewritten bundle. If a `map` job runs later, it draws its
-//! tiles from parts that still have the removed icons. Publishing then redraws the noted bundles.
+//! The map's orders are repainted in the same way (`map_orders`).
+//!
+//! Every removal leaves a note for each rewritten bundle. A `map` job that runs later draws its
+//! tiles from parts that still have the removed icons, and publishing then redraws the noted
+//! bundles.
 //!
 //! Invariants: the tiles are a function of the current bundles, so that an interrupted removal is
 //! completed by repeating it. A damaged tile does not keep any tab on the site.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use bytes::Bytes;
 use everytab_bundler::{
     PublishedBundle,
     map::{BACKGROUND, MapLayout, MapManifest, TileNumber},
     object_names::{
-        MAP_INDEX_PATH, MAP_REPAINT_PATH, SCANS_PREFIX, content_hash, map_repaint_number,
-        map_repaint_path, rewritten_map_tile_path, rewritten_map_tiles_prefix,
+        MAP_INDEX_PATH, MAP_PATH, MAP_REPAINT_PATH, SCANS_PREFIX, content_hash, map_repaint_number,
+        map_repaint_path, names_of_rewritten_tile, rewritten_tile_path_in,
     },
 };
 use everytab_icon::{
     mosaic::{Mosaic, Rect},
     picture::Picture,
-    thumbnail::{empty_thumbnail, thumbnail},
+    thumbnail::{Thumbnail, empty_thumbnail, thumbnail},
 };
 use everytab_job_result::blocking;
 use everytab_storage::StorageError;
@@ -51,6 +57,8 @@ pub struct RewrittenBundle {
     pub(super) bundle: PublishedBundle,
     /// The slots that may hold another tab now.
     pub(super) slots: BTreeSet<usize>,
+    /// Whether earlier removals changed other slots, which the map may still show as before.
+    pub(super) any_slot: bool,
 }
 
 /// A repainted tile.
@@ -67,14 +75,41 @@ pub struct RewrittenTile {
 pub struct RewrittenMap {
     /// The repainted tiles.
     pub tiles: Vec<RewrittenTile>,
-    /// The keys of missing or damaged map objects, each with the reason. These tiles may still show
-    /// what was removed.
+    /// The repainted orders.
+    pub orders: Vec<RewrittenOrder>,
+    /// The keys of map objects that are missing or damaged, each with the reason. These tiles may
+    /// still show what was removed.
     pub damaged: Vec<String>,
 }
 
+/// An order of the map with repainted tiles.
+#[derive(Debug)]
+pub struct RewrittenOrder {
+    /// The order's name.
+    pub name: String,
+    /// The path of its new index below the scan's prefix, derived from its content.
+    pub path: String,
+    /// The repainted tiles, which the new index names.
+    pub tiles: Vec<RewrittenTile>,
+}
+
 impl RewrittenMap {
-    /// Returns a message for the operator. `None` if no tile is damaged. `prefix` is the scan's
-    /// prefix.
+    /// Names the repainted tiles in a map's entry in the manifest.
+    pub fn name_in(&self, map: &mut MapManifest) {
+        let tiles = self.tiles.iter().map(|tile| (tile.tile.name(), tile.path.clone()));
+        map.overrides.extend(tiles);
+        let orders = self.orders.iter().map(|order| (order.name.clone(), order.path.clone()));
+        map.orders.extend(orders);
+    }
+
+    /// Returns the repainted tiles of the map and of its orders.
+    #[must_use]
+    pub fn all_tiles(&self) -> Vec<&RewrittenTile> {
+        let of_orders = self.orders.iter().flat_map(|order| &order.tiles);
+        self.tiles.iter().chain(of_orders).collect()
+    }
+
+    /// Returns a message for the operator. `None` if no tile is damaged. `prefix` is the scan's.
     #[must_use]
     pub fn trouble(&self, prefix: &str) -> Option<String> {
         let first = self.damaged.first()?;
@@ -92,13 +127,33 @@ impl RewrittenMap {
 
 /// A rectangle to paint in a tile, with its pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Patch {
-    rect: Rect,
-    rgb: Vec<u8>,
+pub(super) struct Patch {
+    pub(super) rect: Rect,
+    pub(super) rgb: Vec<u8>,
 }
 
-/// One level's patches, by tile.
-type Patches = BTreeMap<TileNumber, Vec<Patch>>;
+/// The patches of one level's tiles.
+pub(super) type Patches = BTreeMap<TileNumber, Vec<Patch>>;
+
+/// The tiles of the map, or of one of its orders.
+#[derive(Debug, Clone)]
+pub(super) struct TileFolder<'a> {
+    /// Prefix of the tiles' paths below the scan's prefix.
+    pub(super) folder: String,
+    /// The tiles that were painted over before.
+    pub(super) overrides: &'a BTreeMap<String, String>,
+    /// Width and height of a tile.
+    pub(super) tile_pixels: usize,
+    /// The levels that are painted from the level below, as it is displayed.
+    pub(super) joined: Range<u32>,
+}
+
+impl TileFolder<'_> {
+    fn path(&self, tile: TileNumber) -> String {
+        let overridden = self.overrides.get(&tile.name()).cloned();
+        overridden.unwrap_or_else(|| tile.path_in(&self.folder))
+    }
+}
 
 impl ScanObjects<'_> {
     /// Redraws the rewritten bundles on every level of the map that `map/index.json` describes. A
@@ -141,6 +196,12 @@ impl ScanObjects<'_> {
             return Ok(done);
         };
         let region_level = layout.region_level();
+        let folder = TileFolder {
+            folder: MAP_PATH.to_owned(),
+            overrides: &map.overrides,
+            tile_pixels: layout.tile_pixels(),
+            joined: region_level + 1..layout.levels(),
+        };
         let mut regions: BTreeMap<TileNumber, Vec<&RewrittenBundle>> = BTreeMap::new();
         for bundle in rewritten {
             let region = layout.tile_of(bundle.number.unsigned_abs(), region_level);
@@ -159,8 +220,9 @@ impl ScanObjects<'_> {
                 self.heartbeat.beat();
             }
             for patches in levels.into_values() {
-                // Only the region's own tile yields patches for the level above.
-                let above = self.paint_level(map, layout, patches, &mut done).await?;
+                // Patches for the level above are taken from the region's tile only.
+                let painted = self.paint_level(&folder, patches).await?;
+                let above = done.take(painted);
                 for (tile, patches) in above {
                     // Up to four regions share a tile.
                     coarse.entry(tile).or_default().extend(patches);
@@ -168,60 +230,58 @@ impl ScanObjects<'_> {
             }
         }
         while !coarse.is_empty() {
-            coarse = self.paint_level(map, layout, coarse, &mut done).await?;
+            coarse = done.take(self.paint_level(&folder, coarse).await?);
         }
+        self.rewrite_orders(map, layout, rewritten, &mut done).await?;
         Ok(done)
     }
 
-    /// Repaints one level's tiles. Returns the patches for the level above.
-    async fn paint_level(
+    /// Repaints tiles of one level.
+    pub(super) async fn paint_level(
         &self,
-        map: &MapManifest,
-        layout: MapLayout,
+        folder: &TileFolder<'_>,
         patches: Patches,
-        done: &mut RewrittenMap,
-    ) -> Result<Patches, RemovalError> {
-        let paints: Vec<_> = patches
-            .into_iter()
-            .map(|(tile, patches)| self.paint(map, layout, tile, patches))
-            .collect();
+    ) -> Result<PaintedLevel, RemovalError> {
+        let paints: Vec<_> =
+            patches.into_iter().map(|(tile, patches)| self.paint(folder, tile, patches)).collect();
         let painted: Vec<_> =
             stream::iter(paints).buffered(CONCURRENT_OBJECTS).try_collect().await?;
-        let mut above = Patches::new();
+        let mut level = PaintedLevel::default();
         for painted in painted {
             match painted {
                 Ok((rewritten, patches)) => {
                     if !patches.is_empty() {
-                        above.entry(rewritten.tile.parent()).or_default().extend(patches);
+                        level.above.entry(rewritten.tile.parent()).or_default().extend(patches);
                     }
-                    done.tiles.push(rewritten);
+                    level.tiles.push(rewritten);
                 }
-                Err(reason) => done.damaged.push(reason),
+                Err(reason) => level.damaged.push(reason),
             }
         }
-        Ok(above)
+        Ok(level)
     }
 
     /// Repaints one tile. Returns the tile with the patches for the level above. The inner error
     /// explains why the tile cannot be painted.
     async fn paint(
         &self,
-        map: &MapManifest,
-        layout: MapLayout,
+        folder: &TileFolder<'_>,
         tile: TileNumber,
         patches: Vec<Patch>,
     ) -> Result<Result<(RewrittenTile, Vec<Patch>), String>, RemovalError> {
-        let key = format!("{}{}", self.prefix, map.tile_path(tile));
+        let key = format!("{}{}", self.prefix, folder.path(tile));
         let Some(found) = self.site.get_tagged(&key).await? else {
             return Ok(Err(format!("{key}: it is missing")));
         };
-        let painting = blocking(move || painted_over(&found.bytes, layout, tile, &patches));
+        let (side, has_coarser) = (folder.tile_pixels, folder.joined.contains(&(tile.level + 1)));
+        let painting =
+            blocking(move || painted_over(&found.bytes, side, tile, &patches, has_coarser));
         let (bytes, above) = match painting.await.map_err(RemovalError::interrupted)? {
             Ok(painted) => painted,
             Err(reason) => return Ok(Err(format!("{key}: {reason}"))),
         };
         let hash = content_hash(&bytes);
-        let path = rewritten_map_tile_path(tile.level, tile.column, tile.row, &hash);
+        let path = rewritten_tile_path_in(&folder.folder, tile.level, tile.column, tile.row, &hash);
         let key = format!("{}{path}", self.prefix);
         self.site.put(&key, bytes.into(), put_options(&key)).await?;
         self.heartbeat.beat();
@@ -232,19 +292,20 @@ impl ScanObjects<'_> {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn overwrite_old_tiles(&self, tiles: &[RewrittenTile]) -> Result<(), StorageError> {
-        let overwrites: Vec<_> = tiles.iter().map(|tile| self.overwrite_tile(tile)).collect();
+    pub async fn overwrite_old_tiles(&self, map: &RewrittenMap) -> Result<(), StorageError> {
+        let overwrites: Vec<_> =
+            map.all_tiles().into_iter().map(|tile| self.overwrite_tile(tile)).collect();
         stream::iter(overwrites).buffered(CONCURRENT_OBJECTS).try_collect().await
     }
 
     async fn overwrite_tile(&self, rewritten: &RewrittenTile) -> Result<(), StorageError> {
-        let RewrittenTile { tile, path } = rewritten;
+        let path = &rewritten.path;
         let own = format!("{}{path}", self.prefix);
         let bytes = self.site.get(&own).await?;
-        let before = rewritten_map_tiles_prefix(tile.level, tile.column, tile.row);
+        let (original, before) = names_of_rewritten_tile(path).unwrap_or_default();
         let listed = self.site.list_all(&format!("{}{before}", self.prefix)).await?;
         let mut old: BTreeSet<String> = listed.into_iter().map(|object| object.key).collect();
-        old.insert(format!("{}{}", self.prefix, tile.path()));
+        old.insert(format!("{}{original}", self.prefix));
         old.remove(&own);
         for key in &old {
             self.site.put(key, bytes.clone(), put_options(key)).await?;
@@ -280,18 +341,40 @@ impl ScanObjects<'_> {
     }
 }
 
-/// Draws a bundle for its tile at each level up to the regions' level.
+/// The result of repainting tiles of one level.
+#[derive(Debug, Default)]
+pub(super) struct PaintedLevel {
+    pub(super) tiles: Vec<RewrittenTile>,
+    pub(super) damaged: Vec<String>,
+    /// The patches for the level above.
+    pub(super) above: Patches,
+}
+
+impl RewrittenMap {
+    /// Adds a level's tiles. Returns the patches for the level above.
+    fn take(&mut self, level: PaintedLevel) -> Patches {
+        self.tiles.extend(level.tiles);
+        self.damaged.extend(level.damaged);
+        level.above
+    }
+}
+
+/// Returns the thumbnails of a bundle's tabs.
+pub(super) fn thumbnails_of(bundle: &PublishedBundle) -> Vec<Thumbnail> {
+    let show = |icon: Option<Vec<u8>>| match icon {
+        Some(png) => thumbnail(&png, BACKGROUND),
+        None => empty_thumbnail(BACKGROUND),
+    };
+    bundle.icons().map(show).collect()
+}
+
+/// Draws a bundle for its tile at each level up to the regions.
 fn drawn_again(
     layout: MapLayout,
     number: u32,
     bundle: &PublishedBundle,
 ) -> Vec<(TileNumber, Patch)> {
-    let show = |icon: Option<Vec<u8>>| match icon {
-        Some(png) => thumbnail(&png, BACKGROUND),
-        None => empty_thumbnail(BACKGROUND),
-    };
-    let thumbnails: Vec<_> = bundle.icons().map(show).collect();
-    let mut picture = bundle_picture(layout, &thumbnails);
+    let mut picture = bundle_picture(layout, &thumbnails_of(bundle));
     let mut drawn = Vec::new();
     for level in 0..=layout.region_level() {
         let (left, top) = layout.offset_in_tile(number, level);
@@ -310,18 +393,18 @@ fn drawn_again(
 /// icons.
 fn painted_over(
     file: &[u8],
-    layout: MapLayout,
+    tile_pixels: usize,
     tile: TileNumber,
     patches: &[Patch],
+    has_coarser: bool,
 ) -> Result<(Vec<u8>, Vec<Patch>), String> {
     let mut mosaic = Mosaic::read(file).map_err(|error| error.to_string())?;
-    if (mosaic.width(), mosaic.height()) != (layout.tile_pixels(), layout.tile_pixels()) {
+    if (mosaic.width(), mosaic.height()) != (tile_pixels, tile_pixels) {
         return Err("it is no tile of this map".to_owned());
     }
     for Patch { rect, rgb } in patches {
         mosaic.paint(*rect, rgb);
     }
-    let has_coarser = (layout.region_level() + 1..layout.levels()).contains(&(tile.level + 1));
     let above = if has_coarser { halved_patches(tile, &mosaic, patches) } else { Vec::new() };
     Ok((mosaic.write(), above))
 }

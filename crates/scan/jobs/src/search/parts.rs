@@ -20,9 +20,9 @@ use uuid::Uuid;
 /// Number of parts that a job reads concurrently. Each part has about 100 KB.
 pub(super) const CONCURRENT_READS: usize = 16;
 
-/// Reads the ranks that `scan start` wrote, for one range, or for all ranges if `range` is
-/// [`RANGES`]. Every job reads the same list.
-pub(super) async fn read_ranks(
+/// Reads the host ranks written when the scan was started, for one range, or for all of them if
+/// `range` is [`RANGES`]. Every job reads the same list.
+pub(crate) async fn read_ranks(
     archive: &dyn Store,
     scan_id: Uuid,
     sha256: &str,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use everytab_bundler::{
     map::MapLayout,
+    map_order::{FINEST_LEVEL, MapOrder, OrderLayout, TABS_PER_FILE},
     search::{RANGES, files::HOSTNAMES_PER_FILE, ranks::RANKED_HOSTS},
 };
 
@@ -14,7 +15,10 @@ const ARCHIVED_OF_A_SHARD: u64 = 3;
 const ARCHIVE_READS: u64 = 2;
 /// Requests per range for a shard's search part: one for the header and one for the lines.
 const RANGE_READS: u64 = 2;
-/// Number of sorted name files per file of best results, measured with 30 million names.
+/// Requests for a shard's parts by the orders of the map: its map part for each of three, and its
+/// search part for two.
+const READS_OF_ORDERS: u64 = 5;
+/// Files of sorted names per file of best answers, measured with 30 million names.
 const NAMES_A_BEST_FILE: u64 = 5;
 /// Ranked hosts per word file, measured with a million hosts.
 const RANKED_HOSTS_A_FILE: u64 = 100;
@@ -37,10 +41,11 @@ impl Objects {
         ARCHIVED_OF_A_SHARD * self.shards
     }
 
-    /// Returns the number of objects in the site: bundles, icon lists, search files, map tiles, and
-    /// the page.
+    /// Returns the number of objects in the site: bundles, icon lists, search files, the map's and
+    /// its orders' objects, and the page.
     pub(super) fn published(&self) -> u64 {
-        self.bundles + self.shards + self.search_files() + self.tiles() + FILES_OF_THE_PAGE
+        let map = self.tiles() + self.objects_of_orders();
+        self.bundles + self.shards + self.search_files() + map + FILES_OF_THE_PAGE
     }
 
     /// Returns the number of link pages, which backups do not contain.
@@ -75,10 +80,21 @@ impl Objects {
         layout.map_or(0, |layout| (0..layout.levels()).map(|level| tiles_of(&layout, level)).sum())
     }
 
-    /// Returns the number of search and map jobs: one per range, one for the words, and one per
-    /// region.
+    /// Returns the number of objects of the map's orders: tiles, places files and indexes.
+    fn objects_of_orders(&self) -> u64 {
+        let Some(order) = self.layout().map(|layout| OrderLayout::new(layout, self.hosts)) else {
+            return 0;
+        };
+        let tiles = (FINEST_LEVEL..order.levels()).map(|level| order.tiles_at(level));
+        let tiles: u64 = tiles.map(|(across, down)| u64::from(across) * u64::from(down)).sum();
+        orders() * (tiles + self.hosts.div_ceil(TABS_PER_FILE) + 1)
+    }
+
+    /// Returns the number of search and map jobs: the ranges and the words, the regions and the
+    /// orders.
     pub(super) fn closing_jobs(&self) -> u64 {
-        RANGES as u64 + 1 + self.regions()
+        let orders = self.layout().map_or(0, |_| orders());
+        RANGES as u64 + 1 + self.regions() + orders
     }
 
     fn regions(&self) -> u64 {
@@ -86,13 +102,11 @@ impl Objects {
     }
 
     /// Returns the number of requests for objects in the scan: archives, search parts by range and
-    /// once whole, map parts, the tiles from which the coarse levels are drawn, the names for link
-    /// pages, and the old link pages.
+    /// once whole, map parts, both parts for the orders, and the tiles from which the coarse levels
+    /// are drawn.
     pub(super) fn reads(&self) -> u64 {
-        let of_a_shard = ARCHIVE_READS + RANGE_READS * RANGES as u64 + 1;
-        let names = self.name_files() + RANGES as u64;
-        let of_links = names + self.link_pages();
-        of_a_shard * self.shards + self.part_reads() + self.regions() + of_links
+        let of_a_shard = ARCHIVE_READS + RANGE_READS * RANGES as u64 + 1 + READS_OF_ORDERS;
+        of_a_shard * self.shards + self.part_reads() + self.regions()
     }
 
     /// Returns the number of map parts that are read. For each tile at [`LEVEL_OF_READS`], a map
@@ -112,6 +126,12 @@ impl Objects {
     }
 }
 
+/// Returns the number of orders.
+fn orders() -> u64 {
+    MapOrder::ALL.len() as u64
+}
+
+/// Returns the number of tiles in a level.
 fn tiles_of(layout: &MapLayout, level: u32) -> u64 {
     u64::from(layout.tiles_across(level)).pow(2)
 }
@@ -129,16 +149,17 @@ mod tests {
             entries_per_bundle: 120,
         };
         // Record 0049 has 121 regions. Record 0051 has 35,873 and 9,608 search files.
-        assert_eq!(objects.closing_jobs(), 28 + 1 + 121);
+        assert_eq!(objects.closing_jobs(), 28 + 1 + 121 + 3);
         assert_eq!(objects.search_files(), 30_000 + 6_000 + 10_000 + 57);
         assert_eq!(objects.tiles(), 9_432);
         assert_eq!(objects.archived(), 75_000);
-        assert_eq!(objects.published(), 250_000 + 25_000 + 46_057 + 9_432 + 12);
-        // A region's quarter has 24 rows with 24 bundles, from at most 4 shards each.
+        // Record 0148 has 751 per order, because its fullest bundle has more tabs.
+        assert_eq!(objects.objects_of_orders(), 3 * 842);
+        assert_eq!(objects.published(), 250_000 + 25_000 + 46_057 + 9_432 + 2_526 + 12);
+        // A quarter of a region has 24 rows of 24 bundles, from at most 4 shards each.
         let parts = objects.part_reads();
         assert!((30_000..36_000).contains(&parts), "{parts}");
-        let of_links = 30_000 + 28 + 250_000;
-        assert_eq!(objects.reads(), 25_000 * 59 + parts + 121 + of_links);
+        assert_eq!(objects.reads(), 25_000 * 64 + parts + 121);
     }
 
     #[test]

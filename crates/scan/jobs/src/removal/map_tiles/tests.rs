@@ -88,6 +88,7 @@ fn rewritten(changed: &[u32]) -> Vec<RewrittenBundle> {
             with_icon: 1,
             bundle,
             slots: BTreeSet::new(),
+            any_slot: true,
         }
     };
     changed.iter().map(of).collect()

@@ -1,0 +1,91 @@
+//! The tabs of an order on disk: each with its number, its part of an area, and its icon with 2x2
+//! pixels.
+//!
+//! Tabs are written in the sequence of their numbers, and read once per row of tiles. So memory
+//! holds one row of tiles, whatever the sizes of areas.
+
+use std::{
+    fs::File,
+    io::{BufReader, BufWriter, Error, Read as _, Seek as _, Write as _},
+    path::Path,
+};
+
+use everytab_bundler::map_order::ICON_BYTES;
+
+/// Bytes of a record: a tab's number, its part of an area and its icon. 30 million tabs need 720 MB
+/// of disk.
+const RECORD_BYTES: usize = 8 + 4 + ICON_BYTES;
+/// Size of the buffers, large enough that a read from disk is no random access.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A tab in an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OrderedTab {
+    /// The number of the tab's bundle and slot.
+    pub(super) number: u64,
+    /// The number of the tab's part of an area.
+    pub(super) part: u32,
+    pub(super) icon: [u8; ICON_BYTES],
+}
+
+/// A temporary file with tabs, which is deleted with this value.
+pub(super) struct Spool {
+    file: BufWriter<File>,
+}
+
+impl Spool {
+    pub(super) fn create(temporary: &Path) -> Result<Self, Error> {
+        let file = tempfile::tempfile_in(temporary)?;
+        Ok(Self { file: BufWriter::with_capacity(BUFFER_BYTES, file) })
+    }
+
+    pub(super) fn add(&mut self, tab: &OrderedTab) -> Result<(), Error> {
+        self.file.write_all(&tab.number.to_le_bytes())?;
+        self.file.write_all(&tab.part.to_le_bytes())?;
+        self.file.write_all(&tab.icon)
+    }
+
+    /// Calls `each` for every tab, in the sequence in which they were added.
+    pub(super) fn read(&mut self, mut each: impl FnMut(OrderedTab)) -> Result<(), Error> {
+        self.file.flush()?;
+        let file = self.file.get_mut();
+        file.rewind()?;
+        let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
+        let mut record = [0; RECORD_BYTES];
+        while !std::io::BufRead::fill_buf(&mut reader)?.is_empty() {
+            reader.read_exact(&mut record)?;
+            let little_endian = |bytes: &[u8]| {
+                bytes.iter().rev().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte))
+            };
+            let mut icon = [0; ICON_BYTES];
+            icon.copy_from_slice(&record[12..]);
+            // The part has four bytes.
+            let part = little_endian(&record[8..12]) as u32;
+            let tab = OrderedTab { number: little_endian(&record[..8]), part, icon };
+            each(tab);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tabs_are_read_again_and_again_as_they_were_added() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::create(folder.path()).unwrap();
+        let tab = |n: u64| OrderedTab { number: n << 33, part: n as u32, icon: [n as u8; 12] };
+        // More than a buffer.
+        let tabs: Vec<OrderedTab> = (0..60_000).map(tab).collect();
+        tabs.iter().for_each(|tab| spool.add(tab).unwrap());
+        for _ in 0..2 {
+            let mut read = Vec::new();
+            spool.read(|tab| read.push(tab)).unwrap();
+            assert!(read == tabs);
+        }
+        // The file has no name.
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,115 @@
+// Owns the formats of the map's orders: an order's index, its map as `MapView` shows it, the places
+// files, and where labels are. Invariants: external values are validated; a place's bundle and slot
+// exist in the scan. Does not depend on the DOM, the network, or the drawing.
+
+import { readOverrides } from "./map-address.js";
+import { BUNDLES_A_TILE, toScreen } from "./map-geometry.js";
+
+/** The finest level that is drawn: an icon has 2 by 2 pixels. */
+const FINEST_LEVEL = 2;
+/** A pixel has at most half of these CSS pixels: larger ones show nothing more. */
+const MAX_SCALE = 24;
+const MAX_AREAS = 5_000;
+const AREA_NAME = /^[a-z0-9-]{1,30}$/;
+/** Areas that are lower on the screen, in CSS pixels, have no label. */
+const MIN_LABEL_PX = 20;
+const LABEL_GAP_PX = 8;
+
+/**
+ * Reads an order's index.json: {tabs, perFile, areas: [{name, first, tabs}], overrides}. Null if it
+ * is invalid.
+ */
+export function readOrder(value) {
+  const isCount = (number) => Number.isSafeInteger(number) && number > 0;
+  if (!isCount(value?.tabs) || !isCount(value.per_file) || !Array.isArray(value.areas)) return null;
+  if (value.areas.length > MAX_AREAS) return null;
+  const areas = [];
+  let first = 0;
+  for (const area of value.areas) {
+    const [name, tabs] = Array.isArray(area) ? area : [];
+    if (typeof name !== "string" || !AREA_NAME.test(name) || !isCount(tabs)) return null;
+    areas.push({ name, first, tabs });
+    first += tabs;
+  }
+  if (first !== value.tabs) return null;
+  const overrides = readOverrides(value.overrides);
+  return { tabs: value.tabs, perFile: value.per_file, areas, overrides };
+}
+
+/**
+ * Returns the format in which `MapView` shows an order of the map: each place is a bundle with one
+ * cell.
+ */
+export function mapOfOrder(map, name, { overrides }) {
+  const { side, grid, levels, extension, background } = map;
+  return {
+    order: name,
+    side: side * grid,
+    grid: 1,
+    levels: Math.max(levels, FINEST_LEVEL + 1),
+    tileCells: BUNDLES_A_TILE * grid,
+    finest: FINEST_LEVEL,
+    maxScale: MAX_SCALE,
+    extension,
+    background,
+    overrides,
+    folder: `map/${name}/`,
+    ofBundles: map,
+  };
+}
+
+/** Returns the {path, index} of a place: its file below the scan's prefix, and its index in it. */
+export function placesFile(name, { perFile }, place) {
+  const number = Math.floor(place / perFile);
+  return { path: `map/${name}/places/${number}.bin`, index: place % perFile };
+}
+
+/**
+ * Returns the {bundle, slot} at an index in a places file's bytes. Null if there is none. The
+ * bundler describes the format.
+ */
+export function tabInPlaces(bytes, index, { side, grid }, bundles) {
+  const modulus = (side * grid) ** 2;
+  let [number, distance, factor, at] = [0, 0, 1, 0];
+  for (const byte of bytes) {
+    distance += (byte & 0x7f) * factor;
+    if (byte > 0x7f) {
+      factor *= 128;
+      continue;
+    }
+    number = (number + distance) % modulus;
+    if (at === index) {
+      const bundle = Math.floor(number / grid ** 2);
+      return bundle < bundles ? { bundle, slot: number % grid ** 2 } : null;
+    }
+    [distance, factor, at] = [0, 1, at + 1];
+  }
+  return null;
+}
+
+/** Returns the area {name, first, tabs} that contains a place. */
+export function areaAt({ areas }, place) {
+  return areas.find(({ first, tabs }) => place >= first && place < first + tabs);
+}
+
+/** Returns the world's rows {top, bottom} that an area touches. */
+export function rowsOf({ first, tabs }, width) {
+  return { top: Math.floor(first / width), bottom: Math.ceil((first + tabs) / width) };
+}
+
+/**
+ * Returns the areas that are high enough in view, [{area, right, y}]: where a label ends, and its
+ * middle, in CSS pixels.
+ */
+export function labelsFor({ areas }, width, view, size) {
+  const labels = [];
+  for (const area of areas) {
+    const { top, bottom } = rowsOf(area, width);
+    const start = toScreen(view, size, { x: 0, y: top });
+    const end = toScreen(view, size, { x: width, y: bottom });
+    const [from, to] = [Math.max(0, start.y), Math.min(size.height, end.y)];
+    if (to - from < MIN_LABEL_PX) continue;
+    labels.push({ area, right: Math.min(size.width, end.x) - LABEL_GAP_PX, y: (from + to) / 2 });
+  }
+  return labels;
+}
