@@ -12,7 +12,8 @@
 //! strings, and non-ASCII characters are escaped (as in Python's `json.dumps`).
 //!
 //! Invariants: the bytes depend only on the rows; memory is bounded by one block and a line per
-//! block; lines are in byte order of key and time. This does not depend on where files are stored.
+//! block; lines are in byte order of key and time. This module does not depend on where files are
+//! stored.
 
 use std::io::Write;
 
@@ -23,7 +24,7 @@ use crate::{
 
 /// Lines in a gzip member, as in Common Crawl and pywb.
 pub const LINES_PER_BLOCK: usize = 3_000;
-/// Maximum size of a member's lines in bytes. Ordinary lines never reach this.
+/// A member ends when its lines reach this many bytes. Ordinary lines never reach this.
 pub const MAX_BLOCK_BYTES: usize = 16 << 20;
 
 /// Why an index cannot be written.

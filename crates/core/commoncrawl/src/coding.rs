@@ -5,7 +5,7 @@
 //! several members, and `deflate` with and without a zlib header. It ignores checksums, and bytes
 //! after the coding ends. Invariant: the output never exceeds the limit.
 //!
-//! This does not depend on where the bytes come from.
+//! This module does not depend on where the bytes come from.
 
 use std::io::{self, ErrorKind, Write};
 

@@ -3,7 +3,8 @@
 //!
 //! Invariants: the bytes depend only on the previous list and the crawl; listing a crawl again
 //! replaces its entry; live crawls are listed first, newest first, then all others in their
-//! previous order; unknown fields are kept. This does not depend on where the list is stored.
+//! previous order; unknown fields are kept. This module does not depend on where the list is
+//! stored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,7 +14,7 @@ use crate::{crawl_layout::LiveCrawlName, crawl_objects::COLLINFO, date::format_s
 /// Maximum bytes in a list: an entry has about 250.
 pub const MAX_COLLINFO_BYTES: usize = 16 << 20;
 
-/// Why a crawl cannot be added to the bucket's list.
+/// Why the bucket's list of crawls cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CollinfoError {
     /// The list is too large.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Invariant: a generated name parses into its original parts, and no part can lead out of its
-//! directory. This does not depend on what an archive contains, or on where it is stored.
+//! directory. This module does not depend on what an archive contains, or on where it is stored.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Names for a live crawl's objects other than archives: lists, documents, and indexes.
 //!
 //! All except the list of crawls are below the crawl's prefix, with the layout of Common Crawl's
-//! bucket. This does not depend on what the files contain.
+//! bucket. This module does not depend on what the files contain.
 
 use crate::crawl_layout::{ArchiveSubset, LiveCrawlName};
 

@@ -1,6 +1,6 @@
 //! Formats times, given in microseconds since 1970, for WARC headers and indexes.
 //!
-//! Invariant: every `i64` can be formatted. This does not depend on the current time.
+//! Invariant: every `i64` can be formatted. This module does not depend on the current time.
 
 const SECOND_MICROS: i64 = 1_000_000;
 const DAY_SECONDS: i64 = 86_400;

@@ -1,8 +1,8 @@
 //! Writes `crawl.json`, a live crawl's final document: its settings, how it ended, and how much it
 //! stored.
 //!
-//! Invariant: the bytes depend only on the values; keys have a fixed order. This does not depend on
-//! what the settings mean.
+//! Invariant: the bytes depend only on the values; keys have a fixed order. This module does not
+//! depend on what the settings mean.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,13 @@
-//! Reads the start of Common Crawl's host ranks, which are published with its web graphs.
+//! Reads the start of Common Crawl's host ranks, which are published with its web graphs, and the
+//! list of these graphs.
 //!
 //! Format of `projects/hyperlinkgraph/<graph>/host/<graph>-host-ranks.txt.gz`: gzip, with
 //! tab-separated fields in each line, sorted by the host's rank in harmonic centrality. The first
 //! line names the fields: `#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev`. A host's
 //! labels are in reverse order (`com.google.maps`), without a leading `www`.
 //!
-//! Invariant: identical bytes yield identical hosts. This does not depend on where the bytes come
-//! from.
+//! Invariant: identical bytes yield identical hosts. This module does not depend on where the bytes
+//! come from.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 
@@ -21,7 +22,7 @@ pub const GRAPH_LIST: &str = "graphinfo.json";
 /// Maximum bytes in a line; hostnames have at most 253.
 const MAX_LINE_BYTES: usize = 1_024;
 
-/// Why bytes are not host ranks.
+/// Why bytes are not host ranks or a list of web graphs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostRanksError {
     /// The bytes are not gzip, or are corrupt.
@@ -51,7 +52,7 @@ pub enum HostRanksError {
 /// its position contains an empty string.
 ///
 /// # Errors
-/// Returns an error if the bytes are not the start of such a file.
+/// Returns an error if the bytes are not the start of such a file, or contain no host.
 pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRanksError> {
     let mut lines = BufReader::new(MultiGzDecoder::new(gzip));
     let header = read_line(&mut lines)?.unwrap_or_default();

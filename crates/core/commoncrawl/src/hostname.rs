@@ -3,8 +3,8 @@
 //!
 //! Invariants: a hostname that passed [`check_hostname`] can be inserted between `https://` and `/`
 //! without changing the URL's meaning; all names for one host have one canonical form, which is a
-//! URL's host by the URL Standard. This does not depend on DNS, the public suffix list, or which
-//! addresses are public.
+//! URL's host by the URL Standard. This module does not depend on DNS, the public suffix list, or
+//! which addresses are public.
 
 use std::{
     borrow::Cow,
@@ -101,7 +101,7 @@ const PRIVATE_SUFFIXES: [&str; 4] = [".localhost", ".local", ".internal", ".home
 /// trailing dot. The caller decides which addresses are public.
 ///
 /// # Errors
-/// Returns the first rule that the hostname breaks.
+/// Returns an error for the first rule that the hostname breaks.
 pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError> {
     if hostname.is_empty() {
         return Err(HostnameError::Empty);
@@ -171,7 +171,7 @@ fn without_last_dot(text: Cow<'_, str>) -> Cow<'_, str> {
 /// URL Standard forbids in a host ("forbidden domain code point"). A bracketed IPv6 address passes.
 ///
 /// # Errors
-/// Returns the first rule that the hostname breaks.
+/// Returns an error for the first rule that the hostname breaks.
 pub fn check_hostname(hostname: &str) -> Result<(), HostnameError> {
     if hostname.is_empty() {
         return Err(HostnameError::Empty);

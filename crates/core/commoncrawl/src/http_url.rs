@@ -1,8 +1,8 @@
 //! The parts of an absolute `http` or `https` URL, as written.
 //!
 //! Nothing is decoded or changed, so the parts equal the index's columns. If a URL was serialized
-//! by the URL Standard, this gives the standard's parts. This does not depend on what the parts
-//! mean.
+//! by the URL Standard, this gives the standard's parts. This module does not depend on what the
+//! parts mean.
 
 /// Maximum URL length in bytes. Crawls store only URLs up to about 2,000; this bounds the work for
 /// any input.

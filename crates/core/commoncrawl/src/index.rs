@@ -11,8 +11,8 @@
 //! decodes values whose encoding no crawl has used yet.
 //!
 //! Invariants: memory does not grow with the file's size; [`IndexCounts`] accounts for every row
-//! that was read; the captures depend only on the file and the options. This does not depend on
-//! where the file is stored, on the number of files, or on how captures are used.
+//! that was read; the captures depend only on the file and the options. This module does not depend
+//! on where the file is stored, on the number of files, or on how captures are used.
 
 mod capture;
 mod chunk;

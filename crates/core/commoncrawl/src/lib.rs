@@ -15,7 +15,7 @@
 //! environment. No input causes a panic or unbounded memory. Input that cannot be parsed is an
 //! error value or is counted; nothing is dropped silently.
 //!
-//! This does not depend on where bytes come from, on Postgres, or on the pages' HTML.
+//! This crate does not depend on where bytes come from, on Postgres, or on the pages' HTML.
 
 pub mod cdxj;
 pub mod coding;

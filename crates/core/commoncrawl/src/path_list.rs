@@ -2,7 +2,8 @@
 //!
 //! Format: one path per line, relative to the bucket, compressed as one gzip member (Common Crawl's
 //! `*.paths.gz`). Invariants: the bytes depend only on the set of paths; the list reader
-//! ([`crate::index::paths`]) can read each list. This does not depend on what the files contain.
+//! ([`crate::index::paths`]) can read each list. This module does not depend on what the files
+//! contain.
 
 use std::collections::BTreeSet;
 

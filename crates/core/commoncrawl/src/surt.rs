@@ -11,8 +11,8 @@
 //! comparing keys with recorded index files, and with the output of the program `surt` for
 //! generated URLs (docs/decisions/0087-index-of-a-live-crawl.md lists the differences).
 //!
-//! Invariants: a key is ASCII without spaces and control characters, so that a line in an index can
-//! start with it; equal URLs have equal keys. This does not depend on the page at the URL.
+//! Invariants: a key is ASCII without spaces and control characters, so a line in an index can
+//! start with it; equal URLs have equal keys. This module does not depend on the page at the URL.
 
 mod session;
 

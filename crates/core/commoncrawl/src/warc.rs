@@ -2,8 +2,8 @@
 //! the HTTP message in a record ([`Record::http_response`]), and writes archives ([`write`]).
 //!
 //! Invariants: no input causes a panic; [`Limits`] bounds one record's memory; a record that cannot
-//! be read is an error item and is never skipped silently. This does not depend on where an archive
-//! is stored, or on HTML.
+//! be read is an error item and is never skipped silently. This module does not depend on where an
+//! archive is stored, or on HTML.
 
 mod coding;
 mod error;

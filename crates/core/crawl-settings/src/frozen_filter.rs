@@ -1,7 +1,7 @@
 //! A crawl's filters as its settings store them, with the versions of their lists.
 //!
 //! A crawl uses its filters as of its start, even if they change or are deleted later. Each version
-//! of a list has its own object. Does not depend on where filters are stored.
+//! of a list has its own object. This module does not depend on where filters are stored.
 
 use everytab_filters::{FilterSettings, check_filter_name};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,8 @@ impl FrozenFilter {
     /// Checks the filter.
     ///
     /// # Errors
-    /// Returns an error if a setting is out of bounds, or if a list that it names is not frozen.
+    /// Returns an error if the name or a setting is invalid, or if a list that the filter names is
+    /// not in `lists`.
     pub(crate) fn check(&self) -> Result<(), String> {
         check_filter_name(&self.name)?;
         self.filter.check().map_err(|error| error.to_string())?;

@@ -2,8 +2,9 @@
 //!
 //! [`CrawlSettings`] are stored as JSON when the crawl starts and do not change afterwards. Every
 //! worker derives the crawl's rules from them. [`parse_seed`] and [`SeedReader`] parse the URLs
-//! with which a crawl starts. This crate uses no network, database or clock. Does not depend on how
-//! a crawl is stored, fetched or described in the HTTP API.
+//! with which a crawl starts. Lists such as [`CAPTURED_OUTCOMES`] contain the names that a crawl
+//! records. This crate uses no network, database or clock. This crate does not depend on how a
+//! crawl is stored, fetched or described in the HTTP API.
 
 mod frozen_filter;
 mod options;

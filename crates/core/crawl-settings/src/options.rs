@@ -67,7 +67,8 @@ words! {
 }
 
 words! {
-    /// How the crawl handles a page that is identical to its copy in the crawl that is repeated.
+    /// How the crawl handles a page that is identical to its copy in the earlier crawl that this
+    /// crawl repeats.
     DuplicatesOption {
         /// The page is captured, and its record refers to the earlier one.
         #[default]

@@ -1,9 +1,10 @@
 //! Parses seeds from lines.
 //!
-//! A line is a URL or a bare hostname. A bare hostname gets `https://`, or `http://` if https
-//! cannot be reached. Empty lines and lines that start with `#` are skipped. A line that is too
-//! long is skipped to its end, so any input is read in bounded memory. Does not depend on where
-//! lines come from. The fetcher checks which addresses may get requests.
+//! A line is a URL or a bare hostname. A bare hostname gets `https://`, and the crawler uses
+//! `http://` if https cannot be reached. Empty lines and lines that start with `#` are skipped.
+//! Only the start of a line that is too long is kept, so any input is read in bounded memory. This
+//! module also collects the seeds' ports and sites. This module does not depend on where lines come
+//! from. The fetcher checks which addresses may get requests.
 
 use std::{
     collections::BTreeSet,
@@ -25,13 +26,14 @@ const MAX_SHOWN_CHARACTERS: usize = 100;
 /// The reason why a line is not a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
-    /// The line is longer than any URL.
+    /// The line is longer than twice the maximum length of a URL.
     #[error("the line is longer than {MAX_LINE_BYTES} bytes")]
     LineTooLong,
     /// The line is not UTF-8.
     #[error("the line is not UTF-8")]
     Encoding,
-    /// The line has no scheme and does not start with a hostname.
+    /// The line has no scheme and does not start with an address or with a hostname that contains a
+    /// dot.
     #[error("neither a URL nor a hostname such as example.com")]
     NoHostname,
     /// The host has a character that hostnames cannot have, such as a comma.
@@ -59,7 +61,7 @@ pub enum SeedError {
 pub struct Seed {
     /// The URL.
     pub url: CanonicalUrl,
-    /// Whether the user's line has no scheme, so that `url` has https by default.
+    /// Whether the user's line has no scheme, so `url` has the default scheme, https.
     pub is_bare: bool,
 }
 
@@ -92,7 +94,7 @@ impl SeedPorts {
     /// Checks the port of a seed.
     ///
     /// # Errors
-    /// Returns an error if the seed may not use its port.
+    /// Returns an error if the seed may not use its port, or if the seeds use too many ports.
     pub fn check(&mut self, seed: &Seed) -> Result<(), SeedError> {
         let port = seed.url.port();
         if is_bad_port(port) {
@@ -142,7 +144,7 @@ pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedEr
         }
         CanonicalUrl::parse(&format!("https://{bare}"), parameters)?
     };
-    // A host without a dot here consisted of one label and a trailing dot.
+    // Here, a host without a dot had a trailing dot, or a user name that contains a dot.
     if is_bare && !url.host().contains(['.', '[']) {
         return Err(SeedError::NoHostname);
     }
@@ -154,7 +156,7 @@ pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedEr
     if is_host { Ok(Seed { url, is_bare }) } else { Err(SeedError::HostCharacters) }
 }
 
-/// Returns whether the authority of a URL has a user name or password.
+/// Returns whether the authority of a URL or bare hostname has a user name or password.
 fn has_credentials(text: &str) -> bool {
     let rest = text.split_once(':').filter(|_| is_absolute(text)).map_or(text, |(_, rest)| rest);
     let authority = rest.trim_start_matches(['/', '\\']).split(['/', '?', '#', '\\']).next();
@@ -162,7 +164,7 @@ fn has_credentials(text: &str) -> bool {
 }
 
 /// Returns whether a line starts with a scheme: it has a colon before any path, and this colon is
-/// not followed by a port.
+/// not followed by a port. A line that starts with `[` has no scheme.
 fn is_absolute(text: &str) -> bool {
     let start = text.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     if start.starts_with('[') {
@@ -201,7 +203,7 @@ impl<'a, R: BufRead> SeedReader<'a, R> {
         Self { input, parameters, number: 0, has_ended: false, line: Vec::new() }
     }
 
-    /// Reads one line into `self.line`, without its line end, and at most its first
+    /// Reads one line into `self.line`, without its line feed, and at most its first
     /// [`MAX_LINE_BYTES`] + 1 bytes. Returns false at the end of the input.
     fn read_line(&mut self) -> io::Result<bool> {
         self.line.clear();

@@ -1,8 +1,8 @@
 //! A crawl's settings: the JSON that is stored in `crawls.settings` when the crawl starts.
 //!
-//! If [`CrawlSettings::check`] accepts settings, rules, delays and purposes can be derived from
-//! them. JSON with an unknown field is rejected, because a limit with a misspelled name would have
-//! no effect. Does not depend on where settings come from.
+//! If [`CrawlSettings::check`] accepts settings, rules and delays can be derived from them. JSON
+//! with an unknown field is rejected, because a limit with a misspelled name would have no effect.
+//! This module does not depend on where settings come from.
 
 mod patterns;
 
@@ -39,7 +39,8 @@ pub const DEFAULT_MAX_DELAY_MS: u64 = 60_000;
 pub const MIN_PUBLIC_DELAY_MS: u64 = 250;
 /// Maximum delay that can be set, in milliseconds. One hour still allows 24 pages per host and day.
 const MAX_DELAY_MS: u64 = 3_600_000;
-/// Maximum multiple of the response time. With it, a host is busy for one hundredth of the time.
+/// Maximum multiple of the response time. With it, a host is busy for about one hundredth of the
+/// time.
 const MAX_DELAY_FACTOR: f64 = 100.0;
 /// Maximum duration that can be set for a crawl, in seconds. One year is more than any crawl needs.
 pub const MAX_DURATION_S: u64 = 365 * 86_400;
@@ -58,13 +59,13 @@ pub const MAX_LIST_SITES: usize = 1_000_000;
 const _: () = assert!(MIN_PUBLIC_DELAY_MS <= MAX_DELAY_MS);
 const _: () = assert!(MAX_FILTERS <= MAX_FILTER_LISTS);
 
-/// A setting that is out of bounds.
+/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("--{option}: {reason}")]
 pub struct CrawlSettingsError {
     /// Name of the command line option, without dashes.
     pub option: &'static str,
-    /// The reason why the setting is rejected, with its bound.
+    /// The reason why the setting is rejected.
     pub reason: String,
     /// Whether the setting is well-formed but exceeds the cost limit of a crawl.
     is_of_cost: bool,
@@ -83,14 +84,15 @@ pub struct CrawlSettings {
     /// Which links the crawl follows.
     #[serde(with = "scope_word")]
     pub scope: Scope,
-    /// Maximum number of links from a seed. With 0 the crawl fetches only the seeds.
+    /// Maximum number of links that lead from a seed to a page. With 0 the crawl fetches only the
+    /// seeds.
     pub depth: u16,
     /// Maximum pages in the crawl.
     pub limit: Option<u64>,
     /// Maximum pages per site.
     pub site_pages: u64,
-    /// A URL shape is a trap if its pages with repeated content outnumber those with new content by
-    /// this many. Its pending URLs are then left.
+    /// A URL shape is a trap once this many of its repetitive pages are not offset by pages with
+    /// new content. Its pending URLs then get the state `left`.
     #[serde(skip_serializing_if = "is_usual_trap_pages")]
     pub trap_pages: u32,
     /// Patterns of URLs to include. If there are any, a URL must match at least one of them.
@@ -109,7 +111,8 @@ pub struct CrawlSettings {
     pub max_bytes: usize,
     /// The delay between two requests to a host, in milliseconds.
     pub delay_ms: u64,
-    /// Multiple of a host's response time. The delay is at least this long.
+    /// Multiple of a host's response time. The delay is at least this long, but this part is
+    /// limited to `max_delay_ms`.
     pub delay_factor: f64,
     /// Maximum of the delay that is computed from the response time, in milliseconds.
     pub max_delay_ms: u64,
@@ -156,8 +159,8 @@ pub struct CrawlSettings {
     /// Maximum retries per URL after transient failures.
     #[serde(skip_serializing_if = "is_usual_retries")]
     pub retries: u8,
-    /// Seconds during which a failing origin is retried before its URLs are left. If `None`, the
-    /// worker's setting applies.
+    /// Seconds during which a failing origin is retried before its URLs get the state `left`. If
+    /// `None`, the worker's setting applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_patience_s: Option<u64>,
 }
@@ -218,7 +221,7 @@ impl Default for CrawlSettings {
 }
 
 /// A crawl's effective settings, their rules, and, if the effective settings differ from the given
-/// ones, the reason. The error names the first setting that is out of bounds.
+/// ones, the reason. The error names the first invalid setting.
 pub type CompiledSettings =
     Result<(CrawlSettings, Rules, Option<CrawlSettingsError>), CrawlSettingsError>;
 
@@ -226,7 +229,7 @@ impl CrawlSettings {
     /// Checks each setting.
     ///
     /// # Errors
-    /// Returns an error for the first setting that is out of bounds.
+    /// Returns an error for the first invalid setting.
     pub fn check(&self) -> Result<(), CrawlSettingsError> {
         self.rules()?;
         self.content_types()?;
@@ -285,7 +288,7 @@ impl CrawlSettings {
     /// Compiles the crawl's rules.
     ///
     /// # Errors
-    /// Returns an error for the first setting that is out of bounds.
+    /// Returns an error for the first invalid setting.
     pub fn rules(&self) -> Result<Rules, CrawlSettingsError> {
         let words: Vec<&str> = self.priorities.iter().map(String::as_str).collect();
         let priorities = PriorityWords::parse(&words)
@@ -338,7 +341,7 @@ impl CrawlSettings {
     /// settings differ from the given ones, the reason.
     ///
     /// # Errors
-    /// Returns an error for the first setting that is out of bounds for another reason.
+    /// Returns an error for the first setting that is invalid for another reason.
     pub fn into_rules(mut self) -> CompiledSettings {
         let error = match self.rules() {
             Ok(rules) => return Ok((self, rules, None)),

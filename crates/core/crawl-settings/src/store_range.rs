@@ -1,6 +1,6 @@
 //! The stores of a crawl that has several, each for a range of slots.
 //!
-//! Does not depend on how a store is reached.
+//! This module does not depend on how a store is reached.
 
 use std::{fmt, str::FromStr};
 

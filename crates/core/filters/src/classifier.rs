@@ -1,6 +1,6 @@
 //! The classifier protocol: a request and a response, one line of JSON each.
 //!
-//! Does not depend on how lines are sent, or on how a missing response is handled.
+//! This module does not depend on how lines are sent, or on how a missing response is handled.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ impl<'a> ClassifierRequest<'a> {
     /// Returns the request as a line, with its line end.
     #[must_use]
     pub fn line(&self) -> Vec<u8> {
-        // Serializing text without maps cannot fail.
+        // Serializing strings cannot fail.
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
         line
@@ -64,7 +64,8 @@ impl ClassifierResponse {
     /// Parses a line. Unknown fields are ignored.
     ///
     /// # Errors
-    /// Returns an error if it is malformed, or longer than [`MAX_ANSWER_BYTES`].
+    /// Returns an error if the line is malformed, is longer than [`MAX_ANSWER_BYTES`], or has too
+    /// many labels.
     pub fn parse(line: &[u8]) -> Result<Self, ClassifierError> {
         if line.len() > MAX_ANSWER_BYTES {
             return Err(ClassifierError);

@@ -1,6 +1,6 @@
 //! A filter's input from a fetched page.
 //!
-//! Does not depend on how a page is fetched or parsed.
+//! This module does not depend on how a page is fetched or parsed.
 
 use std::net::IpAddr;
 

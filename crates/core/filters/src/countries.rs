@@ -2,7 +2,7 @@
 //!
 //! A country's domain that is used worldwide for other reasons does not identify a country.
 //! Sources: ISO 3166-1 alpha-2, and the list of such domains in Google Search Central, "Managing
-//! multi-regional sites". Does not depend on addresses.
+//! multi-regional sites". This module does not depend on addresses.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct CountryCode([u8; 2]);
 
 impl CountryCode {
-    /// Parses two letters in any case. `None` if they are not a code.
+    /// Parses two ASCII letters in any case. `None` for other strings.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::of_bytes(text.as_bytes().try_into().ok()?)

@@ -1,9 +1,10 @@
 //! A compiled filter, and its decisions.
 //!
-//! For a URL, the first matching pattern decides, then lists, then the country of its top-level
-//! domain. For a page, the patterns decide again (one that keeps the page overrules everything
-//! else), and then the cheapest check first: type, country, language, words. The caller queries the
-//! classifier last. Unknown values drop nothing. Does not depend on how lists are loaded, or on how
+//! Only the first matching pattern counts. For a URL, this pattern decides if its verdict is keep
+//! or drop, then lists, then the country of the top-level domain. For a page, the pattern decides
+//! if it keeps the page, and then the cheapest check is first: type, country, language, words. If
+//! nothing else decides, the pattern's verdict applies. The caller queries the classifier last.
+//! Unknown values drop nothing. This module does not depend on how lists are loaded, or on how
 //! patterns are matched.
 
 use std::{net::IpAddr, sync::Arc};
@@ -77,7 +78,7 @@ impl Filter {
     /// return is skipped, and the filter is then not complete.
     ///
     /// # Errors
-    /// Returns an error for the first field that is out of bounds, names a list of another kind, or
+    /// Returns an error for the first field that is invalid, names a list of another kind, or
     /// names a category that its list does not have.
     pub fn compile(
         settings: &FilterSettings,
@@ -165,8 +166,8 @@ impl Filter {
         self.by_lists(url, is_exempt).or_else(|| self.by_domain(url.host, is_exempt)).or(by_rule)
     }
 
-    /// Decides about a fetched page. `None` if no part of the filter decides, so that the
-    /// classifier may. `rule` is the first matching rule's position.
+    /// Decides about a fetched page. `None` if no part of the filter decides; then the classifier
+    /// may. `rule` is the first matching rule's position.
     pub(crate) fn decide_content(
         &self,
         url: UrlParts<'_>,
@@ -198,7 +199,7 @@ impl Filter {
         let (mut keeps, mut is_kept) = (false, false);
         for (number, list) in self.lists.iter().enumerate() {
             let Some((list_of, sections)) = &list.names else {
-                // The list may contain the URL. Decide once the list is loaded.
+                // A missing list with the mode keep may contain the URL, so the URL is kept.
                 is_kept |= list.mode == ListMode::Keep;
                 continue;
             };

@@ -1,6 +1,6 @@
 //! A crawl's filters. A URL or page must pass all of them.
 //!
-//! Does not depend on where filters are stored.
+//! This module does not depend on where filters are stored.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct FilterSet {
     filters: Vec<Filter>,
-    /// The patterns of their rules, each filter's in order, perhaps together with others of the
-    /// crawl.
+    /// The compiled patterns of all filters' rules, in order. Other patterns of the crawl may be
+    /// included.
     patterns: Arc<UrlPatterns>,
 }
 
@@ -30,7 +30,7 @@ pub struct FilterSet {
 pub struct TestedUrl {
     /// The URL's normalized key. `None` if the URL cannot be crawled.
     pub key: Option<String>,
-    /// The decision. `None` if no filter decides, so that the URL would be fetched.
+    /// The decision. `None` if no filter decides, or if the URL cannot be crawled.
     pub decision: Option<Decision>,
     /// Why the URL cannot be crawled.
     pub error: Option<String>,
@@ -40,7 +40,7 @@ impl FilterSet {
     /// Combines filters, and compiles their patterns.
     ///
     /// # Errors
-    /// Returns an error if the patterns cost too much together.
+    /// Returns an error if a pattern is invalid, or if the patterns together cost too much.
     pub fn new(filters: Vec<Filter>) -> Result<Self, FilterError> {
         let rules = filters.iter().map(Filter::patterns).collect();
         let lists = PatternLists { filters: rules, ..PatternLists::default() };
@@ -49,8 +49,7 @@ impl FilterSet {
         Ok(Self::with_patterns(filters, Arc::new(patterns)))
     }
 
-    /// Combines filters. Their patterns were compiled together with the other filters of their
-    /// crawl, in this order.
+    /// Combines filters. `patterns` must contain their patterns, in this order.
     #[must_use]
     pub fn with_patterns(filters: Vec<Filter>, patterns: Arc<UrlPatterns>) -> Self {
         Self { filters, patterns }
@@ -109,8 +108,8 @@ impl FilterSet {
         self.strictest(|number, filter| filter.decide_content(parts, matches.rule_of(number), page))
     }
 
-    /// Yields the classifiers for a page that is not dropped, except classifiers of a filter with
-    /// another rule that keeps the page.
+    /// Yields the classifiers for a page that is not dropped, except the classifiers of filters
+    /// with a pattern that keeps the page.
     pub fn classifiers(
         &self,
         url: &CanonicalUrl,

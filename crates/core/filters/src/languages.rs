@@ -1,6 +1,6 @@
 //! Detects a text's language by trigrams and scripts, with whatlang.
 //!
-//! Does not depend on which languages are wanted.
+//! This module does not depend on which languages are wanted.
 
 use whatlang::Lang;
 
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(language_of("これは日本語で書かれた文章です。とても短いです。"), Some("jpn"));
         assert_eq!(language_of("Hallo Welt"), None);
         assert_eq!(language_of(""), None);
-        // The sample ends within a character.
+        // The text is longer than the sample.
         assert!(language_of(&"ü".repeat(LANGUAGE_SAMPLE_BYTES)).is_none_or(|code| code.len() == 3));
     }
 

@@ -1,6 +1,6 @@
 //! Imported lists as objects: their format, building them, and searching them.
 //!
-//! Does not depend on where an object is stored, or on how it is loaded into memory.
+//! This module does not depend on where an object is stored, or on how it is loaded into memory.
 
 mod countries;
 mod file_lines;

@@ -1,6 +1,6 @@
 //! A selection among values: all except some, or only some.
 //!
-//! Does not depend on what the values mean.
+//! This module does not depend on what the values mean.
 
 use serde::{Deserialize, Serialize};
 

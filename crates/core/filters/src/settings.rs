@@ -1,7 +1,8 @@
 //! A filter's JSON, checked.
 //!
 //! Invariant: settings that [`FilterSettings::check`] accepts can be compiled. Unknown fields are
-//! rejected, and each error names its field. Does not depend on filter owners and versions.
+//! rejected, and each error names its field. This module does not depend on filter owners and
+//! versions.
 
 use std::collections::BTreeMap;
 
@@ -22,11 +23,11 @@ const MAX_LISTS: usize = 16;
 const MAX_CATEGORIES: usize = 256;
 /// Maximum words in a filter.
 const MAX_WORDS: usize = 10_000;
-/// Maximum length for a word, and for filter, list and category names, in bytes.
+/// Maximum length of words, of values, and of filter, list and category names, in bytes.
 const MAX_NAME_BYTES: usize = 100;
 /// Maximum absolute word weight, and maximum threshold.
 const MAX_WEIGHT: i64 = 1_000_000;
-/// Maximum values in a selection, and labels for a classifier.
+/// Maximum values in a selection, countries in a filter, and labels for a classifier.
 const MAX_VALUES: usize = 300;
 /// Maximum unix socket path length, in bytes (unix(7): 108 with the final zero byte).
 const MAX_SOCKET_BYTES: usize = 107;
@@ -35,9 +36,9 @@ const MAX_SOCKET_BYTES: usize = 107;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 pub struct FilterError {
-    /// The field, such as `words.threshold` or `rules[2]`.
+    /// The field, such as `words.threshold` or `lists[2].name`.
     pub field: String,
-    /// The error, with the bound.
+    /// The error.
     pub reason: String,
 }
 
@@ -100,7 +101,7 @@ pub struct WordSettings {
     pub weights: BTreeMap<String, i64>,
     /// Minimum total for dropping a page, at least 1.
     pub threshold: i64,
-    /// The parts to search. Both if not given. A word counts once in each.
+    /// The parts to search. If the field is missing, both are searched. A word counts once in each.
     #[serde(default = "both_places", rename = "in")]
     pub places: Vec<WordPlace>,
 }
@@ -140,9 +141,9 @@ impl CountrySettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassifierSettings {
-    /// The unix socket path on which it listens on each worker.
+    /// The unix socket path on which the classifier listens on each worker.
     pub socket: String,
-    /// If given, a response counts only if it has one of these labels.
+    /// If this is not empty, a response counts only if it has one of these labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
 }
@@ -222,7 +223,7 @@ impl FilterSettings {
     /// Checks each field.
     ///
     /// # Errors
-    /// Returns an error for the first one that is out of bounds.
+    /// Returns an error for the first invalid field.
     pub fn check(&self) -> Result<(), FilterError> {
         let rules = self.rules.iter().map(|rule| rule.pattern.as_str()).collect();
         let lists = PatternLists { filters: vec![rules], ..PatternLists::default() };
@@ -399,7 +400,7 @@ fn is_type(text: &str) -> bool {
 /// Checks a filter, list or category name.
 ///
 /// # Errors
-/// Returns a message with the valid names.
+/// Returns a message that describes valid names.
 pub fn check_filter_name(name: &str) -> Result<(), String> {
     let is_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_name = (1..=MAX_NAME_BYTES).contains(&name.len())

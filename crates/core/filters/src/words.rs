@@ -3,8 +3,8 @@
 //! A word counts once in the title and once in the text, even if it occurs more often. The total
 //! therefore depends on which words a page uses, not on the page's length. A word counts only if it
 //! stands alone, without a letter or digit before or after it. This does not apply to scripts that
-//! are written without spaces. Case is ignored. Takes time linear in the text. Does not depend on
-//! the source of the text.
+//! are written without spaces. Case is ignored. This module does not depend on the source of the
+//! text.
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
@@ -58,7 +58,7 @@ impl Words {
     }
 }
 
-/// Returns true if no longer word contains the match.
+/// Returns true if the match is not part of a longer word.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let (before, rest) = text.split_at(start);
     let (word, after) = rest.split_at(end - start);
@@ -71,8 +71,8 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
 
 /// Returns true for letters and digits in scripts that separate words.
 fn is_of_word(c: char) -> bool {
-    // Thai to Tibetan and Myanmar, Khmer, then kana, Han and similar scripts. Korean has spaces,
-    // but suffixes that touch the word.
+    // Thai, Lao, Tibetan, Myanmar, Hangul, Khmer, kana, Han and similar scripts. Korean has spaces,
+    // but its suffixes touch the word.
     let is_unspaced = matches!(c,
         '\u{0e00}'..='\u{0fff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}'
         | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7ff}'

@@ -5,7 +5,7 @@
 //!
 //! URLs are generated from 30 sections, words and numbers, with about 60 characters. At each
 //! checkpoint every host learns a hundredth of its URLs, and sees three known links for each new
-//! one. It fetches so many pending URLs that the given share is finished at the end. Each URL leads
+//! one. It fetches so many pending URLs that 20 % or 90 % are finished at the end. Each URL leads
 //! to four others.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a bench reads the clock")]
 
@@ -181,7 +181,7 @@ fn mix(number: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// Returns the URL with this number. Neighboring numbers have unrelated URLs: a section, words and
+/// Returns the URL with this number. Neighbouring numbers have unrelated URLs: a section, words and
 /// the number, or a list with a query.
 fn url(name: &str, host: u64, number: u64) -> String {
     const WORDS: [&str; 16] = [

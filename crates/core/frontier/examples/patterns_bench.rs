@@ -4,7 +4,7 @@
 //!     cargo run --release -p everytab-frontier --example patterns_bench
 //!
 //! The worst case is patterns with full tables and a random URL that visits their states at random,
-//! so that every byte is a cache miss. Prints the time for 5,000 URLs, extrapolated from the median
+//! so every byte is a cache miss. Prints the time for 5,000 URLs, extrapolated from the median
 //! of 500 for the slower of two alphabets.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a bench reads the clock")]
 
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Typical patterns, and the worst ones within the limits.
+/// Typical patterns, and patterns near the limits.
 fn sets() -> Vec<(String, Vec<String>)> {
     let many = |number: usize, pattern: fn(u64) -> String| -> Vec<String> {
         (0..number as u64).map(|n| pattern(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()

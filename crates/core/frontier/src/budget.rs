@@ -1,9 +1,11 @@
-//! Limits how many pages and hosts a site may have in a crawl.
+//! Limits how many pages and hosts a site may have in a crawl, and how many sitemaps and pages with
+//! one shape a host may have.
 //!
 //! All hosts of a site are in one slot, so the slot's holder can add up their counts from the
 //! headers of their chunks. The hosts of a link farm are fetched in parallel, so they could use up
 //! the site's budget before the host with the content is read. A part of the budget is therefore
-//! reserved for the site's largest host. Does not depend on how a state counts its pages.
+//! reserved for the site's largest host. This module does not depend on how a state counts its
+//! pages.
 
 /// Maximum hosts per site. A site with more hosts generates their names.
 pub(crate) const MAX_HOSTS_PER_SITE: u64 = 1_000;
@@ -20,9 +22,9 @@ const HOST_DIVISOR: u64 = 4;
 /// their pages may well have the same shape.
 const MIN_SHAPE_BUDGET: u64 = 64;
 
-/// Default for the setting `trap_pages`. A shape is closed once its repetitive pages outnumber its
-/// pages with new content by this many. If two in five of a shape's pages have new content, the
-/// shape is closed by chance within 10,000 pages only once in a million cases. A trap on a site
+/// Default for the setting `trap_pages`. A shape is closed once this many of its repetitive pages
+/// are not offset by pages with new content. If two in five of a shape's pages have new content,
+/// the shape is closed by chance within 10,000 pages only once in a million cases. A trap on a site
 /// with 50 pages ends after at most 100 pages.
 pub const DEFAULT_TRAP_PAGES: u32 = 32;
 

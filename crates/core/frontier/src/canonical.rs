@@ -11,8 +11,8 @@
 //! is kept. A key for http differs from a key for https.
 //!
 //! Invariants: every key is a URL whose key is the key itself, and a URL and its key have the same
-//! host. Does not depend on which hosts are public, which ports may be requested, or which links a
-//! crawl follows.
+//! host. This module does not depend on which hosts are public, which ports may be requested, or
+//! which links a crawl follows.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ pub enum UrlError {
     #[error("the scheme is neither http nor https")]
     Scheme,
     /// The URL has no host, or its host cannot be a DNS name because it has an empty label or more
-    /// than [`MAX_HOST_BYTES`].
+    /// than 253 bytes.
     #[error("the URL has no usable host")]
     Host,
 }

@@ -1,12 +1,11 @@
 //! The chunk format, in which the database stores a host's URLs and links in transit.
 //!
-//! A chunk consists of a version, a kind, a CRC-32 over everything else, and the kind's fields. Any
-//! bytes can be read without a panic and in bounded memory, because every number is checked before
-//! it is used.
+//! A chunk consists of a version, a kind, a checksum, and the kind's fields. Any bytes can be read
+//! without a panic and in bounded memory, because every number is checked before it is used.
 //!
 //! | field | encoding |
 //! | --- | --- |
-//! | version | 1 byte: 2; version 1 is also readable and has no referrers, debts and page content |
+//! | version | 1 byte: 2; version 1 is also readable and has no referrers, debts or page content |
 //! | kind | 1 byte: 0 snapshot, 1 delta, 2 links |
 //! | checksum | CRC-32 of the kind and everything after the checksum, 4 bytes, big-endian |
 //! | generation | number (snapshot, delta) |
@@ -19,7 +18,7 @@
 //! The first URL is stored without the prefix `https://host/` (snapshot, delta) or `https://`
 //! (links).
 //!
-//! Numbers are LEB128. Does not depend on a host's state beyond these fields.
+//! Numbers are LEB128. This module does not depend on a host's state beyond these fields.
 
 mod bytes;
 mod entries;

@@ -1,8 +1,9 @@
-//! Sorts a page's links into links to its own host, links for other slots, and rejected links. A
-//! link is rejected here if it is malformed, out of scope, or over the maximum number of links.
+//! Sorts a page's links, or a redirect's target, into links to the page's own host, links for other
+//! slots, and rejected links. A link is rejected here if it is malformed, out of scope, over the
+//! maximum number of links, or reached by too many redirects.
 //!
 //! If a link occurs twice on a page, it counts once. A page's requisites are in every scope, and a
-//! seed's redirect target is a seed. Does not depend on known URLs, patterns or traps.
+//! seed's redirect target is a seed. This module does not depend on known URLs, patterns or traps.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -79,8 +80,8 @@ impl FoundLinks {
     }
 
     /// Sorts the target of a redirect. The target gets the depth, priority and flags of the URL
-    /// that redirects to it, and one more hop. Two flags are cleared: the target has its own
-    /// scheme, so it is not bare, and it has not killed a worker.
+    /// that redirects to it, and one more hop. It is not bare, because it has a scheme, and the
+    /// marks of a URL that may have killed a worker are cleared.
     #[must_use]
     pub fn of_redirect(
         target: &str,

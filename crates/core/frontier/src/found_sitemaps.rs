@@ -1,9 +1,9 @@
 //! Sorts the URLs in a sitemap, and the sitemaps that a robots.txt names.
 //!
 //! Pages in a sitemap are one link deeper than the sitemap. Sitemaps in a sitemap index have the
-//! index's depth and one more hop, so that indexes nest at most [`MAX_HOPS`] deep. Links are in
-//! scope relative to the host of the sitemap or robots.txt. Does not depend on how a sitemap is
-//! read.
+//! index's depth and one more hop, so indexes nest at most [`MAX_HOPS`] deep. Links are in scope
+//! relative to the host of the sitemap or robots.txt, and sitemaps on this host are always in
+//! scope. This module does not depend on how a sitemap is read.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     suffixes::SuffixList,
 };
 
-/// The URLs in a sitemap or a robots.txt.
+/// The URLs in a sitemap.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SitemapLinks<'a> {
     /// Page URLs.

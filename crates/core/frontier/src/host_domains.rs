@@ -1,14 +1,14 @@
 //! Finds a host's public suffix and registered domain for a columnar index. The index stores both
 //! by the registry section of the Public Suffix List alone, and by both of its sections.
 //!
-//! Does not depend on the index.
+//! This module does not depend on the index.
 
 use crate::suffixes::{DEFAULT_SUFFIX_LIST, SuffixList, domain_of};
 
 /// The line that starts the list's private section.
 const PRIVATE_SECTION: &str = "// ===BEGIN PRIVATE DOMAINS===";
 
-/// A host's domains. `None` for an address, and if the list has no suffix.
+/// A host's domains. `None` for an address, and if there is no such domain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListedDomains {
     /// The public suffix by the registry section alone, such as `com`.
@@ -31,7 +31,7 @@ pub struct DomainLists {
 }
 
 impl DomainLists {
-    /// Returns a host's domains, in the form that [`crate::CanonicalUrl::host`] has.
+    /// Returns a host's domains. `host` has the form that [`crate::CanonicalUrl::host`] returns.
     #[must_use]
     pub fn domains_of(&self, host: &str) -> ListedDomains {
         let pair = |list: &SuffixList| {

@@ -6,8 +6,8 @@
 //! chunks, and unpacks chunks into an equal state. Every function is pure: the caller passes all
 //! input, including the time. Any bytes and any URL yield a result or an error, never a panic.
 //!
-//! Invariant for a [`HostState`]: known = pending + captured + failed + refused + left. Does not
-//! depend on Postgres, sockets, files, clocks, robots.txt or page content.
+//! Invariant for a [`HostState`]: known = pending + captured + failed + refused + left. This crate
+//! does not depend on Postgres, sockets, files, clocks, robots.txt or page content.
 //!
 //! Sources: the WHATWG URL Standard, RFC 3986 section 6.2.2, the Public Suffix List.
 

@@ -1,6 +1,6 @@
 //! A link: a URL as found or submitted, with its attributes in the frontier.
 //!
-//! Does not depend on which links are followed.
+//! This module does not depend on which links are followed.
 
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ pub struct Attributes {
     /// The priority, from 0 to [`crate::MAX_PRIORITY`]. URLs with a higher priority are fetched
     /// first.
     pub priority: u8,
-    /// Number of consecutive redirects that led to the URL, 0 to [`MAX_HOPS`].
+    /// Number of consecutive redirects or sitemap indexes that led to the URL.
     pub hops: u8,
     /// The flags.
     pub flags: LinkFlags,
@@ -113,7 +113,8 @@ pub struct Link {
     pub url: CanonicalUrl,
     /// The attributes.
     pub attributes: Attributes,
-    /// The URL that links or redirects to it. `None` if it was submitted.
+    /// The URL that links or redirects to it. `None` if it was submitted, or if this URL is not
+    /// stored.
     pub via: Option<Arc<str>>,
 }
 

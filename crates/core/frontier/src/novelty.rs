@@ -2,7 +2,8 @@
 //!
 //! Pages are compared by the hashes of their lines. A page's content is stored only when its URL is
 //! finished. Otherwise, a URL that is fetched again after a holder's death would count as a
-//! repetition of itself. Does not depend on how a page is read, or on how the result is used.
+//! repetition of itself. This module does not depend on how a page is read, or on how the result is
+//! used.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,8 +33,8 @@ const MIN_NEW_NUMBERS: usize = 4;
 /// share are known after a few pages, and a page takes 22 bytes in chunks.
 const LINES_PER_PAGE: usize = 8;
 
-/// Page hashes per set. Most sites have fewer pages, so that a page that is linked under several
-/// session ids is recognized.
+/// Page hashes per set. Most sites have fewer pages, so a page that is linked under several session
+/// ids is recognized.
 const PAGES_PER_SET: usize = 4_096;
 /// Bits in a page hash. Among 10,000 different pages, about 5 are mistaken for an earlier page.
 const PAGE_BITS: u32 = 24;

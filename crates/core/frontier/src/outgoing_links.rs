@@ -2,7 +2,7 @@
 //! here until the archives of these pages are uploaded. A link therefore takes only its URL and 24
 //! bytes, without a separate allocation, and all links of a page share the page's URL.
 //!
-//! Does not depend on pages or checkpoints.
+//! This module does not depend on pages or checkpoints.
 
 use std::sync::Arc;
 

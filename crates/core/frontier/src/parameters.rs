@@ -1,9 +1,9 @@
 //! The list of parameters that identify a session or a campaign instead of a page. URL keys omit
 //! them.
 //!
-//! The list is data: a fleet reads it from its database, so that all worker versions compute the
-//! same keys. A line is a name, or a prefix of names followed by `*`. `#` starts a comment. Names
-//! are not case-sensitive. Does not depend on how a query is split.
+//! The list is data: a fleet reads it from its database, so all worker versions compute the same
+//! keys. A line is a name, or a prefix of names followed by `*`. `#` starts a comment. Names are
+//! not case-sensitive. This module does not depend on how a query is split.
 
 /// The list that a database has until an operator imports another one. Each parameter is set by an
 /// advertising network, a mail campaign or a framework's session, and does not change a page's
@@ -63,12 +63,12 @@ pub enum ParameterError {
         line: usize,
     },
     /// A name is `*` alone, which would remove every parameter, or has an invalid character: `*`
-    /// before its end, `&`, `=`, `%`, a blank, or a non-ASCII character.
+    /// before its end, `&`, `=`, `%`, white space, or a control or non-ASCII character.
     #[error("line {line}: invalid parameter name {name:?}")]
     Name {
         /// Line number, from 1.
         line: usize,
-        /// The name as it is in the list.
+        /// The name in lower case.
         name: String,
     },
 }
@@ -115,7 +115,8 @@ impl ParameterList {
         Ok(Self { names, starts })
     }
 
-    /// Returns true if keys omit a parameter with this name.
+    /// Returns true if keys omit a parameter with this name. Names of more than 100 bytes are never
+    /// omitted.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         if name.is_empty() || name.len() > MAX_PARAMETER_BYTES {

@@ -7,10 +7,10 @@
 //! anywhere in this string. A word may occur anywhere in the key, including its scheme, and is not
 //! case-sensitive.
 //!
-//! All patterns of a crawl are compiled into at most four tables, so that matching takes a few
-//! loads per byte of a URL for any patterns. Patterns that do not fit are rejected when they are
-//! submitted. An engine that accepts every pattern can take an hour for the URLs of one page
-//! (docs/decisions/0069). Does not depend on which list takes precedence.
+//! All patterns of a crawl are compiled into at most four tables, so matching takes a few loads per
+//! byte of a URL for any patterns. Patterns that do not fit are rejected when they are submitted.
+//! An engine that accepts every pattern can take an hour for the URLs of one page
+//! (docs/decisions/0069). This module does not depend on which list takes precedence.
 
 mod determinize;
 mod lists;
@@ -41,8 +41,8 @@ const MAX_TABLES: usize = 4;
 /// take a tenth of this.
 const MAX_STEPS: u64 = 2_000_000;
 
-/// Maximum work for all patterns of a crawl, in visited states. This suffices for building up to 30
-/// tables, including failed attempts.
+/// Maximum work for all patterns of a crawl, in visited states. It is eight times the limit for one
+/// table, because failed attempts count, too.
 const MAX_ALL_STEPS: u64 = 16_000_000;
 
 const _: () = assert!(MAX_STEPS < MAX_ALL_STEPS && MAX_PATTERNS < i16::MAX as usize);
@@ -88,7 +88,8 @@ impl UrlPatterns {
     /// Compiles a crawl's patterns.
     ///
     /// # Errors
-    /// Returns the first pattern that is malformed or too expensive.
+    /// Returns an error for the first pattern that is malformed or too expensive, or for a list
+    /// with too many patterns.
     pub fn compile(lists: &PatternLists<'_>) -> Result<Self, PatternListError> {
         let (nodes, places) = nodes_of(lists)?;
         let failure = |at: usize, error: fn(usize) -> PatternError| {
@@ -117,7 +118,7 @@ impl UrlPatterns {
         Ok(Self { tables, has_include, has_words })
     }
 
-    /// Returns true if there are include patterns, so that only matching URLs are followed.
+    /// Returns true if there are include patterns, so only matching URLs are followed.
     pub(crate) fn has_include(&self) -> bool {
         self.has_include
     }
@@ -140,8 +141,8 @@ impl UrlPatterns {
     }
 }
 
-/// Builds a table from as many patterns as fit, starting with the pattern `at`. Returns the table
-/// with the number of its patterns. `None` if not even one pattern fits.
+/// Builds a table from about as many patterns as fit, starting with the pattern `at`. Returns the
+/// table with the number of its patterns. `None` if not even one pattern fits.
 fn largest_table(nodes: &Nodes, at: usize, left: &mut u64) -> Option<(Table, usize)> {
     let all = nodes.patterns.len() - at;
     let mut best: Option<(Table, usize)> = None;

@@ -1,6 +1,6 @@
 //! Computes a URL's priority from 0 to 7, by adding up the values of the words that it contains.
 //!
-//! Does not depend on the order within a host, or on how words are found.
+//! This module does not depend on the order within a host, or on how words are found.
 
 use crate::patterns::{MAX_WORDS, UrlMatches};
 
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(priority("http://a.example/tag", 0), 0);
         assert_eq!(priority("http://a.example/tag", 4), 2);
         assert_eq!(priority("http://a.example/?a=b", 0), 1);
-        assert_eq!(priority("https://a.example/", 0), 2, "the scheme is of the URL");
+        assert_eq!(priority("https://a.example/", 0), 2, "words also match the scheme");
         assert_eq!(PriorityWords::default().priority(&UrlMatches::default(), 200), 7);
     }
 

@@ -1,7 +1,7 @@
 //! The reasons for rejecting a link, and their counts.
 //!
-//! The names are stable, because they are keys in the database. Does not depend on when a reason
-//! applies.
+//! The names are stable, because they are keys in the database. This module does not depend on when
+//! a reason applies.
 
 use crate::canonical::UrlError;
 
@@ -38,7 +38,7 @@ reasons! {
     Scheme = "scheme",
     /// The URL has no usable host.
     Host = "host",
-    /// The crawl's settings do not allow the port.
+    /// The crawl may not use the port.
     Port = "port",
     /// The link leads out of the crawl's scope.
     Scope = "scope",
@@ -65,7 +65,7 @@ reasons! {
     TrapSegments = "trap_segments",
     /// The query has too many parameters.
     TrapParameters = "trap_parameters",
-    /// The path contains a segment three times.
+    /// The path contains a segment at least three times.
     TrapRepeatedSegment = "trap_repeated_segment",
     /// The path contains a hostname as a segment, because the scheme is missing in the page's link.
     TrapHostSegment = "trap_host_segment",
@@ -138,7 +138,7 @@ impl RejectCounts {
         self.counts.iter().sum()
     }
 
-    /// Iterates over the reasons with their counts.
+    /// Iterates over the reasons whose count is not zero.
     pub fn iter(&self) -> impl Iterator<Item = (RejectReason, u64)> {
         RejectReason::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0)
     }

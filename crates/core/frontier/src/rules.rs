@@ -1,9 +1,10 @@
 //! The rules by which a crawl follows links: its frozen settings in compiled form.
 //!
-//! The scope is checked where a link is found. Ports, exclude, include, filters, depth and traps
-//! are checked in this order where the link is merged, and the first reason that applies is
-//! counted. Patterns and words are matched with the key, so that the result is identical for all
-//! spellings of a URL. Does not depend on the known URLs, or on how a filter decides.
+//! The scope is checked where a link is found. Ports, pattern cost, exclude, include, filters,
+//! depth, redirects and traps are checked in this order where the link is merged, and the first
+//! reason that applies is counted. Patterns and words are matched with the key, so the result is
+//! identical for all spellings of a URL. This module does not depend on the known URLs, or on how a
+//! filter decides.
 
 use std::{fmt, sync::Arc};
 
@@ -71,8 +72,8 @@ pub struct Rules {
     pub priorities: PriorityWords,
     /// Maximum pages per site.
     pub site_budget: SiteBudget,
-    /// A shape is closed as a trap once its repetitive pages outnumber its pages with new content
-    /// by this many.
+    /// A shape is closed as a trap once this many of its repetitive pages are not offset by pages
+    /// with new content.
     pub trap_pages: u32,
 }
 

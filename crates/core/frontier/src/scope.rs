@@ -1,7 +1,7 @@
 //! Decides which links on a page are in a crawl's scope.
 //!
 //! The scope depends on the page that contains the link, so it is checked before the link is sent
-//! to the slot of its site. Does not depend on patterns, depth or traps.
+//! to the slot of its site. This module does not depend on patterns, depth or traps.
 
 use std::str::FromStr;
 
@@ -15,7 +15,8 @@ pub struct ScopeError(String);
 /// Which links are in scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
-    /// No links, so only submitted URLs are fetched.
+    /// No links, so only submitted URLs, the targets of their redirects, and requisites are
+    /// fetched.
     Page,
     /// Links to the page's host.
     Host,

@@ -2,8 +2,8 @@
 //! the older set, whose hashes are forgotten.
 //!
 //! Invariant: the sets change only by [`SeenHashes::insert`] and [`SeenHashes::packed`], and when a
-//! snapshot is read. Chunks preserve the order of these changes, so that an unpacked state has the
-//! same sets. Does not depend on the content that is hashed.
+//! snapshot is read. Chunks preserve the order of these changes, so an unpacked state has the same
+//! sets. This module does not depend on the content that is hashed.
 
 /// Hashes of one kind.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl PartialEq for SeenHashes {
 }
 
 impl SeenHashes {
-    /// Creates empty sets that rotate when one has `capacity` hashes.
+    /// Creates empty sets that rotate when the newer one has `capacity` hashes.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { capacity, older: Vec::new(), newer: Vec::new(), unpacked: Vec::new() }
     }
@@ -41,7 +41,7 @@ impl SeenHashes {
         self.newer.binary_search(&hash).is_ok() || self.older.binary_search(&hash).is_ok()
     }
 
-    /// Inserts a hash if it is new and the set has room.
+    /// Inserts a hash if the newer set does not contain it and has room.
     pub(crate) fn insert(&mut self, hash: u32) {
         if let Err(at) = self.newer.binary_search(&hash)
             && self.newer.len() < self.limit()

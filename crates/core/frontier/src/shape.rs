@@ -1,10 +1,10 @@
-//! A URL's shape: its path and query, with runs of decimal or hexadecimal digits replaced. Pages
-//! from one template have the same shape, and so do pages in a trap that counts up. If a trap
-//! combines words, each of its pages has another shape, so broader shapes group these pages. For a
-//! URL with a query, the broader shapes are its path with the parameter names, its path, and its
-//! directory. For other URLs, they are the directory and the first directory.
+//! A URL's shape: its path and query, with numbers, hexadecimal tokens and ids replaced. Pages from
+//! one template have the same shape, and so do pages in a trap that counts up. If a trap combines
+//! words, each of its pages has another shape, so broader shapes group these pages. For a URL with
+//! a query, the broader shapes are its path with the parameter names, its path, and its directory.
+//! For other URLs, they are the directory and the first directory.
 //!
-//! Does not depend on page content.
+//! This module does not depend on page content.
 
 /// Minimum length of a hexadecimal token that is replaced if it contains a digit. Shorter tokens
 /// are words and numbers such as `mp3` or `v2a`.

@@ -5,8 +5,8 @@
 //! algorithm of Misra and Gries (Finding repeated elements, 1982): a count is never too high, and
 //! is too low by at most a 65th of the total. A page with a rare shape is therefore never mistaken
 //! for a trap, and a shape that fills half of the budget is always in the table. A shape's debt is
-//! forgotten together with its count. Does not depend on the budget, the chunk format, or page
-//! content.
+//! forgotten together with its count. This module does not depend on the budget, the chunk format,
+//! or page content.
 
 use std::collections::HashMap;
 
@@ -75,7 +75,7 @@ pub(crate) struct ShapeCounts {
     renamed: u64,
 }
 
-/// Two tables are equal if their counts are equal, even if different changes are packed.
+/// Two tables are equal if their slots and floors are equal, even if different changes are packed.
 impl PartialEq for ShapeCounts {
     fn eq(&self, other: &Self) -> bool {
         self.slots == other.slots && self.floor == other.floor

@@ -1,8 +1,9 @@
 //! URL shape debts, which distinguish traps from long lists of pages.
 //!
-//! A page with new content reduces the debt of its shapes, and a repetitive page increases it. A
-//! shape with too much debt is closed: its pending URLs are marked as left, and links to it are
-//! rejected. Does not depend on page content.
+//! A page with new content reduces the debt of its shapes, and a repetitive page increases it,
+//! unless most of its links lead to new content. A shape with too much debt is closed: its pending
+//! URLs are marked as left, and links to it are rejected. This module does not depend on page
+//! content.
 
 use crate::{
     rules::Rules,
@@ -19,7 +20,7 @@ const COST_OF_LIST: u32 = 1;
 
 /// A broader shape may have this many times the debt of a narrow shape. When a narrow shape is
 /// closed, its debt is deducted from the broader shapes, so that a trap does not close its
-/// neighbors.
+/// neighbours.
 const BROADER_TIMES: u32 = 2;
 
 /// The result of comparing a page's content with other pages.
@@ -27,10 +28,10 @@ const BROADER_TIMES: u32 = 2;
 pub enum PageSays {
     /// New content. The value is the number of repetitive pages that it offsets.
     New(u32),
-    /// Nothing new, but most links lead to unknown pages whose shapes have new content.
+    /// Nothing new, but most of its links to unknown pages have shapes with new content.
     Leads,
-    /// Nothing new, but most links lead to unknown pages whose shapes have new content or were
-    /// never read.
+    /// Nothing new, but most of its links to unknown pages have shapes that have new content or
+    /// were never read.
     Lists,
     /// Nothing new.
     Nothing,

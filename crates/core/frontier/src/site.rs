@@ -1,6 +1,6 @@
 //! Decides to which slot a site belongs.
 //!
-//! Does not depend on how a site is found, or on the holder of a slot.
+//! This module does not depend on how a site is found, or on the holder of a slot.
 
 use crate::canonical::hash_of;
 

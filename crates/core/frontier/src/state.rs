@@ -2,9 +2,9 @@
 //! URLs.
 //!
 //! A state is in the memory of the slot's holder, and in the database as chunks. It changes when
-//! links are merged, when URLs finish, and when URLs are taken for fetching. Taking a URL is not
-//! packed, so a URL that was in flight when its holder died is fetched again. Does not depend on
-//! other hosts, delays or robots.txt.
+//! links are merged, when page content is added, and when URLs are taken, put back or finished.
+//! Taking a URL is not packed, so a URL that was in flight when its holder died is fetched again.
+//! This module does not depend on other hosts, delays or robots.txt.
 
 mod bare;
 mod host_state;

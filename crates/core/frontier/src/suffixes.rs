@@ -1,8 +1,9 @@
 //! Finds the registered domain of a hostname with the Public Suffix List, including its private
 //! section.
 //!
-//! The list is data: a fleet reads it from its database, so that all worker versions agree on
-//! sites. The operator can add suffixes, for hosters that the list lacks. Does not depend on slots.
+//! The list is data: a fleet reads it from its database, so all worker versions agree on sites. The
+//! operator can add suffixes, for hosters that the list lacks. This module does not depend on
+//! slots.
 
 use std::net::Ipv4Addr;
 
@@ -29,7 +30,7 @@ pub enum SuffixError {
     /// The list is larger than [`MAX_LIST_BYTES`].
     #[error("the suffix list is larger than {MAX_LIST_BYTES} bytes")]
     TooLarge,
-    /// There are more than [`MAX_OWN_SUFFIXES`].
+    /// The operator has more than [`MAX_OWN_SUFFIXES`] own suffixes.
     #[error("more than {MAX_OWN_SUFFIXES} operator suffixes")]
     TooManyOwn,
     /// A rule has more than [`MAX_LABELS_PER_RULE`] labels.
@@ -58,7 +59,7 @@ impl SuffixList {
     /// Parses a list in the publicsuffix.org format, and adds the operator's own suffixes.
     ///
     /// # Errors
-    /// Returns an error for the first invalid line or suffix, or if the list is too large.
+    /// Returns an error for the first invalid line or suffix, or if there are too many.
     pub fn parse(text: &str, own: &[&str]) -> Result<Self, SuffixError> {
         if text.len() > MAX_LIST_BYTES {
             return Err(SuffixError::TooLarge);

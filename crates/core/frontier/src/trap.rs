@@ -1,6 +1,6 @@
 //! Detects URLs that only traps or broken templates produce, from the URL alone.
 //!
-//! Does not depend on budgets, which count URLs.
+//! This module does not depend on budgets, which count URLs.
 
 use crate::{canonical::CanonicalUrl, reject_reason::RejectReason};
 

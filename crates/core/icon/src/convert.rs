@@ -26,7 +26,7 @@ pub struct TabIcon {
     pub height: u32,
     /// Format and dimensions of the source picture.
     pub source: Measured,
-    /// True if all pixels are equal, so that the icon is a visible but plain rectangle.
+    /// True if all pixels are equal, so the icon is a visible but plain rectangle.
     pub blank: bool,
 }
 

@@ -54,8 +54,8 @@ pub enum IconError {
         /// The limit that the SVG exceeds, or the feature that is not supported.
         reason: &'static str,
     },
-    /// The image is an unsupported AVIF: an overlay, a sequence without a primary picture, or a
-    /// picture with an unsupported property or matrix.
+    /// The image is an unsupported AVIF, such as an overlay, a sequence without a primary picture,
+    /// or a picture with an unsupported property or matrix.
     #[error("avif unsupported")]
     AvifUnsupported,
     /// A third-party decoder panicked. Only this icon is lost.

@@ -7,7 +7,8 @@
 //! - PNG: these are the dimensions after applying the EXIF orientation.
 //! - AVIF: these are the dimensions after rotating and cropping.
 //! - ICO and CUR: these are the dimensions of the entry that suits a 32-pixel tab icon best. We
-//!   read them from the entry's own header, because the directory is often wrong.
+//!   read them from the entry's own header, because the directory is often wrong. If this entry
+//!   does not decode, the decoder may return another one.
 
 use crate::{
     decoders::{avif, dib, gif, ico, jpeg, png, webp},

@@ -5,9 +5,9 @@
 //! nearest zoom level this is one icon. Each file uses the Huffman codes that are shortest for its
 //! symbols.
 //!
-//! Invariants: the arithmetic uses only integers, so that equal pixels give equal bytes on every
-//! machine. Reading a file and writing it again keeps every coefficient. This does not depend on
-//! the picture's content.
+//! Invariants: the arithmetic uses only integers, so equal pixels give equal bytes on every
+//! machine. Reading a file and writing it again keeps every coefficient. This module does not
+//! depend on the picture's content.
 
 mod huffman;
 mod scan;

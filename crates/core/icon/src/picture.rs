@@ -1,7 +1,7 @@
 //! A square picture without transparency, used to assemble the map: red, green and blue for each
 //! pixel, top row first.
 //!
-//! Invariant: halving averages linear light in integers, so that the result is the same on every
+//! Invariant: halving averages linear light in integers, so the result is the same on every
 //! machine.
 
 use crate::{

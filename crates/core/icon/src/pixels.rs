@@ -90,7 +90,7 @@ impl Pixels {
         self.iter().all(|pixel| pixel[3] == 0)
     }
 
-    /// Returns true if all pixels are equal, so that the picture is a plain rectangle.
+    /// Returns true if all pixels are equal, so the picture is a plain rectangle.
     #[must_use]
     pub fn one_colour(&self) -> bool {
         let mut pixels = self.iter();

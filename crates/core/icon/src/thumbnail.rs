@@ -1,7 +1,7 @@
 //! The map's 8x8 thumbnail of an icon, scaled in linear light like tab icons and drawn on a
 //! background.
 //!
-//! Invariant: the arithmetic uses only integers, so that the pixels are the same on every machine.
+//! Invariant: the arithmetic uses only integers, so the pixels are the same on every machine.
 
 use crate::{decode::decode, scale::scale_down};
 

@@ -2,8 +2,8 @@
 //!
 //! Invariants: work is counted before it is done, so that it also counts if a decoder fails late.
 //! No file may use more than [`MAX_FILE_PIXELS`]. Unlike a time, a count is the same on every
-//! machine, so tests and the fuzzer can use it to find the most expensive file. This does not
-//! depend on the formats.
+//! machine, so tests and the fuzzer can use it to find the most expensive file. This module does
+//! not depend on the formats.
 
 use crate::limits::MAX_SIDE_PIXELS;
 
@@ -19,8 +19,8 @@ pub const MAX_FILE_PIXELS: u64 = 3 * MAX_PICTURE_PIXELS;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
     /// Cost of all pictures that decoders started to decode, in PNG pixels. Every attempt counts.
-    /// In most formats a pixel costs one PNG pixel. In AVIF a pixel costs several, and each byte
-    /// has a cost, too.
+    /// In most formats a pixel costs one PNG pixel. It costs more in AVIF, where each byte has a
+    /// cost, too, and in a JPEG with several scans.
     pub pixels: u64,
     /// Total bytes that all attempts received.
     pub bytes: u64,

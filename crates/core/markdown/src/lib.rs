@@ -1,9 +1,9 @@
 //! Converts pages to Markdown.
 //!
-//! Invariants: the libraries only get simple HTML ([`everytab_webpage::simplify`]), so that neither
+//! Invariants: the libraries only get simple HTML ([`everytab_webpage::simplify`]), so neither
 //! their stack use nor their time depends on how deeply a page is nested. Every link is an absolute
-//! http or https URL. If a library panics, only the conversion of that page fails. Does not depend
-//! on where a page is from.
+//! http or https URL. If a library panics, only the conversion of that page fails. This crate does
+//! not depend on where a page is from.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,7 +21,8 @@ struct ReadmeExample;
 const MAX_SIMPLE_BYTES: usize = 2 << 20;
 
 /// If the main content is shorter than this many bytes of Markdown, the whole page is converted
-/// instead. The search never fails: on a page of links it returns some sentence.
+/// instead. This minimum is needed because the search returns some sentence even for a page of
+/// links.
 const MIN_MAIN_BYTES: usize = 250;
 
 /// The part of a page that is converted.
@@ -87,7 +88,7 @@ pub fn markdown(
     Ok(Markdown { text, is_truncated: is_truncated || is_cut })
 }
 
-/// Returns the main content. `None` if there is none.
+/// Returns the main content. `None` if it is not found or is shorter than [`MIN_MAIN_BYTES`].
 fn main_content(html: &str) -> Option<String> {
     let config =
         Config { text_mode: TextMode::Markdown, disable_json_ld: true, ..Config::default() };

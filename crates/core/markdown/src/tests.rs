@@ -102,7 +102,7 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     for name in ["div", "table", "ul", "ol", "blockquote", "b", "font", "p", "a href=/x", "pre"] {
         pages.push((name, nested(name).into_bytes()));
     }
-    // Use a part of the length, so that a debug build takes seconds.
+    // Use a quarter of each length so that a debug build takes seconds.
     let many = |part: &str, bytes: usize| part.repeat(bytes / 4 / part.len()).into_bytes();
     pages.extend([
         ("nested cells", many("<table><tr><td>", 1 << 20)),

@@ -1,10 +1,11 @@
 //! Decides which IP addresses belong to the public internet, by IANA's special-purpose registries,
-//! and excludes the addresses that clouds use for their own services.
+//! and to which addresses a worker may connect. Addresses that clouds use for their own services do
+//! not count as public.
 //!
 //! An IPv4 address is public unless a registry lists it. An IPv6 address is public only inside
-//! 2000::/3, the only allocated block, except for its special rows. An IPv6 address that contains
-//! an IPv4 address (mapped, NAT64, 6to4) is treated as this IPv4 address, because packets would
-//! reach it.
+//! 2000::/3, the only allocated block, except for its special-purpose blocks. An IPv6 address that
+//! contains an IPv4 address (mapped, NAT64, 6to4) is treated as this IPv4 address, because packets
+//! would reach it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

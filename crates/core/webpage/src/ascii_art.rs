@@ -2,7 +2,7 @@
 //!
 //! A block is a drawing if more than a fifth of its lines contain a run of equal printable
 //! characters, or if at least a fifth of its characters are drawing characters. Blank lines and
-//! white space are never counted. This does not depend on markup.
+//! white space are never counted. This module does not depend on markup.
 
 /// Minimum run of equal characters in a drawing's line. Three would match an ellipsis.
 const RUN_CHARACTERS: usize = 4;

@@ -86,7 +86,7 @@ impl Charset {
         Self { encoding, source: CharsetSource::Detected }
     }
 
-    /// Returns true if markup is ASCII in this encoding, so that undecoded bytes can be tokenized.
+    /// Returns true if markup is ASCII in this encoding, so undecoded bytes can be tokenized.
     pub(crate) fn is_ascii_compatible(&self) -> bool {
         self.encoding.is_ascii_compatible()
     }

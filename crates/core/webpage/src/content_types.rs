@@ -1,6 +1,6 @@
 //! Lists of content types that decide which response bodies are read.
 //!
-//! This does not depend on how a response declares its type, or on how a body is used.
+//! This module does not depend on how a response declares its type, or on how a body is used.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct ContentTypes {
     listed: Option<Arc<[String]>>,
 }
 
-/// The list has an invalid content type.
+/// The list has an invalid content type, or too many items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a content type (html, xhtml, text, pdf, images, or such as image/svg+xml)")]
 pub struct UnknownContentType(String);
@@ -46,7 +46,8 @@ impl ContentTypes {
     /// Parses a list such as `html,pdf,image/*`.
     ///
     /// # Errors
-    /// Returns the first invalid item, or the whole list if it has too many items.
+    /// Returns an error that contains the first invalid item, or the whole list if it has too many
+    /// items.
     pub fn parse(text: &str) -> Result<Self, UnknownContentType> {
         let items: Vec<&str> = text.split(',').map(str::trim).collect();
         if items.len() > MAX_TYPES {

@@ -54,7 +54,7 @@ impl AncestorList {
         }
     }
 
-    /// Returns true if a source names hosts, so that the result depends on the viewer.
+    /// Returns true if a source names hosts, so the result depends on the viewer.
     pub(crate) fn names_hosts(&self) -> bool {
         self.sources.iter().any(|source| {
             HostSource::parse(source).is_some_and(|host| host.host != "*" && host.path_is_root())

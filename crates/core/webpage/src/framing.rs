@@ -2,8 +2,9 @@
 //!
 //! Sources: HTML "X-Frame-Options" and CSP Level 3 `frame-ancestors`. If an enforced policy
 //! contains `frame-ancestors`, X-Frame-Options has no effect, and the viewer must match every such
-//! policy. Report-only policies and `<meta>` elements have no effect. The verdict keeps the
-//! policies, so that it can be evaluated again for another viewer.
+//! policy. Report-only policies and `<meta>` elements have no effect. A download, and a response
+//! with another type than HTML, can never be shown in a frame. The verdict keeps the policies, so
+//! that it can be evaluated again for another viewer.
 //!
 //! This depends only on headers, not on scripts that break out of frames.
 
@@ -127,8 +128,8 @@ pub(crate) fn evaluate(
 /// Returns true if a browser does not show the page, because of its `Content-Disposition`.
 ///
 /// Any type except `inline` is a download (RFC 6266 4.2). As in Chromium, a type that is not a
-/// token counts as missing, and a missing type means `inline`. If a response has several different
-/// values, it is an error.
+/// token counts as missing, and a missing type means `inline`. Several different values are an
+/// error, so the page is not shown.
 fn is_download(values: &[String]) -> bool {
     let Some(first) = values.first() else { return false };
     let kind = first.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);

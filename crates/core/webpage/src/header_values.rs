@@ -1,7 +1,7 @@
 //! Reads one header from a header list: joins duplicates, and splits at commas outside quotes.
 //!
 //! Source: Fetch, "get, decode, and split". Values are decoded isomorphically (each byte becomes
-//! the code point with the same number), so that this never loses or rejects a byte.
+//! the code point with the same number), so this never loses or rejects a byte.
 
 /// Header names and values in order of arrival, with duplicates.
 pub(crate) type HeaderList = [(String, Vec<u8>)];

@@ -2,7 +2,7 @@
 //!
 //! Sources: WHATWG HTML 4.6.8.8 and 4.2.3. `rel` is a set of tokens: `icon` counts at any position,
 //! names for apple-touch-icons form a separate class, and `mask-icon` is never an icon for a tab.
-//! Links inside comments, templates, scripts and a `noscript` in the head are not elements.
+//! Links inside comments, templates, scripts and `noscript` elements do not count.
 
 use std::borrow::Cow;
 
@@ -23,8 +23,8 @@ const MAX_HREF_BYTES: usize = 64 << 10;
 /// type, as in `data:image/x-icon;base64,`.
 const MAX_NO_ICON_BYTES: usize = 64;
 
-/// Maximum bytes that are kept from a `type`, `sizes` or `media` attribute. Useful values are
-/// shorter.
+/// Maximum bytes that are kept from a `rel`, `type`, `sizes` or `media` attribute. Useful values
+/// are shorter.
 const MAX_ATTRIBUTE_BYTES: usize = 256;
 
 /// Which kind of icon a link declares.

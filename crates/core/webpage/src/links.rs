@@ -5,7 +5,7 @@
 //! templates or SVG do not. Elements inside `noscript` count, because we do not run scripts.
 //! Invariants: every link is an http or https URL with at most [`MAX_URL_BYTES`], without user
 //! name, password and fragment; a page has at most [`MAX_LINKS_PER_PAGE`]; skipped links are
-//! counted. This does not depend on which links are followed, or on when two URLs are equal.
+//! counted. This module does not depend on which links are followed, or on when two URLs are equal.
 
 mod finder;
 mod link;
@@ -50,7 +50,7 @@ pub struct PageLinks {
 pub struct LinksLeftOut {
     /// Links after the first [`MAX_LINKS_PER_PAGE`]. A `srcset` that was not read counts as one.
     pub over_limit: usize,
-    /// Links longer than [`MAX_URL_BYTES`], resolved or as written.
+    /// Links longer than [`MAX_URL_BYTES`], and attributes that are too long to be read.
     pub too_long: usize,
     /// Links with another scheme, such as `javascript:`, `mailto:`, `data:` and `tel:`.
     pub other_scheme: usize,
@@ -159,7 +159,7 @@ fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'
 }
 
 /// Returns a path's last segment, without its query. `None` if this segment is empty, or if the URL
-/// has another scheme, such as `data:`.
+/// is too long or has another scheme, such as `data:`.
 fn file_name(value: &[u8]) -> Option<String> {
     let value = value.trim_ascii();
     if value.len() > MAX_URL_BYTES || has_other_scheme(value) {

@@ -3,8 +3,8 @@
 //! This works on bytes whose markup is ASCII and returns byte ranges, so that only the kept parts
 //! are decoded, after the encoding is known. This module decides which elements count (WHATWG HTML
 //! 13.2.6); [`Tokens`] finds the tags, and [`Nesting`] tracks their namespace. Invariant: no tree
-//! is kept, so time and memory are linear in the page's size. This does not depend on what titles
-//! and links mean.
+//! is kept, so time and memory are linear in the page's size. This module does not depend on what
+//! titles and links mean.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
 //! Evaluates the media queries that icons use, for a light page or picture on a computer's screen.
 //!
 //! Invariants: a query that is malformed or not supported never matches, and the other queries in
-//! its list still count; work is linear in the list's length. This does not depend on where a list
-//! is written.
+//! its list still count; work is linear in the list's length. This module does not depend on where
+//! a list is written.
 
 /// Width and height in CSS pixels of the screen, and of the browser window.
 const SCREEN: [f64; 2] = [1280.0, 720.0];

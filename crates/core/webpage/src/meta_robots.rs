@@ -2,7 +2,8 @@
 //!
 //! Only prohibitions count, so `all`, `index` and `follow` change nothing, and each source can only
 //! add prohibitions. Source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications" in
-//! Google Search Central; no standard exists. This does not depend on how a robot obeys them.
+//! Google Search Central; no standard exists. This module does not depend on how a robot obeys
+//! them.
 
 use serde::Serialize;
 

@@ -1,10 +1,10 @@
-//! Tracks the namespace of tags, and whether they are in a template. This is the part of tree
-//! construction (WHATWG HTML 13.2.6) that decides what a page's tags mean.
+//! Tracks the namespace of tags, and whether they are in a template or frameset. This is the part
+//! of tree construction (WHATWG HTML 13.2.6) that decides what a page's tags mean.
 //!
 //! We keep open foreign elements, their integration points, and templates, but no other elements.
 //! If an end tag in foreign content belongs to a common container, such as `div`, we therefore
 //! assume that this container is open outside the foreign content. At most [`MAX_DEPTH`] elements
-//! are kept. The start and end tags of deeper elements are ignored.
+//! are kept, and deeper ones are not tracked.
 
 use crate::tokens::{ByteRange, Tag};
 

@@ -1,4 +1,4 @@
-//! Reads a whole home page: its URL, response headers and body.
+//! Reads a whole page: its URL, response headers and body.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ const MAX_BASE_BYTES: usize = 8 << 10;
 /// page with a long base URL and many links cannot fill memory.
 const MAX_ICON_URL_BYTES: usize = 1 << 20;
 
-/// Everything that is read from a home page.
+/// Everything that is read from a page, except its links and text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The document's URL. `None` if the given string is not a URL.
@@ -47,7 +47,7 @@ pub struct Page {
     /// True if the page declares `data:,`: this means that there is no icon, and /favicon.ico must
     /// not be requested.
     pub no_favicon: bool,
-    /// Whether a page with another origin may show it in a frame.
+    /// Whether a page with another origin may show this page in a frame.
     pub framing: Framing,
 }
 

@@ -1,8 +1,8 @@
 //! Decides which ports may be requested.
 //!
 //! Web servers use few ports. Other ports belong to services, and neither a page nor a user should
-//! be able to make a crawler reach them, so a list contains the ports that are requested. This list
-//! never contains the Fetch standard's bad ports.
+//! be able to make a crawler reach them, so only the ports in a list are requested. A list never
+//! contains the Fetch standard's bad ports.
 
 use std::{fmt, str::FromStr};
 

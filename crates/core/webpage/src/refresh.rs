@@ -1,7 +1,7 @@
 //! Reads the target of a `meta` element that refreshes the page (WHATWG HTML 4.2.5.3, "shared
 //! declarative refresh steps").
 //!
-//! This does not depend on how long to wait.
+//! This module does not depend on how long to wait.
 
 /// Returns the target URL in a `content` such as `5; url=/next`. `None` if the content is invalid,
 /// or only reloads the page.

@@ -240,9 +240,9 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the minimum delay between two requests by the crawler with this product token. If
-    /// there are several delays, returns the longest. `None` if the groups that apply to the crawler
-    /// do not specify a delay.
+    /// Returns the minimum delay between two requests by the crawler with this product token. Of
+    /// several delays, this is the longest. `None` if the groups that apply to the crawler do not
+    /// specify a delay.
     #[must_use]
     pub fn crawl_delay(&self, user_agent_token: &str) -> Option<CrawlDelay> {
         let (name, groups) = self.applying(user_agent_token);

@@ -7,12 +7,12 @@
 //! names keep their numbers. A short line that contains a word from the URL is an echo and is
 //! skipped. In longer lines, all words from the URL are hashed alike. The order of lines does not
 //! matter. Invariant: the same lines give the same hashes in every version, because callers store
-//! them. This does not depend on other pages.
+//! them. This module does not depend on other pages.
 
 use std::collections::HashSet;
 
 /// Maximum hashes per page, enough for most pages. If a page has more, the numerically lowest are
-/// kept, so that two pages with mostly the same lines still share most hashes.
+/// kept, so two pages with mostly the same lines still share most hashes.
 pub const MAX_LINES_SAID: usize = 1_024;
 
 /// A line with at most this many words is skipped as an echo if it contains a word from the URL.
@@ -108,7 +108,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Returns true if a word consists only of digits, or has an id's length and mixture of characters.
+/// Returns true if a word consists only of digits, or looks like a hexadecimal number or an id.
 fn is_number(word: &str) -> bool {
     // Nearly all words return here.
     if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
@@ -124,7 +124,7 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Returns the hash over a line's words. `None` if it has no words, or is short and contains a word
-/// from the URL. In longer lines, words from the URL are hashed alike, so that pages that echo the
+/// from the URL. In longer lines, words from the URL are hashed alike, so pages that echo the
 /// request repeat others. `folded` is a buffer for one word.
 fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32> {
     let (mut hash, mut count, mut own, mut before) = (HASH_START, 0_usize, 0_usize, "");

@@ -7,11 +7,11 @@
 //! styles, form fields, drawings and hidden content.
 //!
 //! Invariants: the HTML has only the elements in `element.rs`, properly nested, at most 64 deep, at
-//! most 60,000, in at most as many bytes as the caller allows (plus end tags for the elements that
-//! are still open). All its URLs are absolute, http or https. A link to anything else, such as
-//! `javascript:`, keeps only its text. White space is folded outside preformatted blocks, and there
-//! are no control characters. This does not depend on the format to which a caller converts the
-//! HTML.
+//! most 60,000, in at most as many bytes as the caller allows (plus the rest of a tag, and end tags
+//! for the elements that are still open). All its URLs are absolute, http or https. A link to
+//! anything else, such as `javascript:`, keeps only its text. White space is folded outside
+//! preformatted blocks, and there are no control characters except line feeds and tabs. This module
+//! does not depend on the format to which a caller converts the HTML.
 
 mod element;
 mod open_tags;

@@ -9,8 +9,8 @@
 //! Invariants: every URL is http or https, with at most [`crate::url_rules::MAX_URL_BYTES`],
 //! without user name, password and fragment; no list has more than [`MAX_SITEMAP_ENTRIES`], or a
 //! URL twice; skipped URLs are counted; at most [`MAX_UNPACKED_BYTES`] are read from a file, and
-//! this never unpacks a whole file in memory. This does not depend on which URLs are fetched, or on
-//! robots.txt.
+//! this never unpacks a whole file in memory. This module does not depend on which URLs are
+//! fetched, or on robots.txt.
 //!
 //! Source: <https://www.sitemaps.org/protocol.html>.
 

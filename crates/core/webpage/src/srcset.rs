@@ -1,7 +1,8 @@
 //! Splits a `srcset` attribute into its URLs (WHATWG HTML 4.8.4.3.10, "parse a srcset attribute").
 //!
 //! A URL ends at whitespace. It may contain commas but not end with one. A descriptor ends at a
-//! comma outside parentheses. This does not depend on which candidate a browser would choose.
+//! comma outside parentheses. This module does not depend on which candidate a browser would
+//! choose.
 
 /// Iterates over the URLs in a `srcset` in order.
 pub(crate) fn urls(srcset: &str) -> impl Iterator<Item = &str> {

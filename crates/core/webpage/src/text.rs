@@ -6,8 +6,8 @@
 //! does not include the title, which is in [`crate::Page`]. Blocks start and end lines, a space
 //! separates table cells, and white space is folded except in preformatted blocks. Preformatted
 //! blocks that are drawings are skipped (see `ascii_art`). Invariants: the text has at most as many
-//! bytes as requested, no NUL, and no control character except the line feed. This does not depend
-//! on style sheets or scripts, or on how the text is used.
+//! bytes as requested, no NUL, and no control character except the line feed. This module does not
+//! depend on style sheets or scripts, or on how the text is used.
 
 mod element;
 mod finder;

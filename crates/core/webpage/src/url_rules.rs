@@ -1,7 +1,7 @@
 //! Decides which URLs may be requested.
 //!
-//! The URL parser normalises the host, so that `2130706433`, `0x7f.1` and `127.1` become the
-//! address that they denote. This does not depend on which addresses may be connected to (see
+//! The URL parser normalises the host, so `2130706433`, `0x7f.1` and `127.1` become the address
+//! that they denote. This module does not depend on which addresses may be connected to (see
 //! [`crate::address`]).
 
 use std::{borrow::Cow, net::IpAddr};
@@ -62,7 +62,7 @@ pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
     if url.as_str().len() > MAX_URL_BYTES { Err(Refusal::TooLong) } else { Ok(url) }
 }
 
-/// Returns the IP address in a URL's host, so that no DNS lookup is needed. `None` if the host is a
+/// Returns the IP address in a URL's host, so no DNS lookup is needed. `None` if the host is a
 /// name.
 #[must_use]
 pub fn literal_address(url: &Url) -> Option<IpAddr> {

@@ -2,8 +2,8 @@
 //! with the page and row group sizes that Spark writes (pages with 1 MiB or 20,000 rows,
 //! dictionaries up to 1 MiB, row groups with about 128 MB).
 //!
-//! If a list of real names is given, hosts are taken from the list, otherwise they are generated.
-//! Pages per host follow a power law, and one host in the file has tens of thousands.
+//! Hosts are taken from a list of real names, or generated if there is no list. Pages per host
+//! follow a power law, up to 60,000.
 
 use std::{
     fs::File,
@@ -30,7 +30,7 @@ const FILES_PER_SEGMENT: u64 = 900;
 const CRAWL_START_MICROS: i64 = 1_768_000_000_000_000;
 const SEGMENT_MICROS: i64 = 3 * 3_600 * 1_000_000;
 
-/// The text columns in the schema's order; [`Columns::finish`] adds the others between them.
+/// Number of text columns.
 const TEXTS: usize = 25;
 
 pub(crate) struct Dice(u64);
@@ -63,7 +63,7 @@ impl Dice {
     }
 }
 
-/// One site: its name, and true if its pages are on `www.` plus this name.
+/// One site: the start of its keys, and its hostname.
 struct Site {
     surt: String,
     host: String,
@@ -307,7 +307,7 @@ fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
     columns.finish()
 }
 
-/// Writes a file with at least `rows` rows to `path`.
+/// Writes sites to `path` until it has at least `rows` rows, or no site is left.
 pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
     let mut dice = Dice::new(20_260_105);
     let sites = sites(hosts, &mut dice);
@@ -323,7 +323,7 @@ pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
     let mut pending = Vec::new();
     let mut written = 0;
     for (number, site) in sites.iter().enumerate() {
-        // The largest site in a file fills several pages.
+        // A site has at most as many pages as the file needs rows, except for one site.
         let left = if number == sites.len() / 3 { 200_000 } else { rows };
         pending.extend(rows_of(site, left, &mut dice));
         let is_last = number + 1 == sites.len() || written + pending.len() as u64 >= rows;

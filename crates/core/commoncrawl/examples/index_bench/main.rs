@@ -34,7 +34,7 @@ fn main() {
     }
 }
 
-/// Prints the same values as the worker's `read_index` for the same file.
+/// Prints the same values as the worker's example `read_index` for the same file.
 fn read(path: &str) {
     let file = File::open(path).unwrap();
     let size = file.metadata().unwrap().len();

@@ -1,7 +1,7 @@
 //! A capture: the location of one home page's record, and the preference between two captures.
 //!
-//! Invariant: the preference is a total order over all fields, so that a set's best capture does
-//! not depend on the order in which captures were read.
+//! Invariant: the preference is a total order over all fields, so a set's best capture does not
+//! depend on the order in which captures were read.
 
 use std::cmp::{Ordering, Reverse};
 

@@ -1,7 +1,7 @@
 //! Splits a column chunk into pages while its bytes are supplied.
 //!
 //! Invariants: a page is returned once, and only when it is complete; it is an error if the pages
-//! do not contain as many rows as the row group. This does not depend on what pages contain.
+//! do not contain as many rows as the row group. This module does not depend on what pages contain.
 
 use std::collections::VecDeque;
 

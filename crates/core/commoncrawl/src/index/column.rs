@@ -2,7 +2,7 @@
 //!
 //! A page is inflated only when one of its rows is read. A page is therefore never inflated if none
 //! of its rows passes the filter's first condition. Invariant: the caller reads rows in ascending
-//! order. This does not depend on other columns.
+//! order. This module does not depend on other columns.
 
 use bytes::Bytes;
 

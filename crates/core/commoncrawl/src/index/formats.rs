@@ -1,7 +1,7 @@
 //! How a file's needed columns are stored, from its metadata: compression and encodings.
 //!
-//! Invariant: a file with an unreadable column is rejected before a row is read. This does not
-//! depend on where pages are.
+//! Invariant: a file with a needed column in an unsupported compression is rejected before a row is
+//! read. This module does not depend on where pages are.
 
 use std::{collections::BTreeSet, fmt};
 

@@ -1,8 +1,8 @@
 //! The filter: decides which rows in the index are home pages, and creates their captures.
 //!
-//! Invariants: every row gets exactly one [`RowVerdict`]; a comparison with null is false, as in
-//! SQL. The most selective condition is checked first, so that most columns are read for only a few
-//! rows. This does not depend on other rows.
+//! Invariants: every row whose path is `/` or empty gets exactly one [`RowVerdict`]; a comparison
+//! with null is false, as in SQL. The most selective condition is checked first, so that most
+//! columns are read for only a few rows. This module does not depend on other rows.
 
 use std::net::IpAddr;
 

@@ -4,8 +4,8 @@
 //! A run is `varint header, data`. After an even header, the run has `header / 2` equal values.
 //! After an odd one, it has `header / 2` groups, each with eight values that have `bit_width` bits,
 //! lowest bit first (parquet-format, Encodings.md, "RLE / bit-packing hybrid"). Invariant: this
-//! never reads beyond the given bytes; a value beyond them is an error. This does not depend on
-//! what values mean.
+//! never reads beyond the given bytes; a value beyond them is an error. This module does not depend
+//! on what values mean.
 
 /// A position in a sequence of values. The caller passes the same bytes with each call.
 #[derive(Debug, Clone, Copy)]

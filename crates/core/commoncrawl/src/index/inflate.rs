@@ -1,7 +1,7 @@
 //! Decompresses pages, completely or only their first bytes.
 //!
 //! Invariant: this never holds more bytes than the page's header declares and [`MAX_PAGE_BYTES`]
-//! allows. This does not depend on the bytes' meaning.
+//! allows. This module does not depend on the bytes' meaning.
 
 use std::{fmt, io::Read};
 

@@ -4,7 +4,7 @@
 //! 1 and 2. Values in other encodings are recoded when their page is opened.
 //!
 //! Invariants: rows are read in ascending order; nothing is read beyond the page; a value is
-//! returned as its stored bytes. This does not depend on what values mean.
+//! returned as its stored bytes. This module does not depend on what values mean.
 
 use bytes::Bytes;
 

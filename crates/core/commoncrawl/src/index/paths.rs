@@ -2,7 +2,7 @@
 //!
 //! Formats: `cc-index-table.paths.gz` has one path per line, relative to the bucket, for all
 //! subsets; `collinfo.json` is an array of objects with an `id`. Invariant: identical lists give
-//! identical results in the same order. This does not depend on where the lists come from.
+//! identical results in the same order. This module does not depend on where the lists come from.
 
 use std::{collections::BTreeSet, io::Read};
 

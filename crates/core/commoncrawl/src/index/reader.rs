@@ -3,7 +3,7 @@
 //!
 //! Invariant: the captures depend only on the file and the options.
 //!
-//! This does not depend on how a range's bytes are read.
+//! This module does not depend on how a range's bytes are read.
 
 use std::ops::Range;
 

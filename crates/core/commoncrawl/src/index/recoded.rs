@@ -4,7 +4,7 @@
 //! No crawl's index has had such pages, but one setting of its writer creates them (decision
 //! docs/decisions/0143-index-reader.md). Invariants: this returns at most as many values as the
 //! page has; the plain bytes are at most [`MAX_PAGE_BYTES`]; if the crate panics, this returns an
-//! error. This does not depend on what values mean, or on which rows have one.
+//! error. This module does not depend on what values mean, or on which rows have one.
 
 use std::sync::Arc;
 

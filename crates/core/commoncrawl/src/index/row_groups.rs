@@ -16,8 +16,8 @@ const MAX_ROWS_PER_BYTE: u64 = 50;
 /// most hosts, and wraps around at the file's end.
 ///
 /// This is the row group with the largest hostname column, because the writer stores each distinct
-/// hostname in a row group only once. Among equally large ones we choose the first, so that the
-/// order depends only on the file.
+/// hostname in a row group only once. Among equally large ones we choose the first, so the order
+/// depends only on the file.
 pub(super) fn reading_order(
     metadata: &ParquetMetaData,
     hostname_leaf: Option<usize>,
@@ -51,7 +51,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns a column chunk's offset. If the chunk has a dictionary, it starts with it.
+/// Returns a column chunk's offset. A chunk with a dictionary page starts with this page.
 pub(super) fn chunk_start(column: &ColumnChunkMetaData) -> i64 {
     column.dictionary_page_offset().unwrap_or(column.data_page_offset())
 }

@@ -2,7 +2,8 @@
 //!
 //! This implements the parts of the protocol that a page header needs (thrift-compact-protocol.md;
 //! parquet.thrift, `PageHeader`). Invariants: this never reads beyond the given bytes, and it
-//! distinguishes truncated bytes from invalid ones. This does not depend on what pages contain.
+//! distinguishes truncated bytes from invalid ones. This module does not depend on what pages
+//! contain.
 
 /// Why a header could not be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub(super) struct PageHeader {
     pub(super) values: u64,
     /// The values' encoding, as a value of `Encoding` in parquet.thrift.
     pub(super) encoding: i64,
-    /// The definition levels' encoding in version 1, else -1.
+    /// The definition levels' encoding. It is valid only in version 1.
     pub(super) level_encoding: i64,
     /// Size in bytes of the repetition and definition levels in version 2, else 0.
     pub(super) level_bytes: [usize; 2],

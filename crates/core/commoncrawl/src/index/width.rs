@@ -1,4 +1,4 @@
-//! The size of a stored value in bytes. This does not depend on what values mean.
+//! The size of a stored value in bytes. This module does not depend on what values mean.
 
 /// How consecutive values are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

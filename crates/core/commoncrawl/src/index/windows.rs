@@ -1,9 +1,9 @@
 //! Decides which bytes in a file are read, and in which order.
 //!
 //! A row group is read in windows. A window contains, for every needed column, roughly the bytes up
-//! to the same row, so that rows can be assembled from each window in little memory. Adjacent
-//! columns are read in one range. Invariant: each byte in a column chunk is read once, in order.
-//! This does not depend on what the bytes mean.
+//! to the same row, so rows can be assembled from each window in little memory. Adjacent columns
+//! are read in one range. Invariant: each byte in a column chunk is read once, in order. This
+//! module does not depend on what the bytes mean.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 

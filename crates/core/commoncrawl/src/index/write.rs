@@ -1,13 +1,13 @@
 //! Writes the columnar index of a live crawl: parquet files like those in Common Crawl's table.
 //!
 //! The files have the schema of Common Crawl's files. As in these files, values are compressed with
-//! gzip, and a dictionary is used if it is smaller. Rows are in the order of [`CaptureOrder`], so
-//! that a reader finds a host's rows together and can skip row groups by their statistics.
+//! gzip, and a dictionary is used if it is smaller. Rows are in the order of [`CaptureOrder`], so a
+//! reader finds a host's rows together and can skip row groups by their statistics.
 //!
 //! Invariants: the bytes depend only on the rows and the row group limit; memory is bounded by one
 //! row group and the metadata of the previous ones; if a reader could not understand a row, writing
-//! it returns an error that names its URL. This does not depend on where the file is stored, or on
-//! which captures a crawl indexes.
+//! it returns an error that names its URL. This module does not depend on where the file is stored,
+//! or on which captures a crawl indexes.
 
 mod columns;
 mod row;

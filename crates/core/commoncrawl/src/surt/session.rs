@@ -1,7 +1,7 @@
 //! Removes the session ids that servers write into paths and queries.
 //!
-//! Invariant: a string never becomes longer. All strings are in lower case. This does not depend on
-//! other parts of a URL.
+//! Invariant: a string never becomes longer. All strings are in lower case. This module does not
+//! depend on other parts of a URL.
 
 /// Letters and digits in a session id written by PHP, Java and others.
 const ID_CHARACTERS: usize = 32;

@@ -25,8 +25,8 @@ pub(super) const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
 
 /// Reads the first record in `bytes`: a range from an index row, or an uncompressed record.
 ///
-/// Bytes after the record are ignored, but its gzip member's checksum is verified if the block is
-/// within the limit.
+/// Bytes after the record are ignored, but the checksum of the record's gzip member is verified if
+/// the block is within the limit.
 ///
 /// # Errors
 /// Returns a [`WarcError`] if the bytes do not start with a valid record.

@@ -1,7 +1,7 @@
 //! One record: its header and its block, read from decompressed bytes.
 //!
 //! Invariants: the block is never longer than `Content-Length` or the limit; if it is shorter, the
-//! record contains the reason. This does not depend on gzip or HTTP.
+//! record contains the reason. This module does not depend on gzip or HTTP.
 
 use std::io::{self, BufRead, Read};
 
@@ -58,7 +58,7 @@ pub enum Truncation {
     Recorded(String),
     /// The block is larger than [`Limits::max_block_bytes`].
     Limit,
-    /// The data end before the block.
+    /// The data end before the block's end.
     DataEnd,
 }
 

@@ -12,7 +12,7 @@ use super::{
 /// How the record at a position differs from the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordMismatch {
-    /// The bytes are not a record.
+    /// The bytes are not a record with an HTTP response.
     #[error("the bytes are not a WARC record: {0}")]
     NoRecord(String),
     /// The record has another type.

@@ -79,7 +79,7 @@ impl<'a> Records<'a> {
         match record::read(&mut rest, self.limits) {
             Ok(Some((record, unread))) => {
                 if record.truncation == Some(Truncation::DataEnd) {
-                    // The declared length may be wrong, so that it includes the following records.
+                    // The declared length may be wrong and include the following records.
                     self.position = find_record(self.archive, start + 1);
                 } else {
                     let unread = usize::try_from(unread.0).unwrap_or(usize::MAX);

@@ -2,8 +2,8 @@
 //!
 //! Invariants: the bytes depend only on the arguments; no argument can end a header line; each
 //! returned position is exactly one gzip member. The head in a `response` record describes the
-//! stored body (see [`http_head`]), so that every reader returns the body as it was passed in. This
-//! does not depend on where the bytes are written, or on icons.
+//! stored body (see [`http_head`]), so every reader returns the body as it was passed in. This
+//! module does not depend on where the bytes are written, or on icons.
 
 mod blank;
 mod facts;

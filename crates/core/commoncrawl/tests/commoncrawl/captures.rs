@@ -65,7 +65,7 @@ impl OwnCapture {
     }
 }
 
-/// An HTML page.
+/// Returns the capture of an HTML page.
 pub fn capture(url: &str) -> OwnCapture {
     OwnCapture {
         url: url.to_owned(),

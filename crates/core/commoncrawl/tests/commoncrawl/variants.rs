@@ -16,7 +16,7 @@ fn file(folder: &Path, name: &str) -> Bytes {
     std::fs::read(folder.join(format!("{name}.parquet"))).unwrap().into()
 }
 
-/// All counts that do not depend on how the rows are stored.
+/// Returns the counts without those that depend on how the rows are stored.
 fn of_rows(counts: IndexCounts) -> IndexCounts {
     IndexCounts {
         row_groups: 0,

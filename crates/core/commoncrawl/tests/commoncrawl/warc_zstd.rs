@@ -52,7 +52,7 @@ fn frames_are_decoded_one_after_another_and_skippable_ones_skipped() {
     let page = page();
     let whole = (page.clone(), false);
     assert_eq!(body(&frame(&page, 21)), whole);
-    assert_eq!(body(&zstd::encode_all(page.as_slice(), 19).unwrap()), whole, "of one segment");
+    assert_eq!(body(&zstd::encode_all(page.as_slice(), 19).unwrap()), whole, "a single segment");
     let halves = [frame(&page[..1_000], 21), frame(&page[1_000..], 21)].concat();
     assert_eq!(body(&halves), whole);
     for first in [0x50, 0x5f] {

@@ -1,4 +1,4 @@
-//! Tests which lines are read or rejected as seeds.
+//! Tests how lines are parsed as seeds, and how the seeds' ports and sites are collected.
 
 use std::io::{BufReader, Read};
 
@@ -164,9 +164,9 @@ fn seeds_of_an_operator_may_name_any_port_that_is_not_bad_until_the_crawl_starts
     }
     assert_eq!(check(&mut ports, "a.example:22"), Err(SeedError::BadPort(22)));
     let named = ports.freeze().unwrap();
-    assert_eq!(named.as_slice(), [8080, 8081], "80 and 443 need no name");
+    assert_eq!(named.as_slice(), [8080, 8081], "80 and 443 are always allowed");
     assert_eq!(check(&mut ports, "b.example:8081"), Ok(()));
-    assert_eq!(check(&mut ports, "b.example:8443"), Ok(()), "web servers use it");
+    assert_eq!(check(&mut ports, "b.example:8443"), Ok(()), "8443 is a default port");
     assert_eq!(check(&mut ports, "b.example:9000"), Err(SeedError::Port(9000)));
     assert_eq!(check(&mut ports, "b.example:22"), Err(SeedError::BadPort(22)));
     assert_eq!(SeedPorts::of_operator().freeze(), None);

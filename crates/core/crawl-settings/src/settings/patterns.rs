@@ -1,6 +1,6 @@
 //! Compiles a crawl's patterns together, because one limit applies to all of them.
 //!
-//! Does not depend on how patterns are used.
+//! This module does not depend on how patterns are used.
 
 use everytab_frontier::{PatternListError, PatternLists, PriorityWords, UrlPatterns};
 

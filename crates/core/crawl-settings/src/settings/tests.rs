@@ -219,10 +219,10 @@ fn the_ports_of_a_crawl_are_its_keys_or_the_workers_and_those_that_its_seeds_nam
     let own = CrawlSettings::default();
     assert_eq!(own.followed_ports(&worker), worker);
     let json = serde_json::to_string(&own).unwrap();
-    assert!(!json.contains("ports"), "programs that know of none read it: {json}");
+    assert!(!json.contains("ports"), "older programs reject unknown fields: {json}");
     let of_key = CrawlSettings { ports: Some(list("443,8081")), ..own.clone() };
     assert_eq!(of_key.followed_ports(&worker), list("443,8081"));
-    assert_eq!(of_key.requested_ports(&worker), worker, "a key opens no port of a worker");
+    assert_eq!(of_key.requested_ports(&worker), worker, "a key cannot add ports to a worker");
     let of_operator = CrawlSettings { seed_ports: Some(list("8081")), ..own };
     assert_eq!(of_operator.followed_ports(&worker), list("80,443,8081"));
     assert_eq!(of_operator.requested_ports(&worker), list("80,443,8081"));

@@ -1,4 +1,4 @@
-//! Tests which rule of a filter decides about a URL or a page.
+//! Tests which part of a filter decides about a URL or a page.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ fn filter(json: Value) -> FilterSet {
     FilterSet::new(vec![filter]).unwrap()
 }
 
-/// Returns the decision about a link, and the rule that made it.
+/// Returns the decision about a link, and the part of the filter that made it.
 fn decided(set: &FilterSet, text: &str) -> String {
     shown(set.decide_url(&url(text), false))
 }

@@ -1,7 +1,7 @@
 //! Countries by address, from the allocations by the regional internet registries.
 //!
 //! Only the first 64 bits in IPv6 addresses are stored, because no registry allocates smaller
-//! blocks. Does not depend on which countries are wanted.
+//! blocks. This module does not depend on which countries are wanted.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -2,8 +2,9 @@
 //!
 //! UT1: in `domains` each line has a domain, which includes everything below it, or an address; in
 //! `urls` each line has a host and a path prefix. Other files are hosts files (`0.0.0.0 name`),
-//! plain names, URLs, and ad blocker rules for a whole domain (`||name^`, `*.name`). Any other line
-//! is malformed. Does not depend on how names are stored.
+//! plain names, URLs, and ad blocker rules for a whole domain (`||name^`, `*.name`). Empty lines
+//! and comments are skipped, and any other line is malformed. This module does not depend on how
+//! names are stored.
 
 use std::net::IpAddr;
 
@@ -12,7 +13,7 @@ use url::{Host, Url};
 /// Maximum line length, in bytes. Longer ones are malformed.
 pub const MAX_LIST_LINE_BYTES: usize = 4 << 10;
 
-/// Maximum names per line in a hosts file.
+/// Maximum words per line in a hosts file. The other words are ignored.
 const MAX_NAMES: usize = 64;
 /// Names that hosts files give to the local host.
 const OWN_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "local", "broadcasthost"];

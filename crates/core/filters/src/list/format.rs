@@ -7,7 +7,7 @@
 //! in the directory finds a section, and a record is found by its number, in bytes that are mapped
 //! instead of read.
 //!
-//! Does not depend on what records mean.
+//! This module does not depend on what records mean.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -88,7 +88,7 @@ pub enum FilterListError {
 /// A section of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListSection {
-    /// Its name: a category.
+    /// The category's name. A country list has the sections `ipv4` and `ipv6`.
     pub name: String,
     /// Number of records.
     pub records: u64,

@@ -1,8 +1,8 @@
 //! Lists with hosts, domains (including everything below them) and URLs, as sorted hashes.
 //!
-//! A hash is the first 8 SHA-256 bytes over a letter for the kind and the name. Each category is a
-//! section. With 1 million names, and a billion URLs with ten lookups each, one in two thousand
-//! crawls meets a URL that matches by chance. Does not depend on how lists are used.
+//! A hash is the first 8 SHA-256 bytes over a character for the kind and the name. Each category is
+//! a section. With 1 million names, and a billion URLs with ten lookups each, one in two thousand
+//! crawls meets a URL that matches by chance. This module does not depend on how lists are used.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::{
     },
 };
 
-/// Maximum names in a list: four times as many as in the largest public ones, 128 MiB as an object.
+/// Maximum names in a list: four times as many as in the largest public ones, 128 MB as an object.
 pub const MAX_LIST_ENTRIES: usize = 16_000_000;
 /// Hash size, in bytes.
 const HASH_BYTES: usize = 8;
@@ -61,7 +61,7 @@ fn hash_of(kind: u8, name: &str) -> u64 {
     first_bytes(Sha256::new_with_prefix([kind]).chain_update(name))
 }
 
-/// Returns a URL's hash without scheme and `www.`. A trailing slash does not matter.
+/// Returns the hash of a URL, given without scheme and `www.`. A trailing slash does not matter.
 fn hash_of_url(host: &str, path: &str) -> u64 {
     let path = path.strip_suffix('/').unwrap_or(path);
     first_bytes(Sha256::new_with_prefix([b'/']).chain_update(host).chain_update(path))
@@ -129,7 +129,7 @@ impl NameList {
 }
 
 /// Returns true if the sorted hashes contain one. Hashes are spread evenly, so interpolation finds
-/// their position; if it does not converge, falls back to binary search.
+/// their position; if it does not converge, we use binary search.
 fn has(records: &[u8], hash: u64) -> bool {
     let (mut low, mut high) = (0, records.len() / HASH_BYTES);
     let (mut least, mut most) = (0, u64::MAX);
@@ -223,7 +223,7 @@ impl NameListBuilder {
         (self.bad_lines, &self.shown)
     }
 
-    /// Returns the object. Names give the same bytes in any order.
+    /// Returns the object. The bytes do not depend on the order in which names were added.
     #[must_use]
     pub fn build(self) -> Vec<u8> {
         let sections = self.sections.into_iter().map(|(name, mut hashes)| {

@@ -1,6 +1,6 @@
 //! Reads and writes LEB128 numbers and byte ranges.
 //!
-//! Does not depend on their meaning.
+//! This module does not depend on their meaning.
 
 use super::frame::ChunkError;
 
@@ -48,8 +48,8 @@ impl<'a> ChunkReader<'a> {
         Ok(*byte)
     }
 
-    /// Takes a number. An encoding that is longer than necessary is an error, so that each state
-    /// has exactly one encoding.
+    /// Takes a number. An encoding that is longer than necessary is an error, so each state has
+    /// exactly one encoding.
     pub(crate) fn number(&mut self, field: &'static str) -> Result<u64, ChunkError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {

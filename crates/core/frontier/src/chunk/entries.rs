@@ -3,7 +3,7 @@
 //! and strings are in separate sections, which are deflated together if this is smaller. Referrers
 //! come first and are stored only once, because all links on a page have the same referrer.
 //!
-//! Does not depend on whether the URLs are pending or are links in transit.
+//! This module does not depend on whether the URLs are pending or are links in transit.
 
 use std::sync::Arc;
 
@@ -220,7 +220,7 @@ fn read_texts<'a>(
         let length: usize = numbers.small("length of a URL")?;
         let suffix = texts.take(length, "text of a URL")?;
         let suffix = str::from_utf8(suffix).map_err(|_| ChunkError::Field("text of a URL"))?;
-        // Strings are sorted, so the part after the shared prefix must be greater than in the
+        // Strings are sorted, so the part after the shared prefix must not be smaller than in the
         // previous string.
         let is_ascending = url
             .get(shared..)

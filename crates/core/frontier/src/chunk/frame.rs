@@ -1,11 +1,11 @@
 //! The header of every chunk: version, kind and checksum.
 //!
-//! Does not depend on a kind's fields.
+//! This module does not depend on a kind's fields.
 
 /// The format version that this code writes.
 const VERSION: u8 = 2;
 
-/// The first format version, in which URLs have no referrers and there is no page content.
+/// The first format version, which has no referrers, debts or page content.
 const FIRST_VERSION: u8 = 1;
 
 /// Length of version, kind and checksum, in bytes.
@@ -31,10 +31,10 @@ pub enum ChunkError {
     /// The checksum does not match, so the bytes were changed.
     #[error("the checksum of the chunk is wrong")]
     Checksum,
-    /// The fields contradict each other. Contains the field's name.
+    /// A field is malformed or contradicts another one. Contains the field's name.
     #[error("the chunk is damaged: {0}")]
     Field(&'static str),
-    /// The chunk has more or longer URLs than a host may have.
+    /// The chunk has more or longer URLs, or more hashes, than it may have.
     #[error("the chunk is larger than a host may be: {0}")]
     TooLarge(&'static str),
     /// A delta does not follow the chunk before it, because one is missing or the order is wrong.
@@ -100,8 +100,8 @@ pub(crate) fn fields_of(chunk: &[u8]) -> Result<ChunkFields<'_>, ChunkError> {
 /// Returns a chunk's kind from its first bytes, without checking the rest.
 ///
 /// # Errors
-/// Returns [`ChunkError::Version`] for an unknown version, and [`ChunkError::Field`] for an unknown
-/// kind.
+/// Returns [`ChunkError::Version`] for an unknown version, and [`ChunkError::Field`] if the kind is
+/// unknown or missing.
 pub fn kind_of_chunk(chunk: &[u8]) -> Result<ChunkKind, ChunkError> {
     match chunk {
         [FIRST_VERSION | VERSION, kind @ ..] => match kind {

@@ -1,8 +1,8 @@
 //! Packs the hashes of finished URLs: sorted, each as the difference from the previous one. Hashes
-//! are uniformly distributed, so a difference among n hashes has 64 - log2(n) bits of information,
-//! and no other encoding is smaller.
+//! are uniformly distributed, so a difference among n hashes has about 64 - log2(n) bits of
+//! information, and no other encoding is much smaller.
 //!
-//! Does not depend on the URLs.
+//! This module does not depend on the URLs.
 
 use super::{
     bytes::{ChunkReader, push_number},

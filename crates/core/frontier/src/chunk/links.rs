@@ -1,7 +1,7 @@
 //! Links in transit: links that a holder sends to other slots, and links that are appended to a
 //! host that is not loaded.
 //!
-//! Does not depend on the destination slots.
+//! This module does not depend on the destination slots.
 
 use super::{
     bytes::ChunkReader,
@@ -23,7 +23,7 @@ const START: &str = "https://";
 
 const _: () = assert!(MAX_LINKS_PER_CHUNK * MAX_URL_BYTES <= MAX_TEXT_BYTES);
 
-/// Packs links into chunks of at most [`MAX_LINKS_PER_CHUNK`], in URL order.
+/// Packs links into chunks of at most [`MAX_LINKS_PER_CHUNK`]. Each chunk is in URL order.
 #[must_use]
 pub fn pack_links(links: &[Link]) -> Vec<Vec<u8>> {
     let pack = |links: &[Link]| pack_entries(&mut links.iter().map(entry).collect::<Vec<_>>());

@@ -1,5 +1,5 @@
-//! Packs the page and line hashes of a host. A snapshot contains both sets of each kind, and a
-//! delta contains the new hashes.
+//! Packs and reads the page and line hashes of a host. A snapshot contains both sets of each kind,
+//! and a delta contains the new hashes.
 
 use super::{
     bytes::ChunkReader,
@@ -24,7 +24,7 @@ pub(crate) fn push_seen(out: &mut Vec<u8>, sets: Vec<Vec<u32>>) {
     }
 }
 
-/// Reads the hashes of one kind into `seen`, so that it equals the packed sets.
+/// Reads the hashes of one kind into `seen`.
 pub(crate) fn read_seen(
     reader: &mut ChunkReader<'_>,
     kind: ChunkKind,

@@ -1,5 +1,5 @@
 //! Packs the counts of URL shapes: the floor, a mask of the changed slots, and for each of these
-//! slots its count, its debt, and its hash if the slot has a new shape.
+//! slots its count, its debt, the kind of its last page, and its hash if the slot has a new shape.
 
 use super::{
     bytes::{ChunkReader, push_number},

@@ -1,11 +1,11 @@
 //! Builds tables from patterns.
 //!
 //! Each table state is the set of states that the patterns can be in (the subset construction), so
-//! that matching a URL costs the same for all patterns. A table starts at the scheme of a key,
-//! where only words are searched. Patterns start after `://`, and again at each later byte. The
-//! previous byte is part of a table state if a condition such as `^` or `\b` depends on it. A match
-//! that depends on the next byte (`\b`) is counted one state later. Invariant: the work is counted,
-//! and bounded for any patterns.
+//! matching a URL costs the same for all patterns. A table starts at the scheme of a key, where
+//! only words are searched. Patterns start after `://`, and again at each later byte. The previous
+//! byte is part of a table state if a condition such as `^` or `\b` depends on it. A match that
+//! depends on the next byte (`\b`) is counted one state later. Invariant: the work is counted, and
+//! bounded for any patterns.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -358,7 +358,7 @@ impl<'a> Builder<'a> {
                 Meaning::OfWord(word) => found.words |= 1 << word,
             }
         }
-        // There are at most as many sets as rows.
+        // Each row adds at most two sets, so their number fits into 16 bits.
         let next = u16::try_from(self.found.len()).unwrap_or_default();
         let place = *self.found_places.entry(found).or_insert(next);
         if place == next {

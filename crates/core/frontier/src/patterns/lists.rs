@@ -1,6 +1,6 @@
 //! A crawl's patterns and words as the user wrote them, and their errors.
 //!
-//! Does not depend on how they are compiled.
+//! This module does not depend on how they are compiled.
 
 use super::table::MAX_LISTS;
 
@@ -13,7 +13,7 @@ pub const MAX_PATTERN_BYTES: usize = 1_024;
 /// Maximum number of words. Each has one bit.
 pub(crate) const MAX_WORDS: usize = 64;
 
-/// Maximum number of filters with rules.
+/// Maximum number of filters.
 pub const MAX_FILTER_LISTS: usize = MAX_LISTS - FIRST_FILTER;
 
 /// The index of each list.
@@ -64,7 +64,8 @@ pub enum PatternError {
         /// Position in the list, from 1.
         number: usize,
     },
-    /// The crawl's patterns together need more than four tables.
+    /// The crawl's patterns together need more than four tables, or too many states or too much
+    /// work.
     #[error(
         "the patterns are too complex together from pattern {number} on: all patterns of a crawl \
          (include, exclude, filter rules and priority words) must fit; use fewer, start globs \

@@ -1,6 +1,6 @@
 //! A nondeterministic automaton with the states of all patterns in a crawl.
 //!
-//! Does not depend on how patterns are written, or on how the automaton is used.
+//! This module does not depend on how patterns are written, or on how the automaton is used.
 
 use regex_automata::{
     nfa::thompson::{NFA, State},

@@ -1,6 +1,6 @@
 //! Parses patterns: converts globs, expressions and words to an automaton's states.
 //!
-//! Does not depend on how the automaton is used.
+//! This module does not depend on how the automaton is used.
 
 use std::fmt::Write as _;
 
@@ -17,8 +17,8 @@ use super::{
     nodes::{Meaning, Nodes},
 };
 
-/// Maximum memory for the states of one pattern, in bytes: twice the memory of a table. Without
-/// this limit, nested repetitions would take gigabytes.
+/// Maximum memory for the states of one pattern, in bytes: eight times the memory of a table's
+/// rows. Without this limit, nested repetitions would take gigabytes.
 const MAX_STATES_BYTES: usize = 1 << 20;
 
 /// The list and the position (from 1) of each pattern.
@@ -120,8 +120,8 @@ fn literal(text: &str) -> String {
     expression
 }
 
-/// Returns the regular expression for a glob. Omits a `*` at either end, because expressions may
-/// match anywhere. With a trailing `*`, a match would need a state that remembers it.
+/// Returns the regular expression for a glob. Omits a `*` at the start, and at the end of a path,
+/// because expressions may match anywhere.
 fn expression_of_glob(glob: &str, number: usize) -> Result<String, PatternError> {
     if glob.contains("://") && !glob.split('/').next().unwrap_or_default().contains('*') {
         return Err(PatternError::SchemeInGlob { number });

@@ -1,8 +1,8 @@
 //! A deterministic automaton as a table, with one lookup per byte of a URL.
 //!
-//! A row is addressed by its offset, so that a step is one addition and one load. Matches are
-//! recorded at each step without a branch, because mispredicted branches would cost more. Does not
-//! depend on the meaning of patterns.
+//! A row is addressed by its offset, so a step is one addition and one load. Matches are recorded
+//! at each step without a branch, because mispredicted branches would cost more. This module does
+//! not depend on the meaning of patterns.
 
 /// Maximum entries in a table. 16-bit offsets can address this many, in 128 KiB.
 pub(super) const MAX_ENTRIES: usize = 1 << 16;

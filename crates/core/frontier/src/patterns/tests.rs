@@ -111,7 +111,7 @@ fn patterns_over_the_cost_limit_are_rejected_by_name() {
     }
     // This pattern has just as many active states, but they are always the same.
     assert!(compile(&["re:(?:.?){3000}[^a-z0-9/.:_?=-]"]).is_ok());
-    // The patterns of each host fit if they are alone.
+    // Each of these patterns fits alone, but they do not fit together.
     let hosts: Vec<String> =
         (0..1_000).map(|n| format!("*.{n}-of-a-thousand-hosts.example")).collect();
     let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();

@@ -1,7 +1,7 @@
 //! Pending URLs that were submitted without a scheme. They are requested over https first, and over
 //! http if https cannot be reached.
 //!
-//! Does not depend on why an origin is unreachable.
+//! This module does not depend on why an origin is unreachable.
 
 use super::{host_state::HostState, pending::PendingUrl};
 use crate::{

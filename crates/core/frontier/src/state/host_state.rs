@@ -2,8 +2,8 @@
 //! this module makes it.
 //!
 //! Invariants: a URL is pending or finished, never both. A pending URL is either in `queues` or in
-//! `in_flight`. The number of finished URLs equals the total of the four sums. Does not depend on
-//! why a part changes.
+//! `in_flight`. The number of finished URLs equals the total of the four sums. This module does not
+//! depend on why a part changes.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -39,7 +39,7 @@ pub struct Sums {
     pub captured: u64,
     /// Fetched without success.
     pub failed: u64,
-    /// Refused by a rule: robots.txt, a filter, or the content type.
+    /// Refused by a rule, for example by robots.txt, a filter, or the content type.
     pub refused: u64,
     /// Not fetched before the crawl ended or the host was given up.
     pub left: u64,
@@ -179,7 +179,7 @@ impl HostState {
         self.pages
     }
 
-    /// Returns true if the state changed since the last pack, so that it must not be dropped.
+    /// Returns true if the state changed since the last pack, so it must not be dropped.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.has_unmerged || !self.changed.is_empty() || !self.newly_finished.is_empty()

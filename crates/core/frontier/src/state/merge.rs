@@ -2,8 +2,8 @@
 //!
 //! A link to a known URL is counted as known without evaluating rules, because most links on a page
 //! are known and rules do not affect them. For an unknown URL, the crawl's rules are checked first,
-//! then the budgets of site and shape, then the host's limits. Does not depend on where a link was
-//! found, or on page content.
+//! then the budgets of site, shape and sitemaps, then the limits on a site's hosts and a host's
+//! URLs. This module does not depend on where a link was found, or on page content.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Pending};
 use crate::{
@@ -168,8 +168,8 @@ impl HostState {
     }
 
     /// Updates a pending URL's attributes from another link to it. The link can make the URL
-    /// urgent, a seed, a page or a sitemap, and can raise its priority. Depth and referrer do not
-    /// change, because they describe the path by which the URL was first reached.
+    /// urgent, a seed, bare, a page or a sitemap, and can raise its priority. Depth and referrer do
+    /// not change, because they describe the path by which the URL was first reached.
     ///
     /// A page or requisite does not become a sitemap while it is in flight, or if its host has
     /// reached its sitemap limit.

@@ -1,6 +1,6 @@
 //! Adds page content to a host's state, and decides which URLs belong to a trap.
 //!
-//! Does not depend on how a page is read.
+//! This module does not depend on how a page is read.
 
 use super::{
     host_state::HostState,

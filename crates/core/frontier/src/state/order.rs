@@ -18,8 +18,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns the position of a URL that was retried `retries` times. Retried URLs come last, so
-    /// that a failing origin is noticed on different URLs.
+    /// Returns the position of a URL that was retried `retries` times. Retried URLs come last in
+    /// their priority, so that a failing origin is noticed on different URLs.
     pub(super) fn of(hash: UrlHash, attributes: &Attributes, retries: u8) -> Self {
         let is_urgent = attributes.flags.contains(LinkFlags::URGENT);
         let after = MAX_PRIORITY.saturating_sub(attributes.priority);

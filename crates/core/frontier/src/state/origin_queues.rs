@@ -1,8 +1,8 @@
 //! A host's pending URLs that are not in flight, by origin, so that the pause of an origin delays
 //! only its own URLs.
 //!
-//! Invariant: a URL is in at most one queue, and an origin without URLs has no queue. Does not
-//! depend on the reason for a pause.
+//! Invariant: a URL is in at most one queue, and an origin without URLs has no queue. This module
+//! does not depend on the reason for a pause.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +104,8 @@ impl OriginQueues {
         self.0.get(&origin).map_or(0, |queue| queue.ready.len() + queue.waiting.len())
     }
 
-    /// Returns each origin's first due URL.
+    /// Returns each origin's first due URL, without URLs that became due since the last
+    /// [`Self::pop`].
     pub(super) fn first_ready(&self) -> impl Iterator<Item = (Option<Origin>, Place)> {
         let queues = self.0.iter();
         queues.filter_map(|(origin, queue)| Some((*origin, *queue.ready.first()?)))

@@ -3,7 +3,7 @@
 //! A snapshot is written when the deltas since the last snapshot exceed twice its size, because
 //! this minimizes the bytes written and stored per URL. Packing a million pending URLs takes
 //! seconds. The changes are therefore first copied out of the state and then packed on another
-//! thread. Does not depend on where chunks are stored.
+//! thread. This module does not depend on where chunks are stored.
 
 use std::sync::Arc;
 

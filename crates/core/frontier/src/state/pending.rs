@@ -1,6 +1,6 @@
 //! Takes pending URLs for fetching, and records their results.
 //!
-//! Does not depend on when a host may receive a request, or on a response's content.
+//! This module does not depend on when a host may receive a request, or on a response's content.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub enum FinalState {
     Captured,
     /// Fetched without success.
     Failed,
-    /// Refused by a rule: robots.txt, a filter, or the content type.
+    /// Refused by a rule, for example by robots.txt, a filter, or the content type.
     Refused,
     /// Not fetched before the crawl ended or the host was given up.
     Left,
@@ -77,7 +77,8 @@ impl Pending {
 impl HostState {
     /// Takes the next URL that is due at `now_s`, in seconds since 1970. `None` if no URL is due.
     /// `free_s` returns the time until which an origin is paused. The URL is not returned again
-    /// before [`Self::put_back`] or [`Self::retry`], and remains pending until [`Self::finish`].
+    /// before [`Self::put_back`], [`Self::put_off`] or [`Self::retry`], and remains pending until
+    /// [`Self::finish`].
     pub fn next(&mut self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> Option<PendingUrl> {
         let pending = &self.pending;
         let place_of = |hash| Some(pending.get(&hash)?.place(hash));
@@ -119,8 +120,8 @@ impl HostState {
         self.in_flight.contains(&hash)
     }
 
-    /// Returns true if a URL is pending, not in flight, and due at `now_s`, and its origin is not
-    /// paused.
+    /// Returns true if a URL is pending, not in flight, and due at `now_s`. Does not check whether
+    /// its origin is paused.
     #[must_use]
     pub fn is_due(&self, hash: UrlHash, now_s: u64) -> bool {
         let pending = self.pending.get(&hash).filter(|_| self.is_waiting(hash));
@@ -133,7 +134,8 @@ impl HostState {
         self.pending.keys().filter(|hash| !self.in_flight.contains(hash)).copied().collect()
     }
 
-    /// Returns a pending URL without taking it, even if it is not due. `None` if it is in flight.
+    /// Returns a pending URL without taking it, even if it is not due. `None` if it is not pending
+    /// or in flight.
     #[must_use]
     pub fn waiting(&self, hash: UrlHash) -> Option<PendingUrl> {
         if self.is_waiting(hash) { self.pending_url(hash) } else { None }
@@ -272,9 +274,9 @@ impl HostState {
         true
     }
 
-    /// Puts a URL in flight back if it did not cause its failure, so that no retry is counted. It
-    /// is fetched again no earlier than `not_before_s`, in seconds since 1970. Returns false if it
-    /// is not in flight.
+    /// Puts a URL in flight back without counting a retry, because the URL did not cause the
+    /// failure. It is fetched again no earlier than `not_before_s`, in seconds since 1970. Returns
+    /// false if it is not in flight.
     pub fn put_off(&mut self, hash: UrlHash, not_before_s: u64) -> bool {
         self.clear_in_progress(hash);
         let is_in_flight = self.in_flight.remove(&hash);
@@ -292,7 +294,8 @@ impl HostState {
         self.clear_in_progress(hash);
         let was_in_flight = self.in_flight.remove(&hash);
         if was_in_flight {
-            // If the URL had a due time, this time has passed.
+            // If the URL had a due time, this time has passed, unless [`Self::take_waiting`] took
+            // the URL.
             self.queue(hash, 0);
         }
         was_in_flight

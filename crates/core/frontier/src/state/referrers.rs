@@ -1,7 +1,7 @@
 //! The referrers of a host's pending URLs, without duplicates.
 //!
-//! Invariant: the count of a referrer is the number of pending URLs that have it. Does not depend
-//! on the other parts of a state.
+//! Invariant: the count of a referrer is the number of pending URLs that have it. This module does
+//! not depend on the other parts of a state.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -302,7 +302,6 @@ fn a_pack_is_a_snapshot_first_then_deltas_then_a_snapshot() {
     assert!(state.pack(never_paused).is_none());
 }
 
-/// A URL's referrer used to be lost outside the page of its link.
 #[test]
 fn a_url_keeps_its_referrer_through_packs_until_it_is_taken() {
     let from = |path: &str, via: &str| Link { via: Some(via.into()), ..link(path) };

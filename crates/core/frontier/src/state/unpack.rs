@@ -1,13 +1,14 @@
 //! Unpacks chunks into the state that was packed.
 //!
-//! A snapshot replaces the state. A delta must follow the previous chunk, so that a missing chunk
-//! causes an error instead of a wrong state. Links that were appended and not merged are returned
-//! as links.
+//! A snapshot replaces the state. A delta must follow the previous chunk, so a missing chunk causes
+//! an error instead of a wrong state. Links that were appended and not merged are returned as
+//! links.
 //!
-//! The hash of a pending URL is computed with the current parameter list. A new list may make two
-//! pending URLs identical, or a pending URL identical to a finished one. The second URL is then
-//! dropped. If this program cannot parse a pending URL, although the program that packed it could,
-//! the URL remains pending under the hash of its string, and is refused when it is taken.
+//! The hash of a pending URL is computed with the current parameter list. If a new list makes two
+//! pending URLs identical, the later one replaces the other. If it makes a pending URL identical to
+//! a finished one, the pending one is dropped. If this program cannot parse a pending URL, although
+//! the program that packed it could, the URL remains pending under the hash of its string, and is
+//! refused when it is taken.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, Pending, Sums};
 use crate::{

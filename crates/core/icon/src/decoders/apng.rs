@@ -2,9 +2,9 @@
 //! first frame if the default image (IDAT) does not belong to the animation.
 //!
 //! In this case browsers show the first frame, not the default image. This module writes the frame
-//! as a new PNG, so that the default image is never decompressed. As in Chromium, broken chunks
-//! before the default image are ignored, but a broken chunk in the first frame is an error. This
-//! follows PNG (Third Edition) 11.3.3.7 and 11.3.5, and does not depend on pixels.
+//! as a new PNG, so the default image is never decompressed. As in Chromium, broken chunks before
+//! the default image are ignored, but a broken chunk in the first frame is an error. This follows
+//! PNG (Third Edition) 11.3.3.7 and 11.3.5, and does not depend on pixels.
 
 use libdeflater::crc32;
 

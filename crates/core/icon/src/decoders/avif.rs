@@ -49,10 +49,10 @@ const GREY_COST: u64 = 3;
 const CONVERSION_COST: u64 = 6;
 /// Width and height, in pixels, of the blocks that the decoder processes.
 const BLOCK_PIXELS: u64 = 8;
-/// All in-loop filters run only if all tiles of a picture together have at most this many pixels.
-/// Larger pictures, unless they are cropped, are scaled down for a tab to an eighth or less of
-/// their width and height. This averages out the details that the expensive filters would smooth
-/// (docs/decisions/0137).
+/// All in-loop filters run only if the bitstream has one frame, and all tiles of a picture together
+/// have at most this many pixels. Larger pictures, unless they are cropped, are scaled down for a
+/// tab to an eighth or less of their width and height. This averages out the details that the
+/// expensive filters would smooth (docs/decisions/0137).
 const MAX_FILTERED_PIXELS: u64 = 256 * 256;
 
 // `MAX_FILE_PIXELS` allows a picture with 1208x800 pixels in 100 KiB. It also allows any picture

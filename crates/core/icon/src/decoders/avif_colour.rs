@@ -304,7 +304,7 @@ mod tests {
             assert!(ToSrgb::new(colour, 0).unwrap().is_none(), "{primaries} {transfer}");
         }
         let colour = Colour { primaries: 9, transfer: PQ, matrix: 12, full_range: true };
-        assert!(ToSrgb::new(colour, 0).unwrap().is_none(), "as Chromium");
+        assert!(ToSrgb::new(colour, 0).unwrap().is_none(), "as in Chromium");
         for transfer in 9..=12 {
             let colour = Colour { primaries: 1, transfer, matrix: 0, full_range: true };
             assert!(ToSrgb::new(colour, 0).is_none(), "{transfer}");

@@ -4,8 +4,8 @@
 //! Invariants: every length is checked, and the only allocations are lists that are shorter than
 //! the file. Pictures with a selected layer, overlays, and sequences without a primary picture are
 //! rejected as unsupported. Colour profiles are ignored (docs/decisions/0018). This follows ISO/IEC
-//! 14496-12 (boxes), 23008-12 (HEIF) and AV1 Image File Format 1.1. It does not depend on AV1
-//! decoding or pixels.
+//! 14496-12 (boxes), 23008-12 (HEIF) and AV1 Image File Format 1.1. This module does not
+//! depend on AV1 decoding or pixels.
 
 use std::collections::BTreeSet;
 

@@ -66,8 +66,8 @@ impl<'a> Reader<'a> {
         Some((name, body))
     }
 
-    /// Returns the body of the first box with the given name. `None` if a truncated box precedes
-    /// that box.
+    /// Returns the body of the first box with the given name. `None` if no such box precedes a
+    /// truncated box or the end.
     pub(crate) fn find_box(mut self, name: &Name) -> Option<&'a [u8]> {
         self.boxes().find(|(found, _)| found == name).map(|(_, body)| body)
     }

@@ -1,8 +1,8 @@
 //! Converts the planes of a decoded AV1 picture to RGBA.
 //!
-//! Subsampled chroma is interpolated linearly between centred samples. This is the behaviour of
-//! libyuv, which Chromium uses for AVIF. Like libyuv, we ignore the declared position of chroma
-//! samples.
+//! Subsampled chroma is interpolated linearly between centred samples, except in 12-bit pictures
+//! with 4:2:0 chroma and without HDR. This is the behaviour of libyuv, which Chromium uses for
+//! AVIF. Like libyuv, we ignore the declared position of chroma samples.
 
 use re_rav1d::{Picture, PixelLayout, PlanarImageComponent, Plane};
 

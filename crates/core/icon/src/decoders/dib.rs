@@ -1,6 +1,6 @@
 //! Decodes Windows bitmaps: the device-independent bitmap (DIB) in BMP files and ICO entries.
 //!
-//! This module parses the headers (12 to 124 bytes), colour masks, the palette and the pixel
+//! This module parses the headers (12 to 128 bytes), colour masks, the palette and the pixel
 //! offset. Invariant: nothing is allocated if width or height is above the limit. We follow MS-WMF
 //! 2.2.2 and the way browsers show the bmpsuite files.
 

@@ -1,7 +1,8 @@
 //! Decodes a DIB's pixel data: uncompressed rows with any bit depth, and run-length encoding.
 //!
 //! Invariants: the output always has `width * height * 4` bytes. If the data end early, the
-//! complete rows are drawn and the other rows are transparent. This does not depend on headers.
+//! complete rows are drawn and the other rows are transparent. This module does not depend on
+//! headers.
 
 /// The layout of the rows, as declared in the header.
 pub(crate) struct DibRows {
@@ -13,7 +14,7 @@ pub(crate) struct DibRows {
     pub(crate) top_down: bool,
     /// Bits per pixel.
     pub(crate) bits: usize,
-    /// The palette as RGB. Empty if pixels are not indices.
+    /// The palette as RGB. It is used only if pixels are indices.
     pub(crate) palette: Vec<[u8; 3]>,
     /// Bit masks of red, green, blue and alpha in pixels with 16 or 32 bits.
     pub(crate) masks: [u32; 4],

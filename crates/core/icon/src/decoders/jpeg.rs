@@ -3,7 +3,7 @@
 //! (docs/decisions/0134).
 //!
 //! The algorithms are those of the Independent JPEG Group's software, on which libjpeg-turbo is
-//! based. All arithmetic uses integers, so that pixels do not depend on the processor. The EXIF
+//! based. All arithmetic uses integers, so pixels do not depend on the processor. The EXIF
 //! orientation is applied, but colour profiles are ignored (docs/decisions/0018).
 
 mod blocks;

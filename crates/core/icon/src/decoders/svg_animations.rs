@@ -2,7 +2,7 @@
 //! moment.
 //!
 //! `set`, `animate` and `animateTransform` count if they start at time 0 or earlier and still run.
-//! `keyTimes` and spline easing are ignored. This does not depend on CSS.
+//! `keyTimes` and spline easing are ignored. This module does not depend on CSS.
 
 use std::collections::HashMap;
 

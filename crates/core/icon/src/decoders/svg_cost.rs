@@ -1,10 +1,10 @@
 //! Estimates the work for reading an SVG, before usvg reads it.
 //!
-//! This module limits attributes per element, nesting, elements, stroked paths and text characters.
-//! Elements are counted after following all references (`use`, paints, masks, clip paths and
-//! markers), because with references a kilobyte can describe an unbounded drawing. The work is an
-//! upper bound and does not depend on a clock, so that all machines reject the same SVGs. This
-//! module does not depend on how the resolved picture is drawn, which `svg_walk` counts.
+//! This module limits attributes per element, entities, lengths, nesting, elements, stroked paths
+//! and text characters. Elements are counted after following all references (`use`, paints, masks,
+//! clip paths and markers), because with references a kilobyte can describe an unbounded drawing.
+//! The work is an upper bound and does not depend on a clock, so all machines reject the same SVGs.
+//! This module does not depend on how the resolved picture is drawn, which `svg_walk` counts.
 
 use std::collections::HashMap;
 

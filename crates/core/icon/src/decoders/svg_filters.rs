@@ -3,7 +3,7 @@
 //!
 //! The weights are for resvg 0.49, and were measured like those in `svg_walk`. Each primitive
 //! processes all pixels in the layer, even outside its own region. A filter is rejected if these
-//! weights cannot bound its work. This does not depend on XML.
+//! weights cannot bound its work. This module does not depend on XML.
 
 use resvg::usvg::filter::Kind;
 

@@ -1,9 +1,9 @@
 //! The only font for text in SVGs: Liberation Sans Regular, because its characters are as wide as
 //! those of Arial.
 //!
-//! Every font family, weight and style uses this font, so that text looks the same on every
-//! machine. System fonts are not read. The program contains the font (fonts/, SIL Open Font License
-//! 1.1), but does not contain an emoji font (docs/decisions/0096).
+//! Every font family, weight and style uses this font, so text looks the same on every machine.
+//! System fonts are not read. The program contains the font (fonts/, SIL Open Font License 1.1),
+//! but does not contain an emoji font (docs/decisions/0096).
 
 use std::sync::{Arc, LazyLock};
 

@@ -2,8 +2,8 @@
 //!
 //! A raster picture is decoded with this crate's decoders and scaled to a tab icon's size in linear
 //! light. resvg receives it as a PNG inside an SVG that has the picture's original dimensions, so
-//! that the picture's position does not change. An embedded SVG may not embed another SVG. As in
-//! browsers, a picture is skipped if it is corrupt or in another format.
+//! that the picture's position does not change. An embedded SVG may not embed another SVG. A
+//! picture is skipped if it is corrupt or in another format.
 //!
 //! Invariants: nothing outside the document is read, and the work for pixels is counted before they
 //! are decoded.
@@ -38,7 +38,7 @@ const JPEG_PIXEL_WORK: f64 = 60.0;
 /// Work for writing and reading the scaled picture as PNG.
 const PICTURE_WORK: f64 = 200_000.0;
 
-/// The work of an SVG and all its embedded pictures, and the first picture's error.
+/// The work of an SVG and all its embedded pictures, and the first error in a picture.
 #[derive(Default)]
 pub(crate) struct Budget {
     state: Mutex<State>,

@@ -1,7 +1,7 @@
-//! Parses CSS numbers, lengths and angles, including `calc()`.
+//! Parses CSS numbers, lengths and angles, including `calc()`, `min()`, `max()` and `clamp()`.
 //!
 //! Lengths relative to a font use the initial font size, and lengths relative to the viewport use a
-//! tab icon's size. This does not depend on properties.
+//! tab icon's size. This module does not depend on properties.
 
 use cssparser::{ParseError, Parser, Token};
 

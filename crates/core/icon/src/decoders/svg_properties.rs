@@ -1,8 +1,8 @@
 //! Defines the CSS properties of SVG: the values that each property allows, and how to write them
 //! for usvg.
 //!
-//! A declaration with an invalid value is dropped, so that an earlier declaration counts. A value
-//! with `var()` is checked after its variables are replaced. This does not depend on elements:
+//! A declaration with an invalid value is dropped, so an earlier declaration counts. A value with
+//! `var()` is checked after its variables are replaced. This module does not depend on elements:
 //! `svg_writer` checks references to other elements, and `svg_transforms` computes transforms.
 
 use std::{borrow::Cow, collections::HashMap, rc::Rc, sync::LazyLock};
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
     Mask,
     Marker,
     Filter,
-    /// `path("...")`.
+    /// `path("...")` or `none`.
     PathData,
     Transform,
     Background,

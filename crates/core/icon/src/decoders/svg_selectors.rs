@@ -2,8 +2,8 @@
 //!
 //! The crate `selectors` provides the parser and the matching algorithm. This module provides
 //! access to the document, and counts a step for each access to an element. After too many steps,
-//! elements appear to have no neighbours and no names, so that matching stops soon. This module
-//! does not depend on declarations.
+//! elements appear to have no neighbours and no names, so matching stops soon. This module does not
+//! depend on declarations.
 
 use std::{cell::Cell, collections::HashMap, fmt};
 

@@ -1,7 +1,7 @@
 //! Converts CSS basic shapes to SVG path data: `inset`, `rect`, `xywh`, `circle`, `ellipse`,
 //! `polygon` and `path`.
 //!
-//! This does not depend on elements. The caller passes the boxes to which the shapes refer.
+//! This module does not depend on elements. The caller passes the boxes to which the shapes refer.
 
 use std::fmt::Write;
 

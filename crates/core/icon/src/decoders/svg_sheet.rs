@@ -1,9 +1,9 @@
 //! Parses an SVG's style sheets and `style` attributes to rules and declarations.
 //!
-//! The crate `cssparser` parses the syntax, so that an invalid declaration or rule does not affect
-//! the others. Rules in `@media` count if the query matches the light colour scheme and a tab
-//! icon's size. Rules in `@supports` count if this crate supports the declarations. `@layer`
-//! determines the order, and nested rules get their parents' selectors. This does not depend on the
+//! The crate `cssparser` parses the syntax, so an invalid declaration or rule does not affect the
+//! others. Rules in `@media` count if the query matches the light colour scheme and a tab icon's
+//! size. Rules in `@supports` count if this crate supports the declarations. `@layer` determines
+//! the order, and nested rules get their parents' selectors. This module does not depend on the
 //! elements to which a rule applies.
 
 use cssparser::{

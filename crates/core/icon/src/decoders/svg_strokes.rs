@@ -7,7 +7,7 @@
 //! limits. In a measurement, a single curve gave a million pieces and took half a second.
 //!
 //! So this module computes a coarse bound from the number of curves and the magnitude of their
-//! coordinates. `svg_walk` counts the actual pieces. This does not depend on the drawing.
+//! coordinates. `svg_walk` counts the actual pieces. This module does not depend on the drawing.
 
 use std::str::FromStr;
 

@@ -11,7 +11,7 @@ use resvg::usvg::roxmltree::{Document, Node};
 pub(crate) enum Reference {
     /// Drawn as a part of this element (`use`).
     Drawn,
-    /// Drawn or read once for the element (clip path, mask, filter).
+    /// Drawn or read once for the element (such as a clip path, mask or filter).
     Once,
     /// Drawn for every descendant (fill, stroke).
     Inherited,

@@ -2,7 +2,7 @@
 //!
 //! Gradients and patterns count as missing if their transform has no inverse, and a gradient
 //! without stops paints nothing. In a clip path, a `use` that refers to another `use` has no
-//! effect. This does not depend on how the document is written.
+//! effect. This module does not depend on how the document is written.
 
 use std::{collections::HashMap, str::FromStr};
 

@@ -2,8 +2,8 @@
 //! `rotate` and `scale`.
 //!
 //! A 3D transform is projected to the plane without perspective. We compute sines, cosines and
-//! tangents with the crate `libm`, so that they are equal on every machine. This does not depend on
-//! elements. The caller passes the boxes to which the values refer.
+//! tangents with the crate `libm`, so that they are equal on every machine. This module does not
+//! depend on elements. The caller passes the boxes to which the values refer.
 
 use cssparser::{ParseError, Parser, Token};
 use resvg::tiny_skia::Transform;

@@ -1,9 +1,9 @@
-//! Replaces CSS variables with their values, and `light-dark()` with its first argument (the light
-//! colour).
+//! Replaces CSS variables with their values, `env()` with its fallback, and `light-dark()` with its
+//! first argument (the light colour).
 //!
 //! Elements inherit variables from their parents. The number of bytes that replace variables is
-//! limited, because a few lines of CSS can expand to any number of bytes. This does not depend on
-//! properties.
+//! limited, because a few lines of CSS can expand to any number of bytes. This module does not
+//! depend on properties.
 
 use std::{
     collections::{BTreeMap, HashMap},

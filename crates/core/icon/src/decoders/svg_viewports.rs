@@ -1,6 +1,6 @@
 //! Computes an SVG's dimensions, and the boxes to which percentages in it refer.
 //!
-//! This does not depend on how the document is written.
+//! This module does not depend on how the document is written.
 
 use super::{
     svg_css::Styled, svg_lengths::only_quantity, svg_transforms::ReferenceBox,

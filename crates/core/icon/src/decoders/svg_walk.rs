@@ -2,8 +2,8 @@
 //!
 //! This module defines how much each part of a drawing costs. The walk follows resvg 0.49: it
 //! counts each layer's pixels, and the pieces in each stroke's outline. Every weight is an upper
-//! bound for measured nanoseconds (docs/decisions/0096). This does not depend on XML, or on the
-//! source of embedded pictures.
+//! bound for measured nanoseconds (docs/decisions/0096). This module does not depend on XML, or on
+//! the source of embedded pictures.
 
 use resvg::{
     tiny_skia::{self, PathSegment, PathStroker, Rect, Transform},

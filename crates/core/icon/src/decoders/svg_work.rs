@@ -1,9 +1,9 @@
 //! Limits the work that an SVG may take.
 //!
-//! Invariants: we do not read a clock, so that all machines reject the same SVGs. Work that could
-//! be expensive is counted before it is done. A unit takes at most about a nanosecond, because each
+//! Invariants: we do not read a clock, so all machines reject the same SVGs. Work that could be
+//! expensive is counted before it is done. A unit takes at most about a nanosecond, because each
 //! weight is an upper bound that was measured in a release build on one core of a 2026 server
-//! (docs/decisions/0096). This does not depend on the drawing.
+//! (docs/decisions/0096). This module does not depend on the drawing.
 
 use resvg::usvg::BlendMode;
 

@@ -4,7 +4,7 @@
 //! attributes only for a few properties that usvg does not read from other attributes. References
 //! to missing elements or to the wrong kind of element are omitted. If several elements have the
 //! same id, only the first keeps it. Transforms become matrices, and basic shapes become clip
-//! paths. This does not depend on the cascade.
+//! paths. This module does not depend on the cascade.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -1,4 +1,4 @@
-//! Compares pictures with the output of an independent decoder.
+//! Tests reading, painting and writing pictures, and compares them with an independent decoder.
 
 use proptest::prelude::*;
 use zune_jpeg::JpegDecoder;

@@ -1,8 +1,8 @@
 //! JPEG arithmetic in integers: the colour conversion, and a block's discrete cosine transform.
 //!
 //! This follows ITU-T T.81 and T.871, and uses the factorisation by Loeffler, Ligtenberg and
-//! Moschytz (1989) with 13-bit constants. We use neither floats nor SIMD, so that results are the
-//! same on every machine.
+//! Moschytz (1989) with 13-bit constants. We use neither floats nor SIMD, so results are the same
+//! on every machine.
 
 /// Width and height of a block in pixels.
 pub(super) const SIDE: usize = 8;

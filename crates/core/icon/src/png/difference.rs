@@ -2,7 +2,7 @@
 //!
 //! The difference between two colours is their squared distance on a black background plus their
 //! squared distance on a white background. Green has the largest weight. Invariant: the arithmetic
-//! uses only integers, so that the result is the same on every machine.
+//! uses only integers, so the result is the same on every machine.
 
 use crate::pixels::Pixels;
 

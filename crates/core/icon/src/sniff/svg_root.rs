@@ -3,7 +3,7 @@
 //! This parses the XML prolog: byte order mark, declaration, comments, processing instructions, and
 //! the doctype with its entities, because Adobe Illustrator writes the namespace as an entity.
 //! Parsing takes one pass without recursion, and entities inside an entity's value are not
-//! expanded. This does not depend on how an SVG is drawn.
+//! expanded. This module does not depend on how an SVG is drawn.
 
 use std::borrow::Cow;
 

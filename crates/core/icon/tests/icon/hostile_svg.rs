@@ -76,7 +76,7 @@ fn references_that_multiply_are_rejected() {
     let bomb = format!(r#"<marker id="m">{}</marker>{path}"#, RECT.repeat(200));
     assert_eq!(outcome(svg(&bomb)), "svg_rejected");
 
-    // If references form a circle, the last of them is ignored, so that nothing is drawn.
+    // If references form a circle, the last of them is ignored, so nothing is drawn.
     let loops = r##"<g id="a"><use href="#b"/></g><g id="b"><use href="#a"/></g>"##;
     assert_eq!(outcome(svg(loops)), "image_blank");
     let all: String = (0..40)

@@ -10,7 +10,7 @@ use everytab_icon::{
 };
 use proptest::prelude::*;
 
-/// The first bytes of files that pass each format's first check.
+/// Starts of files. Most of them pass a format's first check.
 const BEGINNINGS: [&[u8]; 14] = [
     b"",
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x06\0\0\0",

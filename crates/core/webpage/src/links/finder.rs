@@ -2,7 +2,7 @@
 //! the pass over the markup.
 //!
 //! Attributes are kept as byte ranges, because a page's base and encoding are only known at its
-//! end. This does not depend on URLs.
+//! end. This module does not depend on URLs.
 
 use std::borrow::Cow;
 

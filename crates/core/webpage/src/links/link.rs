@@ -1,6 +1,6 @@
 //! A link on a page, its target's kind, and a caller's request.
 //!
-//! This does not depend on how links are found.
+//! This module does not depend on how links are found.
 
 use serde::Serialize;
 use url::Url;

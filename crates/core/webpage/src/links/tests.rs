@@ -185,7 +185,7 @@ fn invalid_links_are_counted_by_reason() {
     }
     let longest = "x".repeat(MAX_URL_BYTES - "https://site.example/".len());
     assert_eq!(read(&format!("<a href=/{longest}>")).links.len(), 1);
-    assert_eq!(read(&format!("<a href=/{longest}#part>")).links.len(), 1, "the fragment is off");
+    assert_eq!(read(&format!("<a href=/{longest}#part>")).links.len(), 1, "fragments are cut");
     assert_eq!(read(&format!("<a href=/{longest}x>")).left_out.too_long, 1);
     // A page without a URL resolves absolute links only.
     let (_, found) =

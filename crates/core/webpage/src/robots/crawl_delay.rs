@@ -1,8 +1,8 @@
 //! Parses the value in a `Crawl-delay` line.
 //!
 //! No standard defines this line. Robots that obey it expect a number of seconds, usually with
-//! decimals. A value that is negative or not a number is ignored. This does not depend on the
-//! line's group.
+//! decimals. A value that is negative or not a number is ignored. This module does not depend on
+//! the line's group.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl CrawlDelay {
         let mantissa = mantissa.replacen(',', ".", 1);
         let mantissa = mantissa.trim_end_matches(['.', ',']);
         let exponent = exponent(after);
-        // Digits and one point cannot be parsed as infinity or NaN.
+        // Digits, a point and an exponent are never parsed as NaN.
         let seconds: f64 = format!("{mantissa}{exponent}").parse().ok()?;
         if seconds > MAX_CRAWL_DELAY.as_secs_f64() {
             return Some(Self::TooLong);

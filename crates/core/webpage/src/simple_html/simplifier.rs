@@ -50,13 +50,13 @@ pub(super) struct Simplifier<'a> {
     max_bytes: usize,
     out: String,
     open: OpenTags,
-    /// Offset after the last tag.
+    /// Offset in the page after the last tag.
     at: usize,
     elements: usize,
     /// Offset in the output after the last tag.
     text_start: usize,
     urls: usize,
-    /// True if the output ends with white space, so that further white space is dropped.
+    /// True if the output ends with white space, so further white space is dropped.
     is_after_space: bool,
     is_full: bool,
     is_truncated: bool,
@@ -347,8 +347,8 @@ impl<'a> Simplifier<'a> {
     }
 
     /// Returns the URL in the first of these attributes that is present, made absolute and escaped.
-    /// `None` if all are missing, if the URL is not http or https, or if the page has too many
-    /// URLs.
+    /// `None` if all are missing, if the URL is invalid, too long, or not http or https, or if the
+    /// page has too many URLs.
     fn url(&mut self, html: &[u8], tag: &Tag, names: &[&[u8]]) -> Option<String> {
         let value = names
             .iter()
@@ -443,7 +443,7 @@ impl<'a> Simplifier<'a> {
             return self.space();
         };
         let is_frame = |role| role == Role::TableFrame;
-        // The limit must leave room for a table with a row and a cell.
+        // Write no part of a table if there is no room for another element.
         if kind.role == Role::RowGroup || !self.open.has_room(Role::Table) {
             return;
         }
@@ -458,7 +458,7 @@ impl<'a> Simplifier<'a> {
         self.open(source, kind, "");
     }
 
-    /// Returns a block's attributes that help programs to find the main content.
+    /// Returns a list's `start`, and the attributes that help programs to find the main content.
     fn attributes(&self, kind: Kind, html: &[u8], tag: &Tag) -> String {
         let mut attributes = String::new();
         let names: [&[u8]; 2] =

@@ -1,7 +1,7 @@
 //! Reads a sitemap's bytes as UTF-8, unpacked and decoded piece by piece.
 //!
-//! This never fails: input that is broken or too long ends at that point. This does not depend on
-//! the content.
+//! This never fails: input that is broken or too long ends at that point. This module does not
+//! depend on the content.
 
 use std::io::{self, BufRead, Read, Take};
 

@@ -1,6 +1,6 @@
 //! Collects a sitemap's URLs.
 //!
-//! This does not depend on the form in which URLs are listed.
+//! This module does not depend on the form in which URLs are listed.
 
 use std::{
     collections::HashSet,
@@ -19,7 +19,7 @@ use crate::{
 /// protocol's limit.
 pub const MAX_SITEMAP_ENTRIES: usize = 50_000;
 
-/// Maximum bytes in a URL as written, without the whitespace before it. A valid URL is shorter.
+/// Maximum bytes in a URL as written, without the whitespace before it.
 const MAX_TEXT_BYTES: usize = 4 * MAX_URL_BYTES;
 
 /// A file's format.

@@ -1,6 +1,7 @@
 //! Reads a sitemap's XML forms.
 //!
-//! A parser error ends the file. This does not depend on gzip, encodings, or limits for lists.
+//! A parser error ends the file. This module does not depend on gzip, encodings, or limits for
+//! lists.
 
 use quick_xml::{
     Reader,

@@ -11,7 +11,7 @@ pub(crate) enum Flow {
     Cell,
     /// Keeps its text's line breaks.
     Preformatted,
-    /// A line break.
+    /// A line break or a rule.
     Break,
     /// An element without content or text.
     Void,

@@ -56,7 +56,7 @@ pub(crate) struct TextFinder {
     pub(super) is_full: bool,
     /// Text bytes that may still be kept.
     free_bytes: usize,
-    /// Offset after the last tag.
+    /// Offset in the page after the last tag.
     at: usize,
     open: OpenElements,
     /// Open preformatted blocks.

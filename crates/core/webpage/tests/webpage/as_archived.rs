@@ -118,7 +118,7 @@ fn records_in_all_forms_contain_the_same_page() {
                 let plain = record(version, &["WARC-Type: response"], line_end, block);
                 assert_is_the_page(&page_of(&plain), version);
                 assert_is_the_page(&page_of(&gzip(&plain)), version);
-                // One record in two members, split at any byte.
+                // One record in two members.
                 let (first, second) = plain.split_at(plain.len() / 2);
                 let mut items = Records::new(&plain, Limits::default());
                 assert_eq!(items.next().unwrap().0, 0);

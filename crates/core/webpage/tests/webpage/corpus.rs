@@ -12,7 +12,7 @@ use everytab_commoncrawl::warc::{Limits, read_record};
 use everytab_webpage::{Page, TitleState, understand};
 use serde_json::Value;
 
-/// The corpus's directory, if it exists.
+/// Returns the corpus's directory, if it exists.
 pub(crate) fn corpus() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus");
     let folder = std::env::var_os("EVERYTAB_CORPUS").map_or_else(beside, PathBuf::from);

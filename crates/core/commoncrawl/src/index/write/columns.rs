@@ -1,7 +1,7 @@
 //! Buffers the values in one column of a row group until they are written.
 //!
-//! Invariant: a column's strings share one allocation, so that the overhead per value is only a few
-//! bytes. This does not depend on column names.
+//! Invariant: a column's strings share one allocation, so the overhead per value is only a few
+//! bytes. This module does not depend on column names.
 
 use std::mem::take;
 

@@ -1,8 +1,8 @@
 //! An index row: a crawl's data about one capture, and the values derived from its URL.
 //!
 //! Invariants: rows have one order, which depends only on the row; a checked row can be written in
-//! every format in this crate, and the record that it names can be read. This does not depend on
-//! parquet or the Public Suffix List.
+//! every format in this crate, and the record that it names can be read. This module does not
+//! depend on parquet or the Public Suffix List.
 
 use std::net::Ipv4Addr;
 

@@ -2,8 +2,8 @@
 //! stored elsewhere: a gzip member is replaced with one that has the same length.
 //!
 //! Invariants: the new member has exactly the old one's length and contains exactly one record, so
-//! that every reader continues at the next member; it contains nothing of the old record except for
-//! the parts that the caller keeps.
+//! every reader continues at the next member; it contains nothing of the old record except for the
+//! parts that the caller keeps.
 
 use libdeflater::{CompressionLvl, Compressor, crc32};
 

@@ -2,7 +2,7 @@
 //! `warcinfo`, and about one fetch in `metadata`.
 //!
 //! If WARC 1.1 defines a name (6.1, 6.6), we use it. Otherwise we use the name in Common Crawl's
-//! archives. This does not depend on records.
+//! archives. This module does not depend on records.
 
 use super::fields::{Fields, WriteError};
 

@@ -1,5 +1,5 @@
-//! Computes digests and record ids only from the records' content, so that two archives with the
-//! same responses are identical.
+//! Computes digests and record ids only from the records' content, so two archives with the same
+//! responses are identical.
 
 use sha2::{Digest, Sha256};
 

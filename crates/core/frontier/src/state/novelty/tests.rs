@@ -57,7 +57,7 @@ fn numbered(start: &str, count: u32) -> Vec<String> {
     (0..count).map(|n| format!("{start}{n}")).collect()
 }
 
-/// Returns lines that are unique to `number`.
+/// Returns lines that are unique to `n`.
 fn own(n: u32) -> Vec<u32> {
     (0..8).map(|line| (n * 16 + line + 1).wrapping_mul(0x0202_8ace) & !3).collect()
 }
@@ -125,7 +125,7 @@ fn a_repetitive_page_that_leads_to_new_content_costs_little_or_nothing() {
     assert_eq!(says(&mut known, 2, &items(100)), Some(PageSays::Leads));
     assert_eq!(says(&mut known, 3, &items(0)[1..]), Some(PageSays::Nothing), "all are known");
     known.says("/item/1", &own(1), &[]);
-    assert_eq!(says(&mut known, 4, &items(200)), Some(PageSays::Nothing), "they repeat, too");
+    assert_eq!(says(&mut known, 4, &items(200)), Some(PageSays::Nothing), "items repeat others");
     let own_kind: Vec<Link> = (50..60).map(|n| link(&format!("/list?page={n}"))).collect();
     known.says("/item/2", &own(2), &[]);
     assert_eq!(says(&mut known, 5, &own_kind), Some(PageSays::Nothing));
@@ -184,7 +184,7 @@ fn page_content_is_packed_once_the_page_is_finished() {
     let said = known.state.note_page(in_flight, &own(3), &[], &known.rules);
     assert_eq!(said, Some(PageSays::New(4)));
     assert_eq!(known.state.note_page(in_flight, &own(3), &[], &known.rules), None, "noted before");
-    assert_eq!(known.says("/news/4", &own(3), &[]), Some(PageSays::Nothing), "as that");
+    assert_eq!(known.says("/news/4", &own(3), &[]), Some(PageSays::Nothing), "repeats that page");
     let chunk = known.state.pack(never_paused).unwrap().bytes;
     let unpacked = HostState::unpack(HOST, [&*chunk], &ParameterList::default());
     let Unpacked { state, .. } = unpacked.unwrap();
@@ -215,7 +215,7 @@ fn debts_are_packed_once_their_pages_are_finished() {
     let chunk = known.state.pack(never_paused).unwrap().bytes;
     let unpacked = HostState::unpack(HOST, [&*chunk], &ParameterList::default());
     let before = std::mem::replace(&mut known.state, unpacked.unwrap().state);
-    assert!(!known.is_closed("/day/49"), "the pages that closed it are to be fetched again");
+    assert!(!known.is_closed("/day/49"), "the pages that closed it will be fetched again");
     known.state = before;
     // The order of the pages does not affect the result.
     for path in fetched.iter().rev() {

@@ -74,8 +74,8 @@ pub(super) struct ScanBits<'s, 'a> {
     /// The next bits are the lowest `left` bits of this buffer.
     buffer: u64,
     left: u32,
-    /// True if a marker appeared too early, so that zeros were read instead of data. Blocks then do
-    /// not change until the next restart marker.
+    /// True if a marker appeared too early, so zeros were read instead of data. Blocks then do not
+    /// change until the next restart marker.
     pub(super) starved: bool,
 }
 

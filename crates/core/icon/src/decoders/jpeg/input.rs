@@ -25,7 +25,7 @@ pub(super) struct Input<'a> {
     rest: &'a [u8],
     /// A marker that was read but is not handled yet. It ends the data of a scan.
     pub(super) marker: Option<u8>,
-    /// True if a marker appeared too early in a scan, so that some data are missing.
+    /// True if a marker appeared too early in a scan, so some data are missing.
     pub(super) starved: bool,
 }
 

@@ -71,7 +71,7 @@ fn grey_planes(frame: &Frame) -> Vec<Plane> {
     frame.components.iter().map(plane).collect()
 }
 
-/// A picture whose first scan contains all data, so that each block can be transformed immediately.
+/// A picture whose first scan contains all data, so each block can be transformed immediately.
 struct OnePass {
     planes: Vec<Plane>,
     quantisers: Vec<[u16; 64]>,
