@@ -1,10 +1,8 @@
 //! Reads a request for a new crawl or schedule: its settings, URLs and filter.
 //!
 //! Invariant: the filter belongs to the key that sends the request. Its current version is copied
-//! into
-//! the settings, so that later changes to the filter do not affect the crawl. This does not depend
-//! on
-//! when the crawl starts.
+//! into the settings, so that later changes to the filter do not affect the crawl. This module does
+//! not depend on when the crawl starts.
 
 use everytab_coordinator::ApiCaller;
 use everytab_crawl_settings::{CrawlSettings, SeedPorts, SeedSites};

@@ -3,7 +3,7 @@
 //! Invariants: a body has at most [`MAX_BODY_BYTES`] and takes at most [`BODY_TIME`]. At most
 //! [`LARGE_BODIES`] large ones are received at a time. JSON nests no deeper than
 //! [`MAX_JSON_DEPTH`]; unknown or repeated fields, arrays in place of objects, and invalid numbers
-//! are rejected. This does not depend on what a body means.
+//! are rejected. This module does not depend on what a body means.
 
 use std::time::Duration;
 
@@ -119,8 +119,8 @@ pub(crate) async fn json_request_with(
 /// the key is charged one more request.
 ///
 /// # Errors
-/// Returns a problem if the body is too large or too slow, the key is invalid, or the client
-/// disconnected.
+/// Returns a problem if the body is too large or too slow, if too many large bodies arrive, if the
+/// key is invalid, or if the client disconnected.
 pub(crate) async fn read(
     service: &Service,
     caller: &ApiCaller,

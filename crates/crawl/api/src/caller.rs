@@ -1,8 +1,8 @@
 //! Identifies the caller by the key in the header `Authorization`.
 //!
 //! Invariants: a key's secret is hashed when the header is read, and is never stored, logged or
-//! passed on. Postgres compares the hashes before a body is read. This does not depend on the key's
-//! permissions.
+//! passed on. Postgres compares the hashes before a body is read, unless the key was accepted
+//! before. This module does not depend on the key's permissions.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},

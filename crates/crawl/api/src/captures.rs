@@ -1,9 +1,9 @@
 //! Reads captures from the archive: one ranged read, then a check that the bytes are the recorded
 //! record.
 //!
-//! Invariants: this process sends requests to the crawls' stores only. At most [`MAX_READS`]
-//! records are in memory. A record that does not match its row is never served. This does not
-//! depend on requests or keys.
+//! Invariants: this module sends requests only to the crawls' stores. At most [`MAX_READS`] records
+//! are in memory. A record that does not match its row is never served. This module does not depend
+//! on requests or keys.
 
 mod contents;
 mod parts;
@@ -79,7 +79,7 @@ struct RecordPlace<'a> {
     object: &'a str,
     offset: u64,
     length: u64,
-    /// True if this is the capture's own record, so that its URL must be the capture's.
+    /// True if this is the capture's own record, so its URL must be the capture's.
     is_own: bool,
 }
 
@@ -113,8 +113,8 @@ impl Captures {
     /// Reads a capture's record and builds the response parts.
     ///
     /// # Errors
-    /// Returns an error if the store does not return the record, if it does not match the row, or
-    /// if it cannot be converted.
+    /// Returns an error if the row has no valid record location, if the store does not return the
+    /// record, if the record does not match the row, or if it cannot be converted.
     pub(crate) async fn read(
         &self,
         fetch: ApiFetch,
@@ -126,7 +126,7 @@ impl Captures {
     /// Reads a capture's record and extracts the included parts.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Self::read`].
+    /// Returns an error in the same cases as [`Self::read`], except for a failed conversion.
     pub(crate) async fn contents(
         &self,
         fetch: ApiFetch,

@@ -2,8 +2,8 @@
 //!
 //! Invariants: every setting of [`CrawlSettings`] that a client may set is here under the same
 //! name, and no other setting is here. The compiler reports a setting that is missing here. A
-//! setting that the client omits has the crawler's default. This does not depend on the bounds of
-//! values, which the crawler checks.
+//! setting that the client omits has the crawler's default. This module does not depend on the
+//! bounds of values, which the crawler checks.
 
 use everytab_crawl_settings::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MediaOption, NofollowOption, SearchOption,
@@ -261,7 +261,7 @@ impl SettingsOfCrawl {
             retries: retries.unwrap_or(default.retries),
             host_patience_s,
             filters: Vec::new(),
-            // Set by the operator.
+            // The caller sets the sites, and the operator sets the stores.
             list_sites: Vec::new(),
             stores: Vec::new(),
             media_store: None,
@@ -271,7 +271,7 @@ impl SettingsOfCrawl {
         }
     }
 
-    /// Converts a crawl's settings for a response. Omits settings that only the operator sets.
+    /// Converts a crawl's settings for a response. Omits settings that a client cannot set.
     pub(crate) fn of(settings: CrawlSettings) -> Self {
         let CrawlSettings {
             scope,

@@ -1,7 +1,7 @@
 //! The service's OpenAPI 3.1 description, generated from the types and served from memory.
 //!
 //! Invariants: docs/openapi.json equals this description (a test compares them). A test sends each
-//! example in the description to the real service. This does not depend on individual paths.
+//! example in the description to the real service. This module does not depend on individual paths.
 
 mod refusals;
 

@@ -1,7 +1,7 @@
 //! Submits the URLs that failed in an earlier crawl to one that repeats it.
 //!
 //! The URLs are read and added in batches, because there may be millions. At most one batch is in
-//! memory. This does not depend on why they failed.
+//! memory. This module does not depend on why they failed.
 
 use std::{sync::Arc, time::Duration};
 

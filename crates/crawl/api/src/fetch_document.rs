@@ -1,7 +1,7 @@
 //! A crawl's URL and its state, in the HTTP API.
 //!
 //! Invariant: the document has no field that concerns only the operator, such as stores, slots and
-//! crawl numbers. This does not depend on how the URL was requested.
+//! crawl numbers. This module does not depend on how the URL was requested.
 
 use chrono::{DateTime, Utc};
 use everytab_coordinator::ApiFetch;

@@ -2,7 +2,7 @@
 //!
 //! Invariants: every field of [`FilterSettings`] that a key may set is here under the same name,
 //! and no other field is here. A key may not set a classifier, because this is a program on the
-//! workers' hosts. This does not depend on a filter's decisions, or on where it is stored.
+//! workers' hosts. This module does not depend on a filter's decisions, or on where it is stored.
 
 use std::collections::BTreeMap;
 

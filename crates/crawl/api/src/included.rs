@@ -2,7 +2,7 @@
 //!
 //! Invariants: the contents in a response have at most [`MAX_CONTENTS_BYTES`], unless a single page
 //! has more. A response reads at most [`MAX_READS_OF_ANSWER`] records at a time. A page that cannot
-//! be read has a reason instead of its contents. This does not depend on the route.
+//! be read has a reason instead of its contents. This module does not depend on the route.
 
 use std::collections::HashSet;
 

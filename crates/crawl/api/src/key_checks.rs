@@ -3,14 +3,15 @@
 //! After a key is accepted once, it passes immediately until Postgres rejects it. All other keys
 //! wait for the next check. A check is one statement for all waiting keys, but with at most
 //! [`MAX_PER_NETWORK`] keys from each network. Therefore a flood of wrong keys cannot overload
-//! Postgres. Such a flood does not delay accepted keys, and a new key only waits for earlier keys
-//! from its own network, and these are limited by the connection limit. Wrong keys are not
-//! remembered, so that a key works as soon as it is added. A key whose bucket is full is rejected
-//! without a call until the time that Postgres returned.
+//! Postgres. Such a flood does not delay accepted keys. A new key waits for earlier keys from its
+//! own network, whose number the connection limit bounds. It waits for other keys only if more than
+//! [`MAX_PER_CHECK`] are waiting. Wrong keys are not remembered, so that a key works as soon as it
+//! is added. A key whose bucket is full is rejected without a call until the time that Postgres
+//! returned.
 //!
 //! Invariant: memory is limited by the connections and by [`MAX_ACCEPTED`], even if requests arrive
-//! from many addresses. This does not depend on a key's permissions, which Postgres checks in each
-//! call.
+//! from many addresses. This module does not depend on a key's permissions, which Postgres checks
+//! in each call.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -1,7 +1,8 @@
 //! The ports that a key's URLs may name.
 //!
 //! A key's ports never change, so they are read once. An invalid key gets the default ports here,
-//! and is rejected by the call that submits its URLs. This does not depend on what is submitted.
+//! and is rejected by the call that submits its URLs. This module does not depend on what is
+//! submitted.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,12 +1,11 @@
 //! The HTTP service: keys submit URLs and crawls, and read their results.
 //!
 //! [`ApiService::start`] builds the router that the program then serves. It needs the database and
-//! the operator's settings. Each resource is a file in `resources/` and a line in the table of
-//! `routes.rs`.
+//! the operator's settings. Each resource is a file in `resources/`, which `routes.rs` lists.
 //!
 //! Invariants: this process fetches nothing from the web. Postgres checks ownership and the key's
-//! permissions in each call. Every rejected request gets a [`ProblemCode`]. This does not depend on
-//! SQL, or on how pages are fetched and stored.
+//! permissions in each call. Every rejected request gets a [`ProblemCode`]. This crate does not
+//! depend on SQL, or on how pages are fetched and stored.
 
 mod answer;
 mod asked_crawl;

@@ -2,8 +2,8 @@
 //! few items in them.
 //!
 //! Invariant: if an item exists while a client follows the cursors, the client gets this item
-//! exactly once, even if other items are added and removed. This does not depend on the kind of
-//! items.
+//! exactly once, even if other items are added and removed. This module does not depend on the kind
+//! of items.
 
 use axum::http::Uri;
 use everytab_coordinator::ApiCaller;

@@ -4,8 +4,8 @@
 //! Invariants: no response is stored in a shared cache, is shown in a frame, sets a cookie, or can
 //! be read by pages from other origins. The response to HEAD is the response to GET without its
 //! body. The response to OPTIONS lists the path's methods. If a handler panics, the client gets a
-//! response. A request without exactly one host is rejected. This does not depend on the routes'
-//! handlers.
+//! response. A request without exactly one host is rejected. This module does not depend on the
+//! routes' handlers.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 

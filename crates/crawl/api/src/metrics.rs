@@ -1,7 +1,7 @@
 //! The HTTP service's metrics.
 //!
 //! Invariant: label values are from closed lists (declared routes, status classes), never from a
-//! client's input. This does not depend on the exporter.
+//! client's input. This module does not depend on the exporter.
 
 use std::{sync::OnceLock, time::Duration};
 

@@ -1,6 +1,6 @@
 //! Deserializes JSON without accepting an array in place of an object.
 //!
-//! serde reads an array as the fields of a struct in order, so that `"settings": []` would mean all
+//! serde reads an array as the fields of a struct in order, so `"settings": []` would mean all
 //! defaults, and `["https://a.test/"]` a whole request. [`ObjectsOnly`] forwards every call and
 //! wraps all nested values, but requests a map where a struct is expected.
 
@@ -10,8 +10,8 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-/// Wraps a serde deserializer, visitor or access type. Everything that it passes on is wrapped,
-/// too.
+/// Wraps a serde deserializer, visitor or access type. Everything that it passes on, except a map's
+/// keys, is wrapped too.
 pub(crate) struct ObjectsOnly<T>(pub(crate) T);
 
 macro_rules! pass_on_types {

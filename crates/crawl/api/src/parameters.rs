@@ -3,7 +3,7 @@
 //!
 //! Invariants: an unknown or repeated parameter is rejected, so that a misspelt one does not
 //! silently become a default. An accepted string fits into its column, and has no character that
-//! Postgres rejects. This does not depend on the meaning of parameters or requests.
+//! Postgres rejects. This module does not depend on the meaning of parameters or requests.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -171,7 +171,7 @@ const MAX_KEY_CHARACTERS: usize = 255;
 /// Returns a request's idempotency key and digest. `None` if it has none.
 ///
 /// # Errors
-/// Returns a problem if the header is empty, too long, or sent twice.
+/// Returns a problem if the header is empty, too long, not ASCII, or sent twice.
 pub(crate) fn idempotency_key(
     parts: &Parts,
     body: &[u8],
@@ -207,7 +207,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
     check_line(name, "name", MAX_NAME_CHARACTERS)
 }
 
-/// Checks that a field is one line of at most this many characters.
+/// Checks that a field is one line of at most this many characters, without control characters, or
+/// spaces around it.
 ///
 /// # Errors
 /// Returns a problem for this field if it is not.

@@ -2,7 +2,7 @@
 //!
 //! Invariants: every response that is not a success is a [`Problem`]. Its `code` is one of
 //! [`ProblemCode::ALL`], which a test pins. No error message from Postgres reaches a client. This
-//! does not depend on what was requested.
+//! module does not depend on what was requested.
 
 use std::time::Duration;
 

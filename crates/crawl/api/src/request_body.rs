@@ -3,7 +3,7 @@
 //! The server would parse a body's remaining bytes as the next request on an HTTP/1.1 connection,
 //! so the connection can continue only after the whole body was read. Invariant: after a response,
 //! either the rest of a small body was read, or the response has `Connection: close` (RFC 9112
-//! 9.6). This does not depend on a body's content.
+//! 9.6). This module does not depend on a body's content.
 
 use std::{
     future::poll_fn,

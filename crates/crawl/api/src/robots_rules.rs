@@ -1,7 +1,8 @@
 //! Checks the rules that a key's crawls obey in addition to robots.txt.
 //!
 //! Invariant: accepted values fit into their columns, and the crawler can apply them. Otherwise a
-//! misspelt line would silently forbid nothing. This does not depend on where the rules are stored.
+//! misspelt line would silently forbid nothing. This module does not depend on where the rules are
+//! stored.
 
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_webpage::CrawlDelay;

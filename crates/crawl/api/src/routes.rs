@@ -1,4 +1,4 @@
-//! The table of routes. A resource is one file in `resources/` and one line here, which adds its
+//! The table of routes. A resource is one file in `resources/` and two lines here, which add its
 //! routes and its part of the description.
 //!
 //! Invariant: a test compares the description with the served paths.

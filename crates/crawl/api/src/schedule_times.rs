@@ -1,7 +1,7 @@
 //! A schedule's times in the HTTP API: a period, or a time of day on some weekdays.
 //!
-//! Invariants: times that are shown can be read back unchanged, and all times are UTC. This does
-//! not depend on what a schedule does.
+//! Invariants: a time that a client set is shown in a form that can be read back, and all times are
+//! UTC. This module does not depend on what a schedule does.
 
 use chrono::{NaiveTime, Timelike as _};
 use everytab_coordinator::ScheduleTimes;

@@ -1,6 +1,6 @@
 //! State shared by all requests: the database, waiting requests, and the operator's settings.
 //!
-//! This does not depend on the routes.
+//! This module does not depend on the routes.
 
 use std::{path::PathBuf, sync::Arc};
 

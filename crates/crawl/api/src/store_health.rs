@@ -2,7 +2,8 @@
 //!
 //! Invariants: the store gets one request at a time, and at most one every [`POLL_INTERVAL`],
 //! regardless of the number of probes. A store that does not respond within [`CHECK_TIME`] is
-//! unreachable. Each change is logged once. This does not depend on HTTP or on the stored objects.
+//! unreachable. Each change is logged once. This module does not depend on HTTP or on the stored
+//! objects.
 
 use std::time::Duration;
 

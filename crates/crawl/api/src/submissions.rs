@@ -3,7 +3,7 @@
 //! Submissions that arrive within [`GATHER_TIME`] go to Postgres in one call. The call returns one
 //! result per submission, so a rejected one does not affect the others. Invariant: each submission
 //! gets its result from this call, or an error if the call failed. No submission is sent twice.
-//! This does not depend on HTTP.
+//! This module does not depend on HTTP.
 
 use std::{sync::Arc, time::Duration};
 

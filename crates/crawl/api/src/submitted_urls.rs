@@ -1,7 +1,8 @@
 //! A request's URLs: which are accepted, and why the others are rejected.
 //!
-//! Invariant: each submitted URL is in one of the two lists, with its line or position. This does
-//! not depend on URLs' results, or on which addresses may be fetched, which the fetcher checks.
+//! Invariant: each submitted URL is in one of the two lists, with its line or position. This module
+//! does not depend on URLs' results, or on which addresses may be fetched, which the fetcher
+//! checks.
 
 use everytab_crawl_settings::{Seed, SeedError, SeedPorts, SeedReader, parse_seed};
 use everytab_crawl_start::SeedBatch;

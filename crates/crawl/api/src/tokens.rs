@@ -5,7 +5,7 @@
 //! of the SHA-256 of the key's secret hash followed by the message. A message has a fixed prefix,
 //! and a fixed length or its own length in it, so that a longer message cannot be appended.
 //! Invariant: a token that was forged, truncated, or made for another key, crawl or list is
-//! invalid. Nothing is stored to check tokens. This does not depend on how URLs are fetched.
+//! invalid. Nothing is stored to check tokens. This module does not depend on how URLs are fetched.
 
 use std::sync::LazyLock;
 

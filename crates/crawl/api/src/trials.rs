@@ -1,8 +1,8 @@
 //! Limits concurrent filter tests, because each uses a core for up to two seconds.
 //!
 //! Invariant: a key runs one test at a time, so that it cannot block others. A test counts until
-//! its guard is dropped, even if the client has disconnected. This does not depend on how a filter
-//! is tested.
+//! its guard is dropped, even if the client has disconnected. This module does not depend on how a
+//! filter is tested.
 
 use std::{collections::HashSet, sync::Arc};
 

@@ -5,7 +5,7 @@
 //! however it ends, and no later than its `wait` allows. At most one poll is in progress. While
 //! Postgres is unreachable, requests continue to wait until their time is over. A waiting request
 //! takes a few hundred bytes here. When the process stops, all waiting requests get a response
-//! without an event. This does not depend on HTTP.
+//! without an event. This module does not depend on HTTP.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -201,7 +201,7 @@ struct Asked {
 
 impl Asked {
     /// Queries Postgres with one statement for each kind of event. A request with a revoked key
-    /// also stops waiting, so that its next call is rejected.
+    /// also stops waiting, so its next call is rejected.
     async fn ask(&self, coordinator: &Coordinator) -> Result<Vec<(u64, News)>, Error> {
         let mut told = Vec::new();
         if !self.urls.is_empty() {

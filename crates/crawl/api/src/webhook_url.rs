@@ -18,8 +18,8 @@ const FIELD: &str = "url";
 /// Checks a webhook's URL, and returns it in the form in which it is requested.
 ///
 /// # Errors
-/// Returns a problem if events are never sent there because of the scheme, port, credentials,
-/// fragment or literal address.
+/// Returns a problem if the URL is malformed or too long, or if events are never sent there because
+/// of its scheme, port, credentials, fragment or literal address.
 pub(crate) fn webhook_url(text: &str, ports: &PortList, guard: &Guard) -> Result<String, Problem> {
     let invalid = |detail: &str| Problem::of_field(ProblemCode::InvalidUrl, FIELD, detail);
     let url = vet_url(text, ports).map_err(|refusal| match refusal {

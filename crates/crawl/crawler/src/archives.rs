@@ -3,8 +3,8 @@
 //!
 //! An archive is uploaded when it is large enough or old enough, or on request. Only then does the
 //! scheduler learn where its records are, because a fetch is recorded in Postgres only after its
-//! record is in the store. Failed uploads are retried forever. This does not depend on slots or
-//! Postgres.
+//! record is in the store. Failed uploads are retried forever. This module does not depend on slots
+//! or Postgres.
 
 use std::{
     collections::HashMap,

@@ -1,7 +1,7 @@
 //! Keeps the blocklist up to date while this process crawls.
 //!
 //! Invariant: no request is sent before the list was read, or while it is more than a minute old.
-//! This does not depend on why a host is blocked.
+//! This module does not depend on why a host is blocked.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! An open crawl, as the scheduler needs it.
 //!
-//! This does not depend on slots or host state.
+//! This module does not depend on slots or host state.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -55,7 +55,7 @@ pub(crate) struct Crawl {
     pub sitemaps: SitemapsOption,
     /// Whether the text of pages is indexed for search.
     pub is_searched: bool,
-    /// Whether the crawl has a page limit, so that each page is reserved before it is fetched.
+    /// Whether the crawl has a page limit, so each page is reserved before it is fetched.
     pub is_limited: bool,
     /// Age at which an unchanged body is stored again.
     store_again_after: TimeDelta,
@@ -80,7 +80,7 @@ impl Crawl {
     }
 
     /// Returns whether a page's body at this depth should be parsed: for links to follow, for
-    /// filters, or for search.
+    /// requisites, for filters, or for search.
     pub(crate) fn reads_pages_at(&self, depth: u16) -> bool {
         let is_kept = self.keeps_media || self.is_searched || !self.filters.is_empty();
         self.follows_links_at(depth) || is_kept

@@ -1,6 +1,6 @@
 //! Runs live crawls in a worker: the scheduler for its slots, and the background tasks next to it.
 //!
-//! Does not depend on the command line.
+//! This module does not depend on the command line.
 
 use std::sync::Arc;
 

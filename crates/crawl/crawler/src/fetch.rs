@@ -1,7 +1,7 @@
 //! Fetches one URL from a host in its own task: a page, a probe or a robots.txt. The task also
 //! parses the page, so that all cores parse pages.
 //!
-//! This does not depend on host state, slots or archives.
+//! This module does not depend on host state, slots or archives.
 
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ pub(crate) struct PageFacts {
     pub language: Option<&'static str>,
     /// The page's text, if the crawl is indexed for search.
     pub text: Option<String>,
-    /// Content hashes, by which traps are detected. `None` if the page was not parsed.
+    /// Content hashes, by which traps are detected. `None` for requisites, or if there is no body.
     pub content_hashes: Option<Vec<u32>>,
     /// The links to follow, and counts of the rejected links by reason.
     pub found: FoundLinks,
@@ -158,12 +158,12 @@ pub(crate) struct FetchOutput {
     pub fetched: PageFetchResult,
     /// The facts from parsing the page.
     pub facts: PageFacts,
-    /// The body's SHA-256, if there was a response.
+    /// The body's SHA-256. `None` if there was no response, or if its body was lost.
     pub sha256: Option<[u8; 32]>,
     /// Which record has the body.
     pub body: BodySource,
-    /// The outcome if a filter or a directive in the page forbids storing the body. `None` if it
-    /// may be stored.
+    /// The outcome if the body is not stored because of a filter, a robots directive, or as a
+    /// duplicate. `None` if it may be stored.
     pub refused: Option<&'static str>,
 }
 
@@ -174,7 +174,7 @@ impl FetchOutput {
     }
 }
 
-/// Sends the request once the host's delay allows it, and parses the response.
+/// Runs a fetch task: sends the request once the host's delay allows it, and parses a page.
 pub(crate) async fn run_page_task(
     context: &FetchContext,
     mut client: HostClient,

@@ -1,6 +1,6 @@
 //! Builds the row and the WARC record for a fetch.
 //!
-//! Does not depend on slots or host state.
+//! This module does not depend on slots or host state.
 
 use std::{sync::Arc, time::Duration};
 
@@ -155,7 +155,8 @@ pub(crate) fn row_of(
         certificate: fault_of(fetched.certificate),
         ..empty_row(crawl, host_hash, pending)
     };
-    // A refused page's row contains nothing from its body.
+    // A refused page's row takes nothing from an earlier copy, unless it was refused as a
+    // duplicate.
     if refused.is_none_or(|outcome| outcome == DUPLICATE) { with_copy(row, body) } else { row }
 }
 
@@ -201,8 +202,8 @@ fn may_name_another(output: &FetchOutput, pending: &PendingUrl) -> bool {
         && !is_home_page(&pending.url)
 }
 
-/// Returns a response's WARC record. `None` if no response was received. `of` contains the pending
-/// URL and where to search for copies, or is `None` for a robots.txt.
+/// Returns a response's WARC record. `None` if no response was received, or if its body was lost.
+/// `of` contains the pending URL and where to search for copies, or is `None` for a robots.txt.
 pub(crate) fn record_of(
     crawl: &Arc<Crawl>,
     (subset, slot): (ArchiveSubset, i16),

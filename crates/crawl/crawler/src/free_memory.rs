@@ -2,8 +2,8 @@
 //!
 //! Host state consists of millions of small allocations, and some remain when the rest is dropped.
 //! By itself, glibc returns only the free memory at the end of a heap. A worker with 4 million
-//! known URLs used 679 MB, and 467 MB after one call of this function. This does not depend on
-//! which memory was freed.
+//! known URLs used 679 MB, and 467 MB after one call of this function. This module does not depend
+//! on which memory was freed.
 #![allow(unsafe_code)]
 
 /// Returns every free page in all heaps to the system. This takes some tens of milliseconds in a

@@ -1,8 +1,8 @@
 //! The in-memory state of sites and hosts.
 //!
 //! All hosts of a site in a crawl are loaded together, because they share the site's budget. All
-//! crawls share a host's delay, robots.txt and pauses. This does not depend on Postgres or on
-//! requests.
+//! crawls share a host's delay, robots.txt and pauses. This module does not depend on Postgres or
+//! on requests.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -42,7 +42,8 @@ pub(crate) struct Site {
     pub loaded_at: Instant,
     /// When the site was last used.
     pub used_at: Instant,
-    /// Whether the site is suspended: its hosts get no requests, so that the site can leave memory.
+    /// Whether the site is suspended: its hosts get requests only to finish redirect chains, so
+    /// that the site can leave memory.
     pub is_suspended: bool,
     /// Hashes of the origins whose sitemaps were added to the crawl.
     pub sitemap_origins: HashSet<u64>,
@@ -237,7 +238,7 @@ impl Host {
     }
 
     /// Returns when an origin's pause ends for a crawl with this patience, in seconds since 1970. 0
-    /// if it is not paused.
+    /// if it is not paused, or if its URLs are given up.
     pub(crate) fn paused_until_s(&self, origin: Origin, patience: Patience) -> u64 {
         self.origins.paused_for(origin, patience).map_or(0, unix_s)
     }

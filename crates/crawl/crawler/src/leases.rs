@@ -4,8 +4,8 @@
 //! Invariants: a slot is valid only while Postgres must still consider its lease held. This is
 //! computed with this host's clocks, from the time before the call that granted or renewed the
 //! lease. Leases are renewed only while the scheduler's loop makes progress, so that other workers
-//! get the slots of a stuck worker, and its share of slots. This does not depend on how a slot is
-//! used.
+//! get the slots of a stuck worker, and its share of slots. This module does not depend on how a
+//! slot is used.
 
 use std::{
     collections::HashMap,
@@ -158,8 +158,8 @@ impl Leases {
     }
 
     /// Runs a request under a lease. Returns `None` if the lease becomes invalid first, because
-    /// another worker may then send requests to the host, even before this loop learns about the
-    /// loss.
+    /// another worker may then send requests to the host, even before the scheduler learns about
+    /// the loss.
     pub(crate) async fn while_valid<T>(
         &self,
         fence: SlotFence,
@@ -188,7 +188,8 @@ impl Leases {
     }
 
     /// Renews all leases repeatedly while the loop makes progress. A worker without leases makes
-    /// this call, too, so that it gets a share of the slots.
+    /// this call, too, so that it gets a share of the slots, unless it is excluded from the
+    /// division.
     pub(crate) async fn renew_repeatedly(
         self,
         coordinator: Coordinator,

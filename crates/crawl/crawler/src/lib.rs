@@ -1,7 +1,7 @@
 //! Live crawls: the scheduler that fetches the URLs of slots.
 //!
 //! [`run`] is a worker's part: it leases slots, fetches the URLs of their hosts, and records the
-//! captures. This does not depend on sockets, SQL or the command line.
+//! captures. This crate does not depend on SQL or the command line.
 
 mod archives;
 mod blocked;

@@ -1,6 +1,6 @@
-//! Reads links and sites for held slots, in separate tasks.
+//! Reads links and sites for held slots from Postgres, and unpacks them in separate threads.
 //!
-//! This does not depend on how links and sites are used.
+//! This module does not depend on how links and sites are used.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},

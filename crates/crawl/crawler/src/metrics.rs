@@ -1,7 +1,7 @@
 //! The crawler's OpenTelemetry instruments.
 //!
 //! Invariant: labels take their values from closed lists, so that the number of series is bounded.
-//! This does not depend on the exporter that reads the instruments.
+//! This module does not depend on the exporter that reads the instruments.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -50,7 +50,7 @@ instruments! { Instruments METRICS
         "Memory for the state of loaded hosts";
 }
 
-/// Counted calls to Postgres.
+/// Calls to Postgres whose failures are counted.
 const CALLS: [&str; 8] = ["list", "lease", "release", "due", "links", "sites", "drop", "webhooks"];
 
 /// A classifier's possible results.

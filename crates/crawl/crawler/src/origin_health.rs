@@ -27,7 +27,7 @@ pub(crate) struct PageFailure {
     pub outcome: Outcome,
     /// The URL.
     pub url: UrlHash,
-    /// Whether no connection could be made, so that the cause is not the URL.
+    /// Whether no connection could be made, so the cause is not the URL.
     pub is_of_origin: bool,
     /// Whether this URL has a single retry left, and its origin has fewer than
     /// [`FAILURES_BEFORE_PAUSE`] pending URLs.

@@ -1,10 +1,11 @@
 //! A host's origins, with their robots.txt and pauses.
 //!
-//! An origin is paused when its robots.txt cannot be fetched (RFC 9309 2.3.1.4), or when all its
-//! responses are failures. It gets no requests until the pause ends. Each pause is longer than the
-//! last, and in the end its URLs are left. The host's other origins continue. The host's row in
-//! Postgres has the robots.txt files as strings. This does not depend on how robots.txt is fetched,
-//! or on the next URL.
+//! An origin is paused when its robots.txt cannot be fetched (RFC 9309 2.3.1.4), when it fails as a
+//! whole, or when it sends a `Retry-After`. It gets no requests until the pause ends. Each failure
+//! doubles the pause, up to an hour. When a crawl's patience is over, the crawl gives up the
+//! origin's URLs. The host's other origins continue. The host's row in Postgres has the robots.txt
+//! files and the pauses. This module does not depend on how robots.txt is fetched, or on the next
+//! URL.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -134,7 +135,7 @@ pub(crate) struct HostOrigins {
 
 impl HostOrigins {
     /// Restores the robots.txt files that [`HostOrigins::take_unrecorded`] returned and the pauses
-    /// that [`HostOrigins::pauses`] returned. Malformed entries are dropped, so that the robots.txt
+    /// that [`HostOrigins::pauses`] returned. Malformed entries are dropped, so the robots.txt
     /// files are fetched again.
     pub(crate) fn restore(robots: Option<&[u8]>, pauses: Option<&Value>) -> Self {
         let kept: Vec<Kept> =

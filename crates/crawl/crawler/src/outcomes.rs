@@ -1,7 +1,7 @@
 //! The closed lists of outcomes, which tests compare with the code that records outcomes.
 //!
-//! Invariant: each outcome is in the list for the state of its URL. This does not depend on how a
-//! URL is fetched.
+//! Invariant: each outcome is in the list for the state of its URL. This module does not depend on
+//! how a URL is fetched.
 
 use everytab_crawl_settings::{
     CAPTURED_OUTCOMES, FAILED_OUTCOMES, LEFT_OUTCOMES, REFUSED_OUTCOMES,

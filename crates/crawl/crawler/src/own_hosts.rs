@@ -1,6 +1,6 @@
 //! The operator's own hosts, which may have a shorter delay than others.
 //!
-//! This does not depend on delays.
+//! This module does not depend on delays.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -9,7 +9,8 @@ use std::{collections::HashSet, sync::Arc};
 pub struct OwnHosts(Arc<HashSet<String>>);
 
 impl OwnHosts {
-    /// Creates the list from domains in upper or lower case. Trailing dots are removed.
+    /// Creates the list from domains in upper or lower case. Surrounding spaces and dots are
+    /// removed.
     pub fn new(domains: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let domains = domains.into_iter().map(|domain| {
             let domain = domain.as_ref().trim().trim_matches('.');

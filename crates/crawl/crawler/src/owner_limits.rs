@@ -1,8 +1,8 @@
 //! Limits for owners and their crawls in addition to the crawls' settings: rates, minimum delays,
 //! and stricter robots rules.
 //!
-//! Invariant: an override never allows more paths and never shortens a delay. This does not depend
-//! on slots, on which host is next, or on who sets the limits.
+//! Invariant: an override never allows more paths and never shortens a delay. This module does not
+//! depend on slots, on which host is next, or on who sets the limits.
 
 use std::{
     collections::HashMap,
@@ -15,10 +15,11 @@ use everytab_webpage::RobotsTxt;
 
 use crate::origins::{HostOrigins, seconds};
 
-/// Maximum delay of a request for which the next ones may be early. Timers are a few milliseconds
-/// late, so without this a rate of hundreds of requests per second would not be reached.
+/// If a request is late by at most this much, the next ones may be early to catch up. Timers are a
+/// few milliseconds late, so a rate of hundreds of requests per second would otherwise not be
+/// reached.
 const CATCH_UP: Duration = Duration::from_millis(50);
-/// Maximum time between two requests at a rate, so that the minimum rate is one request per day.
+/// Maximum time between two requests at a rate, so the minimum rate is one request per day.
 const MAX_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 /// The robot name with which additional rules are matched, because they are in the group for every
 /// robot.

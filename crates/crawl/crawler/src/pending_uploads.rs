@@ -1,8 +1,8 @@
 //! Tracks which archives are being uploaded, and since when.
 //!
 //! A crawl whose store stops accepting archives sends no more requests. Otherwise waiting records
-//! would fill the disk and the memory. This does not depend on how an archive is uploaded, or on
-//! how slow uploads are handled.
+//! would fill the disk and the memory. This module does not depend on how an archive is uploaded,
+//! or on how slow uploads are handled.
 
 use std::{
     collections::{HashMap, HashSet},

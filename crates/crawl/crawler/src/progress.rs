@@ -1,7 +1,7 @@
 //! Counts for the progress line: the pages that a worker crawled since the last line, and the
 //! bounds that limited its speed.
 //!
-//! This does not depend on the meaning of a bound, because the caller names it.
+//! This module does not depend on the meaning of a bound, because the caller names it.
 
 use std::time::{Duration, Instant};
 

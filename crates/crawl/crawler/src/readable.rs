@@ -1,7 +1,7 @@
 //! A response to parse for links and text: the received response, or the stored copy of a page that
 //! has not changed.
 //!
-//! This does not depend on how the response is parsed.
+//! This module does not depend on how the response is parsed.
 
 use std::net::IpAddr;
 
@@ -42,7 +42,7 @@ impl<'a> ReadableResponse<'a> {
         Self { headers, content_type, body: &copy.body, address }
     }
 
-    /// Returns whether the body is text without markup.
+    /// Returns whether the content type is a text type.
     pub(crate) fn is_text(&self) -> bool {
         self.content_type.as_ref().is_some_and(|kind| kind.starts_with("text/"))
     }

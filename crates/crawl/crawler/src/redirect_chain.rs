@@ -3,9 +3,9 @@
 //! A URL has one row in a crawl, but a cookie wall redirects back to the URL that it guards.
 //! Therefore a chain's fetches wait until the chain ends. If a URL is requested again, its earlier
 //! fetch is dropped, and the row describes its last request. All fetches of a chain are recorded
-//! together. Otherwise another page could lead to a wall that is already finished, and would be
-//! recorded as a redirect. Invariant: the waiting fetches have different URLs, and none of these
-//! URLs is finished. This does not depend on slots, or on how a fetch is recorded.
+//! together. Otherwise another page could redirect to a wall that is already finished, and would be
+//! recorded only as a redirect. Invariant: the waiting fetches have different URLs, and none of
+//! these URLs is finished. This module does not depend on slots, or on how a fetch is recorded.
 
 use std::{
     sync::Arc,
@@ -85,7 +85,7 @@ impl<F> RedirectChain<F> {
         Some(self.fetches.remove(at).1)
     }
 
-    /// Returns whether its fetches have waited for too long.
+    /// Returns whether the chain's fetches have waited for too long.
     pub(crate) fn is_stale(&self) -> bool {
         self.redirected_at.elapsed() > MAX_WAIT
     }
@@ -114,7 +114,7 @@ pub(crate) struct RecordedTogether<F>(Arc<Mutex<Uploaded<F>>>);
 pub(crate) struct Uploaded<F> {
     /// The fetches.
     pub fetches: Vec<F>,
-    /// Whether any fetch lost its record, so that all URLs are requested again.
+    /// Whether any fetch lost its record, so all URLs are requested again.
     pub is_lost: bool,
 }
 

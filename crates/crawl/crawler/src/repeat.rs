@@ -1,8 +1,9 @@
 //! Repeats an earlier crawl: finds its copy of a URL, and decides whether a record may refer to
 //! this copy instead of storing an identical body again.
 //!
-//! A record may refer to a copy if the copy is in the store to which this crawl writes, and is not
-//! too old. This does not depend on how a URL is fetched, or on how records are written.
+//! A record may refer to a copy if the copy is in the same kind of archive, in the store to which
+//! this crawl writes, and not too old. This module does not depend on how a URL is fetched, or on
+//! how records are written.
 
 use std::collections::HashMap;
 

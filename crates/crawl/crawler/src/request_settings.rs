@@ -1,6 +1,6 @@
 //! Converts a crawl's settings to the fetcher's: delays, and the purposes of requests.
 //!
-//! This does not depend on where the settings are stored.
+//! This module does not depend on where the settings are stored.
 
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 //!
 //! Invariants: a URL is marked as fetched only after its record is uploaded, and also the record of
 //! the robots.txt that was fetched before. A checkpoint follows. When a lease is lost, its slot's
-//! state is dropped without being recorded. This does not depend on SQL, on how requests are sent,
-//! or on how records are written.
+//! state is dropped without being recorded. This module does not depend on SQL, on how requests are
+//! sent, or on how records are written.
 
 mod bare;
 mod chains;
@@ -196,7 +196,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns whether nothing in progress will finish soon, so that all state can be recorded now.
+    /// Returns whether no request is in flight and none can start within a second, so all state can
+    /// be recorded now.
     fn is_idle(&self) -> bool {
         let soon = Instant::now() + Duration::from_secs(1);
         let next = self.next_wakeup();

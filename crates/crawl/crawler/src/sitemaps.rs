@@ -2,8 +2,8 @@
 //!
 //! When a page is about to be fetched and its origin's robots.txt is cached, the sitemaps that this
 //! robots.txt names are added to the crawl. A sitemap's links are sorted in a task, and only a few
-//! sitemaps are sorted at a time, because each may list 50,000 pages. This does not depend on host
-//! state, slots or archives.
+//! sitemaps are sorted at a time, because each may list 50,000 pages. This module does not depend
+//! on host state, slots or archives.
 
 use std::{panic::resume_unwind, sync::Arc};
 

@@ -1,7 +1,7 @@
 //! A slot's work since its last checkpoint.
 //!
 //! Invariant: a checkpoint's sums, chunks and cursors are consistent. If the sums count a URL as
-//! finished, it is finished in the same checkpoint's chunks. This does not depend on how a
+//! finished, it is finished in the same checkpoint's chunks. This module does not depend on how a
 //! checkpoint is sent, or on delays.
 
 use std::{

@@ -4,7 +4,7 @@
 //! A record may refer to another record in the same archive, or in an archive that is already
 //! uploaded. Otherwise the other record could be lost while this one is kept. Only the most recent
 //! bodies are remembered, and a process that takes over a slot does not know the earlier ones. This
-//! does not depend on which records may refer to others, or on how they are written.
+//! module does not depend on which records may refer to others, or on how they are written.
 
 use std::{
     collections::HashMap,

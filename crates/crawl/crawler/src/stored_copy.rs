@@ -1,7 +1,7 @@
 //! Reads a page's copy from an earlier crawl. An unchanged page is parsed from this copy, so that
 //! its links, its text and the filters' decisions are the same as for a received page.
 //!
-//! This does not depend on requests, or on when a copy is read.
+//! This module does not depend on requests, or on when a copy is read.
 
 use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordMismatch, read_recorded};
 use everytab_coordinator::EarlierFetch;
@@ -40,7 +40,8 @@ impl StoredCopyError {
 /// Reads the stored response that has an earlier fetch's body.
 ///
 /// # Errors
-/// Returns an error if the store does not return the record, or if it is not the recorded body.
+/// Returns an error if the row has no valid record location, if the store does not return the
+/// record, or if the record is not the expected one.
 pub(crate) async fn read_copy(
     store: &dyn Store,
     copy: &EarlierFetch,

@@ -1,7 +1,7 @@
 //! A crawl's stores: one for all records, or one per slot range, and optionally another for page
 //! requisites.
 //!
-//! This does not depend on archives, or on how a store is reached.
+//! This module does not depend on archives, or on how a store is reached.
 
 use std::sync::Arc;
 

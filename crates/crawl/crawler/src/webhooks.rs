@@ -4,7 +4,7 @@
 //! leases a webhook, sends a few of its events at a time, and records the results in one call. If
 //! the worker dies in between, another worker sends these events again, with the same ids.
 //! Invariant: a slow or dead receiver occupies one of [`MAX_WEBHOOKS`] places for at most
-//! [`BATCH_TIME`] and one attempt. This does not depend on the events' content, or on how a
+//! [`BATCH_TIME`] and one attempt. This module does not depend on the events' content, or on how a
 //! connection is made.
 
 mod signature;
@@ -123,7 +123,7 @@ impl Webhooks {
                 let Some(event) = events.next() else { break };
                 sending.spawn(self.clone().send(Arc::clone(&lease), event));
             }
-            // If the task panicked, it made no attempt.
+            // A task that panicked or failed locally adds no attempt.
             let Some(ended) = sending.join_next().await else { break };
             match ended.ok().and_then(Result::ok) {
                 Some((event, delivered)) => batch.add(&lease, event, delivered),

@@ -1,6 +1,6 @@
 //! Settings of a worker that crawls.
 //!
-//! This does not depend on the settings of crawls.
+//! This module does not depend on the settings of crawls.
 
 use std::{
     path::PathBuf,
@@ -12,14 +12,14 @@ use everytab_storage::StoreSettings;
 
 use crate::own_hosts::OwnHosts;
 
-/// Interval at which state is recorded. It equals the lease time, so that recovery from a worker's
-/// death takes at most twice this time.
+/// Interval at which state is recorded. It equals the lease time, so recovery from a worker's death
+/// takes at most twice this time.
 pub const RECORD_AFTER: Duration = Duration::from_secs(30);
 /// Size from which an archive is uploaded, in bytes.
 pub const ARCHIVE_BYTES: u64 = 64 << 20;
 /// How long an origin is retried if all its responses are failures, or if its robots.txt cannot be
-/// fetched. After this its URLs are left. RFC 9309 2.3.1.4 only requires "a reasonably long period
-/// of time".
+/// fetched. After this its URLs are given up. RFC 9309 2.3.1.4 only requires "a reasonably long
+/// period of time".
 pub const HOST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Pause before a URL is retried after its first transient failure. Each further failure doubles
 /// it.
@@ -84,8 +84,8 @@ impl CrawlerSettings {
     }
 
     /// Returns the settings with this [`HOST_PATIENCE`]. A short patience also shortens the first
-    /// pauses: two pauses of an origin then end within the patience, and all [`crate::RETRIES`]
-    /// retries of a URL within half of it.
+    /// pauses: two pauses of an origin then end within the patience, and all
+    /// [`RETRIES`](everytab_crawl_settings::RETRIES) retries of a URL within half of it.
     #[must_use]
     pub fn with_host_patience(self, host_patience: Duration) -> Self {
         Self {

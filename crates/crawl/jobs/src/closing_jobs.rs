@@ -1,6 +1,6 @@
 //! The set of closing jobs that the runner performs, with one line per kind.
 //!
-//! Does not depend on scheduling.
+//! This module does not depend on scheduling.
 
 use std::path::PathBuf;
 

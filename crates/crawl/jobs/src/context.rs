@@ -1,6 +1,6 @@
 //! The environment of a closing job: the crawl's stores, and a directory for temporary files.
 //!
-//! Does not depend on Postgres.
+//! This module does not depend on Postgres.
 
 use std::{collections::HashMap, fmt, path::PathBuf, sync::Arc};
 
@@ -31,7 +31,7 @@ impl Context {
     /// Returns the store at a URL, and opens it on the first call.
     ///
     /// # Errors
-    /// Returns an error if the URL is not a store's.
+    /// Returns an error if the store cannot be opened.
     pub(crate) async fn store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
         let mut open = self.open.lock().await;
         if let Some(store) = open.get(url) {

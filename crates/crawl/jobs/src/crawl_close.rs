@@ -3,7 +3,8 @@
 //!
 //! A list contains an archive if fetches name the archive and its store has it. All robots.txt
 //! archives are listed, because fetches do not name them. The written bytes are a pure function of
-//! the crawl and of the objects in its stores. Does not depend on the contents of index files.
+//! the crawl and of the objects in its stores. This module does not depend on the contents of index
+//! files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

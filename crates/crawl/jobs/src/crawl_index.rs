@@ -6,7 +6,7 @@
 //! range of any size. The written bytes are a pure function of the rows and of the robots.txt
 //! archives.
 //!
-//! Does not depend on how a row is encoded.
+//! This module does not depend on how a row is encoded.
 
 mod files;
 mod home_redirects;
@@ -45,7 +45,7 @@ pub(crate) struct CrawlIndexInput {
     stats: Stats,
 }
 
-/// Reads the rows of the job's slots from Postgres.
+/// Reads the rows of the job's slots from Postgres, and adds rows for home pages that redirect.
 pub(crate) async fn load(
     coordinator: &Coordinator,
     context: &Context,

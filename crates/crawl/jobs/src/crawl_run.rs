@@ -1,6 +1,6 @@
 //! The crawl and the stores that all jobs of a finished live crawl use.
 //!
-//! Does not depend on which files are written.
+//! This module does not depend on which files are written.
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -3,7 +3,7 @@
 //! A job loads its input from Postgres. Then it runs without a database, writes its objects to the
 //! crawl's stores, and returns counts.
 //!
-//! Does not depend on scheduling, or on the jobs of scans.
+//! This crate does not depend on scheduling, or on the jobs of scans.
 //!
 //! ```
 //! use everytab_crawl_jobs::ClosingJobs;
@@ -12,7 +12,7 @@
 //! use everytab_storage::StoreSettings;
 //!
 //! let jobs = ClosingJobs::new(StoreSettings::default(), std::env::temp_dir());
-//! // Each job sorts up to four row groups, so a worker performs one at a time.
+//! // Each job holds up to four row groups in memory, so a worker performs one at a time.
 //! assert_eq!(jobs.concurrent_jobs(JobKind::CrawlIndex), 1);
 //! // The jobs of scans are not in this set.
 //! assert_eq!(jobs.concurrent_jobs(JobKind::Icon), 0);

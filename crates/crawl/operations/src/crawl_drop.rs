@@ -3,7 +3,8 @@
 //! An archive is removed only after all rows that name it, and only if no fetch of another crawl
 //! names it. An archive that other crawls name is removed when the last of them is dropped. If a
 //! run is interrupted, the crawl keeps its mark and the next run continues. A store is listed in
-//! parts, so that memory does not grow with the crawl. Does not depend on how a crawl finishes.
+//! parts, so that memory does not grow with the crawl. This module does not depend on how a crawl
+//! finishes.
 
 use std::{
     collections::{BTreeMap, HashSet},

@@ -1,10 +1,10 @@
 //! `crawl gc`: blanks forgotten records in the archives of live crawls.
 //!
-//! A record is replaced by an empty record with the same length, so that the offsets of all other
+//! A record is replaced by an empty record with the same length, so the offsets of all other
 //! records remain valid. Records whose body is in a forgotten record are also blanked. Forgotten
-//! entries are marked as cleared only after every archive with their records was written, so that
-//! the next run completes an interrupted one. Does not depend on how a site or URL is forgotten, or
-//! on which captures are served.
+//! entries are marked as cleared only after every archive with their records was written, so the
+//! next run completes an interrupted one. This module does not depend on how a site or URL is
+//! forgotten, or on which captures are served.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -30,7 +30,7 @@ const MAX_BLOCK_BYTES: u64 = 4 << 10;
 
 /// Blanks forgotten records in all archives. Prints a line of data for each changed archive: its
 /// name and the number of blanked records. With `dry_run`, only reports the changes. Returns false
-/// if a record could not be cleared. Notes explain why.
+/// if a record could not be cleared, or an entry could not be marked as cleared. Notes explain why.
 ///
 /// # Errors
 /// Returns an error if the database or a store cannot be reached. Changes that were already made
@@ -225,7 +225,8 @@ impl Sweep<'_> {
     }
 
     /// Clears an object in the first of the stores `urls` that has it. If a concurrent run changes
-    /// the object, reads it again. Returns false if a record cannot be cleared.
+    /// the object, reads it again. Returns false if a record cannot be cleared. An object that is
+    /// in no store counts as cleared.
     async fn clear_object(
         &mut self,
         matcher: &Matcher<'_>,

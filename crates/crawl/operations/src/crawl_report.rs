@@ -2,9 +2,10 @@
 //! hour, and lists the hosts with the most failures.
 //!
 //! Postgres counts the fetches in parts, and this module adds the counts. So memory holds only
-//! counts, regardless of the size of the crawl. All counts are exact, except that host counts are
-//! exact only while at most [`worst_hosts::MAX_HOSTS`] hosts have failures. Does not depend on how
-//! the report is displayed.
+//! counts, regardless of the size of the crawl. All counts are exact, with two exceptions: host
+//! counts are exact only while at most [`worst_hosts::MAX_HOSTS`] hosts have failures, and names
+//! beyond [`MAX_NAMES`] are counted together. This module does not depend on how the report is
+//! displayed.
 
 mod worst_hosts;
 

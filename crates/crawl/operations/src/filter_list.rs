@@ -4,7 +4,7 @@
 //! lists, and the files of the regional internet registries. UT1 is a directory or a tar file,
 //! optionally gzipped, with a directory per category that contains files named `domains` and
 //! `urls`. All formats are read line by line. Names in a tar file are never used as paths for
-//! writing. Does not depend on a filter's decisions.
+//! writing. This module does not depend on a filter's decisions.
 
 use std::{
     fs::{self, File},
@@ -87,7 +87,7 @@ enum ReadError {
 
 impl Reading {
     fn folder(&mut self, path: &Path, depth: usize) -> Result<(), ReadError> {
-        // UT1 has two levels, so deeper directories do not belong to a list.
+        // UT1 has two levels, so directories below the fourth do not belong to a list.
         if depth > 4 {
             return Ok(());
         }
@@ -235,10 +235,11 @@ impl ReadList {
 }
 
 /// Uploads a list to a store and records its version. Prints one line of data: the name, version,
-/// kind and number of entries.
+/// kind, number of entries and object.
 ///
 /// # Errors
-/// Returns an error if the name is invalid, or if the store or the database fails.
+/// Returns an error if the name is invalid, the list is malformed, or the store or the database
+/// fails.
 pub async fn import(
     coordinator: &Coordinator,
     name: &str,

@@ -30,8 +30,8 @@ pub(crate) struct LocalFolder {
 }
 
 impl LocalFolder {
-    /// Opens the directory `dir` and starts its Postgres. Call this on a thread that lives until
-    /// the work is finished, because the server stops with its thread.
+    /// Opens the directory and starts its Postgres. Call this on a thread that lives until the work
+    /// is finished, because the server stops with its thread.
     ///
     /// # Errors
     /// Returns an error if the directory is not writable, another process uses it, or Postgres is
@@ -80,10 +80,10 @@ impl LocalFolder {
         (!self.postgres.is_running()).then(|| self.postgres.log_file())
     }
 
-    /// Creates and migrates the database, and connects to it as its owner.
+    /// Creates and migrates the database, connects to it as its owner, and revokes all leases.
     ///
     /// # Errors
-    /// Returns an error if Postgres rejects a statement.
+    /// Returns an error if Postgres is unreachable or rejects a statement.
     pub(crate) async fn prepare_database(&self) -> Result<Coordinator, OperationError> {
         let exists = self
             .postgres
@@ -137,7 +137,8 @@ pub(crate) fn temporary_in(dir: &Path) -> PathBuf {
     dir.join("temporary")
 }
 
-/// Checks that a store's directory is writable, before the first job needs it.
+/// Creates a store's directory and checks that it is writable, before the first job needs it. Other
+/// stores are not checked.
 pub(crate) fn prepare_store(option: &str, place: &str) -> Result<(), OperationError> {
     let Some(folder) = Url::parse(place).ok().and_then(|url| url.to_file_path().ok()) else {
         return Ok(());

@@ -41,7 +41,7 @@ pub struct LocalOptions {
     pub sites: Option<SitesOptions>,
     /// The crawl's name, or `latest`.
     pub crawl: Option<String>,
-    /// The URL of the crawl's bucket.
+    /// The URL of the crawl's bucket. The default is Common Crawl's.
     pub source: Option<String>,
     /// Whether to read an S3 bucket without credentials.
     pub source_is_public: bool,
@@ -113,9 +113,9 @@ impl LocalScan {
     /// the scan is finished, because the server stops with its thread.
     ///
     /// # Errors
-    /// Returns an error if the options do not specify anything to scan, the directory is not
-    /// writable, another process uses it, or Postgres is not installed. If the options are invalid,
-    /// nothing is created.
+    /// Returns an error if the options do not specify anything to scan, the site list cannot be
+    /// read, the directory is not writable, another process uses it, or Postgres is not installed.
+    /// If the options are invalid, nothing is created.
     pub fn open(dir: &Path, options: &LocalOptions) -> Result<Self, OperationError> {
         options.check(dir)?;
         if let Some(file) = options.sites.as_ref().and_then(|sites| sites.file.as_ref()) {
@@ -135,13 +135,13 @@ impl LocalScan {
         self.folder.close()
     }
 
-    /// Starts or continues the scan, watches it, and writes its summary as lines of data.
-    /// `worker_arguments` builds a worker's fetch options. If there is a small internet, these
-    /// include the options to reach it.
+    /// Crawls the site list, if there is one. Then starts or continues the scan, watches it, and
+    /// writes its summary as lines of data. `worker_arguments` builds a worker's fetch options. If
+    /// there is a small internet, these include the options to reach it.
     ///
     /// # Errors
-    /// Returns an error if a process or server cannot be started, or if the directory has another
-    /// unfinished scan.
+    /// Returns an error if a process or server cannot be started, if workers keep crashing, or if
+    /// the directory has another unfinished scan and `again` is false.
     pub async fn run(
         &self,
         options: &LocalOptions,
@@ -273,8 +273,9 @@ async fn plan(
     Ok(LocalPlan { crawl, stores })
 }
 
-/// Returns the number of the directory's scan if it has equal settings. Otherwise starts a new
-/// scan.
+/// Returns the number of the directory's newest scan if it has equal settings and was not
+/// cancelled, and retries its discarded jobs. Otherwise, or if `again` is set and this scan has
+/// finished, starts a new scan.
 async fn find_or_start(
     options: &LocalOptions,
     coordinator: &Coordinator,

@@ -54,10 +54,10 @@ impl LocalService {
         Ok(Self { folder: LocalFolder::open(dir)? })
     }
 
-    /// Creates and migrates the database, and connects to it as its owner.
+    /// Creates and migrates the database, connects to it as its owner, and revokes all leases.
     ///
     /// # Errors
-    /// Returns an error if Postgres rejects a statement.
+    /// Returns an error if Postgres is unreachable or rejects a statement.
     pub async fn prepare(&self) -> Result<Coordinator, OperationError> {
         self.folder.prepare_database().await
     }
@@ -77,7 +77,7 @@ impl LocalService {
         self.folder.url(API_ROLE)
     }
 
-    /// Checks that a store in a directory is writable.
+    /// Creates a store's directory and checks that it is writable. Other stores are not checked.
     ///
     /// # Errors
     /// Returns an error if the store is not writable.
@@ -88,7 +88,7 @@ impl LocalService {
     /// Starts the small internet for `options`.
     ///
     /// # Errors
-    /// Returns an error if this recording or mix does not exist.
+    /// Returns an error if this recording or mix does not exist, or a server cannot be started.
     pub async fn start_sample(
         &self,
         options: &SampleOptions,

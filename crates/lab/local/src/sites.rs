@@ -24,8 +24,8 @@ use crate::{watch::REPAINT_INTERVAL, worker_processes::WorkerProcesses};
 
 /// Directory for the crawls' records, below the local directory.
 pub(crate) const CRAWLS: &str = "crawls";
-/// Directory with one file per crawl. The file's name identifies the list, and its content
-/// identifies the crawl.
+/// Directory with one file per crawl. The file's name identifies the list and the depth, and its
+/// content identifies the crawl.
 const LISTS: &str = "sites";
 /// Maximum size of a list, in bytes. A single host has no room for the pages of more sites.
 const MAX_LIST_BYTES: u64 = 64 << 20;
@@ -78,8 +78,8 @@ pub(crate) fn read_list(
     Ok(list)
 }
 
-/// Returns the id of the directory's crawl with this list and depth. Starts a crawl if there is
-/// none.
+/// Returns the id of the directory's crawl with this list and depth. Starts a new crawl if there is
+/// none, if not all of its sites were added, or if `again` is set.
 ///
 /// # Errors
 /// Returns an error if no line in the list is a site, or if the database or directory cannot be
@@ -155,7 +155,8 @@ pub(crate) async fn find_or_start(
 /// before.
 ///
 /// # Errors
-/// Returns an error if workers keep crashing, Postgres is unreachable, or the crawl was cancelled.
+/// Returns an error if workers keep crashing, all workers have left before the end, Postgres is
+/// unreachable, or the crawl ended without indexes.
 pub(crate) async fn watch_crawl(
     coordinator: &Coordinator,
     id: Uuid,

@@ -15,7 +15,8 @@ pub(crate) const REPAINT_INTERVAL: Duration = Duration::from_millis(500);
 /// Watches until the scan has ended or `stop` becomes true. Returns the last status.
 ///
 /// # Errors
-/// Returns an error if workers keep crashing, or Postgres is unreachable.
+/// Returns an error if workers keep crashing, all workers have left before the end, or Postgres is
+/// unreachable.
 pub(crate) async fn watch_scan(
     coordinator: &Coordinator,
     number: i32,

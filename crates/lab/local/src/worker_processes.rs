@@ -1,8 +1,8 @@
-//! A local scan's worker processes.
+//! The worker processes of a local scan or crawl service.
 //!
 //! A worker never outlives this process, because the kernel sends it SIGKILL when this process
-//! ends. A crashed worker is restarted. Ctrl-C in a terminal reaches only this process, which then
-//! drains the workers.
+//! ends. A scan restarts crashed workers. Ctrl-C in a terminal reaches only this process, which
+//! then drains the workers.
 
 use std::{
     ffi::OsString,
@@ -27,7 +27,7 @@ const MAX_CRASHES: u32 = 20;
 /// Interval between checks whether the workers have exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A scan's worker processes. Clones share them.
+/// The worker processes of a scan or service. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct WorkerProcesses {
     shared: Arc<Mutex<Processes>>,
@@ -45,7 +45,7 @@ struct Processes {
 pub(crate) struct WorkerStart {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
-    /// The scan's database URL.
+    /// The workers' database URL.
     pub(crate) database_url: String,
     pub(crate) workers: u16,
     /// The workers' log level, unless the environment sets it.
@@ -68,7 +68,8 @@ impl WorkerProcesses {
         Ok(())
     }
 
-    /// Restarts crashed workers. Returns true if all workers have exited without a crash.
+    /// Restarts crashed workers. Returns true if all workers have exited without a crash. Returns
+    /// an error after too many crashes.
     pub(crate) fn restart_crashed(&self) -> Result<bool, OperationError> {
         let mut shared = self.shared.lock();
         let mut crashed: Vec<ExitStatus> = Vec::new();

@@ -12,8 +12,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Maximum duration of any wait in a test. This is far longer than any event takes on a busy host,
-/// but shorter than the test runner's limit, so that a hang reports the event that did not happen.
+/// Maximum duration of a wait in a test, or of a [`LongWait`] without progress. This is far longer
+/// than any event takes on a busy host, but shorter than the test runner's limit, so a hang reports
+/// the event that did not happen.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
 /// Timeout for a request to a peer that never responds. The test waits until this timeout expires.

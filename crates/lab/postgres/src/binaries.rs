@@ -15,8 +15,8 @@ use std::{
 
 use crate::error::PostgresError;
 
-/// The oldest usable version. The coordinator's functions use `merge`, `security_invoker` views and
-/// `CREATE DATABASE ... STRATEGY`, which are new in 15 (Debian 12 has 15).
+/// The oldest usable version. `merge` and `security_invoker` views, which the coordinator uses, and
+/// `create database ... strategy`, which tests use, are new in 15 (Debian 12 has 15).
 pub(crate) const OLDEST_MAJOR: u32 = 15;
 
 /// A directory with server programs.
@@ -42,9 +42,9 @@ impl Binaries {
     }
 }
 
-/// Finds the programs to use. If there is a cluster, these have its major version. Otherwise they
-/// are the first that are new enough, in the order of directories in the message of
-/// [`PostgresError::NotFound`].
+/// Finds the programs to use. If `EVERYTAB_PG_BIN` is set, only that directory counts. If there is
+/// a cluster, the programs have its major version. Otherwise they are the first that are new
+/// enough, in the order of directories in the message of [`PostgresError::NotFound`].
 pub(crate) fn find(cluster: Option<u32>) -> Result<Binaries, PostgresError> {
     if let Some(folder) = env::var_os("EVERYTAB_PG_BIN").map(PathBuf::from) {
         let named = Binaries::in_folder(&folder).ok_or(PostgresError::NotThere(folder))?;

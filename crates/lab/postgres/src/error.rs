@@ -1,13 +1,13 @@
-//! A private Postgres's errors. Each message is one line with a remedy.
+//! A private Postgres's errors. Each message is one line.
 //!
-//! Postgres reports errors only as text. Only [`PostgresError::from_output`] parses this text.
+//! Postgres reports errors only as text, which only this module parses.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-/// A private Postgres did not start, respond or stop.
+/// A private Postgres or one of its programs failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
@@ -49,13 +49,13 @@ pub enum PostgresError {
         /// The process ID that the holder wrote, or a question mark.
         holder: String,
     },
-    /// A file or directory belongs to another user.
+    /// The cluster belongs to another user.
     # [error(
         "{} belongs to user {owner}: run as that user or as root, or choose another directory",
         path.display()
     )]
     NotOurs {
-        /// The file or directory.
+        /// The cluster.
         path: PathBuf,
         /// The owner's user ID.
         owner: u32,
@@ -68,13 +68,13 @@ pub enum PostgresError {
         /// The ID of the user who should own it.
         user: u32,
     },
-    /// The server's user cannot enter an existing cluster.
+    /// The server's user cannot enter the cluster's directory.
     # [error(
         "user {user} cannot enter {}: allow it (chmod o+x) on each directory above it",
         path.display()
     )]
     CannotEnter {
-        /// The cluster.
+        /// The directory.
         path: PathBuf,
         /// The server's user ID.
         user: u32,
@@ -93,7 +93,7 @@ pub enum PostgresError {
         /// The error message of initdb.
         message: String,
     },
-    /// The server exited before it was ready.
+    /// The server exited before it was ready, or was not ready in time.
     # [error("Postgres did not start: {message} (log: {})", log.display())]
     Start {
         /// The server's error message.

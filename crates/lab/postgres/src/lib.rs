@@ -2,8 +2,8 @@
 //! socket.
 //!
 //! This crate finds the programs, creates a cluster, starts and stops its server, and cleans up
-//! after a killed owner. It runs SQL only to create databases for tests, and does not depend on
-//! their contents. It supports only Linux, because it reads `/proc`.
+//! after a killed owner. Its own SQL only creates databases for tests. It supports only Linux,
+//! because it reads `/proc`.
 //!
 //! Invariants:
 //!
@@ -19,7 +19,7 @@
 //! * No other user of the host can reach the server. It does not listen on TCP, and its socket is
 //!   in a directory with mode 0700 that no other user created. Therefore authentication can be
 //!   `trust`.
-//! * Ctrl-C in a terminal does not reach the server, which has its own session, so that workers can
+//! * Ctrl-C in a terminal does not reach the server, which has its own session, so workers can
 //!   finish first.
 //!
 //! Postgres refuses to run as root. If the caller is root, the server runs as the cluster's owner,

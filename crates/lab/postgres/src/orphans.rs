@@ -20,7 +20,7 @@ use crate::{
 
 /// Time limit for a fast shutdown, which writes a checkpoint and is slow on a slow disk.
 pub(crate) const FAST_SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
-/// Time limit for an immediate shutdown, which writes nothing.
+/// Time limit for an immediate shutdown, which writes nothing, and for a kill.
 pub(crate) const IMMEDIATE_SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 /// Interval at which processes are listed.
 const POLL: Duration = Duration::from_millis(10);

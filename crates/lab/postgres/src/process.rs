@@ -1,6 +1,6 @@
 //! System calls that the standard library lacks. This is this package's only `unsafe` code.
 //!
-//! Each function is a safe wrapper: it passes plain numbers, or buffers that it owns.
+//! Each function is a safe wrapper: it passes plain numbers, or memory that outlives the call.
 
 #![allow(unsafe_code)]
 
@@ -65,7 +65,8 @@ impl UnixUser {
         (code == 0 && !found.is_null()).then_some(Self { uid: entry.pw_uid, gid: entry.pw_gid })
     }
 
-    /// Makes `command` run as this user, without this process's supplementary groups.
+    /// Makes `command` run as this user. Another user does not get this process's supplementary
+    /// groups.
     pub(crate) fn runs(self, command: &mut Command) {
         if self != Self::current() {
             command.uid(self.uid).gid(self.gid);

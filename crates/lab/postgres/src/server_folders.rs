@@ -167,7 +167,7 @@ impl ServerFolders {
 }
 
 /// Returns the user that runs the server. This is the cluster's owner, or else this process's user.
-/// For root, this is `postgres` or `nobody` instead.
+/// For root, this is `postgres` or `nobody` instead, which then gets root's files in `data`.
 fn user_for(data: &Path) -> Result<UnixUser, PostgresError> {
     let us = UnixUser::current();
     let owner = match fs::metadata(data) {
@@ -204,7 +204,8 @@ fn give_all(path: &Path, user: UnixUser) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns sixteen hexadecimal digits that identify `dir` in directories that all servers share.
+/// Returns sixteen hexadecimal digits that identify `dir` and a user in directories that all
+/// servers share.
 fn short_hash(dir: &Path, uid: u32) -> String {
     let mut hash = Sha256::new();
     hash.update(dir.as_os_str().as_encoded_bytes());

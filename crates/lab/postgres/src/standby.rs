@@ -76,7 +76,7 @@ impl PrivatePostgres {
         orphans::stop_all_in(&data)?;
         fs::remove_dir_all(&data).map_err(PostgresError::io("delete", &data))?;
         fs::rename(&standby.data, &data).map_err(PostgresError::io("make", &data))?;
-        // The archive for the write-ahead log is empty, so that recovery ends with the standby's
+        // The archive for the write-ahead log is empty, so recovery ends with the standby's
         // own log.
         settings.extra.push(("restore_command".to_owned(), "false".to_owned()));
         // Before the promotion, no session is accepted, because it could only read.

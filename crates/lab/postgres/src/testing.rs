@@ -77,7 +77,7 @@ impl TestServer {
     ///
     /// # Errors
     ///
-    /// Returns psql's first error message.
+    /// Returns an error as [`PrivatePostgres::psql`] does.
     pub fn psql(&self, database: &str, sql: &str) -> Result<String, PostgresError> {
         psql::run(&self.psql, &self.url(database, ADMIN_USER), sql)
     }

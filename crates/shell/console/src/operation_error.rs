@@ -4,13 +4,12 @@ use std::error::Error;
 
 /// Why an operation failed.
 ///
-/// Any error converts into this type, so that `?` works. The message is then the message of that
-/// error.
+/// Any error converts into this type, so `?` works. The message is then the message of that error.
 #[derive(Debug)]
 pub struct OperationError {
     /// One line that names the invalid input and a remedy.
     pub message: String,
-    /// Whether the options are invalid, so that repeating the operation with them fails again.
+    /// Whether the options are invalid, so repeating the operation with them fails again.
     pub is_usage: bool,
     source: Option<Box<dyn Error + Send + Sync>>,
 }

@@ -2,8 +2,8 @@
 //!
 //! Invariants: crawls and tests that use the same object share one copy in memory. At most one task
 //! copies an object at a time, and it finishes even if no caller waits any longer. An unused list
-//! is kept until a newer version is loaded, or until unused lists exceed [`MAX_UNUSED_BYTES`]. Does
-//! not depend on a filter's decisions.
+//! is kept until a newer version is loaded, or until unused lists exceed [`MAX_UNUSED_BYTES`]. This
+//! module does not depend on a filter's decisions.
 
 #[cfg(test)]
 mod tests;

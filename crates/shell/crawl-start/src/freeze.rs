@@ -1,7 +1,7 @@
 //! Freezes filters: when a crawl starts, each filter and the versions of its lists are copied into
 //! its settings.
 //!
-//! Does not depend on where filters are stored.
+//! This module does not depend on where filters are stored.
 
 use std::collections::BTreeMap;
 

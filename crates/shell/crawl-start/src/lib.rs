@@ -2,7 +2,7 @@
 //! filters with their lists.
 //!
 //! The command line, the HTTP API and a local crawl all start crawls with this package. A worker
-//! uses it to load the lists of its crawls. Does not depend on how a crawl is fetched.
+//! uses it to load the lists of its crawls. This crate does not depend on how a crawl is fetched.
 
 mod filter_lists;
 mod freeze;

@@ -1,7 +1,7 @@
 //! Copies a list from its store into an unnamed temporary file, checks its digest, and maps it into
 //! memory.
 //!
-//! Does not depend on which crawl needs the list, or on how long lists are kept.
+//! This module does not depend on which crawl needs the list, or on how long lists are kept.
 
 use std::{fs::File, io, path::Path, sync::Arc};
 

@@ -1,6 +1,6 @@
 //! Creates the row of a crawl.
 //!
-//! Does not depend on the source of the settings.
+//! This module does not depend on the source of the settings.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::{LayoutError, LiveCrawlName};
@@ -26,7 +26,7 @@ pub enum SubmitError {
 /// and checked settings.
 ///
 /// # Errors
-/// Returns an error if a setting is out of bounds.
+/// Returns an error if a setting is out of bounds, or if `now` does not fit into a name.
 pub fn new_crawl(
     settings: &CrawlSettings,
     owner: &str,

@@ -1,7 +1,7 @@
 //! Packs seeds into rows of links.
 //!
 //! Invariant: a batch contains every pushed seed exactly once, in the row for the slot group of its
-//! site. Does not depend on the source of the seeds.
+//! site. This module does not depend on the source of the seeds.
 
 use everytab_coordinator::LinksRow;
 use everytab_crawl_settings::Seed;
@@ -63,8 +63,7 @@ impl<'a> SeedBatch<'a> {
         self.seeds == 0
     }
 
-    /// Returns true if the batch has [`MAX_SEEDS_PER_BATCH`] seeds, so that the caller should take
-    /// them.
+    /// Returns true if the batch has [`MAX_SEEDS_PER_BATCH`] seeds, so the caller should take them.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.seeds >= MAX_SEEDS_PER_BATCH

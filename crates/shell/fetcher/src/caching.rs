@@ -21,7 +21,7 @@ const OBSOLETE_DATES: [&str; 2] = ["%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:
 /// The facts about a response that matter for the next request to its URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Caching {
-    /// Whether the response has an `ETag` or a `Last-Modified`, so that the next request can be
+    /// Whether the response has an `ETag` or a `Last-Modified`, so the next request can be
     /// conditional.
     pub has_validator: bool,
     /// Seconds from receipt until the response becomes stale. 0 or less if it was already stale.

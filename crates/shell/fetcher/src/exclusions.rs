@@ -41,7 +41,8 @@ impl Excluded {
 pub struct Exclusions(Arc<watch::Sender<Excluded>>);
 
 impl Exclusions {
-    /// Returns the version of the latest exclusion. 0 if there are no exclusions.
+    /// Returns the list's version, which is the maximum that was passed to [`Self::add`]. It starts
+    /// at 0.
     pub fn version(&self) -> i32 {
         self.0.borrow().version
     }

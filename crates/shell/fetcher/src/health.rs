@@ -1,5 +1,5 @@
-//! Dead origins and endpoints, and checks whether a failure was caused by this process or its
-//! network.
+//! Dead origins and endpoints, the time limit of a fetch, and checks whether a failure was caused
+//! by this process or its network.
 
 pub(crate) mod breaker;
 pub(crate) mod clock;

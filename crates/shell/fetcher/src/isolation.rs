@@ -5,8 +5,8 @@
 //! when the process dies.
 //!
 //! Invariants: an isolated job handles an item only after the item is recorded. An item that was
-//! current at two deaths is not handled again. This module does not depend on the kind of items, or
-//! on where they are recorded.
+//! current at [`DEATHS_OF_A_CRASHED_ITEM`] deaths is not handled again. This module does not depend
+//! on the kind of items, or on where they are recorded.
 
 use std::{fmt, sync::Arc};
 
@@ -24,7 +24,7 @@ pub trait ItemJournal: Send + Sync {
     fn deaths(&self, item: i64) -> u32;
 
     /// Records the current item, replacing the previous one. If it cannot be recorded, this never
-    /// returns, so that the lease expires and the job is aborted from outside.
+    /// returns, so the lease expires and the job is aborted from outside.
     fn checkpoint_item(&self, item: i64) -> BoxFuture<'_, ()>;
 }
 

@@ -10,11 +10,11 @@ use std::fmt;
 /// A counter of the published statistics. Each outcome adds to exactly one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatsCounter {
-    /// The name has no address, or the resolver did not respond.
+    /// The name has no address, or the resolver failed or did not respond.
     FailedDns,
     /// Connecting, the handshake, the first byte or the whole fetch took too long.
     FailedTimeout,
-    /// The server rejected the request.
+    /// The server rejected the request, or a redirect was not followed to its end.
     FailedHttpError,
     /// The response is not a usable image.
     FailedInvalidImage,
@@ -84,7 +84,7 @@ pub enum RobotsEffect {
     NoResponse,
 }
 
-/// The scope that an outcome shows to be dead, so that it need not be tried for other URLs.
+/// The scope that an outcome shows to be dead, so it need not be tried for other URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dead {
     /// Nothing, because the outcome is about one URL.
@@ -394,8 +394,8 @@ impl Outcome {
         }
     }
 
-    /// Returns whether the origin's name, address or server is dead, so that its other URLs need
-    /// not be tried.
+    /// Returns whether the origin's name, address or server is dead, so its other URLs need not be
+    /// tried.
     pub(crate) fn kills_origin(self) -> bool {
         self.dead() != Dead::Nothing
     }

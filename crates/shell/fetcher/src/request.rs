@@ -1,4 +1,5 @@
-//! Fetches one URL, including its redirects and each origin's robots.txt.
+//! Fetches one URL, including its redirects and each origin's robots.txt. Also sends deliveries to
+//! webhooks, and stores icon bodies in a spool.
 
 pub(crate) mod body;
 pub(crate) mod chain;

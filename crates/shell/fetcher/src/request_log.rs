@@ -44,7 +44,7 @@ pub struct LoggedRequest {
     pub url: String,
     /// When the request was sent or the connection failed.
     pub asked_at: DateTime<Utc>,
-    /// False if no connection was made, so that nothing was sent.
+    /// False if no connection was made, so nothing was sent.
     pub was_sent: bool,
     /// The request's result.
     pub end: RequestEnd,

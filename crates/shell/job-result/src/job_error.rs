@@ -1,6 +1,6 @@
 //! Why a job failed, with the effect on the job.
 //!
-//! Does not depend on which kinds of jobs exist.
+//! This module does not depend on which kinds of jobs exist.
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_storage::{StorageError, StorageErrorKind};

@@ -1,8 +1,8 @@
 //! Declares OpenTelemetry instruments together with their descriptions.
 //!
 //! [`instruments!`] declares a package's instruments and the table for docs/metrics.md as one list,
-//! so that instruments and documentation always agree. Does not depend on the exporter, or on the
-//! meaning of a metric.
+//! so that instruments and documentation always agree. This crate does not depend on the exporter,
+//! or on the meaning of a metric.
 //!
 //! ```
 //! use everytab_metrics::{LATENCY_SECONDS, instruments, label};

@@ -1,6 +1,6 @@
 //! The child process: sandboxes itself, reads batches, and writes a reply to each item.
 //!
-//! Does not depend on who sends the items.
+//! This module does not depend on who sends the items.
 
 use std::{
     io::{self, BufReader, BufWriter, Read, Write},

@@ -21,7 +21,7 @@ const NEWEST_RIGHTS: ABI = ABI::V6;
 /// `PROT_EXEC` as a system call argument.
 const EXECUTABLE: u64 = libc::PROT_EXEC as u64;
 /// The system calls for pure computation: I/O on open files, memory, locks, signals, time, random
-/// numbers.
+/// numbers, the process's own ids and its exit.
 const CALLS: [libc::c_long; 20] = [
     libc::SYS_read,
     libc::SYS_readv,

@@ -10,7 +10,7 @@
 //! as crashed after it has killed two processes. A process that is killed from outside or exceeds
 //! its CPU time limit does not count against the item. Replies are not trusted to be well formed.
 //!
-//! Does not depend on the type of items.
+//! This crate does not depend on the type of items.
 
 mod child;
 mod confine;

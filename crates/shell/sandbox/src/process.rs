@@ -1,6 +1,6 @@
 //! One child process: starts it, exchanges items and replies, and finds out why it died.
 //!
-//! Does not depend on how a death is handled.
+//! This module does not depend on how a death is handled.
 
 use std::{
     ffi::OsStr,

@@ -1,6 +1,6 @@
 //! The parent process: sends batches, handles deaths, and finds the item that caused a death.
 //!
-//! Does not depend on how a process is sandboxed.
+//! This module does not depend on how a process is sandboxed.
 
 use std::{ffi::OsString, io};
 
@@ -32,7 +32,8 @@ pub enum SandboxError {
     /// No process could be started or sandboxed.
     #[error("cannot start a decoder process: {0}")]
     Start(io::Error),
-    /// Two processes were killed from outside while they processed the same item.
+    /// Two processes were killed from outside, or exceeded their CPU time limit, while they
+    /// processed the same item.
     #[error("decoder processes were killed from outside, the last one by {0}")]
     Ended(String),
     /// An item exceeds the maximum size.

@@ -1,4 +1,5 @@
-//! Items that crash, hang, allocate too much, or try forbidden calls only affect themselves.
+//! Tests that items that crash, allocate too much, or try forbidden calls only affect themselves.
+//! An item that takes too much CPU time ends its call with an error.
 // Tests may panic if something is missing.
 #![allow(clippy::unwrap_used)]
 
@@ -98,7 +99,7 @@ fn a_process_that_is_killed_from_outside_crashes_no_item() {
     let _alone = ALONE.lock().unwrap();
     let sandbox = sandbox();
     answers(&sandbox, &["first"]).unwrap();
-    // Only the child processes of this test's process.
+    // Kill only child processes of this test's process.
     let own = std::process::id().to_string();
     let killed = Command::new("pkill").args(["-KILL", "-P", &own, "everytab-sandbo"]).status();
     assert!(killed.unwrap().success());

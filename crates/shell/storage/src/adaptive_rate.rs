@@ -6,7 +6,7 @@
 //! decrease). Retries also need permits. In addition, retries draw on a budget like the AWS SDK's,
 //! so that they stop while most requests fail.
 //!
-//! Does not depend on who shares the rate, or on the objects that are read.
+//! This module does not depend on who shares the rate, or on the objects that are read.
 
 use std::{fmt, time::Duration};
 
@@ -313,7 +313,7 @@ impl<'a> Attempts<'a> {
         self.made
     }
 
-    /// Counts the attempt's result. Returns true, after a wait, to send the request again.
+    /// Counts the attempt's result. Returns true if the request should be sent again.
     pub(crate) fn goes_on(&mut self, error: Option<&StorageError>) -> bool {
         if let Some(rate) = self.rate {
             rate.count(error);

@@ -2,7 +2,7 @@
 //! and retries.
 //!
 //! Credentials, profile and endpoint come from the SDK's usual chain (`aws-config`), unless
-//! [`AwsSettings`] sets them. Does not depend on the meaning of a response.
+//! [`AwsSettings`] sets them. This module does not depend on the meaning of a response.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,8 +21,8 @@ use crate::{
     settings::AwsSettings,
 };
 
-/// Maximum attempts per request. With waits of up to 3 s between the attempts, a request survives a
-/// short overload.
+/// Maximum attempts per request. With waits of up to 3 s in total, a request survives a short
+/// overload.
 const MAX_TRIES: u32 = 5;
 /// Time limit for connecting to an API.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -98,8 +98,8 @@ impl AwsApi {
         &self.region
     }
 
-    /// Sends a request, and repeats it while the service is overloaded. Returns the response's
-    /// status and body.
+    /// Sends a request, and repeats it while the service is overloaded or cannot be reached.
+    /// Returns the response's status and body.
     ///
     /// # Errors
     /// Returns an error if the service cannot be reached. A response with an error status is not an

@@ -5,7 +5,7 @@
 //! symbolic link leads outside the root. Every change of a key holds the key's lock, so that a
 //! conditional write is atomic among all writers that use this crate, in any process. An object's
 //! version is a hash of its bytes up to 1 MiB; for a larger object it is a hash of its size, time
-//! and inode. Does not depend on other stores.
+//! and inode. This module does not depend on other stores.
 
 mod commit;
 mod io_error;

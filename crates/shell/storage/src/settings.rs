@@ -52,7 +52,8 @@ pub struct StoreSettings {
     /// The rate that limits all requests to a remote store, including retries. If `None`, requests
     /// are sent immediately.
     pub rate: Option<Arc<AdaptiveRate>>,
-    /// Maximum attempts per request, including the first. A range from S3 gets one more.
+    /// Maximum attempts per request, including the first. Without `rate`, a range from S3 gets one
+    /// more.
     pub max_attempts: u32,
     /// Maximum time for connecting.
     pub connect_timeout: Duration,

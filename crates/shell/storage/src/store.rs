@@ -1,7 +1,7 @@
 //! The trait that every store implements, with its parameters and results.
 //!
-//! Invariant: a call has the same result on every store. The conformance suite in `tests/` checks
-//! this for the directory and S3.
+//! Invariant: a call has the same result on every store that supports it. The conformance suite in
+//! `tests/` checks this for the directory and S3.
 
 use std::{fmt, ops::Range, path::Path};
 

@@ -2,7 +2,7 @@
 //! links.
 //!
 //! Invariant: a part that a limit cuts is marked as truncated, and a requested part that is missing
-//! has a reason. This does not depend on stores or requests.
+//! has a reason. This module does not depend on stores or requests.
 
 use everytab_coordinator::ApiFetch;
 use everytab_markdown::{Markdown, PagePart, markdown};
@@ -18,8 +18,8 @@ use super::{
     record::ArchivedRecord,
 };
 
-/// Maximum bytes in each part: the HTML, the text, the Markdown, and all links together. For longer
-/// pages `/v1/crawled/html` returns the whole HTML.
+/// Maximum bytes in each part: HTML, text, Markdown, or the list of links. For longer pages
+/// `/v1/crawled/html` returns the whole HTML.
 pub(crate) const MAX_PART_BYTES: usize = 2 << 20;
 
 /// The parts that a request includes.
@@ -64,7 +64,7 @@ pub(crate) enum MissingWord {
     Withheld,
     /// The store did not respond. The client may retry the same request.
     StoreUnavailable,
-    /// The store does not have the record that was written, or the record is incomplete.
+    /// The store does not have the expected record.
     Damaged,
     /// The page could not be converted to Markdown.
     NotConverted,

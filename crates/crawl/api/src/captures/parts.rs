@@ -2,7 +2,7 @@
 //! itself.
 //!
 //! Invariant: the content type is from a closed list, and no header from the archived server gets
-//! into the response. This does not depend on stores or requests.
+//! into the response. This module does not depend on stores or requests.
 
 use bytes::Bytes;
 use everytab_commoncrawl::crawl_layout::{ArchiveName, ArchiveSubset};

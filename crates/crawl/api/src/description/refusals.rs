@@ -2,7 +2,7 @@
 //!
 //! Most problem codes follow from an operation's parameters and body. An operation lists its
 //! additional codes in the extension `x-problem-codes`. This module then writes the complete list
-//! to the extension, so that clients can read it. This does not depend on individual paths.
+//! to the extension, so that clients can read it. This module does not depend on individual paths.
 
 use std::collections::BTreeMap;
 

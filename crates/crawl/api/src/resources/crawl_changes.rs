@@ -1,4 +1,4 @@
-//! Changes a running crawl's patterns.
+//! Changes the patterns of a crawl that has not ended.
 
 use std::sync::Arc;
 

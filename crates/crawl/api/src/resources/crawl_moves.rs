@@ -1,4 +1,4 @@
-//! Changes running crawls: pauses, resumes and cancels them, and adds URLs. Lists their hosts.
+//! Pauses, resumes and cancels crawls, adds URLs to them, and lists their hosts.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ pub(crate) struct MoreUrls {
     /// Priority from 0 to 7. A host's URLs with higher priority are fetched first.
     #[schema(maximum = 7)]
     pub(crate) priority: Option<u8>,
-    /// Whether these are the last URLs, so that the crawl may end when no URLs are pending.
+    /// Whether these are the last URLs, so the crawl may end when no URLs are pending.
     pub(crate) last: Option<bool>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct PaceDocument {
     pub(crate) resting_hosts: i64,
     /// Sum of 1 / (delay + response time in seconds) over the hosts that may be requested now.
     pub(crate) pages_per_second: f64,
-    /// Whether only a part of very many hosts was counted, so that the crawl may be faster.
+    /// Whether only a part of very many hosts was counted, so the crawl may be faster.
     pub(crate) is_least: bool,
     /// The crawl's maximum requests per second. Absent if neither its key nor the operator sets
     /// one.

@@ -1,7 +1,7 @@
 //! Serves the small page at `/`: files from `site/crawl/` that are embedded in the program.
 //!
 //! Invariant: the page is the same for every visitor and needs no key. It requests its data with
-//! the key that the visitor enters. This does not depend on its files' contents.
+//! the key that the visitor enters. This module does not depend on its files' contents.
 
 use std::sync::Arc;
 

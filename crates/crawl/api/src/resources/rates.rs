@@ -1,4 +1,5 @@
-//! Sets request rates for a key's crawls, within the operator's limits for the key.
+//! Sets request rates and minimum delays for a key's crawls, within the operator's limits for the
+//! key.
 
 use std::sync::Arc;
 
@@ -26,8 +27,8 @@ const MAX_RATE: f64 = 100_000.0;
 const MAX_LEAST_DELAY_MS: i32 = 3_600_000;
 
 /// New limits for one crawl, or for all crawls of the key together. A missing field keeps its
-/// value. null removes the limit, so that the operator's limit for the key and each crawl's
-/// settings apply.
+/// value. null removes the limit, so the operator's limit for the key and each crawl's settings
+/// apply.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateSubmission {

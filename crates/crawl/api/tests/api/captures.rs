@@ -453,7 +453,7 @@ async fn no_browser_runs_archived_content_or_sends_requests_because_of_it() {
         }
     }
     let names: Vec<&str> = TRICKS.iter().map(|(name, ..)| *name).collect();
-    // Count the connections that these pages would have caused.
+    // Do not wait for connections.
     outside.set_nonblocking(true).unwrap();
     let mut command = Command::new("node");
     command.arg(script).args([&archive.world.base, &archive.key, &names.join(",")]);

@@ -62,7 +62,7 @@ async fn a_throttled_key_gets_a_retry_after() {
     assert!((1..=30).contains(&seconds), "{seconds}");
     late.expect_problem(429, "throttled");
     answers.remove(0).expect(200);
-    // Requests that fail for another reason are throttled, too, so that guesses are not free.
+    // Requests that fail for another reason are throttled, too, so guesses are not free.
     world.get(&key, "/v1/url/x").await.expect_problem(429, "throttled");
     world.get(&key, "/v1/crawls/x").await.expect_problem(429, "throttled");
 }

@@ -1,5 +1,5 @@
-//! Compares a value with a schema in the description. This knows the JSON Schema keywords that the
-//! description uses, and fails on any other.
+//! Compares a value with a schema in the description. This module knows the JSON Schema keywords
+//! that the description uses, and panics on any other. It does not check `propertyNames`.
 
 use serde_json::Value;
 

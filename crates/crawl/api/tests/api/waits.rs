@@ -12,8 +12,7 @@ use crate::world::{Answer, World};
 /// Maximum number of waiting requests per key.
 const SEATS: usize = 32;
 
-/// Sends one request more than a key may have waiting, each with the maximum `wait`. Returns the
-/// others when one was rejected.
+/// Sends one request more than a key may have waiting. Returns the others when one was rejected.
 async fn take_all_seats<'a>(
     world: &'a World,
     key: &'a str,
@@ -120,7 +119,7 @@ async fn a_stopping_service_ends_waits_and_is_not_ready() {
     for answer in waiting.collect::<Vec<_>>().await {
         assert_eq!(answer.expect(200)["state"], "running");
     }
-    assert!(began.elapsed() < Duration::from_secs(55), "a response arrived early");
+    assert!(began.elapsed() < Duration::from_secs(55), "the waits did not end with the service");
     let not_ready = world.send("GET", "/readyz", &[], "").await;
     not_ready.expect_problem(503, "unavailable");
 }

@@ -31,7 +31,7 @@ pub(crate) struct World {
 pub(crate) struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
-    /// The body, if it is UTF-8.
+    /// The body as UTF-8, with invalid bytes replaced.
     pub text: String,
     pub bytes: Vec<u8>,
 }

@@ -1,9 +1,9 @@
 // Opens captures in real browsers. Usage: captures.mjs SERVICE KEY NAMES.
 //
-// A proxy on loopback adds the key, which a browser would not send. On some paths it removes a
-// header, like a misconfigured proxy. Invariants: the test's own page comes from this proxy, so it
+// A proxy on loopback adds the key, which a browser would not send. On some paths it removes two
+// headers, like a misconfigured proxy. Invariants: the test's own page comes from this proxy, so it
 // has the same origin as the captures, which is the worst case. All requests that captures send to
-// the proxy are counted.
+// the proxy are recorded.
 
 import assert from "node:assert/strict";
 import http from "node:http";

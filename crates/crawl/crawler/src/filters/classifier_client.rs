@@ -1,8 +1,8 @@
 //! Sends pages to a classifier, which is a program that listens on a unix socket on this host.
 //!
 //! Each page uses one connection: one line is sent, and one line is received within 200 ms. If a
-//! classifier fails to do this, the page is kept and the failure is counted. This does not depend
-//! on the meaning of a reply.
+//! classifier fails to do this, the page is kept and the failure is counted. This module does not
+//! depend on the meaning of a reply.
 
 use std::{io, time::Duration};
 

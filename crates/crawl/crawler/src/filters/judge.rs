@@ -1,6 +1,6 @@
 //! Decides whether a fetched page is kept, by its crawl's filters and the page's robots directives.
 //!
-//! Does not depend on how a page is recorded.
+//! This module does not depend on how a page is recorded.
 
 use everytab_filters::{ClassifierRequest, Decision, FilterVerdict, PageContent, language_of};
 use everytab_frontier::{CanonicalUrl, ParameterList};

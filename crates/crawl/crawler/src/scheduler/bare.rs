@@ -26,7 +26,8 @@ impl Scheduler {
     }
 
     /// Returns the https URL that this http result replaces, with the outcome of its last attempt.
-    /// `None` if there is no such URL, or if http redirects to it.
+    /// `None` if there is no such URL, if http did not respond, or if http redirects to the https
+    /// URL.
     pub(super) fn superseded_by(&self, row: &FetchRow) -> Option<(PendingUrl, Outcome)> {
         let is_over_http = row.url.starts_with("http://");
         let is_forbidden = row.outcome == Outcome::RobotsDisallowed.as_str();

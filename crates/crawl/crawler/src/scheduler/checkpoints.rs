@@ -1,5 +1,5 @@
-//! Records results in Postgres: fetches once their archives are uploaded, and everything else with
-//! slot checkpoints.
+//! Records results in Postgres with slot checkpoints. A checkpoint contains a fetch only after the
+//! fetch's archive is uploaded.
 
 use std::{
     collections::HashMap,
@@ -275,7 +275,7 @@ impl Scheduler {
         }
     }
 
-    /// Keeps a fetch's URL pending.
+    /// Makes a fetch's URL pending again, and releases its reserved page.
     pub(super) fn forget_fetch(&mut self, fetch: &UnrecordedFetch) {
         let (crawl, hash) = (fetch.row.crawl, UrlHash(fetch.row.url_hash));
         self.state_of(crawl, fetch.row.host_hash, |state| state.put_back(hash));
@@ -286,8 +286,8 @@ impl Scheduler {
         }
     }
 
-    /// Uploads due archives and sends due checkpoints, or all of them if the scheduler is idle or
-    /// stopping. Work that exceeds the time slice continues in the next iteration.
+    /// Sends due checkpoints. If the scheduler is idle or stopping, uploads all archives and sends
+    /// all checkpoints. Work that exceeds the time slice continues in the next iteration.
     pub(super) fn record(&mut self) {
         let is_idle = self.is_idle() || self.state.is_stopping;
         // An isolated slot fetches its next URL only after the last record is uploaded, so upload
@@ -372,7 +372,8 @@ impl Scheduler {
         });
     }
 
-    /// Takes the changes to a host's state in a crawl. `None` if nothing changed.
+    /// Takes the changes to a host's state in a crawl. `None` if nothing changed, or if this state
+    /// is not loaded.
     fn changes_of(&mut self, crawl: i32, host_hash: u64) -> Option<StateChanges> {
         let patience = self.state.crawls.get(&crawl).map(|(crawl, _)| self.patience_of(crawl))?;
         let host = self.state.hosts.get(&host_hash)?;

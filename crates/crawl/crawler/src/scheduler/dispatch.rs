@@ -29,7 +29,7 @@ use crate::{
 
 /// Maximum URLs on a host that are recorded without a request before another host is checked.
 const MAX_RECORDED_AT_ONCE: usize = 64;
-/// How long a host pauses after a local failure.
+/// How long a host pauses after a local failure, and the whole worker after a disk failure.
 pub(super) const LOCAL_FAILURE_PAUSE: Duration = Duration::from_secs(15);
 /// Maximum records that wait to be written. When this is reached, no more requests start. Each
 /// record holds the fetcher's permit for its body.
@@ -41,7 +41,8 @@ enum NextAction {
     Fetch(FetchTask),
     /// Check the host again at this time.
     At(Instant),
-    /// Check the host again now, because some URLs were recorded without a request.
+    /// Check the host again now, because URLs were recorded without a request, another crawl may
+    /// have a due URL, or the time slice is over.
     Again,
     /// Do nothing, because nothing is due.
     Nothing,
@@ -58,7 +59,7 @@ impl Scheduler {
         has_permits && has_room && !is_paused && !state.is_stopping
     }
 
-    /// Returns whether too many records wait to be written, so that no more requests may start.
+    /// Returns whether too many records wait to be written, so no more requests may start.
     pub(super) fn has_too_many_unwritten(&self) -> bool {
         self.state.unwritten.len() >= MAX_UNWRITTEN
     }
@@ -271,8 +272,9 @@ impl Scheduler {
         None
     }
 
-    /// Fetches a page that robots.txt allows. A crawl with a page limit must first have a reserved
-    /// page. In an isolated slot, a checkpoint must first record the URL as in progress.
+    /// Returns the next action for a page that robots.txt allows. A crawl with a page limit must
+    /// first have a reserved page. In an isolated slot, a checkpoint must first record the URL as
+    /// in progress.
     fn page_action(
         &mut self,
         host_hash: u64,
@@ -291,8 +293,8 @@ impl Scheduler {
     }
 
     /// Returns the final state if this URL should not be requested, regardless of robots.txt. The
-    /// reasons are its port, its address, patterns that changed after the link was merged, or a
-    /// filter. `None` if it may be requested.
+    /// reasons are the URL itself (such as its port or literal address), patterns that changed
+    /// after the link was merged, or a filter. `None` if it may be requested.
     fn refused_without_request(
         &self,
         crawl: &Crawl,

@@ -1,7 +1,7 @@
 //! Handles transient failures: decides whether a URL is fetched again, and whether its origin is
 //! paused.
 //!
-//! This does not depend on how a response is read or recorded.
+//! This module does not depend on how a response is read or recorded.
 
 use std::time::Duration;
 

@@ -5,9 +5,9 @@
 //! Therefore an owner or a crawl with a million hosts does not hold back another one. A host with a
 //! URL for which a client is waiting comes first.
 //!
-//! Invariants: a host is ready for a crawl at most once per lane. If an owner has a ready host and
-//! its rate allows a request, this owner gets a request before any other owner gets two. This does
-//! not depend on why a host is due, or on what limits a crawl.
+//! Invariants: a host is ready for a crawl at most once per lane. Within a lane, if an owner has a
+//! ready host and its rate allows a request, this owner gets a request before any other owner gets
+//! two. This module does not depend on why a host is due, or on what limits a crawl.
 
 use std::{
     cmp::Reverse,

@@ -4,7 +4,7 @@
 //! URLs on loaded hosts are checked in batches when the scheduler learns about the change. URLs on
 //! other hosts are checked when these are loaded. Invariant: no URL is requested that the newest
 //! patterns known to this worker exclude, because each URL is checked again before its fetch. This
-//! does not depend on how patterns change.
+//! module does not depend on how patterns change.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 

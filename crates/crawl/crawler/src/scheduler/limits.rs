@@ -1,7 +1,8 @@
-//! Applies crawl owners' limits: minimum delays, rates, and the order of crawls on a host.
+//! Applies crawl owners' limits: minimum delays, rates, robots overrides, and the order of crawls
+//! on a host.
 //!
-//! Invariant: an owner's settings delay only this owner's requests. This does not depend on SQL, or
-//! on the next URL.
+//! Invariant: an owner's settings delay only this owner's requests. This module does not depend on
+//! SQL, or on the next URL.
 
 use std::time::{Duration, Instant};
 

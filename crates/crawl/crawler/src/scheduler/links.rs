@@ -29,7 +29,7 @@ const READ_INTERVAL: Duration = Duration::from_secs(1);
 const SITES_PER_CALL: usize = 500;
 /// Maximum sites that one call loads if memory may become short, because some sites are large.
 const SITES_PER_SMALL_CALL: usize = 50;
-/// Interval at which we drop partitions that all slots have read.
+/// Interval at which we drop link partitions that all slots have read, and chunks of ended crawls.
 const DROP_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// Maximum chunks of ended crawls that one call deletes, in a transaction of some seconds.
 const CHUNKS_DROPPED: i32 = 10_000;

@@ -2,14 +2,15 @@
 //!
 //! A site can leave memory when all its state is recorded and it has no request in flight. A busy
 //! site never reaches this point. When memory is short, the scheduler therefore suspends the sites
-//! that were loaded first. A suspended site gets no requests until it has left memory, or until
-//! there is room again. Sites of a crawl that has no pages left are suspended before all others.
-//! After a suspended site has left memory, it is loaded again like any other site with due URLs.
+//! that were loaded first. Until a suspended site has left memory, or until there is room again, it
+//! gets requests only to finish redirect chains. Sites of a crawl that has no pages left are
+//! suspended before all others. After a suspended site has left memory, it is loaded again like any
+//! other site with due URLs.
 //!
-//! While memory is short, no more links are read. If links found in pages fill the memory anyway,
-//! no requests are sent. A site that is larger than the memory is crawled alone, up to a limit, and
-//! only for a limited time if other sites wait. Hosts leave memory with their last site. This does
-//! not depend on how state is recorded or loaded.
+//! While memory is short, only urgent links are read. If links found in pages fill the memory
+//! anyway, no requests are sent. A site that is larger than the memory is crawled alone, up to a
+//! limit, and only for a limited time if other sites wait. Hosts leave memory with their last site.
+//! This module does not depend on how state is recorded or loaded.
 
 use std::{
     collections::HashSet,
@@ -142,7 +143,8 @@ impl Scheduler {
         sites
     }
 
-    /// When memory is short, drops recorded state that is not needed, and suspends sites.
+    /// When memory is short, drops recorded state that is not needed, and suspends sites. Otherwise
+    /// resumes all sites.
     pub(super) fn check_memory(&mut self) {
         let memory = &mut self.state.memory;
         if memory.checked_at.is_some_and(|at| at.elapsed() < MEMORY_CHECK_INTERVAL) {

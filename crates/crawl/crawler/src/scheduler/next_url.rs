@@ -168,7 +168,7 @@ impl Scheduler {
     }
 
     /// Takes one reserved page from the crawl's limit for a URL. If the slot has none, requests
-    /// more from Postgres and returns false.
+    /// more from Postgres and returns false. URLs that need no page get true.
     pub(super) fn reserve(&mut self, host_hash: u64, crawl: &Crawl, pending: &PendingUrl) -> bool {
         if !crawl.is_limited || pending.attributes.flags.is_requisite_or_sitemap() {
             return true;

@@ -1,8 +1,9 @@
-//! Logs one progress line per minute, and one when all crawls have ended. It contains the pages,
-//! the pages per second, the bound on this rate, and the number of paused origins.
+//! Logs one progress line per minute, and one when all crawls have ended. It contains counts of
+//! pages, failed URLs, crawls, hosts, requests and paused origins, the pages per second, and the
+//! bound on this rate.
 //!
 //! Each tick determines which bound limits the speed, and the line names the most frequent bound.
-//! This does not depend on how hosts are chosen.
+//! This module does not depend on how hosts are chosen.
 
 use std::{sync::atomic::Ordering, time::Instant};
 

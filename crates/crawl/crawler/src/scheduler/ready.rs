@@ -1,7 +1,7 @@
 //! Decides whether a request to a host may start now, and for which crawls.
 //!
-//! Invariant: this check sends no requests, so that a host gets requests only when it is scheduled.
-//! This does not depend on the next URL, or on the order of crawls.
+//! Invariant: this check sends no requests, so a host gets requests only when it is scheduled. This
+//! module does not depend on the next URL, or on the order of crawls.
 
 use std::{
     sync::Arc,

@@ -20,7 +20,7 @@ use crate::{
 
 impl Scheduler {
     /// Handles a panic in a fetch task, which is a bug in EveryTab. The URL is recorded as
-    /// `crashed`. A robots.txt is fetched again.
+    /// `crashed`. A robots.txt or a probe is fetched again.
     pub(super) fn panicked(&mut self, fence: SlotFence, host_hash: u64, number: u64) {
         self.state.requests.remove(&number);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };

@@ -1,6 +1,6 @@
 //! Adds an origin's sitemaps when one of its pages is about to be fetched.
 //!
-//! This does not depend on how a sitemap is read.
+//! This module does not depend on how a sitemap is read.
 
 use std::sync::Arc;
 

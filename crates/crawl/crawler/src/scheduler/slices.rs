@@ -4,7 +4,7 @@
 //! The links of a page or sitemap are merged before the page is recorded. The page stays pending
 //! until its last link is merged. If this holder dies, the slot's next holder therefore fetches the
 //! page again. Pages are handled in rotation, so that a small page does not wait for a large one.
-//! This does not depend on what is merged or recorded.
+//! This module does not depend on what is merged or recorded.
 
 use std::{
     sync::Arc,
@@ -23,8 +23,8 @@ use crate::{
     scheduler::state::{OnUploaded, Scheduler, UnmergedOutput, UploadedPart},
 };
 
-/// Time slice for one kind of work in an iteration. There are nine kinds, and the slowest step
-/// takes some milliseconds, so an iteration takes at most about 50 ms.
+/// Time slice for one kind of work in an iteration. There are about ten kinds, and the slowest step
+/// takes some milliseconds, so an iteration takes at most about 60 ms.
 const SLICE: Duration = Duration::from_millis(5);
 /// Maximum links that are merged from a page before the next page's. They take a millisecond or
 /// two, at 2 to 30 µs each. They never take much longer than a time slice, even with expensive
@@ -37,7 +37,7 @@ pub(super) fn end_of_slice() -> Instant {
 }
 
 impl Scheduler {
-    /// Returns whether sliced work remains, so that the next iteration must start immediately.
+    /// Returns whether sliced work remains, so the next iteration must start immediately.
     pub(super) fn has_sliced_work(&self) -> bool {
         let state = &self.state;
         let passes = [&state.urgent_pass, &state.ordinary_pass, &state.newer_pass];

@@ -191,9 +191,8 @@ impl Scheduler {
             return;
         }
         let is_stopping = self.state.is_stopping || self.is_out_of_work();
-        // If a store is stalled or no crawl is open, do not wait for uploads. The URLs of these
-        // records are still pending, or their crawl has ended. The robots.txt record of an ended
-        // crawl may be lost, but no URL needs it.
+        // If uploads are not awaited, the URLs of these records are still pending, or their crawl
+        // has ended. The robots.txt record of an ended crawl may be lost, but no URL needs it.
         let gives_up = self.is_out_of_work() || !self.state.stalled_crawls.is_empty();
         let ready = |slot: &LeasedSlot| {
             let is_quiet =

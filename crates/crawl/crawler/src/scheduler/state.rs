@@ -1,6 +1,6 @@
 //! The scheduler's state, and the events that tasks send to it.
 //!
-//! This does not depend on how events are handled.
+//! This module does not depend on how events are handled.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -120,7 +120,7 @@ pub(crate) struct UploadedPart {
     pub crawl: i32,
     /// The archive's size in bytes.
     pub bytes: u64,
-    /// Whether the archive is lost, so that its URLs are fetched again.
+    /// Whether the archive is lost, so its URLs are fetched again.
     pub is_lost: bool,
     /// The records.
     pub records: vec::IntoIter<UploadedRecord<OnUploaded>>,
@@ -259,7 +259,8 @@ impl Calls {
 
 impl State {
     /// Stretches `interval` in a large fleet, so that all workers together make as many calls as
-    /// [`WORKERS_WITHOUT_BACKOFF`] would. Use it only for calls that may be seconds late.
+    /// [`WORKERS_WITHOUT_BACKOFF`] would. The factor is at most [`MAX_BACKOFF`]. Use it only for
+    /// calls that may be seconds late.
     pub(crate) fn interval_in_fleet(&self, interval: Duration) -> Duration {
         let times = f64::from(self.live_workers) / f64::from(WORKERS_WITHOUT_BACKOFF);
         interval.mul_f64(times.clamp(1.0, MAX_BACKOFF.into()))
@@ -300,7 +301,7 @@ pub(crate) struct Calls {
 /// The memory for host state.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// Memory for the loaded sites, in bytes.
+    /// Memory for the loaded sites and redirect chains, in bytes.
     pub bytes: usize,
     /// When memory was last checked.
     pub checked_at: Option<Instant>,

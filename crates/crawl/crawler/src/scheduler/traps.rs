@@ -1,7 +1,8 @@
 //! Records page content for trap detection, and leaves URLs whose shapes no longer yield new
 //! content.
 //!
-//! The crate `everytab-frontier` makes this decision. This does not depend on how a page is parsed.
+//! The crate `everytab-frontier` makes this decision. This module does not depend on how a page is
+//! parsed.
 
 use everytab_frontier::{
     CanonicalUrl, FinalState, FinishEffect, Link, PendingUrl, RejectReason, UrlHash,

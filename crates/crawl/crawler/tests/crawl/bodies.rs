@@ -1,5 +1,5 @@
 //! Tests bodies that end early, and bodies with a different coding than declared. The received part
-//! is stored, marked and parsed, and is never stored as an empty page.
+//! is stored and marked, and is parsed if it can be decoded. It is never stored as an empty page.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -131,7 +131,7 @@ async fn a_partial_body_is_stored_marked_and_parsed() {
         assert!(!stored(&record).1.is_empty(), "{target}");
     }
     let others = recorded.keys().filter(|target| !target.starts_with("/broken/")).count();
-    // Add a page that links to all of them.
+    // Add the page that links to all of these bodies, which is at `/broken/`, too.
     let others = i64::try_from(others).unwrap() + 1;
     assert_eq!((status.captured, status.failed), (captured + others, failed), "{status:?}");
 }

@@ -1,4 +1,5 @@
-//! Tests urgent URLs, URLs that kill workers, stores for ranges of slots, and robots.txt records.
+//! Tests urgent URLs, URLs that kill workers, crawls that a worker cannot read, stores for ranges
+//! of slots, and robots.txt records.
 
 use std::{collections::BTreeSet, fs, time::Duration};
 

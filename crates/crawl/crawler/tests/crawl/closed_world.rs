@@ -1,4 +1,5 @@
-//! Tests that a crawl in a closed world records exactly the URLs that the oracle predicts.
+//! Tests that a crawl in a closed world records exactly the URLs that the oracle predicts, and that
+//! page limits and searchable texts work.
 
 use std::time::Duration;
 

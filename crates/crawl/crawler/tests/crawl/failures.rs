@@ -1,5 +1,5 @@
-//! Tests crawls in which stores, database calls or robots.txt fail, and host state that the next
-//! crawl reuses.
+//! Tests crawls in which stores or database calls fail, host state that the next crawl reuses, and
+//! two crawls with different delays on one host.
 
 use std::{fs, time::Duration};
 

@@ -1,4 +1,5 @@
-//! Tests that crawls with filters reject links and pages, and that their sums add up.
+//! Tests that crawls reject links and pages because of filters or `noarchive`, and that their sums
+//! add up.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -258,6 +259,6 @@ async fn a_classifier_drops_pages_and_the_links_of_others() {
     let (status, recorded) = crawl(&world, &filtered(frozen(filter, Vec::new()))).await;
     server.abort();
     let outcomes = outcomes(&recorded);
-    // A page is kept if its verdict is late, so not all of them may be dropped.
+    // A page is kept if its verdict is late, so some pages may be kept.
     assert!(outcomes.get("filtered_classifier").is_some_and(|dropped| *dropped > 0), "{status:?}");
 }

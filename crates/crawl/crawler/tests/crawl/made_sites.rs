@@ -1,6 +1,7 @@
-//! Generates sites from their paths: long lists with unique text on each page, and traps.
+//! Generates sites from their paths: long lists of pages with unique content, and traps.
 //!
-//! All pages share a template with 40 lines. This does not depend on how the pages are crawled.
+//! All pages share a template with 40 lines. This module does not depend on how the pages are
+//! crawled.
 
 use std::fmt::Write;
 
@@ -34,7 +35,7 @@ const MONTHS: [&str; 12] = [
 pub(crate) struct MadeSite {
     /// The site's name.
     pub name: &'static str,
-    /// Pages with unique text at `/own/...`. A crawl should capture all of them.
+    /// Pages with unique content at `/own/...`. A crawl should capture all of them.
     pub own_pages: u64,
     page: fn(&str) -> Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Tests live crawls over real sockets and with a real Postgres. The sites are a generated graph,
+//! Tests live crawls over real sockets and with a real Postgres. Most sites are a generated graph,
 //! from which an oracle computes the expected results.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

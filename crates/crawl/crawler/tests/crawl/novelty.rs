@@ -1,5 +1,5 @@
 //! Tests that crawls judge pages by their content. Long lists must be captured completely. A trap
-//! must end after as many pages as its site has otherwise.
+//! must end after at most as many pages as its site has otherwise.
 //!
 //! Most of these crawls use no sockets. Pages are parsed as in the crawler, and the host's state is
 //! packed and unpacked periodically, as if its holder had died.

@@ -95,7 +95,7 @@ async fn a_dead_port_holds_back_only_its_own_urls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_costs_no_page_whatever_the_failure() {
     const OUTAGE: std::ops::Range<usize> = 4..12;
-    // The outage lasts for more requests than there are pages left, so that a page would use up its
+    // The outage lasts for more requests than there are pages left, so a page would use up its
     // retries.
     const LONG_OUTAGE: std::ops::Range<usize> = 4..15;
     // These values are used instead of an HTTP status.

@@ -113,7 +113,7 @@ async fn a_crawl_with_patterns_over_the_cost_limit_ends_and_holds_no_other_back(
     assert_same(&world.recorded(id).await, &expected);
 }
 
-/// A log that is no longer read after a certain message, so that the task that writes this message
+/// A log that is no longer read after a certain message, so the task that writes this message
 /// hangs.
 #[derive(Default)]
 struct BlockedLog {

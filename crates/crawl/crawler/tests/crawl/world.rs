@@ -60,7 +60,7 @@ impl TestWorker {
         self.finish().await
     }
 
-    /// Cancels all the worker's tasks, so that nothing is recorded or released.
+    /// Cancels all the worker's tasks, so nothing more is recorded or released.
     pub(crate) fn kill(self) {
         self.runtime.shutdown_background();
     }
@@ -108,7 +108,7 @@ impl World {
         Self { running, owner, database: name, worker_url, directory }
     }
 
-    /// Returns all requests. Panics if there are none.
+    /// Returns all requests. Panics if there are none, or if the log lost some.
     pub(crate) fn requests(&self) -> Vec<AccessLine> {
         let lines = self.running.access_lines();
         assert!(!lines.is_empty() && self.running.lost_accesses() == 0);

@@ -1,6 +1,6 @@
 //! Writes the files of one part of an index to disk while it receives sorted rows.
 //!
-//! Does not depend on where the files are uploaded.
+//! This module does not depend on where the files are uploaded.
 
 use std::{
     collections::BTreeMap,

@@ -1,7 +1,7 @@
 //! Follows redirects of home pages within their host, such as `/` to `/en/`, so that a scan can use
 //! the target page for the host's tab.
 //!
-//! Does not depend on how rows are written.
+//! This module does not depend on how rows are written.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,6 @@
 //! An index row between its source (Postgres or an archive) and a file.
 //!
-//! Does not depend on files or on the order of rows.
+//! This module does not depend on files or on the order of rows.
 
 use everytab_commoncrawl::{
     crawl_layout::{ArchiveName, ArchiveSubset, LiveCrawlName},

@@ -1,7 +1,7 @@
 //! Reads the index rows of robots.txt files from their archives, because a crawl does not record
 //! these files as fetches.
 //!
-//! Does not depend on other archives.
+//! This module does not depend on other archives.
 
 use chrono::DateTime;
 use everytab_commoncrawl::{

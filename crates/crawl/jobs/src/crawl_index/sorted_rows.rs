@@ -1,6 +1,6 @@
 //! Sorts any number of rows in bounded memory, by an external merge sort with runs on disk.
 //!
-//! Does not depend on how the rows are used.
+//! This module does not depend on how the rows are used.
 
 use std::{
     cmp::Reverse,

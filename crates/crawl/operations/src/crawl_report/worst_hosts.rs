@@ -2,8 +2,8 @@
 //!
 //! Every count is exact while few hosts have failures. When there are too many hosts, those with
 //! the fewest failures are dropped. If a dropped host fails again, its count starts from 0, so
-//! counts may then be too low. `HostFailures::uncertainty` returns the maximum error. Does not
-//! depend on hostnames.
+//! counts may then be too low. `HostFailures::uncertainty` returns the maximum error. This module
+//! does not depend on hostnames.
 
 use std::collections::HashMap;
 

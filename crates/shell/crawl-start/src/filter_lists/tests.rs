@@ -122,8 +122,8 @@ async fn a_list_that_several_want_is_copied_once() {
     assert_eq!((one, other, store.requests()), (vec!["a".into()], vec!["a".into()], 1));
 }
 
-/// A caller waits for only 10 s. The next call used to start the copy from scratch, so that it
-/// never finished.
+/// A caller waits for only 10 s. The next call used to start the copy from scratch, so it never
+/// finished.
 #[tokio::test]
 async fn a_copy_goes_on_when_who_asked_for_it_waits_no_more() {
     let store = CountedStore::new(false).await;

@@ -145,7 +145,10 @@ mod tests {
         let quiet = || connectivity.good.lock().last_connected = began.checked_sub(FRESH * 2);
         for last in 1..=3 {
             quiet();
-            assert!(!connectivity.was_quiet_since(began), "{last}: fewer origins than the minimum");
+            assert!(
+                !connectivity.was_quiet_since(began),
+                "{last}: fewer addresses than the minimum"
+            );
             let mut endpoint = closed();
             endpoint.set_ip([127, 0, 0, last].into());
             connectivity.connected(endpoint);

@@ -90,7 +90,8 @@ impl DeadEndpoints {
 
     /// Returns whether a dead endpoint accepts a connection now, and whether this call ran
     /// `attempt` to find out. Concurrent calls share one attempt, and its result is kept until the
-    /// endpoint is forgotten. An endpoint that refused a connection is not tried again.
+    /// endpoint is forgotten. An endpoint that refused a connection is not tried again, and a
+    /// forgotten endpoint counts as accepting one.
     pub(crate) async fn try_again(
         &self,
         endpoint: SocketAddr,

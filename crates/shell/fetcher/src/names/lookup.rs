@@ -90,7 +90,7 @@ impl DnsLookup {
         }
     }
 
-    /// Sends one query, and retries it if there was no response.
+    /// Sends one query, and retries it once if there was no response or a local failure.
     async fn query(&self, host: &str, record_type: RecordType) -> DnsResult {
         let Ok(name) = Name::from_ascii(format!("{host}.")) else {
             return DnsResult::NoSuchName;

@@ -33,7 +33,7 @@ struct Reduction {
 /// A fetcher's slowed addresses.
 pub(crate) struct Slowdown {
     reductions: Mutex<LruCache<IpAddr, Reduction>>,
-    /// False until the first signal, so that the lock is not needed before.
+    /// False until the first signal, so the lock is not needed before.
     any: AtomicBool,
 }
 

@@ -54,7 +54,7 @@ impl Codings {
         if is_supported { Self::Known(codings) } else { Self::TooMany }
     }
 
-    /// Returns true if the body has no known coding, so that its bytes are used as received.
+    /// Returns true if the body has no known coding, so its bytes are used as received.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self, Self::Unknown) || matches!(self, Self::Known(codings) if codings.is_empty())
     }

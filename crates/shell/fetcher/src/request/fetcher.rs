@@ -64,8 +64,9 @@ impl Fetcher {
         &self.shared.settings.ports
     }
 
-    /// Returns the outcome for a crawl's URL that must never be requested, because of its scheme,
-    /// port, user name or literal address. `None` if the URL itself allows a request.
+    /// Returns the outcome for a crawl's URL that must never be requested, because it is malformed,
+    /// or because of its length, scheme, port, credentials or literal address. `None` if the URL
+    /// itself allows a request.
     pub fn refusal(&self, url: &str, ports: &PortList) -> Option<Outcome> {
         let target = match Target::submitted(url, ports) {
             Ok(target) => target,
@@ -198,9 +199,9 @@ impl Fetcher {
         self.shared.politeness.in_flight()
     }
 
-    /// Returns whether another shard can start. This is the case if at most 31 of 32 permits for
-    /// the wire are in use and another origin may start. The second condition matters if DNS or the
-    /// CPU is slow, because few requests are on the wire then.
+    /// Returns whether another shard can start. This is the case if at most 31/32 of the permits
+    /// for the wire are in use and another origin may start. The second condition matters if DNS or
+    /// the CPU is slow, because few requests are on the wire then.
     pub fn has_room(&self) -> bool {
         let InFlight { requests, limit } = self.in_flight();
         requests * 32 <= limit * 31 && self.shared.origins.available_permits() > 0
@@ -238,8 +239,8 @@ impl Fetcher {
         self.shared.resolver.fault()
     }
 
-    /// Describes a local failure in one line. If the resolver is at fault, this includes the false
-    /// result.
+    /// Describes a local failure in one line. If the resolver is at fault, this includes the
+    /// resolver's fault.
     pub fn describe(&self, failure: LocalFailure) -> String {
         match self.resolver_fault().filter(|_| failure.is_of_resolver()) {
             // `scan_status.sql` searches for this phrase.

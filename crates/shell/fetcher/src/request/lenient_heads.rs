@@ -272,9 +272,9 @@ fn edited(head: &[u8]) -> Option<(Vec<u8>, HeaderMap)> {
     Some((kept, headers))
 }
 
-/// Returns true if all `Content-Length` values are identical and invalid, so that the body ends
-/// with the connection. If the values differ, browsers and hyper return an error, unless the body
-/// is chunked.
+/// Returns true if all `Content-Length` values are identical and invalid, so the body ends with the
+/// connection. If the values differ, browsers and hyper return an error, unless the body is
+/// chunked.
 fn has_no_length(lengths: &[Field]) -> bool {
     let mut values = tokens(lengths);
     let Some(first) = values.next() else { return false };

@@ -78,7 +78,7 @@ impl RobotsCache {
         })
     }
 
-    /// Returns whether the rules of `origin` are cached, so that no request is needed.
+    /// Returns whether the rules of `origin` are cached, so no request is needed.
     pub(crate) fn knows(&self, origin: &str) -> bool {
         self.entries.lock().peek(origin).is_some_and(|entry| entry.cell.initialized())
     }

@@ -1,4 +1,5 @@
-//! The state that fetches of one origin's URLs share, in one pass over a shard.
+//! The state that several fetches share: those of one origin in one pass over a shard, or those of
+//! one crawled host.
 //!
 //! This module does not depend on how each fetch proceeds.
 
@@ -8,7 +9,7 @@ use crate::{
     signing::RequestSigner,
 };
 
-/// The state that fetches of one origin's URLs share, in one pass over a shard.
+/// The state that the fetches of one origin share.
 #[derive(Clone, Copy)]
 pub(crate) struct FetchScope<'a> {
     pub(crate) pool: &'a ConnectionPool,

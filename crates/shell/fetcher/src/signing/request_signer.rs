@@ -125,7 +125,7 @@ impl RequestSigner {
 }
 
 impl RequestSignature {
-    /// Returns whether the signature should be replaced, because its expiry is near.
+    /// Returns whether the signature is so old that it should be replaced.
     pub(crate) fn is_old(&self) -> bool {
         self.made_at.elapsed() >= RENEWED_AFTER
     }

@@ -1,4 +1,5 @@
-//! Tests bodies that end early, and the content codings that servers send.
+//! Tests bodies that end early, the content codings that servers send, the size limits, and the
+//! encoding of `Location`.
 //!
 //! Pages and icons are decoded up to the first error in a coding. If the connection breaks, a page
 //! keeps the part that arrived. A page also keeps a body that cannot be decoded.
@@ -44,7 +45,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     [&b"\x28\xb5\x2f\xfd\x60"[..], &size.to_le_bytes(), &block[..3], bytes].concat()
 }
 
-/// Returns a page that compresses badly, so that a truncated body still has many bytes.
+/// Returns a page that compresses badly, so a truncated body still has many bytes.
 fn long_page() -> Vec<u8> {
     let mut state = 1_u32;
     let mut letter = || {
@@ -271,7 +272,7 @@ async fn the_limit_applies_to_received_and_to_decoded_bytes() {
 }
 
 /// Values of `Location`, with the URLs that Chromium 156 requested for them. Each byte outside
-/// ASCII is percent-encoded separately.
+/// ASCII in a path or query is percent-encoded separately.
 const LOCATIONS: [(&[u8], &str); 25] = [
     (b"/caf\xe9.png?\xe9", "http://a.test/caf%E9.png?%E9"),
     ("/caf\u{e9}.png?\u{e9}".as_bytes(), "http://a.test/caf%C3%A9.png?%C3%A9"),

@@ -1,5 +1,5 @@
 //! Tests exclusions that are added while a shard is fetched. Excluded hosts must get no further
-//! requests.
+//! requests. Also tests requests that are held back.
 
 use std::time::Duration;
 

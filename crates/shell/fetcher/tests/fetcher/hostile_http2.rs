@@ -1,6 +1,7 @@
 //! Tests hostile HTTP/2 servers: floods of frames, streams that end early, and endless data.
 //!
-//! The test writes the frames itself (RFC 9113), because HTTP/2 libraries do not send invalid ones.
+//! The tests write the frames themselves (RFC 9113), because HTTP/2 libraries do not send invalid
+//! ones.
 
 use std::{
     net::SocketAddr,

@@ -12,8 +12,8 @@ use super::{
     support::*,
 };
 
-/// A journal that records the checkpoints. `suspect` was the current item at one process death, and
-/// `crashed` at two.
+/// A journal that records the checkpoints. `suspect` was the current item at two process deaths,
+/// and `crashed` at three.
 #[derive(Default)]
 struct TestJournal {
     checkpoints: Mutex<Vec<i64>>,

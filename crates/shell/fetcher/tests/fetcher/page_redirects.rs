@@ -1,5 +1,5 @@
 //! Tests redirects in a crawl. They are followed for robots.txt, and reported to the caller for
-//! pages, media and sitemaps.
+//! pages, media and sitemaps. Also tests the effect of a robots.txt.
 
 use std::time::Duration;
 

@@ -103,7 +103,7 @@ async fn ask(fetcher: &Fetcher, url: &str, purpose: &Purpose) -> PageFetchResult
 }
 
 /// Starts a net whose fetcher treats loopback as private. All ports that URLs may have lead to the
-/// server, so that a request would be noticed.
+/// server, so a request would be noticed.
 pub(super) async fn strict() -> Net {
     let mut net = Net::start(|_| html(b"secret")).await;
     net.settings.allow_ranges.clear();

@@ -9,7 +9,7 @@ use super::{
     support::*,
 };
 
-/// Starts a net without allowed ranges, so that the fetcher treats loopback as private.
+/// Starts a net without allowed ranges, so the fetcher treats loopback as private.
 async fn strict(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Net {
     let mut net = Net::start(script).await;
     net.settings.allow_ranges.clear();

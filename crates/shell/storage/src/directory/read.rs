@@ -146,7 +146,7 @@ impl Root {
     }
 }
 
-/// Returns true if `folder` or one of its parents is a file, so that the directory cannot exist.
+/// Returns true if `folder` or one of its parents is a file, so the directory cannot exist.
 fn has_file_in(folder: &Path) -> bool {
     folder.ancestors().any(|ancestor| ancestor.exists() && !ancestor.is_dir())
 }

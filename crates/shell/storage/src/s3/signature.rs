@@ -1,6 +1,6 @@
 //! AWS Signature Version 4 for a GET request with a range.
 //!
-//! Does not depend on the source of the keys, or on how requests are sent.
+//! This module does not depend on the source of the keys, or on how requests are sent.
 
 use std::fmt::Write;
 

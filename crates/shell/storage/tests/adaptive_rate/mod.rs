@@ -1,5 +1,5 @@
 //! Stores with an adaptive rate against a server that bears only a limited number of requests per
-//! second.
+//! second, and the User-Agent of all requests.
 
 use std::{
     sync::{Arc, Mutex},

@@ -73,7 +73,7 @@ pub(crate) async fn a_missing_object_is_not_found(place: Place) {
             assert!(error.to_string().contains(&format!("{}/{key}", tail(&place))), "{error}");
             assert!(store.get_range(key, 0..1).await.expect_err("missing").is_not_found());
         }
-        // The test server fails if a directory has the name. Another test covers this for
+        // The S3 server fails if a directory has this name. Another test covers this for
         // directories.
         store.delete(&["nothing".to_owned()]).await.expect("deleting nothing is no error");
     }

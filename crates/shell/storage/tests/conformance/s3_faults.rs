@@ -1,5 +1,5 @@
-//! Faults that only affect S3: wrong keys, missing buckets, silence, overload, and abandoned
-//! uploads.
+//! Faults that only affect S3: wrong or missing keys, missing buckets, unreachable or silent
+//! endpoints, and abandoned uploads. Also tests prefixes in one bucket.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use everytab_storage::{
 
 use super::{bucket, cases::pattern, child, s3_settings};
 
-/// Makes every call of a store, and returns their errors.
+/// Makes every call of a store except `head` and `check`, and returns the errors.
 async fn every_error(store: &dyn Store) -> Vec<StorageError> {
     let options = PutOptions::default();
     let file = tempfile::NamedTempFile::new().expect("the temporary directory can be written");
