@@ -49,7 +49,12 @@ impl OpenTags {
     /// Returns whether one more element with this role may be opened.
     pub(super) fn has_room(&self, role: Role) -> bool {
         let indents = || self.open.iter().filter(|open| open.kind.role.is_indented()).count();
-        self.open.len() < MAX_DEPTH && (!role.is_indented() || indents() < MAX_INDENTS)
+        self.has_room_for(1) && (!role.is_indented() || indents() < MAX_INDENTS)
+    }
+
+    /// Returns whether this many more elements may be opened, each inside the previous one.
+    pub(super) fn has_room_for(&self, elements: usize) -> bool {
+        self.open.len() + elements <= MAX_DEPTH
     }
 
     /// Returns the innermost element's role.

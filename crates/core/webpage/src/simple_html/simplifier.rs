@@ -443,8 +443,9 @@ impl<'a> Simplifier<'a> {
             return self.space();
         };
         let is_frame = |role| role == Role::TableFrame;
-        // Write no part of a table if there is no room for another element.
-        if kind.role == Role::RowGroup || !self.open.has_room(Role::Table) {
+        // Write no part of a table if there is no room for a table, a row and a cell.
+        let has_room = self.open.has_room(Role::Table) && self.open.has_room_for(3);
+        if kind.role == Role::RowGroup || !has_room {
             return;
         }
         let is_in = |role| self.open.of_role(role, is_frame).is_some();

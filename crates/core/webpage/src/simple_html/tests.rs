@@ -140,6 +140,10 @@ fn depth_elements_and_length_are_bounded() {
     for html in ["<table><tr><td>".repeat(5_000), "<ul><li>".repeat(5_000)] {
         assert!(depth(&simplify(&html, None, 1 << 20).html) <= MAX_DEPTH);
     }
+    for around in MAX_DEPTH - 5..MAX_DEPTH {
+        let html = "<div>".repeat(around) + "<table><td>x";
+        assert!(depth(&simplify(&html, None, 1 << 20).html) <= MAX_DEPTH, "{around}");
+    }
     let many = simplify(&"<p>a".repeat(2 * MAX_ELEMENTS), None, 64 << 20);
     assert!(many.is_truncated);
     assert_eq!(many.html.matches("<p>").count(), MAX_ELEMENTS);
