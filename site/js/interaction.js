@@ -171,11 +171,11 @@ export class Interaction {
   /** Scrolls the found tab `index` to the middle, and highlights it for a while. */
   #find(index) {
     this.#navigation.goTo(index);
-    const { view, paint } = this.#page;
+    const { view, paint, shown } = this.#page;
     this.#page.pendingAnchor = { tab: index, offsetPx: -Math.round(view.heightPx / 2) };
     paint();
     this.#light(index);
-    void this.#share((sharing) => sharing.found(index), false);
+    void this.#share((sharing) => sharing.found(index, shown), false);
   }
 
   #showVisit() {
@@ -311,7 +311,8 @@ function offerKeys(keysButton, page) {
   keysButton.disabled = false;
   keysButton.addEventListener("click", () => void show());
   document.addEventListener("keydown", ({ key, ctrlKey, metaKey, altKey, target }) => {
-    const isElsewhere = ctrlKey || metaKey || altKey || target.closest("input, select, dialog");
+    const isElsewhere = ctrlKey || metaKey || altKey || target.closest("input, select") ||
+      document.querySelector("dialog[open]") !== null;
     if (key === "?" && !isElsewhere) void show();
   });
 }

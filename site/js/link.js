@@ -20,8 +20,12 @@
   const [, root] = /^(.*\/)t\/[^/]*$/.exec(location.pathname) ?? [];
   // Undefined on 404.html, where an address without a site leads nowhere.
   const named = document.documentElement.dataset.site;
-  const site = hostInHash() || named;
+  const isNamed = named !== undefined;
+  // A fragment that is not a hostname leads to the wall without a site.
+  const site = hostInHash() || (isNamed && location.hash.length > 1 ? "" : named);
   if (root && site !== undefined) {
-    location.replace(site === "" ? root : `${root}#site=${encodeURIComponent(site)}`);
+    // A path may start with two slashes, which would name another server.
+    const wall = location.origin + root;
+    location.replace(site === "" ? wall : `${wall}#site=${encodeURIComponent(site)}`);
   }
 }

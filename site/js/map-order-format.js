@@ -17,7 +17,7 @@ const LABEL_GAP_PX = 8;
 
 /**
  * Reads an order's index.json: {tabs, perFile, areas: [{name, first, tabs}], overrides}. Null if it
- * is invalid.
+ * is invalid; an area with an invalid name is one without a name, "none".
  */
 export function readOrder(value) {
   const isCount = (number) => Number.isSafeInteger(number) && number > 0;
@@ -27,8 +27,9 @@ export function readOrder(value) {
   let first = 0;
   for (const area of value.areas) {
     const [name, tabs] = Array.isArray(area) ? area : [];
-    if (typeof name !== "string" || !AREA_NAME.test(name) || !isCount(tabs)) return null;
-    areas.push({ name, first, tabs });
+    if (!isCount(tabs)) return null;
+    const isName = typeof name === "string" && AREA_NAME.test(name);
+    areas.push({ name: isName ? name : "none", first, tabs });
     first += tabs;
   }
   if (first !== value.tabs) return null;

@@ -1,5 +1,6 @@
 // Owns the map in another order: its canvas above the map's, its labels, the list of its areas, and
-// which tab is at a place. Invariants: the map itself stays as it is below; a failure is a value.
+// which tab is at a place. Invariants: the map itself stays as it is below, and the canvas that is
+// shown has the focus of the one before; a failure is a value.
 // Does not depend on the card, the search, or how a tile is drawn.
 
 import { fetchFile } from "./bundles.js";
@@ -59,12 +60,14 @@ export class MapOrders {
   /** Shows a loaded order, and returns its MapView. */
   show(name, index) {
     if (this.#shown?.name === name) return this.#shown.map;
+    const hadFocus = document.activeElement === this.canvas;
     this.hide();
     const canvas = this.#canvas.cloneNode();
     canvas.id = "order-map";
     canvas.className = "";
     canvas.setAttribute("aria-label", ORDERS.map(ORDERS.names[name]));
     this.#canvas.after(canvas);
+    if (hadFocus) canvas.focus({ preventScroll: true });
     this.#canvas.classList.add("away");
     const { onFrame, ...callbacks } = this.#callbacks;
     const manifest = { ...this.#manifest, bundles: index.tabs };
@@ -89,10 +92,12 @@ export class MapOrders {
   /** Shows the tabs as they come. */
   hide() {
     if (!this.#shown) return;
+    const hadFocus = document.activeElement === this.canvas;
     this.#shown.map.release();
     this.#shown.canvas.remove();
     this.#shown = null;
     this.#canvas.classList.remove("away");
+    if (hadFocus) this.#canvas.focus({ preventScroll: true });
     this.#list.hidden = true;
     this.#list.replaceChildren();
   }

@@ -17,7 +17,7 @@ export class MapSharing {
   /**
    * `viewButton`, `cardButton` and `siteLink` share the view, show the card, and open the site;
    * `mapOf` and `manifestOf` return the MapView and the manifest; `notify` shows a message;
-   * `returnTo` is the element that gets the focus after a card.
+   * `returnTo` returns the element that gets the focus after a card.
    */
   constructor({ viewButton, cardButton, siteLink, mapOf, manifestOf, notify, returnTo }) {
     this.#viewButton = viewButton;
@@ -41,8 +41,10 @@ export class MapSharing {
   }
 
   async #shareView() {
-    const { motion, site } = this.#mapOf();
-    const hash = writeMapAddress({ site, view: motion.isWhole ? null : motion.end });
+    const { motion, site, order } = this.#mapOf();
+    const view = motion.isWhole ? null : motion.end;
+    // A site is found among the tabs as they come.
+    const hash = writeMapAddress({ site, order: site ? "" : order, view });
     const url = new URL(location.pathname + hash, location.href).href;
     const said = await shareNow({ title: SHARE.mapTitle, text: SHARE.mapText, url });
     if (said) this.#notify(said);
@@ -50,12 +52,16 @@ export class MapSharing {
 
   async #showCard() {
     const map = this.#mapOf();
-    const { bundle, slot } = map.lit ?? {};
+    const { bundle, slot } = map.tab ?? {};
     const bySlot = map.tabsOf(bundle);
-    if (!bySlot) return;
+    if (!bySlot?.has(slot)) {
+      this.#notify(SHARE.unavailable);
+      return;
+    }
     const tabs = [...bySlot.values()];
     const index = [...bySlot.keys()].indexOf(slot);
-    const scene = { manifest: this.#manifestOf(), bundle, tabs, index, returnTo: this.#returnTo };
+    const returnTo = this.#returnTo();
+    const scene = { manifest: this.#manifestOf(), bundle, tabs, index, returnTo };
     await openSiteCard(scene, this.#notify);
   }
 }

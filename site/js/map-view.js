@@ -42,6 +42,8 @@ export class MapView {
   #ratio = 1;
   /** The Landmarks, or null if there are none. */
   #landmarks = null;
+  /** Ends what the window holds of this map; aborted by `release`. */
+  #released = new AbortController();
 
   /** The order's name in the address, or "" for the tabs as they come. */
   order = "";
@@ -64,6 +66,7 @@ export class MapView {
     this.#manifest = manifest;
     this.#world = worldOf(map, manifest.bundles);
     Object.assign(this, { onFrame, onRest });
+    this.#background = map.background;
     this.order = map.order ?? "";
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     this.motion = new MapMotion(this.#world, this.#size(), () => still.matches);
@@ -82,13 +85,18 @@ export class MapView {
         this.requestFrame();
       },
     });
-    new ResizeObserver(() => this.#resize()).observe(canvas);
+    const { signal } = this.#released;
+    const observer = new ResizeObserver(() => this.#resize());
+    observer.observe(canvas);
+    signal.addEventListener("abort", () => observer.disconnect());
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", () => {
       this.#landmarks?.restyle();
       this.#resize();
-    });
-    for (const name of ["focus", "blur"]) canvas.addEventListener(name, () => this.requestFrame());
+    }, { signal });
+    for (const name of ["focus", "blur"]) {
+      canvas.addEventListener(name, () => this.requestFrame(), { signal });
+    }
     this.#resize();
   }
 
@@ -181,7 +189,11 @@ export class MapView {
   /** Frees the memory of a map that is not shown again. */
   release() {
     this.isAway = true;
+    this.#released.abort();
     this.#loader.release();
+    clearTimeout(this.#wantTimer);
+    clearTimeout(this.#restTimer);
+    Object.assign(this.#canvas, { width: 0, height: 0 });
   }
 
   /** Requests failed items again. */
@@ -244,7 +256,7 @@ export class MapView {
     this.#isFrameRequested = true;
     requestAnimationFrame((now) => {
       this.#isFrameRequested = false;
-      this.#frame(now);
+      if (!this.#released.signal.aborted) this.#frame(now);
     });
   }
 

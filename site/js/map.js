@@ -48,12 +48,17 @@ let orders = null;
 let manifest = null;
 /** The map in the manifest. */
 let format = null;
-/** The tab {bundle, slot, host, returnTo} whose card is shown once its bundle is loaded. */
+/**
+ * The tab {bundle, slot, host, returnTo} whose card is shown once its bundle is loaded. It may have
+ * the `place` in an order where it was chosen, and `isFound` if it was found by its name.
+ */
 let chosen = null;
 /** The message about the visitor's last action, or "". */
 let notice = "";
 /** Counts searches and the actions that end them, so that an older search's result is discarded. */
 let search = 0;
+/** The order that is shown, or that is shown once it is loaded; "" for the tabs as they come. */
+let wanted = "";
 /** Counts the changes of the order, so that an order that loads late is not shown. */
 let orderings = 0;
 /** Counts the requests for the manifest. */
@@ -68,7 +73,7 @@ const sharing = new MapSharing({
   mapOf: () => map,
   manifestOf: () => manifest,
   notify,
-  returnTo: canvas,
+  returnTo: () => orders?.canvas ?? canvas,
 });
 /** The last announcement. */
 let told = "";
@@ -128,13 +133,15 @@ async function showOrder(name) {
   choose(null);
   notify("");
   map.isAway = true;
-  const { MapOrders } = await import("./map-orders.js");
-  orders ??= new MapOrders(canvas, byId("areas"), manifest, format, CALLBACKS);
-  const index = await orders.load(name);
+  press(name);
+  const index = await loadOrder(name);
   if (mine !== orderings) return;
   if (!index) {
     map.isAway = false;
+    press(map.order);
     notify(ORDERS.notLoaded);
+    // At rest, the map writes its own address.
+    map.requestFrame();
     return;
   }
   choose(null);
@@ -144,12 +151,26 @@ async function showOrder(name) {
   press(name);
 }
 
+/** Resolves to an order's index, or to null if it, or what shows orders, could not be loaded. */
+async function loadOrder(name) {
+  try {
+    const { MapOrders } = await import("./map-orders.js");
+    orders ??= new MapOrders(canvas, byId("areas"), manifest, format, CALLBACKS);
+    return await orders.load(name);
+  } catch {
+    return null;
+  }
+}
+
 /** Shows the tabs as they come. */
 function showPlain() {
   orderings += 1;
   plainMap.isAway = false;
-  if (map === plainMap) return;
-  orders.hide();
+  if (map !== plainMap) {
+    // First, because a card returns the focus to the canvas that is hidden then.
+    choose(null);
+    orders.hide();
+  }
   map = plainMap;
   press("");
 }
@@ -163,12 +184,13 @@ function offerOrders() {
   byId("orders").hidden = format.orders.size === 0;
 }
 
-/** Marks an order's button as the shown one; "" is the one for the tabs as they come. */
+/** Marks the button of the wanted order; "" is the one for the tabs as they come. */
 function press(name) {
+  wanted = name;
   for (const button of byId("orders").children) {
     button.setAttribute("aria-pressed", String(button.value === name));
   }
-  byId("side").classList.toggle("ordered", name !== "");
+  byId("side").classList.toggle("ordered", map !== plainMap);
 }
 
 async function goToSite(host) {
@@ -192,7 +214,7 @@ function flyToSite(found) {
   showPlain();
   map.site = found.host;
   map.lit = { bundle: found.bundle, slot: found.slot ?? 0 };
-  chosen = { ...map.lit, host: found.host, returnTo: null };
+  chosen = { ...map.lit, host: found.host, returnTo: null, isFound: true };
   map.wantBundle(found.bundle);
   map.flyTo(map.lit, SITE_SCALE);
 }
@@ -237,7 +259,7 @@ async function chooseAt(place, returnTo) {
 /** Shows the chosen tab's card if its bundle is loaded and there is no flight. */
 function showChosen() {
   if (!chosen || map.motion.isFlying) return;
-  const { bundle, slot, host, returnTo, place } = chosen;
+  const { bundle, slot, host, returnTo, place, isFound } = chosen;
   const tabs = map.tabsOf(bundle);
   if (!tabs) {
     if (map.troubleOf(bundle)) notify(MAP.tabNotLoaded);
@@ -250,13 +272,14 @@ function showChosen() {
   if (!tab) {
     choose(null);
     if (host) notify(COMMON.notHere(shownHost(host)));
+    else if (place) notify(ORDERS.emptied);
     return;
   }
   notify("");
   map.tab = { bundle, slot: at };
   map.lit = place ?? map.tab;
   map.site = tab.host;
-  if (host) sharing.found(tab.host);
+  if (isFound) sharing.found(tab.host);
   card.show(tab, returnTo);
   uncover();
   describe();
@@ -367,7 +390,7 @@ byId("find").addEventListener("submit", (event) => {
 });
 byId("orders").addEventListener("click", ({ target }) => {
   const button = target.closest("button");
-  if (button?.getAttribute("aria-pressed") !== "false") return;
+  if (!button || button.value === wanted) return;
   // Back leads to the order before.
   const hash = writeMapAddress({ order: button.value });
   history.pushState(null, "", hash || location.pathname + location.search);

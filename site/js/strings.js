@@ -101,7 +101,7 @@ export const SHARE = {
   mapText: "A place on the map of every website's icon",
 };
 
-const tabOf = ({ isExact }) => (isExact ? "is tab" : "is about tab");
+const tabOf = ({ isExact }) => (isExact ? "is tab" : "is around tab");
 
 /** The card of one site. */
 export const SITE_CARD = {
@@ -243,6 +243,7 @@ export const ORDERS = {
   names: { colour: "colour", domain: "domain", rank: "rank" },
   map: (order) => `Map of all tabs, by ${order}`,
   notLoaded: "This order couldn't be loaded.",
+  emptied: "No tab here any more.",
   tabs: (number) => `${count(number)} ${number === 1 ? "tab" : "tabs"}`,
   centre: (area, tabs) => `At the centre: ${area}, ${ORDERS.tabs(tabs)}.`,
   none: { colour: "No icon", domain: "No domain", rank: "No rank" },

@@ -41,7 +41,7 @@ export function showVisit({ hosts, closed, seen, depthPx, icons, url, returnTo }
   const text = rest ? `${sentence} ${rest}` : sentence;
   const near = icons.slice(0, 4).map((icon) => ({ icon, name: "", isActive: false }));
   const content = {
-    tabs: near.toSpliced(2, 0, { icon: "", name: VISIT.page, isActive: true }),
+    tabs: [...near.slice(0, 2), { icon: "", name: VISIT.page, isActive: true }, ...near.slice(2)],
     icons,
     letter: "",
     lines: [

@@ -46,11 +46,12 @@ export class WallSharing {
     if (!isSame || !wall.rowOf(index)) this.#hide();
   }
 
-  /** Offers the card of the found tab `index`. */
-  async found(index) {
+  /** Offers the card of the tab `index` that was found on the wall `shown`. */
+  async found(index, shown) {
     const { manifest } = this.#page;
+    if (shown !== this.#page.shown) return;
     const place = await this.#placeOf(index);
-    if (!place) return;
+    if (!place || shown !== this.#page.shown) return;
     const { tabs, bundle, slot } = place;
     const number = tabNumber(manifest, { bundle, index: slot, count: tabs.length });
     const name = shownHost(withoutWww(tabs[slot].host));

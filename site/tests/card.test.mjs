@@ -53,7 +53,7 @@ const sample = edgeSample();
 const HOST = new URL(sample.bundle(BUNDLE).entries[SLOT].url).hostname;
 const NAME = HOST.replace(/^www\./, "");
 /** 20 bundles with 120 tabs: half the square root of 2,400 is 24, so the last digit is unknown. */
-const SENTENCE = `${NAME} is about tab 880 of 2,400`;
+const SENTENCE = `${NAME} is around tab 880 of 2,400`;
 
 /** Replaces the share sheet and the clipboard: `share` and `copy` are functions' sources. */
 const stub = (share, copy = "async (text) => { window.copied.push(text); }") => `(() => {
@@ -172,7 +172,7 @@ describe("cards and sharing", { skip, concurrency: false }, () => {
       for (const [i, name] of expected.entries()) {
         await page.evaluate(press(name));
         const heading = await page.evaluate(HEADING);
-        assert.ok(/^ is about tab 8[89]0 of 2,400$/.test(heading.replace(name, "")), heading);
+        assert.ok(/^ is around tab 8[89]0 of 2,400$/.test(heading.replace(name, "")), heading);
         const seen = await page.evaluate(`({
           letter: document.querySelector('.card-portrait span')?.textContent ?? '',
           rtl: document.querySelector('.card-quote').matches(':dir(rtl)'),

@@ -185,6 +185,11 @@ export class Page {
     return result.value;
   }
 
+  /** Goes back in the history. The call returns first, because leaving a document would end it. */
+  async back() {
+    await this.evaluate("setTimeout(() => history.back())");
+  }
+
   /** Waits until the expression is true, and resolves to its value; `name` is for the error. */
   until(name, expression) {
     return until(name, () => this.evaluate(expression).catch(() => false), async () =>

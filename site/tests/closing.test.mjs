@@ -164,14 +164,14 @@ describe("closing tabs", { skip, concurrency: false }, () => {
       await page.until("the bar, to bring them back", `${BAR}?.startsWith('You have closed 2.')`);
       await page.open(`${server.url}about.html`);
       await page.until("another page", "document.title.includes('About')");
-      await page.evaluate("history.back()");
+      await page.back();
       await page.until("tabs", FILLED);
       await sameTabs(page, left);
       await page.evaluate("document.querySelector('#shuffle').click()");
       await page.until("another wall", "location.hash !== '#seed=7'");
       await page.until("all of its tabs", `${FILLED} && document.querySelector('.row')
         .querySelectorAll('.tab[href]:not([hidden])').length >= 4`);
-      await page.evaluate("history.back()");
+      await page.back();
       await sameTabs(page, left);
       assert.deepEqual(page.troubles, []);
     });

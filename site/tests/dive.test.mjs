@@ -51,12 +51,12 @@ describe("diving", { skip, concurrency: false }, () => {
       }
       assert.equal(new Set(hosts).size, 5);
       for (const host of hosts.slice(1, -1).reverse()) {
-        await page.evaluate("history.back()");
+        await page.back();
         await page.until(`${host} again`, `${HOST} === ${JSON.stringify(host)} &&
           document.querySelectorAll('iframe').length === 1`);
         await shown(page, "");
       }
-      await page.evaluate("history.back()");
+      await page.back();
       await page.until("the wall", CLOSED);
       await page.until("its place", `Math.abs(scrollY - ${JSON.parse(top)[1]}) < 2`);
       assert.deepEqual(page.troubles, []);

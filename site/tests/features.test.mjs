@@ -86,7 +86,8 @@ describe("browsers that lack something", {
       assert.deepEqual(await page.evaluate(unreadable(
         [".header .toolbar", "#found", "#skin", ".header .address", ".row .active", ".chip"])), []);
       const { page: map } = await visit("map.html");
-      assert.deepEqual(await map.evaluate(unreadable([".go", ".side"])), []);
+      assert.deepEqual(await map.evaluate(unreadable(
+        [".go", ".side", ".orders [aria-pressed=true]"])), []);
       for (const path of ["stats.html", "about.html"]) {
         const { page: other } = await visit(path);
         assert.deepEqual(await other.evaluate(unreadable(["body"])), [], path);

@@ -83,7 +83,7 @@ describe("the first look at the page", { skip, concurrency: false }, () => {
     await page.evaluate("document.querySelector('#retry').click()");
     await page.until("the words again", "!document.querySelector('#retry').hidden");
     assert.deepEqual(await page.evaluate(`[${HREFS}, scrollY]`), [before, place]);
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the former address", "/^#seed=7(?:&|$)/.test(location.hash)");
     await page.until("no words of trouble", "document.querySelector('#retry').hidden");
     assert.deepEqual(await page.evaluate(`[${HREFS}, scrollY]`), [before, place]);

@@ -189,6 +189,26 @@ describe("the map's landmarks", { skip, concurrency: false }, () => {
     assert.deepEqual(page.troubles, []);
   });
 
+  test("a chosen landmark does not count as found, a site that is found by name does", async () => {
+    const [other] = places;
+    const one = places.find((place) => {
+      const { x, y } = cellOf(place);
+      return place !== other && x > 40 && y > 40 && x < side * grid - 40 && y < side * grid - 40;
+    });
+    const { x, y } = cellOf(one);
+    const { page } = await visit(`#${x},${y},12`);
+    await page.until("the list", `${LIST}.length > 5`);
+    await page.evaluate("document.querySelector('#map').focus()");
+    await page.key("Enter");
+    await page.until("the card", `${CARD_HOST} === '${one.host}'`);
+    await page.evaluate(`location.hash = '#site=${other.host}'`);
+    // Sites are counted in the sequence of their cards.
+    const found = "JSON.parse(sessionStorage.getItem('visit'))?.found";
+    await page.until("the count", `${found}?.includes('${other.host}')`);
+    assert.deepEqual(await page.evaluate(found), [other.host]);
+    assert.deepEqual(page.troubles, []);
+  });
+
   test("a tap on a phone opens the card, and the card does not cover the landmark", async () => {
     const { page } = await visit("", { view: PHONE });
     await page.until("landmarks", "window.drawn.length > 2");
@@ -294,7 +314,7 @@ describe("the map's landmarks", { skip, concurrency: false }, () => {
     await page.key("Escape");
     await page.key("Escape");
     await page.until("no card", `${CARD_HOST} === ''`);
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the whole", `location.hash === '' && ${SEEN}.startsWith('All')`);
     await page.evaluate("history.forward()");
     await page.until("the site", `${CARD_HOST} === '${host}'`);

@@ -52,7 +52,7 @@ describe("link pages", {
     assert.equal(await page.evaluate(PLACE), `/#seed&site=${host}`);
     assert.ok(server.asked.includes(`/t/${BUNDLE}.html`));
     assert.deepEqual(page.troubles, []);
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the page before", "location.pathname === '/about.html'");
   });
 
@@ -67,7 +67,7 @@ describe("link pages", {
     const host = hostOf(2, 9);
     const { page } = await follow(`t/999999.html#${host}`);
     await page.until("the tab", found(host));
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the page before", "location.pathname === '/about.html'");
   });
 
@@ -101,10 +101,11 @@ test("a fragment is a hostname by the same rule as on the wall, and leads nowher
     "a b", "%", "a%00b", "_odd-.example", "1.2.3.4", "example.com.", "x".repeat(254), "a#b", "a?b",
     "a\\b", "a&open", "[::1]",
   ];
+  const ORIGIN = "https://tabs.example";
   const script = new vm.Script(read("../js/link.js"));
   const target = (pathname, hash, site) => {
     let asked = null;
-    const location = { pathname, hash, replace: (to) => (asked = to) };
+    const location = { origin: ORIGIN, pathname, hash, replace: (to) => (asked = to) };
     const dataset = site === undefined ? {} : { site };
     script.runInNewContext({ location, document: { documentElement: { dataset } }, URL });
     return asked;
@@ -116,10 +117,15 @@ test("a fragment is a hostname by the same rule as on the wall, and leads nowher
     } catch {
       // Not a valid encoding, so not a hostname.
     }
-    const led = (site) => (site === "" ? "/x/" : `/x/#site=${site}`);
-    assert.equal(target("/x/t/5.html", `#${text}`, "a.org"), led(host || "a.org"), text);
+    const led = (site) => `${ORIGIN}/x/${site === "" ? "" : `#site=${site}`}`;
+    const orNamed = host || (text === "" ? "a.org" : "");
+    assert.equal(target("/x/t/5.html", `#${text}`, "a.org"), led(orNamed), text);
     assert.equal(target("/x/t/5.html", `#${text}`, ""), led(host), text);
     assert.equal(target("/x/t/5.html", `#${text}`), host ? led(host) : null, text);
     assert.equal(target("/x/other.html", `#${text}`), null, text);
+  }
+  for (const path of ["//evil.example/t/7.html", "///evil.example/t/7.html", "//t/7.html"]) {
+    const { host } = new URL(target(path, "#a.org"));
+    assert.equal(host, "tabs.example", path);
   }
 });

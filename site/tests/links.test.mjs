@@ -109,7 +109,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
     assert.equal(await page.evaluate(IS_OPEN), false);
     await clickOn(page, ".row .tab[href]:not(.outside)");
     await page.until("a site", `${IS_OPEN} && /&open$/.test(location.hash)`);
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the wall", `${CLOSED} && !location.hash.includes('&open')`);
     await page.evaluate("document.querySelector('#shuffle').click()");
     await page.until("its end", "document.querySelector('#notice').textContent === ''");
@@ -124,7 +124,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
     await page.until("its address", `location.hash === '#seed=9&site=${name}'`);
     await clickOn(page, ".row .tab[href]:not(.outside)");
     await page.until("a site", `${IS_OPEN} && /&open$/.test(location.hash)`);
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the wall", `${CLOSED} && !location.hash.includes('&open')`);
   });
 
@@ -159,7 +159,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
       assert.ok(bundles.length < 12, `only what is seen and next is loaded: ${bundles}`);
       await page.open(`${server.url}about.html`);
       await page.until("another page", "document.title.includes('About')");
-      await page.evaluate("history.back()");
+      await page.back();
       await page.until("the same place", `${PAINTED} && ${SEEN} === ${JSON.stringify(below)}`);
       const cold = await visits.visit(sample, { hash: link, view });
       await cold.page.until("the same row at its top", `${PAINTED} &&
@@ -176,7 +176,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
       await page.until("the site", "document.querySelector('#site').dataset.state === 'shown'");
       const site = await page.evaluate("document.querySelector('#site .host').textContent");
       assert.equal(await hash(page), `#seed=7&site=${site}&open`);
-      await page.evaluate("history.back()");
+      await page.back();
       await page.until("the wall", CLOSED);
       assert.match(await hash(page), /^#seed=7&tab=\d+$/);
       await page.until("its place", `${SEEN} === ${JSON.stringify(before)}`);
@@ -214,7 +214,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
     const site = await page.until("a site", `${IS_OPEN} && location.hash`);
     await click(3);
     await page.until("another", `location.hash !== '${site}' && /&open$/.test(location.hash)`);
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the wall", `${CLOSED} && location.hash === '#seed=7'`);
   });
 
@@ -227,14 +227,14 @@ describe("the page's address", { skip, concurrency: false }, () => {
     await page.evaluate("document.querySelector('#shuffle').click()");
     await page.until("another wall", `location.hash !== '#seed=7' && ${PAINTED} &&
       ${SEEN} !== ${JSON.stringify(before)}`);
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the former wall", `${SEEN} === ${JSON.stringify(before)}`);
     await page.evaluate("document.querySelector('#find').focus()");
     await page.call("Input.insertText", { text: host });
     await page.until("a suggestion", "document.querySelector('#found [role=option]')");
     await page.key("Enter");
     await page.until("the tab, lit up", lit());
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the former wall", `${SEEN} === ${JSON.stringify(before)}`);
     await page.evaluate("history.forward()");
     await page.until("the wall of the search", `${PAINTED} && ${NO_GAPS} &&
@@ -288,7 +288,7 @@ describe("the page's address", { skip, concurrency: false }, () => {
     await atRest(page);
     const left = await leave("document.querySelector('nav a[href=\"about.html\"]').click()");
     await page.until("another page", "document.title.includes('About')");
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the place", `${PAINTED} && scrollY === ${left}`);
     assert.ok(server.asked.includes("/about.html"));
   });

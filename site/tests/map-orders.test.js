@@ -25,13 +25,21 @@ test("an order's index is read, and a damaged one is not", () => {
   ]);
   for (const damage of [
     { tabs: 20_001 }, { tabs: 0 }, { per_file: 0 }, { per_file: "1" }, { areas: {} },
-    { areas: [["red", 20_000.5]] }, { areas: [["<b>", 20_000]] }, { areas: [[7, 20_000]] },
-    { areas: [null] }, { areas: [["red", 20_000], ["blue", 0]] },
+    { areas: [["red", 20_000.5]] }, { areas: [null] }, { areas: [["red", 20_000], ["blue", 0]] },
     { areas: Array.from({ length: 5_001 }, () => ["red", 1]), tabs: 5_001 },
   ]) {
     assert.equal(readOrder({ ...INDEX, ...damage }), null, JSON.stringify(damage).slice(0, 60));
   }
   for (const value of [null, undefined, 7, []]) assert.equal(readOrder(value), null);
+});
+
+test("an area with an invalid name has none, and the order is complete", () => {
+  const names = ["red", "<b>", 7, null, "a".repeat(31), "blue"];
+  const areas = names.map((name) => [name, 10]);
+  const order = readOrder({ tabs: 60, per_file: 1_000, areas });
+  assert.deepEqual(order?.areas.map(({ name, first }) => [areaLabel("colour", name), first]), [
+    ["Red", 0], ["No icon", 10], ["No icon", 20], ["No icon", 30], ["No icon", 40], ["Blue", 50],
+  ]);
 });
 
 test("a place leads to a bundle and a slot, as the bundler writes them", () => {

@@ -273,7 +273,7 @@ describe("the map", { skip, concurrency: false }, () => {
     assert.equal(await page.evaluate(`${MESSAGE} + document.activeElement.id`), "map");
     await page.key("Escape");
     await page.until("no card", `!(${CARD})`);
-    await page.evaluate("history.back()");
+    await page.back();
     await page.until("the view before the search", `location.hash === ${JSON.stringify(before)}`);
     await page.evaluate("document.querySelector('#site').focus()");
     await page.call("Input.insertText", { text: site.host.slice(0, 4) });

@@ -182,7 +182,7 @@ describe("search", { skip, concurrency: 1 }, () => {
       if (isFrameable) {
         await page.until("the site", "document.querySelector('#site').dataset.state === 'shown'");
       }
-      await page.evaluate("history.back()");
+      await page.back();
       await page.until("the former wall", `location.hash === '#seed=7' && !(${isOpen})`);
       assert.deepEqual(page.troubles, []);
     }

@@ -77,6 +77,7 @@ pub fn top_level_domains(entries: &[SearchEntry]) -> BTreeMap<String, u64> {
 pub fn top_level(hostname: &str) -> &str {
     let label = hostname.rsplit('.').next().unwrap_or_default();
     let is_name = label.len() <= TOP_LEVEL_MAX_CHARACTERS
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         && label.bytes().any(|byte| byte.is_ascii_alphabetic());
     if is_name { label } else { "none" }
 }
@@ -122,7 +123,9 @@ mod tests {
     #[test]
     fn addresses_and_long_labels_are_no_top_level_domain() {
         let long = format!("a.{}", "x".repeat(25));
-        let counts = top_level_domains(&["a.org", "b.org", "192.0.2.1", &long].map(entry));
-        assert_eq!(counts, BTreeMap::from([("none".into(), 2), ("org".into(), 2)]));
+        let names = ["a.org", "b.xn--p1ai", "192.0.2.1", "[2001:db8::e]", "a.b_r", "c.com,", &long];
+        let counts = top_level_domains(&names.map(entry));
+        let expected = [("none".into(), 5), ("org".into(), 1), ("xn--p1ai".into(), 1)];
+        assert_eq!(counts, BTreeMap::from(expected));
     }
 }

@@ -111,8 +111,8 @@ async fn search_and_map_reopen_separately_but_together_after_a_bundle_shard() {
     database.assert_audited(scan).await;
 }
 
-/// 48 x 48 bundles make a region; `bundler` computes the same from the same number of bundles, and
-/// has three orders.
+/// A region has 48 x 48 bundles, and there are three orders. `bundler` must compute the same
+/// numbers.
 #[tokio::test]
 async fn a_scan_has_as_many_map_jobs_as_its_map_has_regions_and_orders() {
     let database = Database::new().await;

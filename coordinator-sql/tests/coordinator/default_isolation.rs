@@ -44,7 +44,8 @@ async fn a_run_finishes_if_its_last_search_and_map_jobs_complete_together() {
         for other in searches.into_iter().chain(maps) {
             assert_eq!(database.complete(other).await, Completion::Recorded);
         }
-        // Both have counted their stage down when they come to the row of the run.
+        // Lock the run's row, so that both calls decrement their stages before either of them reads
+        // this row.
         let holder = database.session().await;
         holder.run("begin").await;
         query("select 1 from everytab.runs where run = $1 for update")

@@ -100,7 +100,7 @@ async fn when_every_warc_job_is_discarded_the_scan_still_closes() {
     }
     database.assert_audited(scan).await;
     database.work().await;
-    assert_eq!(stages(&database, scan).await[4..], [(0, 29, 0), (0, 1, 0), (0, 1, 0)]);
+    assert_eq!(stages(&database, scan).await[4..], [(0, 29, 0), (0, 4, 0), (0, 1, 0)]);
     assert_eq!(database.state_of_scan(scan).await, "finished_with_discards");
 }
 

@@ -34,8 +34,8 @@ impl PrivatePostgres {
     /// # Errors
     ///
     /// Returns an error if Postgres is not installed or too old, another process uses the
-    /// directory, the cluster needs another major version or belongs to another user, the disk is
-    /// full, or Postgres rejects a setting (see [`PostgresError`]).
+    /// directory, the cluster needs a major version that is not installed, the cluster belongs to
+    /// another user, the disk is full, or Postgres rejects a setting (see [`PostgresError`]).
     pub fn start(settings: PostgresSettings) -> Result<Self, PostgresError> {
         let dir = server_folders::make_folder(&settings.dir)?;
         let lock = FolderLock::take(&dir)?;
@@ -49,8 +49,8 @@ impl PrivatePostgres {
     }
 
     /// Returns the URL to connect to, in a form that tokio-postgres and psql accept:
-    /// `postgres:///database?host=/directory&port=..&user=..&sslmode=disable` (percent-encoded). It
-    /// includes all parts, so variables such as `PGPORT` have no effect.
+    /// `postgres:///database?host=/directory&port=..&user=..&sslmode=disable` (percent-encoded).
+    /// All parts are included, so variables such as `PGPORT` have no effect.
     pub fn url(&self, database: &str, user: &str) -> String {
         psql::url(&self.folders.socket_folder, database, user)
     }
@@ -85,14 +85,15 @@ impl PrivatePostgres {
     ///
     /// # Errors
     ///
-    /// Returns an error if psql is missing. If psql fails, the error has its last error message.
+    /// Returns an error if psql is missing. If psql fails, the error contains its last error
+    /// message.
     pub fn psql(&self, database: &str, sql: &str) -> Result<String, PostgresError> {
         psql::run(&self.psql, &self.url(database, ADMIN_USER), sql)
     }
 
-    /// Stops the server by a fast shutdown. This closes open sessions and writes committed data. If
-    /// this takes more than a minute, tries an immediate shutdown and then a kill. Returns when the
-    /// server has exited.
+    /// Stops the server by a fast shutdown, which closes open sessions and writes committed data.
+    /// If this takes more than a minute, tries an immediate shutdown and then a kill. Returns when
+    /// the server has exited.
     ///
     /// # Errors
     ///

@@ -12,6 +12,7 @@
 
 mod coarse;
 mod draw;
+mod landmarks;
 mod order;
 mod scan_map;
 
@@ -37,6 +38,7 @@ pub use self::{
 };
 pub(crate) use self::{
     draw::{bundle_picture, halved_of},
+    landmarks::publish_landmarks,
     order::{drawn_orders, small_icon},
 };
 use crate::{

@@ -1,5 +1,5 @@
-//! `publish`: writes missing bundles, link pages, stats.json and the page, and finally the manifest,
-//! which switches visitors to the new scan.
+//! `publish`: writes missing bundles, link pages, stats.json and the page. Finally writes the
+//! manifest, which switches visitors to the new scan.
 
 mod excluded;
 mod link_pages;

@@ -21,8 +21,7 @@ use everytab_bundler::{
     map::MapManifest,
     object_names::{
         BLOCKLIST, ICON_LISTS_PREFIX, LINKS_PREFIX, MANIFEST, MAP_LANDMARKS_PATH, MAP_PATH,
-        SCANS_PREFIX,
-        SEARCH_WORDS_PREFIX, bundle_path, search_range_prefix,
+        SCANS_PREFIX, SEARCH_WORDS_PREFIX, bundle_path, search_range_prefix,
     },
     removed_tabs::RemovedTabs,
     search::range_of,
@@ -316,10 +315,10 @@ impl Takedown<'_> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, &removed.prefix, &heartbeat);
         // Must precede the bundles, by which a second run finds an excluded title or icon.
-        let mut has_link = objects.correct_link_pages(&removed.rewritten).await?;
+        objects.correct_link_pages(&removed.rewritten).await?;
         let keys = objects.overwrite_old(&removed.rewritten).await?;
         // Publishing may have written a page from the old bundle in between.
-        has_link |= objects.correct_link_pages(&removed.rewritten).await?;
+        objects.correct_link_pages(&removed.rewritten).await?;
         objects.overwrite_old_tiles(&removed.map).await?;
         let mut paths: BTreeSet<String> = keys.into_iter().map(|key| format!("/{key}")).collect();
         if !removed.map.all_tiles().is_empty() {
@@ -327,7 +326,8 @@ impl Takedown<'_> {
             // concurrently.
             paths.insert(format!("/{}{MAP_PATH}*", removed.prefix));
         }
-        if has_link {
+        // Also invalidate pages that an interrupted run has corrected.
+        if !removed.rewritten.is_empty() {
             paths.insert(format!("/{LINKS_PREFIX}*"));
         }
         Ok(paths)

@@ -57,8 +57,8 @@ pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::C
         let found = addresses(running, host).await.unwrap_or_default();
         client = match found.first() {
             Some(address) => client.resolve(host, SocketAddr::new(*address, 0)),
-            // Keeps reqwest from asking the machine's own resolver. Callers must not dial this host:
-            // the port is the URL's, and the testbed also listens on 127.0.0.1.
+            // Keeps reqwest from asking the machine's own resolver. Callers must not dial this
+            // host: the port is the URL's, and the testbed also listens on 127.0.0.1.
             None => client.resolve(host, SocketAddr::from(([127, 0, 0, 1], 0))),
         };
     }

@@ -31,14 +31,13 @@ use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 impl ScanObjects<'_> {
     /// Removes from the link pages of rewritten bundles the names that have no tab there any more.
-    /// Returns whether a page changed.
     ///
     /// # Errors
     /// Returns an error if the store fails.
     pub async fn correct_link_pages(
         &self,
         rewritten: &[RewrittenBundle],
-    ) -> Result<bool, StorageError> {
+    ) -> Result<(), StorageError> {
         let corrections: Vec<_> = rewritten
             .iter()
             .map(|RewrittenBundle { number, bundle, .. }| async move {
@@ -50,9 +49,10 @@ impl ScanObjects<'_> {
                 changed
             })
             .collect();
-        let changed: Vec<bool> =
-            stream::iter(corrections).buffered(CONCURRENT_OBJECTS).try_collect().await?;
-        Ok(changed.contains(&true))
+        stream::iter(corrections)
+            .buffer_unordered(CONCURRENT_OBJECTS)
+            .try_for_each(|_| ready(Ok(())))
+            .await
     }
 
     /// Corrects the link pages of all bundles that removals noted, by the current bundles.

@@ -18,7 +18,7 @@ const RANGE_READS: u64 = 2;
 /// Requests for a shard's parts by the orders of the map: its map part for each of three, and its
 /// search part for two.
 const READS_OF_ORDERS: u64 = 5;
-/// Files of sorted names per file of best answers, measured with 30 million names.
+/// Number of sorted name files per file of best results, measured with 30 million names.
 const NAMES_A_BEST_FILE: u64 = 5;
 /// Ranked hosts per word file, measured with a million hosts.
 const RANKED_HOSTS_A_FILE: u64 = 100;
@@ -102,11 +102,13 @@ impl Objects {
     }
 
     /// Returns the number of requests for objects in the scan: archives, search parts by range and
-    /// once whole, map parts, both parts for the orders, and the tiles from which the coarse levels
-    /// are drawn.
+    /// once whole, map parts, both parts for the orders, the tiles from which the coarse levels are
+    /// drawn, the names for link pages, and the old link pages.
     pub(super) fn reads(&self) -> u64 {
         let of_a_shard = ARCHIVE_READS + RANGE_READS * RANGES as u64 + 1 + READS_OF_ORDERS;
-        of_a_shard * self.shards + self.part_reads() + self.regions()
+        let names = self.name_files() + RANGES as u64;
+        let of_links = names + self.link_pages();
+        of_a_shard * self.shards + self.part_reads() + self.regions() + of_links
     }
 
     /// Returns the number of map parts that are read. For each tile at [`LEVEL_OF_READS`], a map
@@ -156,10 +158,11 @@ mod tests {
         // Record 0148 has 751 per order, because its fullest bundle has more tabs.
         assert_eq!(objects.objects_of_orders(), 3 * 842);
         assert_eq!(objects.published(), 250_000 + 25_000 + 46_057 + 9_432 + 2_526 + 12);
-        // A quarter of a region has 24 rows of 24 bundles, from at most 4 shards each.
+        // A region's quarter has 24 rows with 24 bundles, from at most 4 shards each.
         let parts = objects.part_reads();
         assert!((30_000..36_000).contains(&parts), "{parts}");
-        assert_eq!(objects.reads(), 25_000 * 64 + parts + 121);
+        let of_links = 30_000 + 28 + 250_000;
+        assert_eq!(objects.reads(), 25_000 * 64 + parts + 121 + of_links);
     }
 
     #[test]
