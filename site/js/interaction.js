@@ -183,7 +183,7 @@ export class Interaction {
   }
 
   /**
-   * Loads what is needed for sharing, and calls `act` with the WallSharing. A failure is reported
+   * Loads the modules for sharing, and calls `act` with the WallSharing. A failure is reported
    * if the visitor pressed Share.
    */
   async #share(act, isPressed = true) {

@@ -1,4 +1,4 @@
-// Owns what a visitor can share on the map: the place in view, and the chosen tab's card. Counts
+// Owns sharing on the map: the place in view, and the chosen tab's card. Counts
 // the sites that were found and opened here. Invariant: everything that is shown for this is loaded
 // when it is first needed. Does not depend on how the map is drawn.
 

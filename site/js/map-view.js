@@ -42,7 +42,7 @@ export class MapView {
   #ratio = 1;
   /** The Landmarks, or null if there are none. */
   #landmarks = null;
-  /** Ends what the window holds of this map; aborted by `release`. */
+  /** Ends the window's listeners for this map; aborted by `release`. */
   #released = new AbortController();
 
   /** The order's name in the address, or "" for the tabs as they come. */

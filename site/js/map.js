@@ -63,7 +63,7 @@ let wanted = "";
 let orderings = 0;
 /** Counts the requests for the manifest. */
 let openings = 0;
-/** What happens on a map, in every order. */
+/** Handlers for a map, in every order. */
 const CALLBACKS = { onTap: tap, onFrame: framed, onRest: rested, onMove: moved };
 const announcer = new Announcer(byId("status"));
 const sharing = new MapSharing({
@@ -79,7 +79,7 @@ const sharing = new MapSharing({
 let told = "";
 /** The landmarks in the list, by number. */
 let marks = new Map();
-/** What the list says if there are none. */
+/** The list's text if there are none. */
 const HINT = byId("hint").textContent;
 
 async function begin(fresh) {
@@ -151,7 +151,7 @@ async function showOrder(name) {
   press(name);
 }
 
-/** Resolves to an order's index, or to null if it, or what shows orders, could not be loaded. */
+/** Resolves to an order's index, or to null if it or the module for orders cannot be loaded. */
 async function loadOrder(name) {
   try {
     const { MapOrders } = await import("./map-orders.js");

@@ -1,5 +1,5 @@
 // Owns the addresses that a visitor shares: each bundle has a static page, `t/<bundle>.html`, whose
-// preview messengers read, and which leads into this page. Does not depend on who shares what.
+// preview messengers read, and which leads into this page. Does not depend on who shares.
 
 /** Returns the address to share for a site in this bundle, an ASCII `hostname`. */
 export function siteAddress(bundle, hostname) {

@@ -1,4 +1,4 @@
-// Owns the bar that offers to share what the visitor has just found or used: a site or a group of
+// Owns the bar that offers to share the last thing found or used: a site or a group of
 // tabs. Invariants: it covers no dialog and takes no focus; it disappears when the visitor closes
 // it, or when its owner says so. Does not depend on what is shared.
 

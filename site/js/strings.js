@@ -130,7 +130,7 @@ export const VISIT = {
   shared: (times) => (times === 1 ? "Shared once" : `Shared ${count(times)} times`),
 };
 
-/** What screen readers say of a tab in addition to its title and host, and of its group. */
+/** Text that screen readers read after a tab's title and host, and for its group. */
 export const TAB = {
   outside: ", opens in a new tab",
   group: (domain, hidden) =>
@@ -165,7 +165,7 @@ export const KEYS = {
   title: "Keys",
   unavailable: `${UNREACHABLE} The list of keys can't be shown.`,
   close: "Close",
-  /** Keys, and what they do. Names of keys in one entry are alternatives. */
+  /** Keys and their actions. Names of keys in one entry are alternatives. */
   list: [
     [["←", "→", "↑", "↓"], "Go from tab to tab"],
     [["Home", "End"], "Go to the first or last visible tab of the row"],

@@ -71,7 +71,7 @@ function headlineOf(hosts, closed, seen) {
   return { parts: closed > 0 ? VISIT.closed(closed) : VISIT.seen(seen), rest };
 }
 
-/** Returns the other numbers, each in words; what is 0 or unknown is left out. */
+/** Returns the other numbers in words, without those that are 0 or unknown. */
 function factsOf(hosts, closed, seen, depthPx) {
   const { found, opened } = visitCounts();
   return [

@@ -1,4 +1,4 @@
-// Owns what a visitor can share on the wall: the open site, the found site, a group, the wall
+// Owns sharing on the wall: the open site, the found site, a group, the wall
 // itself with a summary of the visit. Loaded on demand. Does not depend on how a card looks, or on
 // how something is shared.
 
@@ -14,7 +14,7 @@ import { tabNumber } from "./tab-number.js";
 /** The summary shows at most this many icons. */
 const MAX_ICONS = 25;
 
-/** Shares what is on the wall. */
+/** Shares the wall and its parts. */
 export class WallSharing {
   #page;
   #closedTabs;

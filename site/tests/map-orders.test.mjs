@@ -29,7 +29,7 @@ const shows = (name) => `${ORDERED} &&
 const CARD = "!document.querySelector('#tab-card').hidden";
 const PRESSED = "document.querySelector('#orders [aria-pressed=true]').value";
 const SHARE_TAB = "document.querySelector('#tab-card [data-part=card]').click()";
-/** Keeps what is copied, in a browser without a share sheet. */
+/** Keeps the copied text, in a browser without a share sheet. */
 const COPIES = `(() => {
   window.copied = [];
   const set = (name, value) => Object.defineProperty(navigator, name,

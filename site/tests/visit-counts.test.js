@@ -1,4 +1,4 @@
-// Checks what is counted of a visit, and how it is stored.
+// Checks the counts of a visit, and how they are stored.
 
 import assert from "node:assert/strict";
 import test, { afterEach, beforeEach } from "node:test";
