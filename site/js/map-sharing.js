@@ -1,6 +1,6 @@
-// Owns sharing on the map: the place in view, and the chosen tab's card. Counts
-// the sites that were found and opened here. Invariant: everything that is shown for this is loaded
-// when it is first needed. Does not depend on how the map is drawn.
+// Owns sharing on the map: the place in view, and the chosen tab's card. Counts the sites that were
+// found and opened here. Invariant: everything that is shown for this is loaded when it is first
+// needed. Does not depend on how the map is drawn.
 
 import { writeMapAddress } from "./map-address.js";
 import { openSiteCard, shareNow } from "./open-card.js";

@@ -1,6 +1,6 @@
-// Owns the bar that offers to share the last thing found or used: a site or a group of
-// tabs. Invariants: it covers no dialog and takes no focus; it disappears when the visitor closes
-// it, or when its owner says so. Does not depend on what is shared.
+// Owns the bar that offers to share the site that the visitor found last, or the group of tabs that
+// was used last. Invariants: it covers no dialog and takes no focus; it disappears when the visitor
+// closes it, or when its owner hides it. Does not depend on what is shared.
 
 import { button } from "./elements.js";
 import { SHARE } from "./strings.js";

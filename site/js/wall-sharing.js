@@ -1,6 +1,6 @@
-// Owns sharing on the wall: the open site, the found site, a group, the wall
-// itself with a summary of the visit. Loaded on demand. Does not depend on how a card looks, or on
-// how something is shared.
+// Owns sharing on the wall: the open site, the found site, a group, the wall itself with a summary
+// of the visit. Loaded on demand. Does not depend on how a card looks, or on how something is
+// shared.
 
 import { writeAddress } from "./address.js";
 import { shownHost } from "./host-name.js";
