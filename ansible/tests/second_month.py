@@ -128,7 +128,7 @@ def another_image(world, arguments):
             with open(os.path.join(ROOT, REMARK), "rb") as file:
                 remark = file.readline()
             expect(remark in program, f"{path} holds {REMARK}")
-            program = program.replace(remark, remark.replace(b"The", b"THE"))
+            program = program.replace(remark, remark.swapcase())
         os.makedirs(os.path.dirname(layer + path), exist_ok=True)
         with open(layer + path, "wb") as file:
             file.write(program)

@@ -163,11 +163,20 @@ pub fn without_hosts(file: &[u8], hosts: &RemovedHosts) -> io::Result<Option<Vec
 /// Reads a file's lines.
 ///
 /// # Errors
-/// Returns an error if the bytes are not a request file.
+/// Returns an error if the bytes are not a request file, or if they unpack to too many bytes.
 pub fn read_file(file: &[u8]) -> io::Result<String> {
+    unpack(file, MAX_UNPACKED_BYTES)
+}
+
+/// A cut file would lose lines when it is written again, so more bytes than `limit` are an error.
+fn unpack(file: &[u8], limit: u64) -> io::Result<String> {
     let mut text = String::new();
-    GzDecoder::new(file).take(MAX_UNPACKED_BYTES).read_to_string(&mut text)?;
-    Ok(text)
+    let mut unpacked = GzDecoder::new(file).take(limit + 1);
+    unpacked.read_to_string(&mut text)?;
+    match unpacked.limit() {
+        0 => Err(io::Error::other(format!("it unpacks to more than {limit} bytes"))),
+        _ => Ok(text),
+    }
 }
 
 fn pack(text: &str) -> Vec<u8> {
@@ -211,6 +220,15 @@ mod tests {
         assert!(without_hosts(b"{}", &RemovedHosts::default()).is_err());
         let none = RemovedHosts::from_iter(["a.example", "b.example", "c.example"]);
         assert_eq!(without_hosts(&file, &none).unwrap(), Some(write_file([])));
+    }
+
+    #[test]
+    fn a_file_that_unpacks_to_too_many_bytes_is_not_cut() {
+        let file = write_file([lines("a.example", ["/x.png".to_owned()])]);
+        let text = read_file(&file).unwrap();
+        assert_eq!(unpack(&file, text.len() as u64).unwrap(), text);
+        let error = unpack(&file, text.len() as u64 - 1).unwrap_err();
+        assert!(error.to_string().contains("unpacks to more than"), "{error}");
     }
 
     #[test]

@@ -221,10 +221,11 @@ impl SearchFiles<'_> {
 
     async fn index(&self, range: usize) -> Result<Vec<String>, RemovalError> {
         let key = format!("{}{}", self.0.prefix, search_index_path(range));
-        let bytes = self.0.site.get(&key).await.map_err(|error| {
-            RemovalError::NotUnderstood(format!(
+        let bytes = self.0.site.get(&key).await.map_err(|error| match error.is_not_found() {
+            true => RemovalError::NotUnderstood(format!(
                 "the site's search index, by which a tab is found: {error}"
-            ))
+            )),
+            false => error.into(),
         })?;
         Ok(read_index(&bytes))
     }
@@ -272,5 +273,33 @@ impl SearchFiles<'_> {
             true => ObjectChange::Keep(()),
             false => ObjectChange::Write(write_index(&after).into(), ()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use everytab_storage::StoreSettings;
+
+    use super::*;
+
+    /// Looks up a host in a site whose search indexes are directories (unreadable) or missing.
+    async fn error_of(unreadable: bool) -> RemovalError {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("file://{}", folder.path().display());
+        let site = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
+        for range in (0..RANGES).filter(|_| unreadable) {
+            std::fs::create_dir_all(folder.path().join(search_index_path(range))).unwrap();
+        }
+        let heartbeat = Heartbeat::default();
+        let files = SearchFiles(ScanObjects::new(&*site, "", &heartbeat));
+        files.find(&RemovedHosts::from_iter(["a.example"])).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn only_a_missing_index_means_that_a_site_cannot_be_searched() {
+        let missing = error_of(false).await;
+        assert!(matches!(missing, RemovalError::NotUnderstood(_)), "{missing}");
+        let unreadable = error_of(true).await;
+        assert!(matches!(unreadable, RemovalError::Storage(_)), "{unreadable}");
     }
 }
