@@ -1,4 +1,4 @@
-//! Embeds the page (the directory `site/`) as `SITE_FILES`, with each file's name and bytes.
+//! Embeds the page (the directory `site/`) as `SITE_FILES`.
 
 #![allow(clippy::disallowed_methods, reason = "a build script reads files; the library does not")]
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("cargo::rerun-if-changed={}", site.join(folder).display());
         for entry in fs::read_dir(site.join(folder))? {
             let path = entry?.path();
-            // The other JSON files here configure servers and tests, and are not published.
+            // JSON files here configure servers and tests, and are not published.
             if path.is_file() && path.extension().is_none_or(|extension| extension != "json") {
                 files.push(path);
             }
@@ -31,8 +31,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     code.push_str("];\n");
     let file = Path::new(&env::var("OUT_DIR")?).join("site.rs");
-    // Replace the file instead of rewriting it. A copy of the target directory may share the file
-    // through a hard link, and would otherwise get this checkout's paths.
+    // Remove the file first. A copy of the target directory may share it through a hard link, and
+    // would otherwise get this checkout's paths.
     let _ = fs::remove_file(&file);
     fs::write(file, code)?;
     Ok(())

@@ -1,16 +1,15 @@
-//! Times turning icons into bundles. `scripts/bench/bundle.sh` compares this with other programs
-//! that do the same work on the same list.
+//! Measures how long it takes to turn icons into bundles. `scripts/bench/bundle.sh` compares this
+//! with other programs that do the same work on the same list.
 //!
 //!     make_bundles list CORPUS                      one line per icon: url, title, file
 //!     make_bundles keep LIST FOLDER all|small       lines whose icon is in FOLDER's bundles
 //!     make_bundles pack LIST ICONS                  LIST with offsets in ICONS instead of files
 //!     make_bundles bundles LIST FOLDER MODE THREADS icons to bundles; MODE lossless|palette|auto
 //!     make_bundles bundles LIST FOLDER MODE THREADS ICONS   the same from a packed list
-//!     make_bundles sizes LIST                       bytes and another encoder's bytes, by mode
+//!     make_bundles sizes LIST                       bytes and microseconds by encoder and mode
 //!     make_bundles parts LIST MODE                  microseconds by format and step
 //!
 //! `bundles` prints a summary and its duration as one line on stderr.
-// A benchmark may read files and a clock, and should stop at a malformed list.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{
@@ -37,7 +36,6 @@ use everytab_icon::{
 use libdeflater::{CompressionLvl, Compressor};
 use serde_json::Value;
 
-/// Number of tabs per bundle.
 const TABS: usize = 120;
 
 fn main() {
@@ -65,7 +63,6 @@ fn mode(name: &str) -> Colours {
     name.parse().unwrap()
 }
 
-/// Prints every corpus icon with a real hostname and title.
 fn list(corpus: &Path) {
     let pages = std::fs::read(corpus.join("expected/warc_pages.json")).unwrap();
     let pages: BTreeMap<String, Value> = serde_json::from_slice(&pages).unwrap();
@@ -93,8 +90,8 @@ fn list(corpus: &Path) {
     }
 }
 
-/// Prints the lines in LIST whose tab has an icon in the bundles in `folder`. With `small`, prints
-/// only lines whose icon is at most 64 pixels wide and high.
+/// Prints LIST's lines whose tab has an icon in the bundles in `folder`. With `small`, prints only
+/// SVG files and icons of at most 64x64 pixels.
 fn keep(list: &str, folder: &Path, small: bool) {
     let mut with_icon = HashSet::new();
     for file in std::fs::read_dir(folder).unwrap() {
@@ -122,8 +119,6 @@ fn fields(line: &str) -> [&str; 3] {
     line.splitn(3, '\t').collect::<Vec<_>>().try_into().unwrap()
 }
 
-/// Appends all icons in LIST to one file. Prints LIST with each icon's offset and length in this
-/// file.
 fn pack(list: &str, packed: &str) {
     let mut packed = BufWriter::new(File::create(packed).unwrap());
     let mut offset = 0;
@@ -137,19 +132,15 @@ fn pack(list: &str, packed: &str) {
     packed.flush().unwrap();
 }
 
-/// Parses an icon's location in the packed file: offset and length.
 fn place(field: &str) -> (u64, usize) {
     let (offset, length) = field.split_once('+').unwrap();
     (offset.parse().unwrap(), length.parse().unwrap())
 }
 
 thread_local! {
-    /// The file that is being converted, or one bundle's icons from the packed file.
     static FILE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Converts icons to bundles in `folder`. Each thread makes one bundle at a time. If the icons are
-/// packed, the thread reads all icons of its bundle in one call.
 fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, packed: Option<&File>) {
     let text = std::fs::read_to_string(list).unwrap();
     std::fs::create_dir_all(folder).unwrap();
@@ -211,8 +202,6 @@ fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize, packed: 
     );
 }
 
-/// Compares our encoder with the default of the `image` crate for equal pixels, by bytes and time.
-/// Measures whole conversions, and encoding at each effort.
 fn sizes(list: &str) {
     let text = std::fs::read_to_string(list).unwrap();
     let files = text.lines().map(|line| std::fs::read(fields(line)[2]).unwrap());
@@ -271,10 +260,8 @@ impl Steps {
     }
 }
 
-/// Number of passes over the list. The fastest pass counts for each format.
 const PASSES: usize = 7;
 
-/// Prints the time of each step, by format.
 fn parts(list: &str, colours: Colours) {
     let text = std::fs::read_to_string(list).unwrap();
     let mut formats: BTreeMap<&str, Vec<Vec<u8>>> = BTreeMap::new();

@@ -1,6 +1,4 @@
-//! The bundle: the JSON file with tabs that the page fetches. Its schema is `bundle.schema.json`.
-//!
-//! This module does not depend on the tabs' source, or on how an icon was made.
+//! The bundle (`bundle.schema.json`): the JSON file with tabs that the page fetches.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
@@ -24,13 +22,13 @@ pub struct Tab {
     pub url: String,
     /// The home page's title, truncated by `everytab_webpage::tab_title`.
     pub title: String,
-    /// The tab's icon. `None` if the host has no usable icon.
+    /// `None` if the host has no usable icon.
     pub icon: Option<BundleIcon>,
-    /// True if the host allows the site to show its page in an iframe.
+    /// True if the page may be shown in an iframe.
     pub iframe_ok: bool,
 }
 
-/// Writes a bundle file with these tabs, in their order.
+/// Writes a bundle file.
 #[must_use]
 pub fn write(tabs: &[Tab]) -> Vec<u8> {
     BundleJson { entries: tabs.iter().map(entry).collect() }.to_bytes()

@@ -1,8 +1,7 @@
-//! A bundle's JSON (`bundle.schema.json`): its fields and their serialization.
+//! A bundle's JSON (`bundle.schema.json`).
 //!
-//! Fields have a fixed order and there are no spaces, so that equal tabs give equal bytes. `<`,
-//! U+2028 and U+2029 are always escaped, so that this JSON can be embedded in a script. If a tab
-//! has no icon, `icon` is "" and `icon_w` and `icon_h` are absent.
+//! Fields have a fixed order, so that equal tabs give equal bytes. `<`, U+2028 and U+2029 are
+//! escaped, so that this JSON can be embedded in a script.
 
 use std::borrow::Cow;
 

@@ -1,10 +1,7 @@
-//! Counts icons that many hosts in a shard show, such as the default icons of hosting companies and
-//! website software.
+//! Counts icons that many hosts in a shard share, such as the default icons of hosting companies.
 //!
 //! A shard is a random sample of the scan's hosts, so an icon that is common in the scan is common
-//! in most shards. Therefore each shard can be counted separately. Icons that are rare in a shard
-//! are not counted, which limits the counts to 200 icons per shard. This module does not depend on
-//! why hosts share an icon.
+//! in most shards.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,17 +9,16 @@ use sha2::{Digest, Sha256};
 
 use crate::bundle::Tab;
 
-/// Minimum number of a shard's hosts that must share an icon for it to be common. Two hosts may be
-/// one site with two names.
+/// At least this many hosts in a shard must share an icon for it to be common, because two hosts
+/// may be one site with two names.
 const MIN_HOSTS: usize = 3;
-/// An icon is common only if at least one in this many tabs has it.
+/// An icon is common only if at least one in this many of the shard's tabs has it, so a shard has
+/// at most 200 common icons.
 const ONE_TAB_IN: usize = 200;
-/// Number of hexadecimal digits from the PNG's SHA-256 that identify an icon in the counts. These
-/// 64 bits are enough to distinguish icons.
+/// An icon is identified by this many leading hexadecimal digits of its PNG's SHA-256.
 const NAME_DIGITS: usize = 16;
 
-/// Returns each common icon's number of tabs. The keys are the first hexadecimal digits of the
-/// PNG's SHA-256.
+/// Returns each common icon's number of tabs, by the first digits of its SHA-256.
 #[must_use]
 pub fn common_icons(tabs: &[Tab]) -> BTreeMap<String, u64> {
     let mut hosts: HashMap<&[u8], usize> = HashMap::new();
@@ -44,8 +40,6 @@ mod tests {
     use super::*;
     use crate::bundle::BundleIcon;
 
-    /// Returns tabs for pairs of an icon (a PNG with this one byte, or `None`) and a number of
-    /// tabs.
     fn tabs(icons: &[(Option<u8>, usize)]) -> Vec<Tab> {
         let some = |&(png, hosts): &(Option<u8>, usize)| {
             let icon = png.map(|byte| BundleIcon { png: vec![byte], width: 1, height: 1 });

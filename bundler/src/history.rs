@@ -1,12 +1,10 @@
-//! `history.json`: a few numbers per scan, which the statistics page shows next to those of the
-//! newest scan.
+//! `history.json`: a few numbers per scan, for the statistics page.
 
 use serde_json::{Value, json};
 
-/// Maximum number of scans in the history. This is enough for ten years of monthly scans and takes
-/// about 25 KB.
+/// Maximum scans in the history. This is enough for ten years of monthly scans and takes about 25
+/// KB.
 const MAX_SCANS: usize = 120;
-/// Fields of a scan's `stats.json` that are copied to the history.
 const KEPT_FIELDS: [&str; 8] = [
     "scan",
     "crawl",
@@ -18,8 +16,8 @@ const KEPT_FIELDS: [&str; 8] = [
     "tabs_with_icon",
 ];
 
-/// Adds or replaces a scan's numbers in the history, and sorts the scans by start time. Malformed
-/// bytes are discarded, because a damaged file must not prevent publishing.
+/// Adds or replaces a scan's numbers in the history. Malformed bytes are discarded, because a
+/// damaged file must not prevent publishing.
 #[must_use]
 pub fn with_scan(before: Option<&[u8]>, stats: &Value) -> Value {
     let before = before.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());

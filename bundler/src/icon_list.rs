@@ -1,21 +1,14 @@
-//! Icon lists, which contain each tab's source icon. With these lists we can find an icon's tabs in
-//! the published files alone, after the scan's database has been deleted.
+//! Icon lists, which allow us to find an icon's tabs after the scan's database has been deleted.
 //!
-//! For each tab with an icon, a shard's list has 16 bytes. These are the first 8 bytes of the
-//! icon's SHA-256, as its host served it, and the first 8 bytes of the hostname's SHA-256. Lines
-//! are sorted. The tab itself is in one of the shard's bundles, which are about ten with 110 KB
-//! each. A removed tab has no line. For 30 million tabs the lists take 480 MB in 25,000 objects, a
-//! sixtieth of the bundles.
-//!
-//! A list is a pure function of the shard's tabs. This module does not depend on how an icon is
-//! decoded.
+//! For each tab with an icon, a shard's list has 16 bytes: the first 8 bytes of two SHA-256
+//! digests, one for the icon as its host served it and one for the hostname. Lines are sorted.
 
 use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-/// Number of SHA-256 bytes in a list. With 30 million icons, two icons share 8 bytes in about one
-/// scan out of 40,000.
+/// A list contains this many bytes from each SHA-256. With 30 million icons, two icons share these
+/// 8 bytes in about one scan out of 40,000.
 pub const PREFIX_BYTES: usize = 8;
 /// Bytes per line.
 const LINE_BYTES: usize = 2 * PREFIX_BYTES;
@@ -26,7 +19,7 @@ pub type DigestPrefix = [u8; PREFIX_BYTES];
 /// A tab's source icon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IconLine {
-    /// The first bytes of the icon's SHA-256, as its host served the icon.
+    /// The first bytes of the icon's SHA-256.
     pub icon: DigestPrefix,
     /// The first bytes of the hostname's SHA-256.
     pub hostname: DigestPrefix,
@@ -45,8 +38,7 @@ pub fn prefix_of(sha256: &[u8; 32]) -> DigestPrefix {
     [a, b, c, d, e, f, g, h]
 }
 
-/// Parses a hexadecimal digest and returns its first bytes. `None` unless the string has 64
-/// hexadecimal digits.
+/// Parses a hexadecimal digest and returns its first bytes. `None` if the digest is malformed.
 #[must_use]
 pub fn prefix_of_hex(text: &str) -> Option<DigestPrefix> {
     let mut digest = [0; 32];
@@ -69,7 +61,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<IconLine>, String> {
     let (lines, rest) = bytes.as_chunks::<LINE_BYTES>();
     if !rest.is_empty() {
         let length = bytes.len();
-        return Err(format!("it has {length} bytes, which are no lines of {LINE_BYTES}"));
+        return Err(format!("{length} bytes, which is not a multiple of {LINE_BYTES}"));
     }
     let line = |&[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]: &[u8; LINE_BYTES]| IconLine {
         icon: [a, b, c, d, e, f, g, h],

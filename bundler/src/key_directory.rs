@@ -1,15 +1,12 @@
-//! The key directory: the public keys that verify our requests, published for website operators.
-//!
-//! This is a JSON Web Key Set (RFC 7517) at the well-known location for Web Bot Auth. A key remains
-//! in the directory until it expires, so that an old key can still be looked up after it was
-//! replaced.
+//! The key directory: the public keys that verify our requests, as a JSON Web Key Set (RFC 7517) at
+//! the well-known location for Web Bot Auth.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How long a key remains in the directory after it was last published, in seconds. Two months are
-/// enough to look up a key during the whole month after it was replaced.
+/// enough to look up a key for a month after a monthly scan replaced it.
 const KEPT_SECONDS: u64 = 62 * 24 * 3600;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -17,7 +14,7 @@ struct Directory {
     keys: Vec<PublishedKey>,
 }
 
-/// One key in the directory. RFC 7517 and RFC 8037 define its members' names.
+/// RFC 7517 and RFC 8037 define these names.
 #[derive(Debug, Serialize, Deserialize)]
 struct PublishedKey {
     kid: String,
@@ -28,13 +25,13 @@ struct PublishedKey {
     purpose: String,
     nbf: u64,
     exp: u64,
-    /// Members that were added by a later program version.
+    /// Members that a later program version may have added. They are preserved.
     #[serde(flatten)]
     other: Map<String, Value>,
 }
 
 /// Returns the directory with an Ed25519 key and without expired keys. `now` is a Unix time in
-/// seconds. This replaces a malformed directory, because verifiers could not read it either.
+/// seconds. A malformed directory is replaced.
 #[must_use]
 pub fn with_key(published: Option<&[u8]>, key_id: &str, public_key: [u8; 32], now: u64) -> Vec<u8> {
     let published = published.and_then(|bytes| serde_json::from_slice(bytes).ok());

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-/// Distributes `tabs` over `bundles` in order. Returns one range per bundle. The ranges are
-/// contiguous, their lengths differ by at most one, and the longer ranges are distributed evenly.
+/// Distributes `tabs` over `bundles` in order. The lengths of the returned ranges differ by at most
+/// one.
 #[must_use]
 pub fn spread(tabs: usize, bundles: usize) -> Vec<Range<usize>> {
-    // The product of two usize values fits into u128.
+    // The product of two `usize` values fits into `u128`.
     let cut = |bundle: usize| (bundle as u128 * tabs as u128 / (bundles.max(1) as u128)) as usize;
     (0..bundles).map(|bundle| cut(bundle)..cut(bundle + 1)).collect()
 }

@@ -1,14 +1,4 @@
-//! The published site's formats: bytes in, values out.
-//!
-//! This crate contains bundles (`bundle`, `published_bundle`, `layout`), the search index
-//! (`search`), the `manifest`, the `map` with all icons, the map's orders (`map_order`), the
-//! statistics (`stats_names`, `stats_document`, `common_icons`, `history`), the page itself
-//! (`page_files`, `preview`), the pages for shared links (`link_page`), the operator's files
-//! (`key_directory`, `security_txt`), the public request lists (`request_files`), all objects'
-//! names and headers (`object_names`), the takedown list (`takedown_list`, `title_pattern`,
-//! `removed_hosts`, `removed_tabs`), and the tabs' source icons (`icon_list`).
-//! Everything is a pure function with the same result on every host. This does not depend on files,
-//! stores, network, Postgres, clocks, settings, or how an icon is decoded.
+//! The published site's formats, as pure functions.
 //!
 //! ```
 //! use everytab_bundler::{
@@ -26,7 +16,7 @@
 //! assert_eq!(bundle::write(&[tab]), json.as_bytes());
 //! assert_eq!(object_names::bundle_path(0), "tabs/0.json");
 //!
-//! // The search file says where the tab is; hostnames are sorted without `www.`.
+//! // Hostnames are assigned to search files without their `www.`.
 //! let entry = SearchEntry::new("www.example.com".into(), 0, 0);
 //! let path = object_names::search_file_path(range_of(&entry.hostname), 0);
 //! assert_eq!(path, "search/5/0.tsv");

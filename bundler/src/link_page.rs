@@ -1,26 +1,18 @@
 //! Link pages: for each bundle a small HTML file, `t/<bundle>.html`, that messengers and search
 //! engines read when somebody shares a tab.
 //!
-//! A crawler reads the title, the description and the picture, which is the map tile that shows the
-//! bundle. A browser runs the site's script `link.js`, which leads on to the wall: to the site in
-//! the fragment, else to the bundle's best-known site. Without scripts a visitor sees the names.
-//!
-//! Invariants: a page is a pure function of its fields, and [`LinkPage::read`] returns the fields
-//! from which it was written, so that a takedown can rewrite a page without a database. A page
-//! names a host only by its whole hostname, escaped. This does not depend on the source of the
-//! names, or on stores.
+//! [`LinkPage::read`] returns the fields of a page, so that a takedown can rewrite the page without
+//! a database.
 
 use crate::{map::MapManifest, object_names::link_page, page_files::escape};
 
-/// Maximum number of hostnames in a page. Titles have up to three of them, and the rest are for
-/// visitors without scripts. Six keep a page at 2 KB.
+/// Maximum number of hostnames in a page, which then has about 2 KB.
 pub const LISTED_NAMES: usize = 6;
 /// Maximum number of hostnames in a title.
 const NAMES_IN_A_TITLE: usize = 3;
-/// Maximum characters of all hostnames in a title. Messengers cut titles after 60 to 70 characters,
-/// and the number of further sites takes about 18.
+/// Maximum total characters of a title's hostnames, unless the first one alone is longer.
+/// Messengers cut titles after 60 to 70 characters, and the number of further sites takes about 18.
 const TITLE_NAMES_CHARACTERS: usize = 48;
-/// Without names the title says what the site is.
 const PLAIN_TITLE: &str = "EveryTab: every website, a tab";
 
 /// A link page's fields.
@@ -30,17 +22,15 @@ pub struct LinkPage {
     pub bundle: i32,
     /// Number of tabs in the bundle.
     pub tabs: u32,
-    /// Hostnames of the bundle's tabs, best-known first, up to [`LISTED_NAMES`].
+    /// Hostnames of the bundle's tabs, best-known first.
     pub names: Vec<String>,
-    /// Prefix of the scan that has the bundle. "" if the site's scan has no such bundle.
+    /// Prefix of the scan that has the bundle. Empty if the site's scan has no such bundle.
     pub prefix: String,
-    /// The site's URL, with a trailing slash. Without it, the page has no canonical URL, and the
-    /// picture's URL is relative.
+    /// The site's URL, with a trailing slash. If it is `None`, the picture's URL is relative.
     pub site_url: Option<String>,
-    /// The name of `link.js` below the site's root. If it is "", the page does not lead on by
-    /// itself.
+    /// The name of `link.js`. If it is empty, browsers stay on the link page.
     pub script: String,
-    /// The map tile that shows the bundle. `None` if the scan has no map.
+    /// `None` if the scan has no map.
     pub picture: Option<LinkPicture>,
 }
 
@@ -54,8 +44,9 @@ pub struct LinkPicture {
 }
 
 impl LinkPicture {
-    /// Returns the most detailed tile that shows a bundle, under its name without a content hash,
-    /// whose bytes takedowns change too. `None` if this program does not make such maps.
+    /// Returns the most detailed tile that shows a bundle. Its name has no content hash, because
+    /// takedowns also rewrite the tile under this name. `None` if this program does not make such
+    /// maps.
     #[must_use]
     pub fn of_bundle(map: &MapManifest, prefix: &str, bundle: i32) -> Option<Self> {
         let tile = map.layout()?.tile_of(bundle.unsigned_abs(), 0);
@@ -109,8 +100,7 @@ impl LinkPage {
         )
     }
 
-    /// Reads a page that [`Self::write`] wrote for this bundle, in this or another version's words.
-    /// `None` for anything else.
+    /// Reads a page that [`Self::write`] wrote for this bundle. `None` for a page without a script.
     #[must_use]
     pub fn read(bundle: i32, bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
@@ -135,7 +125,7 @@ impl LinkPage {
         })
     }
 
-    /// Returns the title: up to three names, and how many further sites there are.
+    /// Returns the title: up to three names, and the number of further sites.
     #[must_use]
     pub fn title(&self) -> String {
         let mut shown: Vec<&str> = Vec::new();
@@ -168,7 +158,6 @@ impl LinkPage {
         }
     }
 
-    /// Returns the tags with the page's own URL. "" if the site's URL is unknown.
     fn address_tags(&self) -> String {
         let Some(site_url) = &self.site_url else { return String::new() };
         let address = escape(&format!("{site_url}{}", link_page(self.bundle)));
@@ -195,16 +184,12 @@ impl LinkPage {
     }
 }
 
-/// The page loads its script and its icon, and nothing else.
 const POLICY: &str =
     "default-src 'none'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'";
-/// Describes the picture.
 const ALT: &str = "The icons of these websites and their neighbours";
 
-/// Selects a bundle's best-known hostnames.
-///
-/// The order is by rank, then by length, then alphabetical, so that the result does not depend on
-/// the order in which hostnames are added.
+/// Selects a bundle's best-known hostnames: those with the best ranks, then the shortest, then in
+/// alphabetical order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BestKnown {
     tabs: u32,
@@ -212,7 +197,7 @@ pub struct BestKnown {
 }
 
 impl BestKnown {
-    /// Adds a tab's hostname. `rank` is `None` for a host without a rank.
+    /// Adds a tab's hostname.
     pub fn add(&mut self, hostname: &str, rank: Option<u32>) {
         self.tabs = self.tabs.saturating_add(1);
         let rank = rank.unwrap_or(u32::MAX);
@@ -241,7 +226,6 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
     text.split_once(start)?.1.split_once(end).map(|(value, _)| value)
 }
 
-/// Inverse of [`escape`].
 fn unescape(text: &str) -> String {
     let text = text.replace("&quot;", "\"").replace("&gt;", ">").replace("&lt;", "<");
     text.replace("&amp;", "&")

@@ -1,7 +1,4 @@
 //! The manifest: a small JSON file that the page reads first. It identifies the live scan.
-//!
-//! Publishing writes the whole manifest, and a takedown changes some fields. A takedown preserves
-//! unknown fields (`extra`), so that an older program does not drop a newer version's fields.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -11,42 +8,42 @@ use uuid::Uuid;
 
 use crate::{map::MapManifest, object_names};
 
-/// `manifest.json`.
+/// Content of `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The scan's id. Sorting by id sorts scans by start time.
     pub scan: Uuid,
     /// The crawl's name, such as `CC-MAIN-2026-21`.
     pub crawl: String,
-    /// Number of bundles. They are numbered from 0.
+    /// Bundles in this scan. They are numbered from 0.
     pub bundles: u64,
-    /// Prefix for this scan's objects below the site's root. It ends with a slash.
+    /// Prefix for this scan's objects, with a trailing slash.
     pub prefix: String,
-    /// When the scan was published, in UTC, in RFC 3339 format.
+    /// When the scan was published, in RFC 3339 format.
     pub generated_at: String,
-    /// Number of tabs.
+    /// Tabs in this scan.
     pub hosts: u64,
-    /// Number of tabs with an icon.
+    /// Tabs with an icon.
     pub with_icon: u64,
-    /// Number of home pages with a title. `None` if an older version published this scan.
+    /// Home pages with a title. `None` if an older version published this scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<u64>,
-    /// Number of home pages with a title that may be framed. `None` as for `titles`.
+    /// Home pages that have a title and may be framed. `None` as for `titles`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framed: Option<u64>,
-    /// The scan's setting for tabs per bundle. `None` as for `titles`.
+    /// This scan's setting for tabs per bundle. `None` as for `titles`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entries_per_bundle: Option<u32>,
     /// Contact for visitors, as a `mailto:` or `https:` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
-    /// Bundles that a takedown rewrote. Maps a bundle's number to its path below the prefix.
+    /// Maps each bundle that a takedown rewrote to its path below the prefix.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, String>,
-    /// The map with all icons. `None` if the scan has no map.
+    /// `None` if the scan has no map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapManifest>,
-    /// Kinds of search files in addition to the sorted names. Absent if there are none.
+    /// `None` if there are only the sorted names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchKinds>,
     /// Fields that this program version does not know. They are preserved.
@@ -57,24 +54,24 @@ pub struct Manifest {
 /// Kinds of search files that a scan has in addition to the sorted names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchKinds {
-    /// Whether there are files with the best results for prefixes that span many files.
+    /// Whether there are files with the best results for a prefix.
     pub best: bool,
     /// Whether there are files with the words of ranked hosts.
     pub words: bool,
 }
 
-/// The reason why bytes are not a usable manifest.
+/// Error returned by [`Manifest::read`].
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The bytes are not JSON, or a field is missing or has another type.
     #[error("manifest.json is not understood: {0}")]
     NotUnderstood(#[from] serde_json::Error),
     /// The prefix does not end with a slash, so names below it would belong to another prefix.
-    #[error("manifest.json has no prefix that ends with a slash: is it a site of ours?")]
+    #[error("manifest.json has a prefix without a trailing slash; is this an EveryTab site?")]
     PrefixWithoutSlash,
 }
 
-/// The reason why a manifest must not replace the published one.
+/// Error returned by [`Manifest::may_replace`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplaceRefusal {
     /// The published scan with this id was started later.
@@ -102,21 +99,19 @@ impl fmt::Display for Loss {
 }
 
 /// Default maximum percentage by which each count may decrease with a new scan. The web changes by
-/// a few percent per month. If a site would lose a fifth of its tabs, the scan was a rehearsal with
-/// a limit, or most of it failed.
+/// a few percent per month. A larger loss means that the scan was a rehearsal with a limit, or that
+/// much of it failed.
 pub const MAX_LOSS_PERCENT: u8 = 20;
 
-/// A count that must not decrease much from one scan to the next.
 struct ComparedCount {
     what: &'static str,
-    /// A decrease by this number is always allowed, because the count is rounded.
+    /// A decrease by up to this number is always allowed, because the count is rounded.
     rounding: u64,
     /// Returns the first manifest's count. `None` if there is no such count, or if it has another
     /// meaning in the second manifest.
     of: fn(&Manifest, &Manifest) -> Option<u64>,
 }
 
-/// All counts that are compared, most important first.
 const COMPARED_COUNTS: [ComparedCount; 5] = [
     ComparedCount { what: "tabs", rounding: 0, of: |manifest, _| Some(manifest.hosts) },
     ComparedCount {
@@ -126,7 +121,7 @@ const COMPARED_COUNTS: [ComparedCount; 5] = [
     },
     ComparedCount { what: "pages with a title", rounding: 0, of: |manifest, _| manifest.titles },
     ComparedCount {
-        what: "pages that allow to be framed",
+        what: "pages that may be framed",
         rounding: 0,
         of: |manifest, _| manifest.framed,
     },
@@ -153,27 +148,25 @@ impl Manifest {
         }
     }
 
-    /// Serializes the manifest.
+    /// Serializes this manifest.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         // Strings, numbers and JSON values can always be serialized.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Returns a bundle's object name. A takedown's override takes precedence. `bundlePath` in
-    /// `site/js/bundles.js` implements this rule, too.
+    /// Returns a bundle's object name. A takedown's override takes precedence.
     #[must_use]
     pub fn bundle_name(&self, number: i32) -> String {
         let overridden = self.overrides.get(&number.to_string()).cloned();
         self.prefix.clone() + &overridden.unwrap_or_else(|| object_names::bundle_path(number))
     }
 
-    /// Checks that this manifest may replace the published one without the operator's `--force`. A
-    /// count is not compared if one of the manifests lacks it.
+    /// Checks that this manifest may replace the published one without the operator's `--force`.
     ///
     /// # Errors
-    /// Returns an error if the published scan is a later one, or if the site would lose more than
-    /// `max_loss` percent of its tabs, icons, titles, framed pages or bundles.
+    /// Returns an error if the published scan is a later one, or if a count would decrease by more
+    /// than `max_loss` percent.
     pub fn may_replace(&self, published: &Self, max_loss: u8) -> Result<(), ReplaceRefusal> {
         if published.scan > self.scan {
             return Err(ReplaceRefusal::LaterScan(published.scan));
@@ -194,8 +187,8 @@ impl Manifest {
         }
     }
 
-    /// Returns the numbers of bundles that a takedown rewrote, if `published` belongs to this scan.
-    /// Caches may contain the original bundles for a year.
+    /// Returns the numbers of the bundles that a takedown rewrote, if `published` belongs to this
+    /// scan.
     #[must_use]
     pub fn rewritten_before(&self, published: &Self) -> Vec<i32> {
         if published.scan != self.scan {
@@ -204,8 +197,8 @@ impl Manifest {
         published.overrides.keys().filter_map(|number| number.parse().ok()).collect()
     }
 
-    /// Sets a bundle's override to `path`, below the prefix. Subtracts the removed tabs, and those
-    /// with an icon, from the totals.
+    /// Sets a bundle's override to `path`, below the prefix, and subtracts the removed tabs from
+    /// the totals.
     pub fn without_tabs(&mut self, number: i32, path: &str, tabs: u64, with_icon: u64) {
         self.set_override(number, path);
         self.hosts = self.hosts.saturating_sub(tabs);
@@ -266,7 +259,6 @@ mod tests {
         assert_eq!(loss.to_string(), "0 tabs instead of 7");
     }
 
-    /// Returns a manifest in which every compared count is `count`.
     fn of_count(count: u64) -> Manifest {
         Manifest {
             hosts: count,

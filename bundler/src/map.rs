@@ -1,10 +1,8 @@
 //! The map: every icon in a scan on one plane, in tiles at several levels.
 //!
 //! Bundle `b` is in column `b % side` and row `b / side`. Within the bundle's square, the tab in
-//! slot `s` is in column `s % grid` and row `s / grid`. At level 0 a cell has 8x8 pixels. Each
-//! further level halves the width and height, until one tile shows everything. Every tile is a
-//! square with a side of `48 * grid` pixels. At level `z` it covers `6 << z` x `6 << z` bundles.
-//! This module does not depend on how tiles are encoded, or where the thumbnails come from.
+//! slot `s` is in column `s % grid` and row `s / grid`. At level 0 a cell has 8x8 pixels, and each
+//! further level halves its width and height. A tile's side has `48 * grid` pixels at every level.
 
 pub mod landmarks;
 pub mod part;
@@ -16,19 +14,18 @@ use serde::{Deserialize, Serialize};
 use self::part::CELL_PIXELS;
 use crate::object_names;
 
-/// Number of bundles along a tile's edge at level 0.
 const BUNDLES_OF_A_TILE: u32 = 6;
 /// The coarsest level at which a pixel shows at most one cell. Map jobs draw the levels up to this
-/// one, and publishing draws the coarser levels.
+/// one, and publishing draws the others.
 pub const CELL_LEVEL: u32 = 3;
-/// Number of bundles along an edge of the region that a map job draws. A region is one tile at
-/// [`CELL_LEVEL`]. `map_jobs` in the database uses the same number.
+/// The region that a map job draws has this many bundles per side. The database counts the map jobs
+/// with the same number.
 const BUNDLES_OF_A_REGION: u32 = BUNDLES_OF_A_TILE << CELL_LEVEL;
-/// Maximum number of cells along a bundle's edge, for up to 1,024 tabs. A scan with larger bundles
-/// has no map, because the map jobs' memory grows with this number's square.
+/// Maximum cells along a bundle's edge, for up to 1,024 tabs. A scan with larger bundles has no
+/// map, because the map jobs' memory grows with this number's square.
 const MAX_GRID: u32 = 32;
-/// The background colour, as red, green and blue. White and black icons are visible on this grey,
-/// and a tile can represent it exactly.
+/// The background colour. White and black icons are visible on this grey, and a tile can represent
+/// it exactly.
 pub const BACKGROUND: [u8; 3] = [219, 219, 219];
 
 /// A tile: its level, column and row.
@@ -43,19 +40,19 @@ pub struct TileNumber {
 }
 
 impl TileNumber {
-    /// Returns the tile's path below the scan's prefix.
+    /// Returns this tile's path below the scan's prefix.
     #[must_use]
     pub fn path(self) -> String {
         object_names::map_tile_path(self.level, self.column, self.row)
     }
 
-    /// Returns the tile's path below the scan's prefix, in an order's folder of tiles.
+    /// Returns this tile's path in an order's tile directory.
     #[must_use]
     pub fn path_in(self, folder: &str) -> String {
         object_names::tile_path_in(folder, self.level, self.column, self.row)
     }
 
-    /// Returns the tile's name in the manifest's overrides.
+    /// Returns this tile's name in the manifest's overrides.
     #[must_use]
     pub fn name(self) -> String {
         format!("{}/{}-{}", self.level, self.column, self.row)
@@ -68,7 +65,7 @@ impl TileNumber {
     }
 
     /// Returns the four tiles at the next more detailed level, row by row. Some may be outside the
-    /// map. A tile at level 0 has none.
+    /// map.
     #[must_use]
     pub fn children(self) -> Vec<Self> {
         let Some(level) = self.level.checked_sub(1) else { return Vec::new() };
@@ -77,8 +74,7 @@ impl TileNumber {
     }
 }
 
-/// The map's size, and everything else that the page needs to read the map. This is `map` in the
-/// manifest, and the scan's `map/index.json`.
+/// Everything that the page needs to read the map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapManifest {
     /// Bundles per row.
@@ -93,27 +89,26 @@ pub struct MapManifest {
     pub extension: String,
     /// Colour of cells without an icon, as `#rrggbb`.
     pub background: String,
-    /// Whether there are landmarks in `map/landmarks.tsv`. Absent if there are none.
+    /// Whether there are landmarks in `map/landmarks.tsv`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub landmarks: bool,
-    /// Tiles that a takedown painted over. Maps `<level>/<column>-<row>` to the path below the
-    /// prefix.
+    /// Maps each tile that a takedown painted over, as `<level>/<column>-<row>`, to its path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, String>,
-    /// The orders in which the icons are drawn once more. Maps an order's name to the path of its
-    /// `index.json` below the prefix.
+    /// Maps each order's name to the path of its `index.json`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub orders: BTreeMap<String, String>,
 }
 
 impl MapManifest {
-    /// Returns a tile's path below the scan's prefix. A takedown's override takes precedence.
+    /// Returns a tile's path. A takedown's override takes precedence.
     #[must_use]
     pub fn tile_path(&self, tile: TileNumber) -> String {
         self.overrides.get(&tile.name()).cloned().unwrap_or_else(|| tile.path())
     }
 
-    /// Returns the map's layout. `None` if this program does not make maps with this layout.
+    /// Returns this map's layout. `None` if this program version does not write maps with these
+    /// dimensions and this format.
     #[must_use]
     pub fn layout(&self) -> Option<MapLayout> {
         let layout = MapLayout { side: self.side, grid: self.grid };
@@ -125,7 +120,7 @@ impl MapManifest {
     }
 }
 
-/// Maximum number of bundles per row. It is limited because bundle numbers have 31 bits.
+/// Maximum bundles per row, because bundle numbers have 31 bits.
 const MAX_SIDE: u32 = 46_341;
 
 /// A map's layout.
@@ -137,7 +132,7 @@ pub struct MapLayout {
 
 impl MapLayout {
     /// Returns the layout for this many bundles with at most `most_tabs` tabs each. `None` if there
-    /// are no tabs, or if the bundles are too large.
+    /// are no tabs, or if the bundles are too large or too many.
     #[must_use]
     pub fn new(bundles: u64, most_tabs: u32) -> Option<Self> {
         let side = u32::try_from(ceil_sqrt(bundles)).ok()?;
@@ -206,7 +201,7 @@ impl MapLayout {
         self.side.div_ceil(BUNDLES_OF_A_TILE << level)
     }
 
-    /// Returns true if this tile shows a part of the map.
+    /// Returns true if this tile shows a part of this map.
     #[must_use]
     pub fn has(&self, tile: TileNumber) -> bool {
         let across = self.tiles_across(tile.level);
@@ -226,8 +221,8 @@ impl MapLayout {
         self.side.div_ceil(BUNDLES_OF_A_REGION).pow(2)
     }
 
-    /// Returns the tile that map job `part` draws together with all more detailed tiles in it.
-    /// `None` if this job does not exist.
+    /// Returns the tile that map job `part` draws with all its more detailed tiles. `None` if this
+    /// job draws no region.
     #[must_use]
     pub fn region(&self, part: u32) -> Option<TileNumber> {
         let across = self.side.div_ceil(BUNDLES_OF_A_REGION);
@@ -243,9 +238,7 @@ impl MapLayout {
         TileNumber { level, column: column / size, row: row / size }
     }
 
-    /// Returns the pixel at which a bundle starts in its tile, from the left and the top. At levels
-    /// above the regions' level, a pixel shows several icons and may belong to two adjacent
-    /// bundles.
+    /// Returns the pixel at which a bundle starts in its tile, from the left and the top.
     #[must_use]
     pub fn offset_in_tile(&self, bundle: u32, level: u32) -> (usize, usize) {
         let size = BUNDLES_OF_A_TILE << level;
@@ -253,8 +246,7 @@ impl MapLayout {
         (offset(bundle % self.side), offset(bundle / self.side))
     }
 
-    /// Returns the numbers of bundles that a tile shows, row by row. Only the first `bundles`
-    /// exist.
+    /// Returns the numbers of the first `bundles` bundles that a tile shows, row by row.
     #[must_use]
     pub fn bundles_in(&self, tile: TileNumber, bundles: u32) -> Vec<u32> {
         let size = BUNDLES_OF_A_TILE << tile.level;
@@ -279,7 +271,6 @@ mod tests {
 
     #[test]
     fn thirty_million_tabs_make_fewer_than_ten_thousand_tiles() {
-        // A bundle has 120 tabs on average. The fullest has about 134, and by chance up to 136.
         let layout = MapLayout::new(250_000, 136).unwrap();
         let manifest = layout.manifest();
         assert_eq!(
@@ -302,7 +293,6 @@ mod tests {
         assert_eq!(layout.region(0), Some(tiles[0]));
         assert_eq!(layout.bundles_in(tiles[0], 5), [0, 1, 2, 3, 4]);
         assert_eq!(layout.offset_in_tile(4, 0), (16, 16));
-        // A bundle of 24 pixels is 3 pixels wide at level 3, and one and a half at the next level.
         let layout = MapLayout::new(3_600, 9).unwrap();
         let offsets = [0, 3, 4].map(|level| layout.offset_in_tile(63, level));
         assert_eq!(offsets, [(72, 24), (9, 3), (4, 1)]);

@@ -1,11 +1,8 @@
-//! Orders of the map: all icons once more, sorted so that the whole has a shape.
+//! Orders of the map: all icons again, sorted so that the map shows a pattern.
 //!
-//! An order divides the tabs into areas, such as hues. Area after area, the tabs fill the cells of
-//! the map's width row by row. Within an area, they follow each other by tint, and then by bundle
-//! and slot. A tab's position in this sequence is its place. Tiles have the size and level numbers
-//! of the map's, but start at [`FINEST_LEVEL`], where an icon has 2x2 pixels. `index.json` has the
-//! areas, and the places files say which tab is at a place. A takedown changes neither: the place
-//! belongs to the bundle's slot, and shows the tab that is in this slot now.
+//! An order divides the tabs into areas, such as hues, which fill the cells row by row. A tab's
+//! position in this sequence is its place. A takedown does not change the places, because a place
+//! belongs to the bundle's slot.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +10,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::map::{MapLayout, TileNumber, part::CELL_PIXELS};
 
-/// The most detailed level of an order. Finer levels of three orders do not fit into the budget of
-/// the map's files: an icon takes about 2 bytes at this level, and 9 at the next one.
+/// An order's most detailed level. An icon takes about 2 bytes at this level, and 9 bytes at the
+/// next finer one, which exceeds the map files' budget.
 pub const FINEST_LEVEL: u32 = 2;
-/// Width and height of an icon at [`FINEST_LEVEL`] in pixels.
+/// An icon's width and height at [`FINEST_LEVEL`] in pixels.
 pub const ICON_PIXELS: usize = (CELL_PIXELS >> FINEST_LEVEL) as usize;
-/// Size of an icon at [`FINEST_LEVEL`] in bytes: red, green and blue for each pixel.
+/// An icon's size at [`FINEST_LEVEL`] in bytes: red, green and blue for each pixel.
 pub const ICON_BYTES: usize = ICON_PIXELS * ICON_PIXELS * 3;
-/// Tabs per places file. A file has about 150 KB, which the page fetches for a tap; 30 million tabs
-/// have 229 files per order.
+/// Tabs per places file, which then has about 150 KB. The page fetches one file when a visitor taps
+/// the map.
 pub const TABS_PER_FILE: u64 = 131_072;
-/// Maximum bytes of a number in a places file. Numbers have at most 42 bits.
+/// Maximum bytes to read for a number in a places file. Numbers have at most 42 bits, so we write
+/// at most 6 bytes.
 const MAX_NUMBER_BYTES: u32 = 7;
 
-/// An order of the map.
+/// An order in which the map shows the icons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MapOrder {
-    /// By the hue of the icon.
+    /// By the icon's hue.
     Colour,
     /// By top-level domain.
     Domain,
@@ -38,8 +36,7 @@ pub enum MapOrder {
 }
 
 impl MapOrder {
-    /// All orders. Map jobs draw them in this sequence, after the regions; `map_jobs` in the
-    /// database has their number.
+    /// All orders, in the sequence in which map jobs draw them.
     pub const ALL: [Self; 3] = [Self::Colour, Self::Domain, Self::Rank];
 
     /// Returns the name in paths, in the manifest and in the page's addresses.
@@ -56,11 +53,11 @@ impl MapOrder {
 /// The contents of an order's `index.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderIndex {
-    /// Number of places. A takedown does not change it.
+    /// Places in this order.
     pub tabs: u64,
     /// Places per places file.
     pub per_file: u64,
-    /// The areas' names and numbers of places, in sequence.
+    /// Each area's name and place count, in sequence.
     pub areas: Vec<(String, u64)>,
     /// Tiles that a takedown painted over, as in [`crate::map::MapManifest::overrides`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -90,7 +87,7 @@ impl OrderIndex {
     }
 }
 
-/// The layout of an order's tiles.
+/// An order's tile layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrderLayout {
     map: MapLayout,
@@ -116,14 +113,13 @@ impl OrderLayout {
         (self.map.side() * self.map.grid()) as u64
     }
 
-    /// Returns the number of cells along an edge of a tile at [`FINEST_LEVEL`].
+    /// Returns the number of cells along a tile's edge at [`FINEST_LEVEL`].
     #[must_use]
     pub fn cells_of_a_tile(&self) -> u64 {
         (self.map.tile_pixels() / ICON_PIXELS) as u64
     }
 
-    /// Returns the number of levels, as if the finer ones existed. One tile at the last level shows
-    /// everything.
+    /// Returns the number of levels, including those finer than [`FINEST_LEVEL`].
     #[must_use]
     pub fn levels(&self) -> u32 {
         self.map.levels().max(FINEST_LEVEL + 1)
@@ -140,8 +136,7 @@ impl OrderLayout {
         (tiles(self.width()), tiles(rows))
     }
 
-    /// Returns the tile that shows a place at [`FINEST_LEVEL`], and the icon's first pixel in it,
-    /// from the left and the top.
+    /// Returns the tile that shows a place at [`FINEST_LEVEL`], and the icon's first pixel in it.
     #[must_use]
     pub fn position(&self, place: u64) -> (TileNumber, (usize, usize)) {
         let (width, cells) = (self.width().max(1), self.cells_of_a_tile().max(1));
@@ -152,23 +147,22 @@ impl OrderLayout {
         (tile, (pixel(column), pixel(row)))
     }
 
-    /// Returns the number of the tab in a bundle's slot, which is less than the square of the
-    /// width.
+    /// Returns the tab number for a bundle's slot.
     #[must_use]
     pub fn tab_number(&self, bundle: u32, slot: u16) -> u64 {
         u64::from(bundle) * self.cells_of_a_bundle() + u64::from(slot)
     }
 
-    /// Returns the bundle and the slot of a tab's number.
+    /// Returns the bundle and the slot for a tab number.
     #[must_use]
     pub fn bundle_and_slot(&self, number: u64) -> (u64, u64) {
         let cells = self.cells_of_a_bundle().max(1);
         (number / cells, number % cells)
     }
 
-    /// Writes a places file: the numbers of the tabs at consecutive places. Each is stored as its
+    /// Writes a places file: the tab numbers at consecutive places. Each number is stored as its
     /// distance from the previous one, modulo the square of the width, in 7 bits per byte, lowest
-    /// first; every byte except the last has bit 8.
+    /// bits first. Every byte except the last has its top bit set.
     #[must_use]
     pub fn write_places(&self, numbers: &[u64]) -> Vec<u8> {
         let modulus = self.modulus();
@@ -246,7 +240,6 @@ mod tests {
         assert_eq!(order.position(180 * 72 + 73), (tile(1, 1), (2, 0)));
         assert_eq!(order.tab_number(7, 5), 68);
         assert_eq!(order.bundle_and_slot(68), (7, 5));
-        // A small map has one tile at the orders' level.
         let small = layout(5, 3, 9);
         assert_eq!((small.levels(), small.tiles_at(2)), (3, (1, 1)));
         assert_eq!(layout(5, 3, 0).tiles_at(2), (1, 0));

@@ -1,10 +1,7 @@
-//! The names of all objects that EveryTab writes, and the HTTP headers for each name.
+//! The names of a scan's and its site's objects, and the HTTP headers for each name.
 //!
-//! This module defines the published site's layout and the archive's. `site/js/bundles.js` repeats
-//! the rule for bundles (`bundlePath`), because the page computes their names in the browser. An
-//! object that is not a pure function of a scan's inputs has the lease number in its name. An
-//! object whose content never changes under its name is cached for a year, and any other object for
-//! a minute. This module does not depend on the store that contains the objects.
+//! An icon archive has the lease number in its name, because its content is not a pure function of
+//! the scan's inputs. A path is relative to the scan's prefix, and a name to the store's root.
 
 mod map_orders;
 
@@ -19,33 +16,32 @@ use crate::icon_list::DigestPrefix;
 
 /// The page that visitors open.
 pub const INDEX_HTML: &str = "index.html";
-/// The small object that identifies the live scan. Publishing replaces it last.
+/// The small object that identifies the live scan.
 pub const MANIFEST: &str = "manifest.json";
 /// The live scan's counts and durations.
 pub const STATS: &str = "stats.json";
-/// A few numbers from this and earlier scans, for the statistics page.
+/// A few numbers per scan, for the statistics page.
 pub const HISTORY: &str = "history.json";
 /// The picture shown for shared links to the site.
 pub const PREVIEW: &str = "preview.png";
-/// The public keys of the site's robot, at the location that Web Bot Auth defines
-/// (draft-ietf-webbotauth-httpsig-protocol).
+/// The public keys of the site's robot (draft-ietf-webbotauth-httpsig-protocol).
 pub const KEY_DIRECTORY: &str = ".well-known/http-message-signatures-directory";
-/// Contact for reports about the site's vulnerabilities (RFC 9116).
+/// Contact for reports about vulnerabilities (RFC 9116).
 pub const SECURITY_TXT: &str = ".well-known/security.txt";
-/// The hosts that must not be scanned, below the private prefix that `scan start --private` reads.
+/// The operators' takedowns, below the private prefix that `scan start --private` reads.
 pub const BLOCKLIST: &str = "blocklist.txt";
 
-/// `Cache-Control` for an object whose name changes with its content.
+/// `Cache-Control` for an object whose content does not change under its name.
 pub const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// `Cache-Control` for an object that can be replaced under its name.
+/// `Cache-Control` for an object that may change under its name.
 pub const CACHE_SHORT: &str = "public, max-age=60, must-revalidate";
 
-/// Prefix for store tokens, in archive and site. Tokens have a separate prefix, because a scan's
-/// own prefixes are removed, backed up and searched as a whole.
+/// Prefix for store tokens. It is separate, because commands remove, back up and list a scan's own
+/// prefixes as a whole.
 const TOKENS_PREFIX: &str = ".everytab/";
 
-/// Returns the name of a scan's store token: `.everytab/<scan id>`. `scan start` writes this token
-/// into archive and site, and workers use only stores that contain it.
+/// Returns the name of a scan's store token: `.everytab/<scan id>`. Workers use only stores that
+/// contain it.
 pub fn store_token(scan_id: Uuid) -> String {
     format!("{TOKENS_PREFIX}{scan_id}")
 }
@@ -58,46 +54,42 @@ pub fn scan_prefix(scan_id: Uuid) -> String {
     format!("{SCANS_PREFIX}{scan_id}/")
 }
 
-/// Returns a bundle's name: `scans/<scan id>/tabs/<n>.json`, `n` from 0, without leading zeros.
-/// `bundlePath` in `site/js/bundles.js` computes this name, too.
+/// Returns a bundle's name: `scans/<scan id>/tabs/<n>.json`.
 pub fn bundle(scan_id: Uuid, number: impl Into<i64>) -> String {
     scan_prefix(scan_id) + &bundle_path(number)
 }
 
-/// Returns the content hash for an object's name. This is the first 8 bytes of the content's
-/// SHA-256 as 16 hexadecimal digits, which is more than enough to distinguish an object's versions.
+/// Returns the content hash for an object's name: the first 8 bytes of the SHA-256 in hexadecimal.
 pub fn content_hash(bytes: &[u8]) -> String {
     hex::encode(&Sha256::digest(bytes)[..8])
 }
 
-/// Returns a bundle's path below its scan's prefix: `tabs/<n>.json`.
+/// Returns a bundle's path: `tabs/<n>.json`.
 pub fn bundle_path(number: impl Into<i64>) -> String {
     format!("tabs/{}.json", number.into())
 }
 
-/// Returns a rewritten bundle's path, below the scan's prefix: `tabs/<n>-<content hash>.json`. The
-/// manifest's `overrides` contain this path after a takedown.
+/// Returns a rewritten bundle's path: `tabs/<n>-<content hash>.json`.
 pub fn rewritten_bundle_path(number: impl Into<i64>, content_hash: &str) -> String {
     format!("{}{content_hash}.json", rewritten_bundles_prefix(number))
 }
 
-/// Returns the prefix, below the scan's prefix, for all rewritten versions of one bundle.
+/// Returns the prefix for all rewritten versions of one bundle.
 pub fn rewritten_bundles_prefix(number: impl Into<i64>) -> String {
     format!("tabs/{}-", number.into())
 }
 
-/// Returns the path, below the scan's prefix, for a hostname file: `search/<range>/<n>.tsv`.
+/// Returns the path for a hostname file: `search/<range>/<n>.tsv`.
 pub fn search_file_path(range: usize, number: usize) -> String {
     format!("{}{number}.tsv", search_range_prefix(range))
 }
 
-/// Returns the path, below the scan's prefix, for the first keys in a range's files:
-/// `search/<range>/index.tsv`.
+/// Returns the path for the first keys in a range's files: `search/<range>/index.tsv`.
 pub fn search_index_path(range: usize) -> String {
     format!("{}index.tsv", search_range_prefix(range))
 }
 
-/// Returns the prefix, below the scan's prefix, for a range's search files.
+/// Returns the prefix for a range's search files.
 pub fn search_range_prefix(range: usize) -> String {
     format!("search/{range}/")
 }
@@ -105,119 +97,111 @@ pub fn search_range_prefix(range: usize) -> String {
 /// Prefix, below the scan's prefix, for word files.
 pub const SEARCH_WORDS_PREFIX: &str = "search/words/";
 
-/// Returns the prefix, below the scan's prefix, for the files in a word range.
+/// Returns the prefix for the files in a word range.
 pub fn search_words_prefix(range: usize) -> String {
     format!("{SEARCH_WORDS_PREFIX}{range}/")
 }
 
-/// Returns the path, below the scan's prefix, for a word file: `search/words/<range>/<n>.tsv`.
+/// Returns the path for a word file: `search/words/<range>/<n>.tsv`.
 pub fn search_words_file_path(range: usize, number: usize) -> String {
     format!("{}{number}.tsv", search_words_prefix(range))
 }
 
-/// Returns the path, below the scan's prefix, for the first words in a range's files:
-/// `search/words/<range>/index.tsv`.
+/// Returns the path for the first words in a range's files: `search/words/<range>/index.tsv`.
 pub fn search_words_index_path(range: usize) -> String {
     format!("{}index.tsv", search_words_prefix(range))
 }
 
-/// Prefix, below the scan's prefix, for markers of hosts whose words were removed.
+/// Prefix for markers of hosts whose words were removed.
 pub const SEARCH_REMOVED_PATH: &str = "search/removed/";
 
-/// Returns the path, below the scan's prefix, for a removed host's marker: `search/removed/<first
-/// bytes of the hostname's SHA-256>`. This marker means that the host has no words.
+/// Returns the path for the marker of a host whose words were removed.
 pub fn search_removed_path(hostname: DigestPrefix) -> String {
     SEARCH_REMOVED_PATH.to_owned() + &hex::encode(hostname)
 }
 
-/// Parses the host in a path that [`search_removed_path`] returned.
+/// Parses a path that [`search_removed_path`] returned.
 pub fn search_removed_host(path: &str) -> Option<DigestPrefix> {
     let mut hostname = DigestPrefix::default();
     hex::decode_to_slice(path.strip_prefix(SEARCH_REMOVED_PATH)?, &mut hostname).ok()?;
     Some(hostname)
 }
 
-/// Path, below the scan's prefix, for the list with the scan's search file kinds.
+/// Path for the list with the scan's search file kinds.
 pub const SEARCH_KINDS_PATH: &str = "search/kinds.json";
 
-/// Returns the name of the ranked host list that a scan's search jobs read: `archive/<scan
-/// id>/search/host-ranks.txt`.
+/// Returns the name of the ranked host list that a scan's search jobs read.
 pub fn host_ranks(scan_id: Uuid) -> String {
     archive_prefix(scan_id) + "search/host-ranks.txt"
 }
 
-/// Path, below the scan's prefix, for the file with the number of digits in the request files'
-/// names.
+/// Path for the request index, which contains the number of digits in the request files' names.
 pub const REQUESTS_INDEX_PATH: &str = "requests/index.json";
 /// Prefix, below the scan's prefix, for request files.
 pub const REQUESTS_PATH: &str = "requests/";
 
-/// Returns the path, below the scan's prefix, for requests to hosts whose SHA-256 starts with
-/// `bucket`, in `digits` hexadecimal digits: `requests/<digits>.tsv.gz`.
+/// Returns the path for requests to hosts whose SHA-256 starts with `bucket`, in `digits`
+/// hexadecimal digits: `requests/<digits>.tsv.gz`.
 pub fn request_file_path(bucket: u64, digits: usize) -> String {
     format!("{REQUESTS_PATH}{bucket:0digits$x}.tsv.gz")
 }
 
-/// Path, below the scan's prefix, for the map's size.
+/// Path for the map's entry in the manifest, which publishing also writes to this object.
 pub const MAP_INDEX_PATH: &str = "map/index.json";
 
-/// Path, below the scan's prefix, for the map's landmarks. Takedowns edit this object, so it is
-/// cached for a minute.
+/// Path for the map's landmarks.
 pub const MAP_LANDMARKS_PATH: &str = "map/landmarks.tsv";
 
-/// Prefix, below the scan's prefix, of markers for bundles that must be drawn again.
+/// Prefix for markers of bundles that must be drawn again.
 pub const MAP_REPAINT_PATH: &str = "map/repaint/";
 
-/// Returns the path, below the scan's prefix, for the marker of a bundle that must be drawn again.
+/// Returns the path for the marker of a bundle that must be drawn again.
 pub fn map_repaint_path(bundle: impl Into<i64>) -> String {
     format!("{MAP_REPAINT_PATH}{}", bundle.into())
 }
 
-/// Parses the bundle in a path that [`map_repaint_path`] returned.
+/// Parses a path that [`map_repaint_path`] returned.
 pub fn map_repaint_number(path: &str) -> Option<i32> {
     path.strip_prefix(MAP_REPAINT_PATH)?.parse().ok()
 }
 
-/// Returns the path, below the scan's prefix, for a map tile: `map/<level>/<column>-<row>.jpg`.
+/// Returns the path for a map tile: `map/<level>/<column>-<row>.jpg`.
 pub fn map_tile_path(level: u32, column: u32, row: u32) -> String {
     format!("{MAP_PATH}{level}/{column}-{row}.{MAP_TILE_EXTENSION}")
 }
 
-/// Prefix for link pages. They are outside of the scans' prefixes, because shared links must
-/// outlive a scan.
+/// Prefix for link pages, which must outlive a scan.
 pub const LINKS_PREFIX: &str = "t/";
 
-/// Returns the name of the page for shared links into a bundle: `t/<n>.html`. Publishing replaces
-/// it with each scan.
+/// Returns the name of a bundle's link page: `t/<n>.html`.
 pub fn link_page(bundle: impl Into<i64>) -> String {
     format!("{LINKS_PREFIX}{}.html", bundle.into())
 }
 
-/// Parses the bundle in a name that [`link_page`] returned.
+/// Parses a name that [`link_page`] returned.
 pub fn link_page_number(key: &str) -> Option<i32> {
     let number = key.strip_prefix(LINKS_PREFIX)?.strip_suffix(".html")?.parse().ok()?;
     (key == link_page(number)).then_some(number)
 }
 
-/// Prefix, below the scan's prefix, for a scan's bundles.
+/// Prefix for a scan's bundles.
 pub const BUNDLES_PREFIX: &str = "tabs/";
 
-/// Prefix, below the scan's prefix, for a scan's icon lists.
+/// Prefix for a scan's icon lists.
 pub const ICON_LISTS_PREFIX: &str = "icons/";
 
-/// Returns the path, below the scan's prefix, for the icon list whose shard's bundles start at this
-/// number: `icons/<n>.bin`.
+/// Returns the path for the icon list of the shard whose bundles start at this number:
+/// `icons/<n>.bin`.
 pub fn icon_list_path(first_bundle: impl Into<i64>) -> String {
     format!("{ICON_LISTS_PREFIX}{}.bin", first_bundle.into())
 }
 
-/// Parses the bundle in a path that [`bundle_path`] returned. `None` for any other path, such as a
-/// rewritten bundle's.
+/// Parses a path that [`bundle_path`] returned.
 pub fn bundle_number(path: &str) -> Option<i32> {
     path.strip_prefix(BUNDLES_PREFIX)?.strip_suffix(".json")?.parse().ok()
 }
 
-/// Parses the first bundle in the shard whose icon list has this path.
+/// Parses a path that [`icon_list_path`] returned.
 pub fn icon_list_number(path: &str) -> Option<i32> {
     path.strip_prefix(ICON_LISTS_PREFIX)?.strip_suffix(".bin")?.parse().ok()
 }
@@ -227,7 +211,6 @@ pub fn archive_prefix(scan_id: Uuid) -> String {
     format!("archive/{scan_id}/")
 }
 
-/// Number of hexadecimal digits from a lease's token in the archive's name.
 const TOKEN_DIGITS: usize = 16;
 
 /// Returns the name of the archive with the icons that one lease fetched for a shard:
@@ -244,8 +227,7 @@ pub fn archive(
     format!("{}{shard}-{lease_number}-{token}.warc.gz", archive_prefix(scan_id))
 }
 
-/// Parses shard and lease number in a name that [`archive`] returned for this scan. `None` for any
-/// other name.
+/// Parses shard and lease number in a name that [`archive`] returned for this scan.
 pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
     let name = key.strip_prefix(&archive_prefix(scan_id))?.strip_suffix(".warc.gz")?;
     let mut parts = name.split('-');
@@ -257,14 +239,12 @@ pub fn archive_lease(scan_id: Uuid, key: &str) -> Option<(i32, i32)> {
     is_ours.then_some(lease)
 }
 
-/// Returns the name for a shard's sorted lines (hostname, bundle, slot), which the search jobs
-/// merge: `archive/<scan id>/search/<shard>.tsv`.
+/// Returns the name for a shard's search lines: `archive/<scan id>/search/<shard>.tsv`.
 pub fn search_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
     format!("{}search/{}.tsv", archive_prefix(scan_id), shard.into())
 }
 
-/// Returns the name for a shard's thumbnails, from which map jobs draw the tiles: `archive/<scan
-/// id>/map/<shard>.bin`.
+/// Returns the name for a shard's thumbnails: `archive/<scan id>/map/<shard>.bin`.
 pub fn map_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
     format!("{}map/{}.bin", archive_prefix(scan_id), shard.into())
 }
@@ -292,9 +272,8 @@ pub fn content_type(key: &str) -> &'static str {
     }
 }
 
-/// Returns the `Cache-Control` for a name. Objects with a fixed name at the root, request files and
-/// landmarks may be cached for a minute, because publishing or a takedown changes them. A scan's
-/// other objects, and names with a content hash (`app-0123abcd.js`), may be cached for a year.
+/// Returns the `Cache-Control` for a name. A scan's objects, except request files and landmarks,
+/// and names with a content hash may be cached for a year, any other object for a minute.
 pub fn cache_control(key: &str) -> &'static str {
     let is_of_requests = key.split('/').nth(2).is_some_and(|folder| folder == "requests");
     let is_edited = is_of_requests || key.ends_with(MAP_LANDMARKS_PATH);

@@ -1,10 +1,7 @@
-//! The page's published files: their names with a content hash, and the rewritten references
-//! between them.
+//! The page's published files. The names of scripts and style sheets contain a content hash.
 //!
-//! A file's name depends on the names of the files to which it refers. Modules without imports are
-//! named first, followed by modules that import only named ones. The HTML pages keep their names
-//! and come last, with `index.html` at the very end. `build.rs` embeds the directory `site/`. This
-//! module does not depend on where the files are stored.
+//! A file's name depends on the names of the files to which it refers, so those files are named
+//! first. `build.rs` embeds the directory `site/`.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +22,7 @@ pub struct PageFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SiteOperator {
     /// The site's URL, with a trailing slash. If it is `None`, the pages do not contain the site's
-    /// URL, and there is no [`SITEMAP`].
+    /// URL.
     pub site_url: Option<String>,
     /// Contact for visitors: an email address or an `https:` URL.
     pub contact: Option<String>,
@@ -33,29 +30,26 @@ pub struct SiteOperator {
     pub user_agent: Option<String>,
 }
 
-/// The site's URL as written in `site/`. [`SiteOperator::site_url`] replaces it.
+/// `site/` contains these placeholders, which [`SiteOperator`]'s values replace.
 const PLACEHOLDER_SITE_URL: &str = "https://everytab.example/";
-/// The contact as written in `site/`. [`SiteOperator::contact`] replaces it.
 const PLACEHOLDER_CONTACT: &str = "contact@everytab.example";
-/// The `User-Agent` as written in `site/`. [`SiteOperator::user_agent`] replaces it. This is the
-/// fetcher's default.
+/// The fetcher's default `User-Agent`, which is a placeholder in `site/`.
 pub const PLACEHOLDER_USER_AGENT: &str = "EveryTabBot/1.0 (+https://everytab.example/bot.html)";
 
-/// The list of pages for search engines. It must contain absolute URLs.
 const SITEMAP: &str = "sitemap.xml";
-/// Extensions of files in which placeholders are replaced.
 const FILLED_IN: [&str; 3] = [".html", ".txt", ".xml"];
 
-/// Site directories whose files have a content hash in their names and therefore never change.
+/// Site directories whose files have a content hash in their names.
 pub const HASHED_FOLDERS: [&str; 2] = ["css/", "js/"];
 
-/// Returns true for a page file, or a site's object, in one of [`HASHED_FOLDERS`].
+/// Returns true for a file in one of [`HASHED_FOLDERS`].
 #[must_use]
 pub fn is_hashed(key: &str) -> bool {
     HASHED_FOLDERS.iter().any(|folder| key.starts_with(folder))
 }
 
-/// Returns the names of the site's objects that publishing changes. The manifest is last.
+/// Returns the names of the objects that every scan's publishing may change, except link pages. The
+/// manifest is last.
 #[must_use]
 pub fn changing_keys() -> Vec<String> {
     let operator = SiteOperator { site_url: Some(String::new()), ..SiteOperator::default() };
@@ -123,9 +117,9 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
     published
 }
 
-/// Replaces the placeholders. Without a contact, this omits lines that contain it. Without a site
-/// URL, this omits the tags and rules that need it. The User-Agent itself contains a URL. This URL
-/// is not replaced, because a page must show the exact value that is sent.
+/// Replaces the placeholders, and omits lines that need a missing contact or site URL. The
+/// User-Agent itself contains a URL, which is not replaced, because a page must show the exact
+/// value that is sent.
 fn fill_in(text: &str, operator: &SiteOperator) -> String {
     let agent = escape(operator.user_agent.as_deref().unwrap_or(PLACEHOLDER_USER_AGENT));
     let between: Vec<String> =
@@ -150,7 +144,6 @@ fn fill_in_text(text: &str, operator: &SiteOperator) -> String {
     text.replace(PLACEHOLDER_SITE_URL, &escape(site_url))
 }
 
-/// Returns true for a line in a page's head or in robots.txt that needs an absolute URL.
 fn must_name_the_site(line: &str) -> bool {
     ["<meta ", "<link ", "Sitemap:"].iter().any(|start| line.starts_with(start))
         && line.contains(PLACEHOLDER_SITE_URL)
@@ -161,9 +154,6 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Returns the string with which one page file refers to another. A module contains `"./x.js"`, and
-/// a page contains the name relative to the site's root. 404.html contains `"/css/x.css"`, because
-/// it is served under any URL.
 fn reference(from: &str, to: &str) -> String {
     let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     match (folder(from), to.rsplit_once('/')) {
@@ -185,7 +175,6 @@ fn rewrite(text: &str, from: &str, named: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// Returns a file's published name: `js/main.js` becomes `js/main.0123456789abcdef.js`.
 fn hashed_name(name: &str, bytes: &[u8]) -> String {
     let hash = content_hash(bytes);
     match name.rsplit_once('.') {

@@ -1,10 +1,7 @@
-//! The preview picture for shared links to the site: rows of real tabs around the site's name. It
-//! has 1200x630 pixels, because chat programs and search engines expect this size.
+//! The preview picture for shared links to the site: rows of real tabs around the site's name.
 //!
-//! Equal tabs give equal bytes on every host with the same build, because resvg draws without
-//! system fonts. This picture uses no font at all: titles are grey bars with their text's length,
-//! and words are drawn as strokes. This module does not depend on where bundles are stored, how
-//! icons are decoded, or how pictures are encoded.
+//! Equal tabs give equal bytes on every host with the same build, because the picture uses no
+//! fonts: titles are grey bars, and words are drawn as strokes.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use resvg::{
@@ -21,17 +18,14 @@ pub const HEIGHT: u32 = 630;
 const ROW_PX: u32 = 70;
 const ROWS: u32 = HEIGHT / ROW_PX;
 const TAB_PX: u32 = 200;
-/// Number of tabs per row. A row starts outside the picture's left edge and ends outside its right
-/// edge.
+/// Tabs per row. A row starts outside the picture's left edge and ends outside its right edge.
 const TABS_PER_ROW: u32 = WIDTH / TAB_PX + 1;
-/// Number of tabs in the picture.
+/// Tabs in the picture.
 pub const TABS: usize = (ROWS * TABS_PER_ROW) as usize;
-/// Maximum number of bundles to read for the picture. If a scan has few icons, reading all bundles
-/// is not worth the time.
+/// Publishing reads at most this many bundles for the picture. If a scan has few icons, reading all
+/// bundles is not worth the time.
 pub const MAX_BUNDLES: u64 = 32;
-/// Colours of the strips between the rows, as on the page.
 const STRIP_COLOURS: [&str; 6] = ["#d8dee8", "#d6e5e6", "#dde8dc", "#e8ded6", "#e0d9e8", "#d9dde9"];
-/// Text below the site's name, as on the page.
 const SENTENCE: &str = "Every website on the internet, one tab each";
 
 /// A tab icon's pixels.
@@ -41,8 +35,7 @@ pub struct PreviewIcon {
     pub width: u32,
     /// Height in pixels, at most 32.
     pub height: u32,
-    /// Each pixel's red, green, blue and alpha, row by row. The alpha is straight (not
-    /// premultiplied).
+    /// Each pixel's red, green, blue and straight alpha, row by row.
     pub rgba: Vec<u8>,
 }
 
@@ -51,12 +44,11 @@ pub struct PreviewIcon {
 pub struct PreviewTab {
     /// The icon. `None` if it cannot be decoded.
     pub icon: Option<PreviewIcon>,
-    /// Number of characters in the title.
+    /// The title's length in characters.
     pub title_chars: usize,
 }
 
-/// Iterates over the tabs with an icon, which the picture may show. Yields the icon's PNG and the
-/// title's number of characters.
+/// Iterates over the tabs with an icon. Yields the icon's PNG and the title's length in characters.
 pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usize)> + '_ {
     bundle.icons_and_titles().filter_map(|(icon, title)| {
         let png = STANDARD.decode(icon).ok()?;
@@ -64,16 +56,15 @@ pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usiz
     })
 }
 
-/// Returns tab `i`'s left and top coordinates in pixels. The left coordinate may be negative.
+/// Returns a tab's left and top coordinates. The left one may be negative.
 fn corner_of(i: usize) -> (i32, i32) {
     let (row, column) = (i as i32 / TABS_PER_ROW as i32, i as i32 % TABS_PER_ROW as i32);
     let shift = (row * 73 + 40) % TAB_PX as i32;
     (column * TAB_PX as i32 - shift, row * ROW_PX as i32)
 }
 
-/// Draws the picture with `tabs`, which are repeated if there are fewer than [`TABS`]. `all_tabs`
-/// is the site's number of tabs. Returns red, green, blue and alpha for [`WIDTH`] x [`HEIGHT`]
-/// opaque pixels. `None` if there are no tabs to show.
+/// Draws the picture with `tabs`, which are repeated if there are too few. `all_tabs` is the site's
+/// tab count. Returns opaque RGBA pixels. `None` if there are no tabs to show.
 #[must_use]
 pub fn draw(tabs: &[PreviewTab], all_tabs: u64) -> Option<Vec<u8>> {
     if tabs.is_empty() {
@@ -138,8 +129,6 @@ fn background(tabs: &[&PreviewTab]) -> String {
     svg + "</svg>"
 }
 
-/// Returns the card that covers the tabs in the middle, with the icon and name, the number of tabs,
-/// and a description.
 fn card(all_tabs: u64) -> String {
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}'>\
@@ -156,8 +145,7 @@ fn card(all_tabs: u64) -> String {
     svg + "</svg>"
 }
 
-/// Returns a text line that is centred at the x coordinate `middle`. Its capitals start at `top`.
-/// Letters and strokes are enlarged by `scale`.
+/// Draws text that is centred at the x coordinate `middle`. Its capitals start at `top`.
 fn line(text: &str, middle: u32, top: u32, scale: f64, stroke: u32, colour: &str) -> String {
     let (paths, width) = stroke_letters::paths(text);
     let left = f64::from(middle) - f64::from(width) * scale / 2.0;
@@ -167,7 +155,6 @@ fn line(text: &str, middle: u32, top: u32, scale: f64, stroke: u32, colour: &str
     )
 }
 
-/// Formats a number with a comma before each group of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;
@@ -181,7 +168,6 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Draws an icon over the canvas, which is opaque.
 fn paste(canvas: &mut Pixmap, icon: &PreviewIcon, left: i32, top: i32) {
     let (left, top) = (left + (32 - icon.width as i32) / 2, top + (32 - icon.height as i32) / 2);
     let data = canvas.data_mut();

@@ -1,8 +1,4 @@
-//! A published bundle. Takedowns read it to remove a tab and rewrite the bundle, and the preview
-//! picture uses it.
-//!
-//! When a tab is removed, the remaining tabs keep their content, and all except one keep their
-//! position.
+//! A published bundle, which takedowns rewrite and the preview picture uses.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Error as JsonError;
@@ -22,7 +18,7 @@ pub struct PublishedBundle {
 /// The result of [`PublishedBundle::remove`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemovedTab {
-    /// The tab's former index in the bundle. The bundle's last tab has moved to this index.
+    /// The tab's former index in the bundle.
     pub slot: usize,
     /// True if the tab had an icon.
     pub had_icon: bool,
@@ -45,7 +41,7 @@ impl PublishedBundle {
         Some(RemovedTab { slot, had_icon: !removed.icon.is_empty() })
     }
 
-    /// Iterates over the tabs in order: the hostname, the title, and whether there is an icon.
+    /// Iterates over the tabs: the hostname, the title, and whether there is an icon.
     pub fn tabs(&self) -> impl Iterator<Item = (String, &str, bool)> {
         (0..self.json.entries.len()).zip(&self.json.entries).map(|(slot, entry)| {
             let hostname = self.hostname_at(slot).unwrap_or_default();
@@ -61,7 +57,7 @@ impl PublishedBundle {
         address.split('/').next().map(str::to_owned)
     }
 
-    /// Iterates over the icons of all tabs in order. Yields `None` for a tab without an icon.
+    /// Iterates over the icons of all tabs. Yields `None` for a tab without a valid icon.
     pub fn icons(&self) -> impl Iterator<Item = Option<Vec<u8>>> {
         let icon = |entry: &BundleEntry<'_>| match entry.icon.is_empty() {
             true => None,
@@ -70,7 +66,8 @@ impl PublishedBundle {
         self.json.entries.iter().map(icon)
     }
 
-    /// Returns the tab index and the icon of a host. `None` if it has no tab here, or no icon.
+    /// Returns a host's tab index and icon. `None` if the host has no tab here, or its tab has no
+    /// valid icon.
     #[must_use]
     pub fn icon_of(&self, hostname: &str) -> Option<(usize, Vec<u8>)> {
         let slot = self.json.entries.iter().position(|entry| is_of(entry, hostname))?;
@@ -83,14 +80,13 @@ impl PublishedBundle {
         self.json.to_bytes()
     }
 
-    /// Returns the path, below the scan's prefix, for bundle `number` with this content.
+    /// Returns the path for bundle `number` with this content.
     #[must_use]
     pub fn path(&self, number: i32) -> String {
         let hash = content_hash(&self.to_bytes());
         object_names::rewritten_bundle_path(number, &hash)
     }
 
-    /// Iterates over the tabs that have an icon: the icon in base64, and the title.
     pub(crate) fn icons_and_titles(&self) -> impl Iterator<Item = (&str, &str)> {
         let with_icon = self.json.entries.iter().filter(|entry| !entry.icon.is_empty());
         with_icon.map(|entry| (entry.icon.as_ref(), entry.title.as_ref()))
@@ -98,8 +94,7 @@ impl PublishedBundle {
 }
 
 fn is_of(entry: &BundleEntry<'_>, hostname: &str) -> bool {
-    // The URL contains the crawl's hostname unchanged, and parsing this URL could change the
-    // hostname.
+    // Parsing could change the crawl's hostname, so compare the unparsed URL first.
     let address = entry.url.split_once("://").map_or("", |(_, rest)| rest);
     address.split('/').next() == Some(hostname)
         || Url::parse(&entry.url).is_ok_and(|url| url.host_str() == Some(hostname))

@@ -1,5 +1,4 @@
-//! The hosts that a published site must not show: hostnames, and domains with all hostnames below
-//! them.
+//! The hosts that a published site must not show.
 
 use std::collections::HashSet;
 
@@ -8,7 +7,7 @@ use std::collections::HashSet;
 pub struct RemovedHosts {
     /// Hostnames, normalized as in scans.
     pub hostnames: HashSet<String>,
-    /// Excluded domains, with all hostnames below them, normalized as in scans.
+    /// Domains that are excluded with all hostnames below them.
     pub suffixes: HashSet<String>,
 }
 
@@ -19,7 +18,7 @@ impl RemovedHosts {
         self.hostnames.is_empty() && self.suffixes.is_empty()
     }
 
-    /// Returns true if the host is excluded, by its name or by a domain above it.
+    /// Returns true if the host or a domain above it is excluded.
     #[must_use]
     pub fn contain(&self, hostname: &str) -> bool {
         self.hostnames.contains(hostname)
@@ -27,14 +26,12 @@ impl RemovedHosts {
     }
 }
 
-/// Iterates over a hostname and every domain above it, longest first.
 fn domains(hostname: &str) -> impl Iterator<Item = &str> {
     let below = hostname.match_indices('.').map(|(dot, _)| &hostname[dot + 1..]);
     std::iter::once(hostname).chain(below)
 }
 
 impl<'a> FromIterator<&'a str> for RemovedHosts {
-    /// Excludes hosts by name.
     fn from_iter<I: IntoIterator<Item = &'a str>>(hostnames: I) -> Self {
         let hostnames = hostnames.into_iter().map(str::to_owned).collect();
         Self { hostnames, suffixes: HashSet::new() }

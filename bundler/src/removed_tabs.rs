@@ -1,7 +1,4 @@
 //! The tabs that a published site must not show because their host, title or icon was removed.
-//!
-//! A host is found by its line in the search files. A title or an icon is found in the bundles and
-//! the icon lists ([`crate::icon_list`]).
 
 use std::collections::HashSet;
 
@@ -39,7 +36,7 @@ impl RemovedContent {
 }
 
 impl RemovedTabs {
-    /// Excludes everything that matches a pattern. A pattern that cannot match anything is ignored.
+    /// Excludes everything that matches a pattern. A malformed SHA-256 is ignored.
     pub fn add(&mut self, kind: PatternKind, pattern: &str) {
         match kind {
             PatternKind::Hostname => drop(self.hosts.hostnames.insert(pattern.to_owned())),

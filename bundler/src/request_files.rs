@@ -1,16 +1,13 @@
-//! The public request files: a scan's requests to each host. Anyone can look them up without
-//! contacting us.
+//! The public request files: a scan's requests to each host.
 //!
-//! A file contains the hosts whose SHA-256 starts with certain hexadecimal digits, so that anyone
-//! can compute the name of a host's file. It consists of gzipped lines, sorted by host and time:
+//! A file contains the hosts whose SHA-256 starts with certain hexadecimal digits. It consists of
+//! gzipped lines, sorted by host and time:
 //!
 //! ```text
 //! host <TAB> time <TAB> method <TAB> status <TAB> outcome <TAB> bytes <TAB> URL
 //! ```
 //!
-//! A file is a pure function of its lines, so that removing a host gives the same bytes as writing
-//! the file without this host. This module does not depend on where requests are recorded, or on
-//! stores.
+//! Removing a host gives the same bytes as writing the file without this host.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -19,37 +16,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::removed_hosts::RemovedHosts;
 
-/// Maximum number of lines per host in a file. A content delivery network's hosts get requests for
-/// many sites' icons, and nobody reads a million lines.
+/// A file lists at most this many requests per host, because a content delivery network's hosts get
+/// requests for many sites' icons.
 pub const MAX_LINES_OF_HOST: usize = 200;
-/// Maximum total size of a scan's files, in bytes.
+/// Maximum total size in bytes. If a scan's files exceed this limit, they are not published.
 pub const MAX_BYTES: u64 = 2_000_000_000;
-/// Maximum length of a line's URL, in bytes. Longer URLs are truncated.
+/// Maximum URL length in bytes. Longer URLs are truncated to this length.
 const MAX_URL_BYTES: usize = 300;
-/// Intended number of lines per file. At 10 compressed bytes per line, such a file is fetched
-/// quickly.
+/// Maximum average number of lines per file, unless the file count is already at its maximum. At 10
+/// compressed bytes per line, such a file is fetched quickly.
 const LINES_OF_FILE: u64 = 3_000;
-/// The possible numbers of digits, for 256 to 65,536 files.
 const DIGITS: [usize; 3] = [2, 3, 4];
-/// Maximum unpacked size of a file, in bytes. A typical file has 300 KB.
+/// Maximum bytes to unpack from a file. A typical file has 300 KB.
 const MAX_UNPACKED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// `requests/index.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestIndex {
-    /// Number of hexadecimal digits from a hostname's SHA-256 that name its file.
+    /// A hostname's file is named after this many leading hexadecimal digits of its SHA-256.
     pub digits: usize,
 }
 
 impl RequestIndex {
-    /// Returns the index with the number of digits that is suitable for this many lines.
+    /// Returns the index with enough files for this many lines.
     #[must_use]
     pub fn for_lines(lines: u64) -> Self {
         let fits = |digits: &usize| lines >> (4 * digits) <= LINES_OF_FILE;
         Self { digits: DIGITS.into_iter().find(fits).unwrap_or(DIGITS[2]) }
     }
 
-    /// Parses the index. `None` if it is malformed or has another version.
+    /// Parses the index. `None` if it is malformed.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let index: Self = serde_json::from_slice(bytes).ok()?;
@@ -62,7 +58,7 @@ impl RequestIndex {
         1 << (4 * self.digits)
     }
 
-    /// Returns a host's file, given the first eight bytes of its name's SHA-256.
+    /// Returns a host's file number, given the first eight bytes of its name's SHA-256.
     #[must_use]
     pub fn bucket(self, hash: u64) -> u64 {
         hash >> (64 - 4 * self.digits)
@@ -74,7 +70,7 @@ impl RequestIndex {
 pub struct RequestLine<'a> {
     /// The host that received the request.
     pub host: &'a str,
-    /// When the request was sent, in UTC.
+    /// When the request was sent or the connection failed, in UTC.
     pub asked_at: &'a str,
     /// `GET`, or `-` if no connection was made.
     pub method: &'a str,
@@ -82,14 +78,14 @@ pub struct RequestLine<'a> {
     pub status: &'a str,
     /// The fetch outcome.
     pub outcome: &'a str,
-    /// Length of the decoded body in bytes.
+    /// The decoded body's length in bytes.
     pub bytes: &'a str,
     /// The requested URL.
     pub url: &'a str,
 }
 
 impl RequestLine<'_> {
-    /// Formats the line. Omits the query, because a redirect's query may contain a visitor's token.
+    /// Formats the line. Omits the query, because it may contain a token.
     #[must_use]
     pub fn text(&self) -> String {
         let Self { host, asked_at, method, status, outcome, bytes, url } = self;
@@ -149,7 +145,7 @@ pub fn write_file(hosts: impl IntoIterator<Item = (String, LinesOfHost)>) -> Vec
     pack(&text)
 }
 
-/// Removes the lines for `hosts` from a file. `None` if there are no such lines.
+/// Removes these hosts' lines from a file. `None` if there are no such lines.
 ///
 /// # Errors
 /// Returns an error if the bytes are not a request file.
@@ -180,9 +176,7 @@ fn unpack(file: &[u8], limit: u64) -> io::Result<String> {
 }
 
 fn pack(text: &str) -> Vec<u8> {
-    // The gzip header has neither a time nor a name, so that the bytes depend only on the text.
     let mut packer = GzEncoder::new(Vec::new(), Compression::new(6));
-    // Writing to a vector does not fail.
     let _ = packer.write_all(text.as_bytes());
     packer.finish().unwrap_or_default()
 }

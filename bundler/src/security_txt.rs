@@ -1,7 +1,6 @@
 //! `security.txt` (RFC 9116): the contact for reports about the site's vulnerabilities.
 
-/// Returns the file's content. `contact` is an email address or an `https:` URL, `site_url` ends
-/// with a slash, and `expires` is an RFC 3339 time.
+/// Returns the file's content. `site_url` ends with a slash, and `expires` is an RFC 3339 time.
 #[must_use]
 pub fn security_txt(contact: &str, site_url: Option<&str>, expires: &str) -> String {
     let scheme = if contact.contains(':') { "" } else { "mailto:" };

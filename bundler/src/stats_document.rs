@@ -1,6 +1,4 @@
-//! `stats.json`: a scan's numbers, by stage and as totals with names that readers know.
-//!
-//! This module does not depend on the source of the counts, or on the meaning of fetch outcomes.
+//! `stats.json`: a scan's numbers, by stage and as totals.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +7,7 @@ use crate::{
     stats_names::{CountFamily, CountName, InputName, OutcomeName, StageName},
 };
 
-/// The section in a stage's numbers that contains a [`StageCount`].
+/// The section of a [`StageCount`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountSection {
     /// The stage's inputs.
@@ -21,7 +19,7 @@ pub enum CountSection {
 }
 
 impl CountSection {
-    /// Parses a section's name. `None` if this section does not exist.
+    /// Parses a section's name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
@@ -33,7 +31,7 @@ impl CountSection {
     }
 }
 
-/// One number for a stage, summed over all its jobs.
+/// A number for a stage, summed over its jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageCount {
     /// The stage, by its [`StageName`].
@@ -46,30 +44,30 @@ pub struct StageCount {
     pub amount: u64,
 }
 
-/// A stage's start and end, and its number of jobs by result.
+/// A stage's times, and its number of jobs by result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTimes {
     /// The stage, by its [`StageName`].
     pub stage: String,
-    /// When the stage's first job was leased, in RFC 3339 format. `None` before that.
+    /// When the stage's first job was leased, in RFC 3339 format.
     pub started_at: Option<String>,
-    /// When the stage's last job ended, in RFC 3339 format. `None` before that.
+    /// When the stage's last job ended, in RFC 3339 format.
     pub finished_at: Option<String>,
-    /// Seconds between start and end. `None` if either is missing.
+    /// Seconds between start and end.
     pub duration_seconds: Option<f64>,
-    /// Number of jobs that succeeded.
+    /// Jobs that succeeded.
     pub done: i64,
-    /// Number of discarded jobs.
+    /// Discarded jobs.
     pub discarded: i64,
 }
 
-/// Numbers of icon candidate fetches by outcome. Every fetch is counted in exactly one of the first
-/// seven fields.
+/// Icon candidate fetches by outcome. Every fetch is counted in exactly one of the first seven
+/// fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FetchTotals {
     /// Fetches that returned an icon.
     pub completed: u64,
-    /// Fetches whose hostname has no address, or whose name resolution failed.
+    /// Fetches whose name resolution failed.
     pub failed_dns: u64,
     /// Fetches that took too long.
     pub failed_timeout: u64,
@@ -97,7 +95,7 @@ pub struct ScanNumbers {
 }
 
 impl ScanNumbers {
-    /// Returns how many of a stage's inputs have this outcome.
+    /// Returns the number of a stage's inputs with this outcome.
     #[must_use]
     pub fn outcome(&self, stage: StageName, name: OutcomeName) -> u64 {
         self.sum(stage, CountSection::Outcomes, name.as_str())
@@ -107,7 +105,7 @@ impl ScanNumbers {
         self.sum(stage, CountSection::Inputs, name.as_str())
     }
 
-    /// Returns another count for a stage.
+    /// Returns a count that is neither an input nor an outcome.
     #[must_use]
     pub fn count(&self, stage: StageName, name: CountName) -> u64 {
         self.sum(stage, CountSection::Counts, name.as_str())
@@ -130,7 +128,6 @@ impl ScanNumbers {
             .collect()
     }
 
-    /// Returns the largest member of a numeric family whose count is above 0.
     fn largest(&self, stage: StageName, family: CountFamily) -> Option<u64> {
         let counted =
             self.of(stage.as_str(), CountSection::Counts).filter(|count| count.amount > 0);
@@ -138,8 +135,7 @@ impl ScanNumbers {
     }
 }
 
-/// Returns the document. Each fetch is counted in exactly one of `completed` and the `failed_`
-/// fields.
+/// Returns the document.
 #[must_use]
 pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
     let warc = |name| numbers.count(StageName::Warc, name);
@@ -203,8 +199,6 @@ pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
     document
 }
 
-/// Returns the numbers about icon fetching: name resolution, connections, and any shard's maximum
-/// requests in flight to one hostname and to one address.
 fn fetching(numbers: &ScanNumbers) -> Value {
     let count = |name| numbers.count(StageName::Icon, name);
     // Each shard adds 1 to its maximum's count, so the largest member is the maximum over all

@@ -1,8 +1,5 @@
-//! The names of everything that jobs count. They are the keys in `stages` in `stats.json`.
-//!
-//! In Rust, these names are defined only here, except for fetch outcomes, which are in
-//! `everytab_fetcher::Outcome`. This ensures that jobs only use names that readers know. Names are
-//! stable, because the database stores them and readers use them in `stats.json`.
+//! The names of everything that jobs count, except fetch outcomes. The names are stable, because
+//! the database stores them and readers use them in `stats.json`.
 
 macro_rules! names {
     (
@@ -27,7 +24,7 @@ macro_rules! names {
 }
 
 names! {
-    /// A stage in a scan or a live crawl: all jobs with one kind. The values are in pipeline order.
+    /// All jobs with one kind. The values are in pipeline order.
     StageName {
         /// Reading the crawl's index files.
         Index "index";
@@ -73,8 +70,7 @@ names! {
 }
 
 names! {
-    /// A stage input's outcome. Fetch outcomes have a separate closed list,
-    /// `everytab_fetcher::Outcome`.
+    /// A stage input's outcome, except for fetch outcomes.
     OutcomeName {
         /// An index row that is not a home page.
         NotHomePage "not_home_page";
@@ -130,7 +126,7 @@ names! {
 }
 
 names! {
-    /// A number that a job counts in addition to inputs and outcomes.
+    /// A count other than inputs and outcomes.
     CountName {
         /// Hosts found in an index file.
         Hosts "hosts";
@@ -140,7 +136,7 @@ names! {
         RangesRead "ranges_read";
         /// Row groups that were read from index files.
         RowGroupsRead "row_groups_read";
-        /// A host's captures beyond its best one, over all index files.
+        /// A host's captures beyond its best one.
         DuplicateCaptures "duplicate_captures";
         /// Home pages over HTTPS.
         Https "https";
@@ -150,13 +146,13 @@ names! {
         IframeRestricted "iframe_restricted";
         /// Icon candidates from home pages.
         Candidates "candidates";
-        /// Icon candidates that were skipped, such as duplicates and those over the limit.
+        /// Icon candidates that were skipped, such as duplicates.
         CandidatesLeftOut "candidates_left_out";
-        /// Home pages that declare an icon for other media, such as dark pages.
+        /// Home pages that declare an icon for other media.
         WithIconForOtherMedia "with_icon_for_other_media";
         /// Distinct URLs among a shard's candidates.
         DistinctUrls "distinct_urls";
-        /// Candidates that share a URL with another candidate in the shard.
+        /// Candidates that share a URL with another one.
         DedupHits "dedup_hits";
         /// URLs that the later pass retried.
         Retried "retried";
@@ -168,23 +164,23 @@ names! {
         ArchiveBytes "archive_bytes";
         /// Icons whose response has an `ETag` or a `Last-Modified`.
         WithValidator "with_validator";
-        /// Icons that a private cache may still use after 30 days without a request.
+        /// Icons that a private cache may still use after 30 days.
         FreshFor30Days "fresh_for_30_days";
-        /// Icons that a private cache may still use after 90 days without a request.
+        /// Icons that a private cache may still use after 90 days.
         FreshFor90Days "fresh_for_90_days";
         /// Queries to the resolver.
         Lookups "lookups";
         /// Milliseconds that queries to the resolver took.
         LookupsMs "lookups_ms";
-        /// Queries to the resolver that took up to 1 ms.
+        /// Resolver queries of up to 1 ms.
         LookupsWithin1Ms "lookups_within_1_ms";
-        /// Queries to the resolver that took more than 1 and up to 10 ms.
+        /// Resolver queries of more than 1 and up to 10 ms.
         LookupsWithin10Ms "lookups_within_10_ms";
-        /// Queries to the resolver that took more than 10 and up to 100 ms.
+        /// Resolver queries of more than 10 and up to 100 ms.
         LookupsWithin100Ms "lookups_within_100_ms";
-        /// Queries to the resolver that took more than 100 ms and up to a second.
+        /// Resolver queries of more than 100 ms and up to a second.
         LookupsWithin1000Ms "lookups_within_1000_ms";
-        /// Queries to the resolver that took more than a second.
+        /// Resolver queries of more than a second.
         LookupsSlower "lookups_slower";
         /// Attempted connections.
         ConnectionsTried "connections_tried";
@@ -210,11 +206,11 @@ names! {
         MapTiles "map_tiles";
         /// Bytes in the map's tiles.
         MapBytes "map_bytes";
-        /// Tabs with an icon whose host had one in the previously published scan.
+        /// Tabs with an icon whose host had one in the previous scan.
         IconsCompared "icons_compared";
         /// Compared icons whose content is unchanged.
         IconsUnchanged "icons_unchanged";
-        /// A live crawl's home pages that redirect within their host, to a page that was kept.
+        /// A live crawl's home pages that redirect within their host.
         HomeRedirects "home_redirects";
         /// A live crawl's captures whose body is in an earlier record.
         Revisits "revisits";
@@ -224,8 +220,7 @@ names! {
 }
 
 names! {
-    /// Counts whose members are not a fixed list. A count's name is the family's prefix followed by
-    /// the member.
+    /// A family of counts, whose names are the family's prefix followed by a member.
     CountFamily {
         /// Index rows that exactly one condition excludes, by this condition.
         LeftOut "left_out_";

@@ -1,14 +1,9 @@
 //! Letters and digits as strokes, for pictures that are drawn without a font.
-//!
-//! Equal text gives equal paths on every host. A character without strokes is drawn as a space.
-//! This module does not depend on the text, or on the drawing's position and size.
 
-/// Space between two characters.
 const GAP: u32 = 24;
-/// Width for a space and for a character without strokes.
 const SPACE: u32 = 14;
 /// Each character's width and SVG path. Capitals and digits extend from 0 to the baseline, which is
-/// at 100. Small letters start at 32.
+/// at 100.
 const LETTERS: [(char, u32, &str); 28] = [
     ('E', 52, "M52 0H0V100H52M0 48H44"),
     ('T', 76, "M0 0H76M38 0V100"),
@@ -40,7 +35,7 @@ const LETTERS: [(char, u32, &str); 28] = [
     (' ', SPACE, ""),
 ];
 
-/// Returns SVG paths that draw the text from 0 to the right, and its width.
+/// Returns SVG paths that draw the text, and its width.
 pub(crate) fn paths(text: &str) -> (String, u32) {
     let mut svg = String::new();
     let mut left = 0;

@@ -1,19 +1,20 @@
-//! `blocklist.txt`: the operators' takedowns. Scans skip these and publishing removes them.
+//! `blocklist.txt`: the operators' takedowns. Scans skip the hosts and pages that it lists, and
+//! publishing removes them.
 //!
-//! The file has one pattern per line. A pattern is a bare hostname, or a kind, a colon and a value,
-//! such as `suffix:example.com`, `title:%casino%` or `sha256:<64 hex digits>`. A `#` starts a
-//! comment. In a line with a title, this `#` must follow a space, because titles may contain a `#`.
+//! Each line is a bare hostname, or a kind, a colon and a value, such as `suffix:example.com`,
+//! `title:%casino%` or `sha256:<64 hex digits>`. A `#` starts a comment. In a line with a title it
+//! must follow a space, because titles may contain a `#`.
 
-/// The tab's property that is compared with a blocklist pattern.
+/// The tab's property that a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PatternKind {
     /// A whole hostname.
     Hostname,
     /// A domain with all its subdomains.
     Suffix,
-    /// A title, regardless of case. `%` matches any text, and `_` matches one character.
+    /// A title, as in [`crate::title_pattern::TitlePattern`].
     Title,
-    /// The SHA-256 of an icon's bytes as its host served them, in lower-case hex.
+    /// The SHA-256 of an icon's bytes as its host served them.
     Sha256,
 }
 
@@ -33,8 +34,7 @@ impl PatternKind {
     }
 }
 
-/// Iterates over a list's patterns, in order. A line without a kind is a bare hostname, as in older
-/// lists.
+/// Iterates over a list's patterns. A line without a kind is a bare hostname, as in older lists.
 pub fn listed_patterns(text: &str) -> impl Iterator<Item = (PatternKind, &str)> {
     text.lines().map(listed_pattern).filter(|(_, pattern)| !pattern.is_empty())
 }

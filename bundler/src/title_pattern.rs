@@ -32,7 +32,7 @@ impl TitlePattern {
         Self { tokens }
     }
 
-    /// Returns true if the pattern matches the whole title. Takes time at most proportional to the
+    /// Returns true if the pattern matches the whole title, in time at most proportional to the
     /// product of both lengths.
     #[must_use]
     pub fn matches(&self, title: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Tests of link pages: what crawlers read, escaping, sizes, and reading a page back.
+//! Tests of link pages.
 
 use super::*;
 use crate::map::MapLayout;
@@ -9,7 +9,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// The page of which `site/tests/link-page.html` is a copy, which the page's own tests visit.
+/// The page's own tests visit a copy of this page, `site/tests/link-page.html`.
 fn page() -> LinkPage {
     let map = MapLayout::new(1_000, 121).unwrap().manifest();
     LinkPage {
@@ -100,7 +100,6 @@ fn hostile_names_are_text_and_pages_are_read_back() {
     for other in [b"".as_slice(), b"<html>", b"\xff"] {
         assert_eq!(LinkPage::read(7, other), None);
     }
-    // The address of another bundle's page is not taken for the site's URL.
     assert_eq!(LinkPage::read(8, page().write().as_bytes()).unwrap().site_url, None);
 }
 
@@ -138,7 +137,6 @@ fn the_best_known_names_do_not_depend_on_the_order_of_adding() {
     assert_eq!(best.tabs(), 30);
     let found = best.names();
     assert_eq!(found.len(), LISTED_NAMES);
-    // Ranked hosts come first, the best rank first; then short names.
     assert_eq!(found[..2], ["x-25.example", "-20.example"]);
     assert_eq!(found[3..], ["xx-10.example", "x-5.example", "-0.example"]);
 }

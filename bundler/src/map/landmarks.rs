@@ -1,9 +1,7 @@
-//! The landmarks: the hosts with the best ranks that have an icon. From afar, the map shows them
-//! larger than their cells, with their names.
+//! The landmarks: the best-ranked hosts, which the zoomed-out map shows larger than their cells.
 //!
-//! `map/landmarks.tsv` has one line per landmark, best rank first: hostname, bundle, slot and rank,
-//! as in search files, followed by the icon as a PNG in base64. `site/js/map-landmarks.js` reads
-//! it. This does not depend on where the file is stored.
+//! `map/landmarks.tsv` has one line per landmark, best rank first: hostname, bundle, slot, rank,
+//! and the icon as a PNG in base64.
 
 use std::fmt::Write as _;
 
@@ -11,22 +9,20 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::search::{SearchEntry, key::without_www};
 
-/// Maximum number of landmarks. The page draws about 20 of them in a view, and more when it is
-/// moved or zoomed.
+/// A landmark file has at most this many landmarks.
 pub const MAX_LANDMARKS: usize = 256;
-/// Maximum size of the landmark file in bytes, which a slow connection transfers in about a
+/// Maximum landmark file size in bytes. A slow connection transfers this many bytes in about a
 /// second. A line with a recorded icon has 757 bytes on average.
 pub const MAX_BYTES: usize = 200_000;
-/// Maximum number of hosts whose bundle is read to find their icons. Some have no icon.
+/// Publishing checks at most this many hosts' bundles for an icon. Some hosts have no icon.
 pub const MAX_CANDIDATES: usize = 400;
 
-/// The first bytes of every PNG.
 const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// A host that the map shows from afar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Landmark {
-    /// The hostname, the location of its tab, and its rank.
+    /// The host and its rank.
     pub entry: SearchEntry,
     /// The icon, as a PNG in base64.
     pub icon: String,
@@ -60,7 +56,7 @@ pub fn candidates(mut hosts: Vec<SearchEntry>) -> Vec<SearchEntry> {
     hosts
 }
 
-/// The lines of a landmark file, up to its maximum size.
+/// A landmark file that is being written.
 #[derive(Debug, Default)]
 pub struct LandmarkLines {
     text: String,
@@ -85,7 +81,7 @@ impl LandmarkLines {
         fits
     }
 
-    /// Returns the number of landmarks.
+    /// Returns how many landmarks the file has.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -98,8 +94,8 @@ impl LandmarkLines {
     }
 }
 
-/// Returns a landmark file's content after `keep` changed each landmark, or returned false to
-/// remove it. Malformed lines are removed, because a damaged file must not prevent a removal.
+/// Applies `keep` to each landmark, and removes those for which it returns false. Malformed lines
+/// are removed, too, because a damaged file must not prevent a removal.
 #[must_use]
 pub fn edited(bytes: &[u8], keep: impl Fn(&mut Landmark) -> bool) -> String {
     let mut text = String::new();
@@ -107,7 +103,6 @@ pub fn edited(bytes: &[u8], keep: impl Fn(&mut Landmark) -> bool) -> String {
         if let Some(mut landmark) = read_line(line)
             && keep(&mut landmark)
         {
-            // Writing to a string never fails.
             let _ = write!(text, "{}", landmark.line());
         }
     }

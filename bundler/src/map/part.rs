@@ -1,17 +1,17 @@
 //! A shard's part of the map: its tabs' thumbnails, bundle by bundle, compressed.
 //!
-//! A part starts with the number of bundles and each bundle's number of tabs, as little-endian
-//! 4-byte numbers. The thumbnails follow in the tabs' order.
+//! A part starts with its bundle count and each bundle's tab count, as little-endian 4-byte
+//! numbers.
 
 use std::io::{Read as _, Write as _};
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 
-/// A cell's width and height at level 0 in pixels. A thumbnail fills its cell.
+/// A cell's width and height at level 0 in pixels.
 pub const CELL_PIXELS: u32 = 8;
 /// A thumbnail's size in bytes: red, green and blue for each pixel in a cell.
 pub const THUMBNAIL_BYTES: usize = (CELL_PIXELS * CELL_PIXELS * 3) as usize;
-/// Maximum uncompressed size of a part in bytes. A shard with 1,200 tabs has 230 KB.
+/// Maximum uncompressed part size in bytes. A shard with 1,200 tabs has 230 KB.
 const MAX_PART_BYTES: u64 = 256 << 20;
 
 /// Writes a part from each bundle's thumbnails.
@@ -43,7 +43,7 @@ pub fn read_part(bytes: &[u8]) -> Result<Vec<Vec<[u8; THUMBNAIL_BYTES]>>, String
     let mut plain = Vec::new();
     let mut decoder = ZlibDecoder::new(bytes).take(MAX_PART_BYTES);
     decoder.read_to_end(&mut plain).map_err(|error| error.to_string())?;
-    parse(&plain).ok_or_else(|| "it is no part of the map".to_owned())
+    parse(&plain).ok_or_else(|| "the length does not match the header".to_owned())
 }
 
 fn parse(plain: &[u8]) -> Option<Vec<Vec<[u8; THUMBNAIL_BYTES]>>> {
@@ -60,8 +60,8 @@ fn parse(plain: &[u8]) -> Option<Vec<Vec<[u8; THUMBNAIL_BYTES]>>> {
     (left.is_empty() && thumbnails.is_empty()).then_some(bundles)
 }
 
-/// Replaces a tab's thumbnail in a part. `None` if the part does not contain this tab, or is
-/// malformed.
+/// Replaces a tab's thumbnail in a part. `None` if the part is malformed or does not contain this
+/// tab.
 #[must_use]
 pub fn painted_over(
     part: &[u8],

@@ -1,7 +1,6 @@
-//! Names of the map's tiles and of its orders, in which the icons are sorted, below the scan's
-//! prefix.
+//! Names for the map's tiles and its orders' objects.
 
-/// Prefix, below the scan's prefix, for the map's objects.
+/// Prefix for the map's objects.
 pub const MAP_PATH: &str = "map/";
 /// File extension for tiles.
 pub const MAP_TILE_EXTENSION: &str = "jpg";
@@ -17,24 +16,22 @@ pub fn map_order_index_path(order: &str) -> String {
 }
 
 /// Returns the path for an order's areas after a takedown: `map/<order>/index-<content hash>.json`.
-/// The manifest's `map.orders` contain this path.
 pub fn rewritten_map_order_index_path(order: &str, content_hash: &str) -> String {
     format!("{}index-{content_hash}.json", map_order_folder(order))
 }
 
-/// Returns the path for a file of an order that says which tabs are where:
-/// `map/<order>/places/<n>.bin`.
+/// Returns the path for an order's places file: `map/<order>/places/<n>.bin`.
 pub fn map_places_path(order: &str, number: u64) -> String {
     format!("{}places/{number}.bin", map_order_folder(order))
 }
 
-/// Returns a tile's path below a folder of tiles, which is [`MAP_PATH`] or that of an order:
+/// Returns a tile's path below [`MAP_PATH`] or an order's prefix:
 /// `<folder><level>/<column>-<row>.jpg`.
 pub fn tile_path_in(folder: &str, level: u32, column: u32, row: u32) -> String {
     format!("{folder}{level}/{column}-{row}.{MAP_TILE_EXTENSION}")
 }
 
-/// Returns the path of a tile that a takedown painted over, below a folder of tiles:
+/// Returns the path for a tile that a takedown painted over:
 /// `<folder><level>/<column>-<row>-<content hash>.jpg`.
 pub fn rewritten_tile_path_in(
     folder: &str,
@@ -46,8 +43,8 @@ pub fn rewritten_tile_path_in(
     format!("{folder}{level}/{column}-{row}-{content_hash}.{MAP_TILE_EXTENSION}")
 }
 
-/// Returns the path of the tile whose repainted version has this path, and the prefix for all its
-/// repainted versions. `None` if [`rewritten_tile_path_in`] returns no such path.
+/// Parses a path that [`rewritten_tile_path_in`] returned. Returns the original tile's path, and
+/// the prefix for all its repainted versions.
 pub fn names_of_rewritten_tile(path: &str) -> Option<(String, String)> {
     let (tile, rest) = path.rsplit_once('-')?;
     rest.strip_suffix(MAP_TILE_EXTENSION)?;

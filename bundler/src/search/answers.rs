@@ -1,9 +1,7 @@
-//! The order of search results, and the files with the best results.
+//! The order of search results, which `site/js/search-answers.js` implements, too.
 //!
-//! If many names start with a prefix, they span many search files, and the page could not find the
-//! best of them. For each prefix that spans more than [`MAX_FILES_READ`] files,
-//! `search/<range>/best/<start>.tsv` contains the best results in order.
-//! `site/js/search-answers.js` implements this order and these names, too.
+//! If a prefix spans many search files, the page cannot find its best results quickly. So for each
+//! such prefix, `search/<range>/best/<start>.tsv` contains the best results in order.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -12,27 +10,28 @@ use crate::search::{
     lines::SearchEntry,
 };
 
-/// Maximum number of search files that the page reads for one list of results. If a prefix spans
-/// more files, there is a file with its best results.
+/// The page reads at most this many search files for one result list. If a prefix spans more files,
+/// there is a file with its best results.
 pub const MAX_FILES_READ: usize = 2;
-/// Number of hosts in a file with the best results. The page shows 8 of them, and takedowns may
-/// remove some.
+/// A best-result file has at most this many hosts. The page shows up to 8 of them, and takedowns
+/// may remove some.
 pub const BEST_HOSTS: usize = 12;
-/// Maximum number of names at the top that consist of the typed text and a suffix.
+/// At most this many names are placed first because they consist of the typed text, alone or
+/// followed by a dot and more labels.
 const MAX_LEADING: usize = 2;
-/// Maximum number of characters in a best-result file's name. File systems allow 255 bytes.
+/// Maximum characters in a best-result file's name. File systems allow 255 bytes.
 const MAX_NAME_CHARACTERS: usize = 120;
 
 /// Prefix for best-result files, below their directory.
 pub const BEST_PREFIX: &str = "best/";
 
-/// Path to a range's best hosts, below its directory. No prefix's file has this name.
+/// Path to a range's best hosts. No prefix's file has this name.
 pub const TOP_FILE: &str = "best/_top.tsv";
-/// Maximum rank for hosts in [`TOP_FILE`], in which the page searches names with a typing error.
+/// Maximum rank for hosts in [`TOP_FILE`], in which the page searches for names with a typing
+/// error.
 pub const TOP_MAX_RANK: u32 = 100_000;
 
-/// Returns the path to the best-result file for `start`, below the range's directory. `None` if the
-/// name would be too long.
+/// Returns the path to the best-result file for `start`. `None` if the name would be too long.
 #[must_use]
 pub fn best_file(start: &str) -> Option<String> {
     let mut name = String::with_capacity(start.len());
@@ -45,8 +44,7 @@ pub fn best_file(start: &str) -> Option<String> {
     (name.len() <= MAX_NAME_CHARACTERS).then(|| format!("{BEST_PREFIX}{name}.tsv"))
 }
 
-/// Returns the prefixes for which a directory has a best-result file. `first_keys` are the first
-/// keys in the directory's files.
+/// Returns the prefixes that need a best-result file, from the first keys in the range's files.
 #[must_use]
 pub fn starts_with_best(first_keys: &[String]) -> Vec<String> {
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
@@ -63,8 +61,8 @@ pub fn starts_with_best(first_keys: &[String]) -> Vec<String> {
     files.into_iter().filter_map(is_wide).collect()
 }
 
-/// Returns the best results for `start`, best first. `entries` must be sorted by key, and all keys
-/// must start with `start`.
+/// Returns the best results for `start`, best first. `entries` must be sorted, and all keys must
+/// start with `start`.
 #[must_use]
 pub fn best<'a>(entries: &'a [SearchEntry], start: &str) -> Vec<&'a SearchEntry> {
     let suffixed = format!("{start}.");
@@ -81,8 +79,7 @@ pub fn best<'a>(entries: &'a [SearchEntry], start: &str) -> Vec<&'a SearchEntry>
     leading.into_iter().chain(others).take(BEST_HOSTS).collect()
 }
 
-/// Returns the first `most` entries by rank, then length, then key. If several entries have the
-/// same key, only one is returned.
+/// Returns the first `most` entries by rank, then length, then key, with at most one entry per key.
 fn top(entries: &[SearchEntry], most: usize) -> Vec<&SearchEntry> {
     let mut found: Vec<&SearchEntry> = Vec::with_capacity(most + 1);
     let mut groups = entries.chunk_by(|a, b| search_key(&a.hostname) == search_key(&b.hostname));
@@ -96,13 +93,11 @@ fn top(entries: &[SearchEntry], most: usize) -> Vec<&SearchEntry> {
     found
 }
 
-/// Returns one of several hosts with equal keys: the host without `www.`, if there is one.
 fn one_of_key(entries: &[SearchEntry]) -> Option<&SearchEntry> {
     let bare = |entry: &&SearchEntry| without_www(&entry.hostname) == entry.hostname;
     entries.iter().find(bare).or(entries.first())
 }
 
-/// Compares by rank, then by the key's length, then alphabetically. Hosts without a rank come last.
 fn compare(a: &SearchEntry, b: &SearchEntry) -> Ordering {
     let rank = |entry: &SearchEntry| entry.rank.unwrap_or(u32::MAX);
     rank(a).cmp(&rank(b)).then_with(|| {
@@ -165,7 +160,8 @@ mod tests {
     fn starts_that_span_more_than_two_files_have_a_file_of_their_best() {
         let keys = ["a", "ga", "gar", "garden", "h"].map(str::to_owned);
         assert_eq!(starts_with_best(&keys), ["g", "ga", "gar"]);
-        // There is nothing before the first file, so the prefix "a" spans only two files.
+        // Only two files contain names that start with "a", because there is nothing before the
+        // first file.
         assert_eq!(starts_with_best(&["a".to_owned(), "ab".to_owned()]), Vec::<String>::new());
         assert_eq!(best_file("a.ü_").as_deref(), Some("best/a_2e_c3_bc_5f.tsv"));
         assert_eq!(best_file(&"日".repeat(14)), None);

@@ -1,8 +1,5 @@
-//! The published search files for one hostname range.
-//!
-//! `search/<range>/<n>.tsv` has up to a thousand sorted lines. `search/<range>/index.tsv` has one
-//! line for each of these files, with its first hostname's key. Suggestions show only text, and the
-//! page loads the selected suggestion's icon from its bundle.
+//! The published search files for one hostname range, with up to a thousand sorted lines each.
+//! `search/<range>/index.tsv` has each file's first key.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +9,11 @@ use crate::search::{
     lines::{SearchEntry, write_lines},
 };
 
-/// Maximum number of hostnames in a search file. Such a file has about 30 KB, and the page reads it
-/// while the visitor types.
+/// Maximum hostnames in a search file. A file with this many hostnames has about 30 KB, and the
+/// page reads it while the visitor types.
 pub const HOSTNAMES_PER_FILE: usize = 1_000;
-/// Maximum number of characters in a top-level domain that is counted. Longer labels come from
-/// malformed names.
+/// Maximum characters in a top-level domain. Longer labels come from malformed names and count as
+/// `none`.
 const TOP_LEVEL_MAX_CHARACTERS: usize = 24;
 
 /// Writes a range's files, in order, from its sorted entries.
@@ -31,8 +28,7 @@ pub fn first_keys(sorted: &[SearchEntry]) -> Vec<String> {
     firsts.map(|first| search_key(&first.hostname).into_owned()).collect()
 }
 
-/// Returns the best-result files' paths, below the range's directory, and contents. The arguments
-/// are the range's sorted entries and its files' first keys.
+/// Returns the best-result files' paths and contents.
 pub fn best_files<'a>(
     sorted: &'a [SearchEntry],
     first_keys: &[String],
@@ -47,8 +43,8 @@ pub fn best_files<'a>(
     })
 }
 
-/// Returns the path, below the range's directory, and contents for the file with the range's best
-/// hosts. This file has no titles. `None` if no host has such a rank.
+/// Returns the path and content of the file with the range's best hosts, without titles. Returns
+/// `None` if no host is ranked high enough.
 #[must_use]
 pub fn top_file(sorted: &[SearchEntry]) -> Option<(String, String)> {
     let is_top = |entry: &&SearchEntry| entry.rank.is_some_and(|rank| rank <= TOP_MAX_RANK);
@@ -57,7 +53,7 @@ pub fn top_file(sorted: &[SearchEntry]) -> Option<(String, String)> {
     (!lines.is_empty()).then(|| (TOP_FILE.to_owned(), write_lines(&lines)))
 }
 
-/// Counts entries by top-level domain. Addresses and labels that are not domains count as `none`.
+/// Counts entries by top-level domain.
 #[must_use]
 pub fn top_level_domains(entries: &[SearchEntry]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
@@ -72,7 +68,8 @@ pub fn top_level_domains(entries: &[SearchEntry]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Returns a hostname's top-level domain. Addresses and labels that are not domains have `none`.
+/// Returns a hostname's top-level domain. Returns `none` for IP addresses and for labels that
+/// cannot be a domain.
 #[must_use]
 pub fn top_level(hostname: &str) -> &str {
     let label = hostname.rsplit('.').next().unwrap_or_default();

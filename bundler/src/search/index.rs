@@ -1,13 +1,11 @@
-//! Reads and rewrites the index of a range's search files, for takedowns.
+//! Reads and rewrites the index for a range's search files, for takedowns.
 //!
-//! An index contains ascending keys. Several hostnames may have equal keys, because keys lack
-//! `www.`. Such hostnames may be in two files.
+//! Hostnames that differ only by `www.` have equal keys, and may be in two files.
 
 use std::ops::Range;
 
-/// Reads an index's lines: each file's first key.
-///
-/// Bytes that are not UTF-8 become the replacement character, which no hostname contains.
+/// Reads an index's lines. Bytes that are not UTF-8 become the replacement character, which no
+/// hostname contains.
 #[must_use]
 pub fn read_index(bytes: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
@@ -19,8 +17,8 @@ pub fn write_index(first_keys: &[String]) -> String {
     first_keys.iter().map(|key| format!("{key}\n")).collect()
 }
 
-/// Returns the numbers of files that may contain a key. This range starts at the last file whose
-/// first key is lower, and ends with the last file whose first key is not greater.
+/// Returns the numbers of files that may contain a key: from the last file whose first key is
+/// lower, to the last file whose first key is not greater.
 #[must_use]
 pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
     let before = first_keys.partition_point(|first| first.as_str() < key);
@@ -28,9 +26,8 @@ pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
     before.saturating_sub(1)..through
 }
 
-/// Returns an index's lines from the first keys of its files. `None` means that a file has become
-/// empty. An empty file gets the next file's key, so that readers skip it. Empty files at the end
-/// get no line.
+/// Returns an index's lines from its files' first keys, which are `None` for empty files. An empty
+/// file gets the next file's key, so that readers skip it.
 #[must_use]
 pub fn first_keys_of(files: &[Option<String>]) -> Vec<String> {
     let mut lines = Vec::with_capacity(files.len());

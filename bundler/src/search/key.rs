@@ -1,19 +1,17 @@
 //! The key by which a hostname is sorted and found. It lacks `www.` and is in the name's own
-//! script.
+//! script, because visitors type names this way.
 //!
-//! `site/js/search-keys.js` computes equal keys from equal hostnames and compares them by code
-//! points, which gives the same order as comparing UTF-8 bytes. Both implementations' tests read
+//! `site/js/search-keys.js` computes equal keys and compares them by code points, which gives the
+//! same order as comparing UTF-8 bytes. Both implementations' tests read
 //! `site/tests/search-keys.json`.
 
 use std::borrow::Cow;
 
-/// Number of hostname ranges: one per digit, one per letter from a to z, and one for all other
-/// first characters. Each range is one search job. The SQL function `coordinator.search_jobs()`
-/// adds one more job for the words.
+/// There are this many hostname ranges: one for digits, one per letter from a to z, and one for all
+/// other first characters. `coordinator.search_jobs()` in the database depends on this number.
 pub const RANGES: usize = 28;
 
-/// Returns a hostname's key. Visitors omit `www.` and type names in their own script, so this key
-/// does the same.
+/// Returns a hostname's key.
 pub fn search_key(hostname: &str) -> Cow<'_, str> {
     let name = without_www(hostname);
     if !name.contains("xn--") {
@@ -45,9 +43,9 @@ pub fn range_of_key(key: &str) -> usize {
     }
 }
 
-/// Decodes a Punycode label without IDNA's further checks, because Rust and the page need equal
-/// keys and not registrable names. A label is not decoded if the result would contain a control
-/// character or more ASCII characters than the label shows.
+/// Decodes a Punycode label without IDNA's further checks, because the page must compute equal
+/// keys, also for names that cannot be registered. A label is not decoded if the result would
+/// contain a control character or more ASCII characters than the label shows.
 fn decode_label(label: &str) -> Option<String> {
     let encoded = label.strip_prefix("xn--")?;
     let decoded = idna::punycode::decode_to_string(encoded)?;
@@ -60,7 +58,6 @@ fn decode_label(label: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Hostnames with their key and range.
     const VECTORS: &str = include_str!("../../../site/tests/search-keys.json");
 
     #[test]

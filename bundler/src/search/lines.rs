@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::search::key::{range_of, search_key};
 
-/// A hostname with the location of its tab.
+/// A hostname with its tab's location.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchEntry {
     /// The hostname.
@@ -14,14 +14,14 @@ pub struct SearchEntry {
     pub bundle: i32,
     /// The tab's index in the bundle, from 0.
     pub slot: i32,
-    /// The host's rank among all hosts, from 1. `None` for a host without a rank.
+    /// The host's rank, from 1.
     pub rank: Option<u32>,
-    /// The page's title, shortened. Empty if it is unknown. Published lines contain it only for
-    /// hosts with a rank.
+    /// The page's title, shortened. Empty if it is unknown.
     pub title: String,
 }
 
-/// Maximum number of characters in a line's title. They fill two lines in a suggestion on a phone.
+/// Maximum characters in a line's title. This many characters fill two lines in a suggestion on a
+/// phone.
 pub const TITLE_MAX_CHARACTERS: usize = 70;
 
 impl SearchEntry {
@@ -40,21 +40,21 @@ impl SearchEntry {
     }
 }
 
-/// Why bytes are not a search file.
+/// Error returned if bytes are not a search file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SearchFileError {
     /// The bytes are not UTF-8.
-    #[error("it is not text in UTF-8")]
+    #[error("invalid UTF-8")]
     NotText,
-    /// The part's header does not contain the ends of all ranges.
-    #[error("it does not begin with the header of a search part")]
+    /// The part's header does not contain every range's end.
+    #[error("malformed header")]
     NoHeader,
     /// A line does not contain hostname, bundle and slot.
-    #[error("not a search line: {0:?}")]
+    #[error("malformed search line {0:?}")]
     BadLine(String),
 }
 
-/// Sorts entries as in search files: by range, by key, then by the whole hostname.
+/// Sorts entries by range, by key, then by the whole hostname.
 pub fn sort(entries: &mut [SearchEntry]) {
     // Most keys are slices of their hostnames, so computing them again costs little.
     entries.sort_by(|a, b| {
@@ -77,7 +77,6 @@ pub fn write_lines(entries: &[SearchEntry]) -> String {
 pub(super) fn write_line(text: &mut String, entry: &SearchEntry) {
     let SearchEntry { hostname, bundle, slot, rank, title } = entry;
     let rank = rank.map(|rank| rank.to_string()).unwrap_or_default();
-    // Writing to a string never fails.
     let _ = match (rank.is_empty(), title.is_empty()) {
         (true, true) => writeln!(text, "{hostname}\t{bundle}\t{slot}"),
         (false, true) => writeln!(text, "{hostname}\t{bundle}\t{slot}\t{rank}"),
@@ -88,8 +87,7 @@ pub(super) fn write_line(text: &mut String, entry: &SearchEntry) {
 /// Reads the entries from a file in this format, in order.
 ///
 /// # Errors
-/// Returns an error if the bytes are not UTF-8, or if a line is malformed. The error quotes the
-/// first such line.
+/// Returns an error if the bytes are not UTF-8, or if a line is malformed.
 pub fn read_lines(bytes: &[u8]) -> Result<Vec<SearchEntry>, SearchFileError> {
     let text = std::str::from_utf8(bytes).map_err(|_| SearchFileError::NotText)?;
     text.lines()
@@ -97,7 +95,7 @@ pub fn read_lines(bytes: &[u8]) -> Result<Vec<SearchEntry>, SearchFileError> {
         .collect()
 }
 
-/// Parses a line. In files of older scans, a line ends with the slot.
+/// The rank and the title may be missing.
 pub(super) fn read_line(line: &str) -> Option<SearchEntry> {
     let mut fields = line.split('\t');
     let hostname = fields.next()?.to_owned();

@@ -1,9 +1,8 @@
-//! A shard's part of the search index: all its hostnames, sorted, with a header that allows a
-//! search job to read only one range.
+//! A shard's part of the search index: its sorted hostnames, and a header so that a search job can
+//! read only one range.
 //!
-//! A part starts with the header, which contains the end of each hostname range, counted in bytes
-//! after the header. These ends are decimal numbers with 12 digits, one per line. The header is
-//! followed by one line per hostname.
+//! The header contains each hostname range's end, counted in bytes after the header, as decimal
+//! numbers with 12 digits.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -12,7 +11,7 @@ use crate::search::{
     lines::{SearchEntry, SearchFileError, sort, write_lines},
 };
 
-/// Length of a number in the header: 12 digits, which is enough for a terabyte, and the line feed.
+/// Bytes per number in the header: 12 digits, which are enough for a terabyte, and the line feed.
 const HEADER_NUMBER_BYTES: usize = 13;
 /// Bytes in a part's header.
 pub const HEADER_BYTES: usize = RANGES * HEADER_NUMBER_BYTES;
@@ -29,14 +28,12 @@ pub fn write_part(mut entries: Vec<SearchEntry>) -> String {
         let (of_this_range, others) = unwritten.split_at(count);
         unwritten = others;
         body.push_str(&write_lines(of_this_range));
-        // Writing to a string never fails.
         let _ = writeln!(header, "{:012}", body.len());
     }
     header + &body
 }
 
-/// Returns the byte range in a part that contains the lines for `range`. `header` is the part's
-/// first [`HEADER_BYTES`].
+/// Returns the byte range in a part that contains the lines for `range`.
 ///
 /// # Errors
 /// Returns an error if the bytes are not a part's header.

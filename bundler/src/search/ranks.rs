@@ -1,4 +1,4 @@
-//! A scan's host ranks. They are an input to the scan, which its search jobs read from the archive.
+//! A scan's host ranks.
 //!
 //! The list has one hostname per line, without `www.`, best rank first. An empty line means that
 //! this rank is not used.
@@ -7,8 +7,7 @@ use std::collections::HashMap;
 
 use crate::search::key::without_www;
 
-/// Maximum number of hosts in the list. Visitors rarely search for hosts with a lower rank, and can
-/// find these by name.
+/// Maximum hosts in the list. Visitors rarely search for hosts beyond this rank.
 pub const RANKED_HOSTS: usize = 1_000_000;
 
 /// The hosts' ranks.
@@ -35,7 +34,7 @@ impl HostRanks {
         self.0.is_empty()
     }
 
-    /// Writes a list of hosts, which must be sorted best first.
+    /// Writes the list from hosts, which must be sorted best first.
     #[must_use]
     pub fn write(hosts: &[String]) -> String {
         hosts.iter().map(|host| format!("{}\n", without_www(host))).collect()
@@ -52,7 +51,7 @@ impl HostRanks {
         is_there.then(|| lines.iter().map(left).collect::<Vec<_>>().join(&b'\n'))
     }
 
-    /// Returns a host's rank, with or without `www.`, from 1.
+    /// Returns a host's rank, from 1, regardless of `www.`.
     #[must_use]
     pub fn of(&self, hostname: &str) -> Option<u32> {
         self.0.get(without_www(hostname)).copied()

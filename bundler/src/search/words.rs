@@ -1,9 +1,8 @@
-//! The words by which ranked hosts are found, in addition to the start of their names. These are
-//! the words in their titles, and the suffixes of the best hosts' names.
+//! The words by which ranked hosts are found: those in their titles, and the suffixes of the best
+//! hosts' names.
 //!
 //! `search/words/<range>/<n>.tsv` contains lines sorted by word, then by rank. Each has the word
-//! and the fields of a host's line. `index.tsv` and `best/` in this directory are like those for
-//! hostnames.
+//! and the fields of a host's line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +14,18 @@ use crate::search::{
     lines::{SearchEntry, SearchFileError, read_line, write_line},
 };
 
-/// Maximum number of lines in a word file, which then has about 35 KB.
+/// Maximum lines in a word file, which then has about 35 KB.
 pub const LINES_PER_FILE: usize = 400;
-/// Maximum number of hosts per word, which are the best ones. The page shows a few of them. If a
-/// visitor types several words, the page searches these hosts for those that have all the words.
+/// Maximum hosts per word, chosen by rank. If a visitor types several words, the page searches
+/// these hosts for those with all the words.
 pub const HOSTS_PER_WORD: usize = 100;
-/// Maximum rank of hosts for which the suffixes of the name are also words.
+/// Up to this rank, the suffixes of a host's name are also words.
 pub const MIDDLES_MAX_RANK: u32 = 100_000;
-/// Minimum number of characters in a word. Shorter words are in nearly every title.
+/// Minimum characters in a word. Shorter words occur in too many titles.
 const MIN_CHARACTERS: usize = 3;
-/// Maximum number of characters in a word. The page truncates typed words to this length.
+/// Maximum characters in a word. The page truncates typed words to this length.
 const MAX_CHARACTERS: usize = 24;
-/// Maximum words per title.
+/// Maximum words per title. Words beyond this limit are ignored.
 const MAX_TITLE_WORDS: usize = 10;
 
 /// One line in a word file.
@@ -49,7 +48,6 @@ pub fn words_of(entry: &SearchEntry) -> BTreeSet<String> {
     words
 }
 
-/// Iterates over a title's distinct words.
 fn title_words(title: &str) -> impl Iterator<Item = String> {
     let mut words: Vec<String> = Vec::new();
     for word in split(title) {
@@ -62,8 +60,8 @@ fn title_words(title: &str) -> impl Iterator<Item = String> {
 }
 
 /// Splits a text into runs of letters, digits and marks, in lower case and in compatibility form
-/// (NFKC), because browsers look up names in this form. `typedWords` in `site/js/search-answers.js`
-/// does the same.
+/// (NFKC), to which browsers map hostnames, too. `typedWords` in `site/js/search-answers.js` does
+/// the same.
 fn split(text: &str) -> Vec<String> {
     const OF_WORDS: GeneralCategoryGroup = GeneralCategoryGroup::Letter
         .union(GeneralCategoryGroup::Number)
@@ -75,8 +73,8 @@ fn split(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Yields the suffixes of a name without its TLD, from its second character on. Yields only
-/// suffixes that start with a letter or digit and are long enough to be searched.
+/// Yields the suffixes of a name without its TLD, from its second character on, that start with a
+/// letter or digit and are long enough for a word.
 fn middles(key: &str) -> impl Iterator<Item = String> {
     let name = key.rsplit_once('.').map_or("", |(name, _)| name);
     let starts = name.char_indices().skip(1).map(|(start, _)| &name[start..]);
@@ -87,7 +85,6 @@ fn is_long(word: &str) -> bool {
     word.chars().nth(MIN_CHARACTERS - 1).is_some()
 }
 
-/// Truncates a word to the length at which words are looked up.
 fn shortened(word: &str) -> String {
     word.chars().take(MAX_CHARACTERS).collect()
 }
@@ -95,8 +92,7 @@ fn shortened(word: &str) -> String {
 /// Each word's best hosts in order, as indexes into all entries.
 pub type HostsOfWords = BTreeMap<Box<str>, Vec<u32>>;
 
-/// Returns the words in `entries` by range, with at most [`HOSTS_PER_WORD`] hosts per word.
-/// `entries` must be sorted best first.
+/// Returns the words in `entries` by range. `entries` must be sorted best first.
 #[must_use]
 pub fn words_by_range(entries: &[SearchEntry]) -> Vec<HostsOfWords> {
     let mut ranges: Vec<HostsOfWords> = vec![BTreeMap::new(); RANGES];
@@ -126,7 +122,7 @@ pub fn write_word_lines<'a>(lines: impl Iterator<Item = (&'a str, &'a SearchEntr
     text
 }
 
-/// Reads the lines in a word file, in order.
+/// Reads the lines in a word file.
 ///
 /// # Errors
 /// Returns an error if the bytes are not UTF-8, or if a line does not contain a word and an entry.
@@ -149,7 +145,6 @@ mod tests {
         SearchEntry { rank: Some(rank), ..entry }
     }
 
-    /// Texts and their words.
     const VECTORS: &str = include_str!("../../../site/tests/search-words.json");
 
     #[test]

@@ -1,4 +1,4 @@
-//! Tests that the document has every name, and that its numbers add up.
+//! Tests of `stats.json`.
 
 use super::*;
 

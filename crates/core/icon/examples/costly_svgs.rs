@@ -1,14 +1,14 @@
-//! Searches for SVGs that take long to draw. `scripts/stress/costly-svgs.sh` runs this program.
+//! Searches for SVGs that take a long time to draw. `scripts/stress/costly-svgs.sh` runs this
+//! program.
 //!
 //!     costly_svgs SECONDS FOLDER [SEED]
 //!
-//! This program creates each SVG from a list of numbers, in which each number selects the next part
-//! to write. It changes lists at random, and keeps the lists whose SVG is accepted and takes the
-//! most CPU time, in total or per unit of counted work. So the search finds costs that the counted
-//! work does not include.
+//! This program creates each SVG from a list of numbers, and changes the lists at random. It keeps
+//! the lists whose SVG is accepted and takes the most CPU time, in total or per unit of counted
+//! work. So the search finds costs that the counted work does not include.
 //!
-//! It writes the most expensive files to FOLDER and prints their times at the end. The exit status
-//! is 1 if a file takes more than 50 ms.
+//! It writes the most expensive files to FOLDER. The exit status is 1 if a file takes more than 50
+//! ms in an optimised build, or if it causes a panic.
 // This program measures, so it must read a clock and write files.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
@@ -21,13 +21,9 @@ use std::{
 
 use everytab_icon::{convert::to_tab_icon, svg_work};
 
-/// Maximum size of a fetched file, in bytes.
 const MAX_BYTES: usize = 512 << 10;
-/// Number of lists to keep for each of the two measures.
 const KEPT: usize = 40;
-/// Maximum CPU time that an accepted file may take.
 const LIMIT: Duration = Duration::from_millis(50);
-/// Files that take less CPU time than this are measured only once.
 const SHORT: Duration = Duration::from_millis(2);
 
 /// Deterministic pseudo-random numbers (xorshift64*, Vigna 2016).
@@ -46,7 +42,7 @@ impl Random {
     }
 }
 
-/// Writes an SVG from a list of numbers. After the last number, every choice is the first option.
+/// After the last number, every choice is the first option.
 struct Choices<'a> {
     numbers: &'a [u16],
     at: usize,
@@ -54,7 +50,6 @@ struct Choices<'a> {
     text: String,
 }
 
-/// Lengths in a pattern use the picture's units.
 const UNITS: &str = "userSpaceOnUse";
 const WIDTHS: &[&str] = &[".1", "0", "1", "9", "300", ".001", "5000", "90000", "2%"];
 const DASHES: &[&str] = &["1", ".1", ".01", "3 .2", "50", "1 2 3 4 5 6 7"];
@@ -68,7 +63,6 @@ const TRANSFORMS: &[&str] = &[
     "matrix(7 1 -1 7 0 0)",
     "rotate(1) scale(.02)",
 ];
-/// Values for the width and height of a viewBox, and attributes for the size of a viewport.
 const VIEWS: &[&str] = &["32", "9", ".1", "1000"];
 const SIDES: &[&str] = &[
     "",
@@ -79,7 +73,6 @@ const SIDES: &[&str] = &[
     " width='300%'",
     " width='9px ' height='9em'",
 ];
-/// Prefixes of ids: elements, filters, patterns, masks, clip paths and markers.
 const KINDS: [&str; 6] = ["e", "f", "p", "m", "c", "k"];
 
 impl Choices<'_> {
@@ -93,7 +86,6 @@ impl Choices<'_> {
         among[self.number() % among.len()]
     }
 
-    /// Returns a count. Small counts are more frequent.
     fn count(&mut self) -> usize {
         let most = self.of(&[1, 2, 3, 8, 40, 200, 1_000, 5_000, 20_000]);
         1 + self.number() % most
@@ -107,8 +99,6 @@ impl Choices<'_> {
         self.text.push_str(text);
     }
 
-    /// Returns a reference to an existing definition of this kind, or `none` if there is no such
-    /// definition.
     fn reference(&mut self, kind: usize) -> String {
         match self.ids[kind] {
             0 => "none".to_owned(),
@@ -203,7 +193,6 @@ impl Choices<'_> {
         self.push("</filter>");
     }
 
-    /// Writes attributes that any element may have.
     fn attributes(&mut self) {
         for _ in 0..self.number() % 5 {
             let attribute = match self.number() % 14 {
@@ -251,11 +240,9 @@ impl Choices<'_> {
                     self.element(depth + 1);
                 }
                 let _ = write!(self.text, "</{tag}>");
-                // Do not repeat this element, because its id must be unique.
                 return;
             }
             4 if self.ids[0] > 0 => {
-                // Prefer the last group, because it may use earlier groups.
                 let of = match self.number() % 3 {
                     0 => self.ids[0] - 1,
                     _ => self.number() % self.ids[0],
@@ -303,7 +290,6 @@ impl Choices<'_> {
             self.of(&[('L', 2), ('C', 6), ('Q', 4), ('T', 2), ('S', 4), ('H', 1), ('l', 2)]);
         let (count, mut noise) = (self.count(), Random(self.number() as u64 + 1));
         let is_arc = self.number().is_multiple_of(4);
-        // A radius may be far larger than the arc.
         let radius = self.of(&[1, 100, 10_000, 1_000_000]);
         self.text.push(if is_arc { 'A' } else { command });
         for _ in 0..count {
@@ -325,7 +311,6 @@ impl Choices<'_> {
     }
 }
 
-/// A list of numbers that was tried, with the results.
 #[derive(Clone)]
 struct Tried {
     numbers: Vec<u16>,
@@ -343,8 +328,7 @@ fn svg_of(numbers: &[u16]) -> String {
     Choices { numbers, at: 0, ids: [0; 6], text: String::new() }.document()
 }
 
-/// Returns this thread's CPU time, or the time since `began` if the kernel does not report CPU
-/// times.
+/// Falls back to the time since `began` if the kernel does not report CPU times.
 fn processor_time(began: Instant) -> Duration {
     // The kernel updates this value when the thread yields.
     std::thread::yield_now();
@@ -408,7 +392,6 @@ fn main() {
     };
     let (Ok(seconds), Ok(seed)) = (seconds, seed) else { usage() };
     let (seconds, folder) = (Duration::from_secs(seconds), Path::new(folder));
-    // The random generator does not work with the seed 0.
     let mut random = Random(u64::max(seed, 1));
     std::fs::create_dir_all(folder).unwrap();
     let (mut by_time, mut by_unit): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
@@ -425,7 +408,7 @@ fn main() {
         let svg = svg_of(&numbers);
         let Ok(work) = catch_unwind(|| svg_work(svg.as_bytes())) else {
             std::fs::write(folder.join("panics.svg"), &svg).unwrap();
-            eprintln!("a panic: {}/panics.svg", folder.display());
+            eprintln!("a panic: see {}/panics.svg", folder.display());
             std::process::exit(1);
         };
         let Ok(work) = work else { continue };
@@ -449,8 +432,7 @@ fn main() {
     for (name, list) in [("time", &by_time), ("unit", &by_unit)] {
         for (place, tried) in list.iter().take(3).enumerate() {
             let svg = svg_of(&tried.numbers);
-            // Measure the file again, because another program may have slowed down the first
-            // measurement.
+            // Another program may have slowed down the first measurement.
             let took = (0..5).map(|_| time(&svg)).min().unwrap_or(tried.took);
             std::fs::write(folder.join(format!("{name}-{place}.svg")), &svg).unwrap();
             is_over |= took > LIMIT;
@@ -463,6 +445,6 @@ fn main() {
             );
         }
     }
-    // The limit applies only to optimised builds.
+    // Debug builds are too slow for the limit.
     std::process::exit(i32::from(is_over && !cfg!(debug_assertions)));
 }

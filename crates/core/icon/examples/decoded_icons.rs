@@ -8,10 +8,6 @@
 //! - `width` and `height`: the dimensions after decoding
 //! - `fitted`: the picture in at most 32x32 pixels before encoding, as `{width, height, rgba}` with
 //!   straight RGBA in base64
-//!
-//! `width`, `height` and `fitted` are missing if the file cannot be decoded. They are present if a
-//! picture decodes but is rejected later, because it is too small or transparent.
-// This program must read files, and stop if it cannot read one.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{

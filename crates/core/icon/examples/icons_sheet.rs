@@ -10,8 +10,7 @@
 //! the file sizes.
 //!
 //! The second form writes the decoded pixels without scaling to OUT/FORMAT/NAME.png, and the
-//! reasons for rejected icons to OUT/refused.tsv, so that other programs can compare them.
-// This program must read files, and stop if it cannot read one.
+//! reasons for rejected icons to OUT/refused.tsv.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 use std::{

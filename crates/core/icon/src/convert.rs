@@ -24,9 +24,9 @@ pub struct TabIcon {
     pub width: u32,
     /// PNG height in pixels, 1..=32.
     pub height: u32,
-    /// Format and dimensions of the source picture.
+    /// The source picture's format and dimensions.
     pub source: Measured,
-    /// True if all pixels are equal, so the icon is a visible but plain rectangle.
+    /// True if all pixels are equal.
     pub blank: bool,
 }
 
@@ -57,8 +57,8 @@ pub fn to_tab_icon(bytes: &[u8]) -> Result<TabIcon, IconError> {
 /// Returns the same errors as [`to_tab_icon`].
 pub fn to_tab_icon_with(bytes: &[u8], colours: Colours) -> Result<TabIcon, IconError> {
     let (source, pixels) = decode(bytes)?;
-    // For an ICO whose best entry does not decode, these are the dimensions of another entry.
-    // `source` always has the best entry's dimensions.
+    // If the best entry of an ICO does not decode, `pixels` is another entry, but `source`
+    // describes the best one.
     let (width, height) = (pixels.width(), pixels.height());
     if source.format != Format::Svg && width.max(height) <= MAX_TRACKING_PIXELS {
         return Err(IconError::TooSmall { width, height });

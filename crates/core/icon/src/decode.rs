@@ -3,12 +3,10 @@
 //! Invariants:
 //! - Width and height are checked against [`MAX_SIDE_PIXELS`] before any memory is allocated for
 //!   the pixels.
-//! - Every decoder runs inside `catch_unwind`, so a panic in third-party code costs only one icon.
-//!   The AV1 decoder is an exception: see `decoders::avif`.
+//! - Every decoder runs inside `catch_unwind`, so a panic costs only one icon. A panic in the AV1
+//!   decoder ends the process, though.
 //! - A decoder does not use SIMD if this could change the pixels, because all machines must decode
-//!   equal pixels. SVGs are drawn with floats: see `decoders::svg`.
-//!
-//! This module does not depend on files, or on how the pixels are used.
+//!   equal pixels.
 //!
 //! [`MAX_SIDE_PIXELS`]: crate::limits::MAX_SIDE_PIXELS
 
@@ -23,19 +21,18 @@ use crate::{
     work::Work,
 };
 
-/// Decodes an image: the first frame of an animation, or the entry of an ICO or CUR that suits a
-/// 32-pixel tab icon best. An SVG is drawn to fit 32x32 pixels. If a raster file is truncated, this
-/// decodes the part that was received, as Chromium does.
+/// Decodes an image: an animation's first frame, or the best entry in an ICO or CUR. An SVG is
+/// drawn to fit 32x32 pixels. If a raster file is truncated, this decodes the part that was
+/// received, as Chromium does.
 ///
 /// # Errors
-/// Returns an error if the bytes are not a supported image, or if they do not decode. `TooSmall`
-/// and `Blank` are not returned here, but by the conversion to a tab icon.
+/// Returns an error if the bytes are not a supported image, or if they do not decode.
 pub fn decode(bytes: &[u8]) -> Result<(Measured, Pixels), IconError> {
     decode_counted(bytes).0
 }
 
 /// Decodes an image like [`decode`], and also returns the counted work, even if decoding fails.
-/// This does not count an SVG's work: see `decoders::svg_cost`.
+/// This does not count an SVG's work.
 pub fn decode_counted(bytes: &[u8]) -> (Result<(Measured, Pixels), IconError>, Work) {
     let mut work = Work::default();
     let result = measure(bytes).and_then(|measured| {
@@ -60,8 +57,8 @@ fn decode_as(format: Format, bytes: &[u8], work: &mut Work) -> Result<Pixels, Ic
     }
 }
 
-/// Runs a decoder, and returns an error if it panics. This is unwind-safe because the only shared
-/// value that a decoder changes is the work count, which is consistent at all times.
+/// `AssertUnwindSafe` is correct, because the only shared value that a decoder changes is the work
+/// count, which is consistent at all times.
 fn guarded<T>(
     format: Format,
     decoder: impl FnOnce() -> Result<T, IconError>,

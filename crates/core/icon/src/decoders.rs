@@ -1,9 +1,4 @@
 //! One decoder per image format.
-//!
-//! Each decoder reads a picture's width and height from its header, and decodes the pixels.
-//! Decoders do not depend on format detection. They do not depend on how the pixels are used, with
-//! two exceptions: an SVG is drawn at the size of a tab icon, and from an ICO we decode the picture
-//! that suits this size best.
 
 mod apng;
 pub(crate) mod avif;

@@ -1,15 +1,10 @@
 //! The reasons why an icon did not become a tab icon.
-//!
-//! Do not rename a kind's string, because the counts of past scans use these names. Every kind
-//! describes the bytes that a website sent, never a failure in EveryTab. This module does not
-//! depend on the bytes' origin.
 
 use thiserror::Error;
 
 use crate::format::Format;
 
-/// The reason why bytes did not become a tab icon. [`IconError::kind`] returns a stable name for
-/// this reason, and `Display` writes one line for people.
+/// The reason why bytes did not become a tab icon.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IconError {
     /// The body is empty.
@@ -26,7 +21,7 @@ pub enum IconError {
     Corrupt {
         /// Format, as detected from the content.
         format: Format,
-        /// The decoder's error message, cut to one line with at most 160 characters.
+        /// The decoder's error message, in one short line.
         reason: String,
     },
     /// According to the header, width or height is above [`crate::limits::MAX_SIDE_PIXELS`].
@@ -38,7 +33,7 @@ pub enum IconError {
         height: u32,
     },
     /// The picture has at most 2x2 pixels, so it is a tracking pixel instead of an icon.
-    #[error("{width}x{height} pixels is not an icon")]
+    #[error("{width}x{height} pixels is too small for an icon")]
     TooSmall {
         /// Width in pixels.
         width: u32,
@@ -48,17 +43,16 @@ pub enum IconError {
     /// All pixels are fully transparent.
     #[error("fully transparent")]
     Blank,
-    /// The SVG could take too long to draw, or uses an unsupported feature.
+    /// The SVG exceeds a limit on its size or its drawing work, or uses an unsupported feature.
     #[error("svg refused: {reason}")]
     SvgRefused {
         /// The limit that the SVG exceeds, or the feature that is not supported.
         reason: &'static str,
     },
-    /// The image is an unsupported AVIF, such as an overlay, a sequence without a primary picture,
-    /// or a picture with an unsupported property or matrix.
-    #[error("avif unsupported")]
+    /// An unsupported AVIF, such as an overlay.
+    #[error("unsupported AVIF feature")]
     AvifUnsupported,
-    /// A third-party decoder panicked. Only this icon is lost.
+    /// A decoder panicked. Only this icon is lost.
     #[error("the {} decoder panicked", format.name())]
     DecoderPanicked {
         /// Format, as detected from the content.
@@ -81,7 +75,7 @@ impl IconError {
         "decoder_panicked",
     ];
 
-    /// Returns this error's stable name, which is in [`IconError::KINDS`].
+    /// Returns this error's stable name. Do not rename it, because the counts of past scans use it.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         let index = match self {
@@ -100,8 +94,7 @@ impl IconError {
     }
 
     pub(crate) fn corrupt(format: Format, reason: impl std::fmt::Display) -> Self {
-        // A decoder's message may quote the website's bytes, so keep only one short line without
-        // control characters.
+        // A decoder's message may quote the website's bytes.
         let reason: String =
             reason.to_string().chars().filter(|c| !c.is_control()).take(160).collect();
         Self::Corrupt { format, reason }

@@ -1,4 +1,4 @@
-//! The image formats that this crate recognizes by content.
+//! The image formats that this crate recognizes.
 
 /// An image format that is recognized by content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ impl Format {
         Self::Svg,
     ];
 
-    /// Returns a short name in lower case, such as `png`.
+    /// Returns this format's short name in lower case, such as `png`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -53,9 +53,8 @@ impl Format {
         }
     }
 
-    /// Returns the MIME type that EveryTab records. For ICO and CUR this is `image/x-icon`, the
-    /// type that the WHATWG MIME Sniffing Standard computes for both, not IANA's
-    /// `image/vnd.microsoft.icon`.
+    /// Returns the MIME type that EveryTab records for this format. For ICO and CUR this is
+    /// `image/x-icon`, as in the WHATWG MIME Sniffing Standard.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {

@@ -6,17 +6,16 @@ use sha2::{Digest, Sha256};
 
 use crate::{convert::to_tab_icon, measure::measure, sniff::sniff};
 
-/// One line of `inspect icon`. A field is `None`, printed as null, if it is unknown or does not
-/// apply.
+/// One line of `inspect icon`. `None` is printed as null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IconReport {
     /// The file name from the command line.
     pub file: String,
     /// MIME type, as detected from the content.
     pub content_type: Option<String>,
-    /// Width in pixels from the header. For an ICO, this is the entry that suits 32 pixels best.
+    /// Width in pixels from the header.
     pub width: Option<u32>,
-    /// Height in pixels from the header. For an ICO, this is the entry that suits 32 pixels best.
+    /// Height in pixels from the header.
     pub height: Option<u32>,
     /// File size in bytes.
     pub bytes: usize,
@@ -34,8 +33,7 @@ pub struct IconReport {
     pub error: Option<String>,
 }
 
-/// Creates the report about an icon. This always succeeds: the report contains the error if the
-/// icon does not convert.
+/// Creates the report about an icon.
 #[must_use]
 pub fn inspect_icon(file_name: &str, bytes: &[u8]) -> IconReport {
     let measured = measure(bytes).ok();

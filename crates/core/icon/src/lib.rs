@@ -1,10 +1,6 @@
 //! Processes icons: detects their format, measures, decodes and scales them, and writes small PNGs.
 //!
-//! The modules `sniff`, `measure` and `decode` read an icon's bytes. `scale`, `png`, `original` and
-//! `convert` create tab icons. `thumbnail`, `picture` and `mosaic` create the images of the map.
-//! `inspect` reports about one file. Every function is pure and gives the same result on every
-//! machine; `test_vectors` computes the digests by which workers verify this. This crate does not
-//! depend on files, the network, Postgres, clocks, settings, bundles or an icon's origin.
+//! Every function is pure. A build gives the same results on all machines that have the same libm.
 
 pub mod convert;
 pub mod decode;

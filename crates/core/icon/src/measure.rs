@@ -1,14 +1,9 @@
 //! Reads a picture's width and height from its header, without decoding it.
 //!
 //! Invariant: a decoder for a raster format returns a picture with exactly these dimensions, or an
-//! error, so that we know its memory use before it runs. Some formats are special:
-//! - JPEG: these are the stored dimensions. The decoder swaps width and height if the EXIF
-//!   orientation rotates the picture by 90 or 270 degrees.
-//! - PNG: these are the dimensions after applying the EXIF orientation.
-//! - AVIF: these are the dimensions after rotating and cropping.
-//! - ICO and CUR: these are the dimensions of the entry that suits a 32-pixel tab icon best. We
-//!   read them from the entry's own header, because the directory is often wrong. If this entry
-//!   does not decode, the decoder may return another one.
+//! error, so that we know its memory use before it runs. There are two exceptions: the EXIF
+//! orientation of a JPEG may swap width and height, and if the best entry of an ICO does not
+//! decode, the decoder may return another one.
 
 use crate::{
     decoders::{avif, dib, gif, ico, jpeg, png, webp},
@@ -28,20 +23,16 @@ pub struct Measured {
     pub format: Format,
     /// MIME type, as returned by [`Format::content_type`].
     pub content_type: &'static str,
-    /// Width in pixels. For an SVG, this is the nominal width in CSS pixels, or 0 if it is not
-    /// declared.
+    /// Width in pixels. For an SVG, this is the nominal width, or 0 if it is not declared.
     pub width: u32,
-    /// Height in pixels. For an SVG, this is the nominal height in CSS pixels, or 0 if it is not
-    /// declared.
+    /// Height in pixels. For an SVG, this is the nominal height, or 0 if it is not declared.
     pub height: u32,
 }
 
-/// Reads an image's format and dimensions. This does not check whether the image is too large; call
-/// [`check_sides`] for that.
+/// Reads an image's format and dimensions, without checking whether it is too large.
 ///
 /// # Errors
-/// Returns an error if the bytes are empty, an HTML page, not a supported image, or if the header
-/// violates its format.
+/// Returns an error if the bytes are not a supported image, or if the header violates its format.
 pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
     let format = identify(bytes)?;
     let sides = match format {
@@ -56,16 +47,15 @@ pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
     };
     let (width, height) = sides.ok_or_else(|| IconError::corrupt(format, "unreadable header"))?;
     if format != Format::Svg && (width == 0 || height == 0) {
-        return Err(IconError::corrupt(format, "a side of 0 pixels"));
+        return Err(IconError::corrupt(format, "width or height is 0"));
     }
     Ok(Measured { format, content_type: format.content_type(), width, height })
 }
 
-/// Rejects pictures that are too large to decode. An SVG's nominal size does not matter, because it
-/// is drawn at the size of a tab icon.
+/// Rejects pictures that are too large to decode.
 ///
 /// # Errors
-/// Returns `TooLarge` if width or height is above [`MAX_SIDE_PIXELS`].
+/// Returns `TooLarge` if a raster picture's width or height is above [`MAX_SIDE_PIXELS`].
 pub fn check_sides(measured: &Measured) -> Result<(), IconError> {
     let Measured { format, width, height, .. } = *measured;
     if format != Format::Svg && (width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS) {
@@ -74,10 +64,8 @@ pub fn check_sides(measured: &Measured) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Returns an SVG's nominal width and height in CSS pixels. If both attributes `width` and `height`
-/// are lengths, these are the result. If only one attribute is a length, the other dimension
-/// follows from the viewBox's aspect ratio. If neither is a length, the result is the viewBox's
-/// width and height. Returns (0, 0) if there is not enough information.
+/// Returns an SVG's nominal width and height in CSS pixels, or (0, 0) if there is not enough
+/// information.
 fn svg_sides(root: &SvgRoot) -> (u32, u32) {
     let view_box: Vec<f64> = root.view_box.as_deref().map_or_else(Vec::new, |text| {
         let numbers = text.split(|c: char| c == ',' || c.is_ascii_whitespace());
@@ -100,8 +88,7 @@ fn svg_sides(root: &SvgRoot) -> (u32, u32) {
     ((width.round() as u32).max(1), (height.round() as u32).max(1))
 }
 
-/// Converts a CSS length to pixels. `None` for percentages, unknown units, zero and negative
-/// lengths.
+/// `None` for percentages, unknown units, zero and negative lengths.
 fn css_pixels(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
     let split = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E' || c == '%');

@@ -1,13 +1,8 @@
 //! The baseline JPEG of a map tile. Single blocks can be painted over without changing the other
-//! blocks. The decoder of JPEG icons reads these files, too (docs/decisions/0144).
+//! blocks (docs/decisions/0144).
 //!
-//! Colours are not subsampled, so a block contains 8x8 pixels of every channel. At the map's
-//! nearest zoom level this is one icon. Each file uses the Huffman codes that are shortest for its
-//! symbols.
-//!
-//! Invariants: the arithmetic uses only integers, so equal pixels give equal bytes on every
-//! machine. Reading a file and writing it again keeps every coefficient. This module does not
-//! depend on the picture's content.
+//! Colours are not subsampled, so a block contains 8x8 pixels of every channel, which is one icon
+//! at the map's nearest zoom level. Reading a file and writing it again keeps every coefficient.
 
 mod huffman;
 mod scan;
@@ -19,10 +14,10 @@ use self::{
 };
 use crate::decoders::jpeg::{BlockPicture, ZIGZAG, read_blocks, to_rgb, transform};
 
-/// Maximum width and height in pixels of a picture.
+/// Maximum picture width and height in pixels.
 pub const MAX_SIDE_PIXELS: usize = 4096;
 
-/// The luma quantization table in the standard's annex K. [`QUALITY`] scales it.
+/// Luma quantization table in ITU-T T.81 (JPEG), annex K, before scaling by [`QUALITY`].
 #[rustfmt::skip]
 const LUMA_QUANTIZATION: Block<u16> = [
     16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55,
@@ -30,7 +25,6 @@ const LUMA_QUANTIZATION: Block<u16> = [
     18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92,
     49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
 ];
-/// The chroma quantization table in annex K.
 #[rustfmt::skip]
 const CHROMA_QUANTIZATION: Block<u16> = [
     17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99,
@@ -42,7 +36,6 @@ const CHROMA_QUANTIZATION: Block<u16> = [
 /// docs/decisions/0049 has the measurements.
 const QUALITY: u16 = 80;
 
-/// The quantization tables for luma and for chroma.
 type QuantizationTables = [Block<u16>; 2];
 
 fn quantization_tables() -> QuantizationTables {
@@ -51,15 +44,14 @@ fn quantization_tables() -> QuantizationTables {
         .map(|table| table.map(|value| scaled(value).clamp(1, 255) as u16))
 }
 
-/// The reason why a file cannot be read as a map tile.
+/// Error returned by [`Mosaic::read`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no JPEG of the map: {0}")]
+#[error("not a map tile's JPEG: {0}")]
 pub struct MosaicError(&'static str);
 
-/// A picture, as quantized coefficients of its blocks.
+/// A picture, stored as the quantized DCT coefficients of its 8x8 blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mosaic {
-    /// Number of blocks per row.
     across: usize,
     quantization: QuantizationTables,
     blocks: Vec<Blocks>,
@@ -80,7 +72,7 @@ pub struct Rect {
 
 impl Mosaic {
     /// Creates a picture from RGB values, row by row. `None` if width or height is not a multiple
-    /// of 8 or exceeds the limit, or if `rgb` has the wrong length.
+    /// of 8 between 8 and [`MAX_SIDE_PIXELS`], or if `rgb` has the wrong length.
     #[must_use]
     pub fn from_rgb(width: usize, height: usize, rgb: &[u8]) -> Option<Self> {
         let mut mosaic = Self::blank(width, height, quantization_tables())?;
@@ -108,19 +100,19 @@ impl Mosaic {
         })
     }
 
-    /// Returns the width in pixels.
+    /// Returns this picture's width in pixels.
     #[must_use]
     pub fn width(&self) -> usize {
         self.across * SIDE
     }
 
-    /// Returns the height in pixels.
+    /// Returns this picture's height in pixels.
     #[must_use]
     pub fn height(&self) -> usize {
         self.blocks.len() / self.across * SIDE
     }
 
-    /// Decodes the picture. Returns red, green and blue for each pixel, row by row.
+    /// Returns red, green and blue for each pixel, row by row.
     #[must_use]
     pub fn rgb(&self) -> Vec<u8> {
         let width = self.width();
@@ -137,8 +129,7 @@ impl Mosaic {
     }
 
     /// Paints a rectangle with `rgb`, row by row. If the rectangle covers only part of a block, the
-    /// block's other pixels are quantized again and may change slightly. Blocks outside the
-    /// rectangle do not change. Pixels outside the picture are ignored.
+    /// block's other pixels may change slightly. Pixels outside the picture are ignored.
     pub fn paint(&mut self, rect: Rect, rgb: &[u8]) {
         let colours = rgb.as_chunks::<3>().0;
         let (right, bottom) = (
@@ -164,7 +155,7 @@ impl Mosaic {
         }
     }
 
-    /// Returns the picture as a JPEG file.
+    /// Returns this picture as a JPEG file.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
         let (tables, data) = scan::write(&self.blocks);
@@ -173,7 +164,6 @@ impl Mosaic {
             let in_order = ZIGZAG.map(|at| table[at].min(255) as u8);
             segment(&mut file, 0xdb, &[&[number], &in_order[..]].concat());
         }
-        // Width and height are at most 4,096.
         let [height, width] = [self.height(), self.width()].map(|side| (side as u16).to_be_bytes());
         let frame = [8, height[0], height[1], width[0], width[1], 3];
         let components = [1, 0x11, 0, 2, 0x11, 1, 3, 0x11, 1];
@@ -190,7 +180,7 @@ impl Mosaic {
         file
     }
 
-    /// Reads a file that [`Self::write`] created, in this or another version of the program.
+    /// Reads a file that [`Self::write`] created.
     ///
     /// # Errors
     /// Returns an error if the file is not such a JPEG.
@@ -224,7 +214,6 @@ fn shown(block: &Blocks, tables: &QuantizationTables) -> Block<[u8; 3]> {
 }
 
 fn segment(file: &mut Vec<u8>, marker: u8, body: &[u8]) {
-    // A body has at most 273 bytes.
     let length = (body.len() as u16 + 2).to_be_bytes();
     file.extend([0xff, marker, length[0], length[1]]);
     file.extend(body);

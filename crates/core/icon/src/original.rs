@@ -1,11 +1,8 @@
 //! Keeps a website's PNG file, without its metadata, if it is smaller than the file that we encode.
 //! Many websites compress their icons with programs that spend seconds on one file.
 //!
-//! Invariants:
-//! - The kept file decodes to exactly the pixels of the original, because we decode it again.
-//! - It contains only the header, the palette, the transparency and the pixel data.
-//! - Pixels with alpha 0 do not hide a colour, except for the one colour that a tRNS chunk declares
-//!   as transparent.
+//! In a file that we keep, fully transparent pixels are black, except for the one colour that a
+//! tRNS chunk may declare as transparent.
 
 use crate::{
     decoders::png_fast::{self, PngParts},
@@ -13,12 +10,11 @@ use crate::{
     png::format::{INDEXED, SIGNATURE, push_chunk},
 };
 
-/// A zlib header that declares deflate with a window of 32 KiB and the highest effort. It replaces
-/// the original's header, because some files declare a smaller window than they use, and not every
-/// decoder accepts such a file.
+/// Declares deflate with a window of 32 KiB. It replaces the original's header, because some files
+/// declare a smaller window than they use, and not every decoder accepts such a file.
 const ZLIB_HEADER: [u8; 2] = [0x78, 0xda];
 
-/// Returns the PNG in `bytes` without its metadata, if it is shorter than `limit_bytes` and shows
+/// `None` if the PNG without its metadata is not shorter than `limit_bytes`, or does not show
 /// exactly `pixels`.
 pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, limit_bytes: usize) -> Option<Vec<u8>> {
     let parts = PngParts::read(bytes)?;
@@ -29,8 +25,7 @@ pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, limit_bytes: usize) -> Option<
     }
     let mut file = SIGNATURE.to_vec();
     push_chunk(&mut file, *b"IHDR", parts.header);
-    // With any other colour type, the palette is only a hint for displays with few colours, so omit
-    // it.
+    // With any other colour type, the palette is only a hint for displays with few colours.
     let is_indexed = parts.colour_type == INDEXED;
     let mut palette = if is_indexed { parts.palette.to_vec() } else { Vec::new() };
     for (entry, alpha) in palette.as_chunks_mut::<3>().0.iter_mut().zip(transparency) {
@@ -71,7 +66,6 @@ mod tests {
         },
     };
 
-    /// Returns a picture whose compression profits from a longer search.
     fn picture(alpha: impl Fn(usize) -> u8) -> Pixels {
         let colour = |i: usize| {
             let (x, y) = (i % 32, i / 32);
@@ -86,7 +80,6 @@ mod tests {
         encode_by(&mut compressor, pixels, Colours::Lossless)
     }
 
-    /// Inserts a chunk after the header in `file`.
     fn with_chunk(file: &[u8], name: [u8; 4], data: &[u8]) -> Vec<u8> {
         let (before, after) = file.split_at(SIGNATURE.len() + CHUNK_BYTES + HEADER_BYTES);
         let mut longer = before.to_vec();
@@ -151,8 +144,7 @@ mod tests {
         let whole = hard(&pixels);
         let mut file = whole.clone();
         let data = file.windows(4).position(|name| name == b"IDAT").unwrap();
-        // Declare a window of 256 bytes. zlib requires the two header bytes, read as one number, to
-        // be a multiple of 31.
+        // zlib requires the two header bytes, read as one number, to be a multiple of 31.
         file[data + 4..data + 6].copy_from_slice(&[0x08, 0x1d]);
         let end = file.len() - CHUNK_BYTES - 4;
         let sum = libdeflater::crc32(&file[data..end]);

@@ -1,15 +1,12 @@
-//! A square picture without transparency, used to assemble the map: red, green and blue for each
-//! pixel, top row first.
-//!
-//! Invariant: halving averages linear light in integers, so the result is the same on every
-//! machine.
+//! A square picture without transparency, used to assemble the map.
 
 use crate::{
     mosaic::Rect,
     scale::{LINEAR, to_srgb},
 };
 
-/// A square picture with opaque pixels.
+/// A square picture with opaque pixels. Halving uses integers, so the result is the same on every
+/// machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     side: usize,
@@ -29,7 +26,7 @@ impl Picture {
         (rgb.len() == side * side * 3).then_some(Self { side, rgb })
     }
 
-    /// Returns the width and height in pixels.
+    /// Returns this picture's width and height in pixels.
     #[must_use]
     pub fn side(&self) -> usize {
         self.side
@@ -41,8 +38,8 @@ impl Picture {
         &self.rgb
     }
 
-    /// Copies a square of `side` x `side` pixels to the position `left`, `top`. Pixels outside this
-    /// picture are ignored.
+    /// Copies a square with `side` x `side` pixels to the position `left`, `top`. Pixels outside
+    /// this picture are ignored.
     pub fn paste(&mut self, left: usize, top: usize, side: usize, rgb: &[u8]) {
         let width = side.min(self.side.saturating_sub(left)) * 3;
         for (y, line) in (top..self.side).zip(rgb.chunks_exact(side.max(1) * 3)) {
@@ -51,8 +48,8 @@ impl Picture {
         }
     }
 
-    /// Returns the picture at half its width and height. Each new pixel has the mean linear light
-    /// of four pixels. `None` if `side` is odd.
+    /// Returns this picture at half its width and height, with the mean linear light. `None` if
+    /// `side` is odd.
     #[must_use]
     pub fn halved(&self) -> Option<Self> {
         let side = self.side / 2;
@@ -60,8 +57,7 @@ impl Picture {
         self.side.is_multiple_of(2).then(|| Self { side, rgb: self.halved_part(all) })
     }
 
-    /// Returns the pixels in a rectangle of the halved picture. The rectangle must lie inside the
-    /// halved picture.
+    /// Returns the pixels in a rectangle inside the halved picture.
     #[must_use]
     pub fn halved_part(&self, part: Rect) -> Vec<u8> {
         let mut rgb = Vec::with_capacity(part.width * part.height * 3);
@@ -81,7 +77,6 @@ impl Picture {
 fn mean(pixels: [Option<[u8; 3]>; 4], channel: usize) -> u8 {
     let light = |pixel: [u8; 3]| u32::from(LINEAR[usize::from(pixel[channel])]);
     let sum: u32 = pixels.into_iter().flatten().map(light).sum();
-    // The mean of four 16-bit numbers fits into 16 bits.
     to_srgb(((sum + 2) / 4) as u16)
 }
 

@@ -1,12 +1,9 @@
-//! A decoded picture: RGBA with straight (not premultiplied) alpha, 8 bits per channel, top row
-//! first.
-//!
-//! Invariant: `rgba.len() == 4 * width * height`; width and height are between 1 and
-//! [`crate::limits::MAX_SIDE_PIXELS`].
+//! A decoded picture. Invariant: `rgba.len() == 4 * width * height`; width and height are between 1
+//! and [`crate::limits::MAX_SIDE_PIXELS`].
 
 use crate::limits::MAX_SIDE_PIXELS;
 
-/// A picture in RGBA with straight alpha, 4 bytes per pixel, top row first, without padding.
+/// A picture in RGBA with straight alpha, 8 bits per channel, top row first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
     width: u32,
@@ -14,7 +11,6 @@ pub struct Pixels {
     rgba: Vec<u8>,
 }
 
-/// Converts a pixel from premultiplied to straight alpha.
 pub(crate) fn divide_by_alpha(pixel: &mut [u8; 4]) {
     let alpha = u32::from(pixel[3]);
     if alpha == 255 {
@@ -22,14 +18,13 @@ pub(crate) fn divide_by_alpha(pixel: &mut [u8; 4]) {
     }
     for colour in &mut pixel[..3] {
         let divided = (u32::from(*colour) * 255 + alpha / 2).checked_div(alpha);
-        // The minimum fits into a byte.
         *colour = divided.unwrap_or(0).min(255) as u8;
     }
 }
 
 impl Pixels {
-    /// Creates a picture from `rgba`, which must have 4 bytes per pixel. `None` if width or height
-    /// is 0 or above the limit, or if `rgba` has the wrong length.
+    /// Creates a picture from `rgba`. `None` if width or height is 0 or above the limit, or if
+    /// `rgba` has the wrong length.
     #[must_use]
     pub fn new(width: u32, height: u32, rgba: Vec<u8>) -> Option<Self> {
         let sides = 1..=MAX_SIDE_PIXELS;
@@ -41,8 +36,8 @@ impl Pixels {
         })
     }
 
-    /// Returns a transparent canvas of the given width and height, with this picture at column and
-    /// row `at`. `None` if the picture does not fit, or if the canvas is too large.
+    /// Places this picture at column and row `at` of a transparent canvas. `None` if the picture
+    /// does not fit, or if the canvas is too large.
     pub(crate) fn on_canvas(self, at: (u32, u32), (width, height): (u32, u32)) -> Option<Self> {
         if (at, self.width, self.height) == ((0, 0), width, height) {
             return Some(self);
@@ -61,13 +56,13 @@ impl Pixels {
         Self::new(width, height, rgba)
     }
 
-    /// Returns the width in pixels.
+    /// Returns this picture's width in pixels.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Returns the height in pixels.
+    /// Returns this picture's height in pixels.
     #[must_use]
     pub fn height(&self) -> u32 {
         self.height
@@ -90,7 +85,7 @@ impl Pixels {
         self.iter().all(|pixel| pixel[3] == 0)
     }
 
-    /// Returns true if all pixels are equal, so the picture is a plain rectangle.
+    /// Returns true if all pixels are equal.
     #[must_use]
     pub fn one_colour(&self) -> bool {
         let mut pixels = self.iter();
@@ -98,8 +93,7 @@ impl Pixels {
         pixels.all(|pixel| Some(pixel) == first)
     }
 
-    /// Sets red, green and blue to 0 in every pixel with alpha 0. This does not change how the
-    /// picture looks, but it compresses better.
+    /// Sets red, green and blue to 0 in every pixel with alpha 0, because this compresses better.
     #[must_use]
     pub fn with_clean_transparency(mut self) -> Self {
         for pixel in self.rgba.as_chunks_mut::<4>().0 {

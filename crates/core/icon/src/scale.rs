@@ -1,43 +1,33 @@
-//! Scales pictures down in linear light with premultiplied alpha, in integer arithmetic.
-//!
-//! Invariants:
-//! - Pictures are never enlarged, and a picture that already fits is returned unchanged.
-//! - The aspect ratio does not change, except that width and height are at least 1 pixel.
-//! - The result is the same on every machine, because we use no floats, no explicit SIMD and no
-//!   library. The weights are exact rationals that are rounded once, and the sRGB curve is a table.
+//! Scales pictures down in linear light with premultiplied alpha. The result is the same on every
+//! machine, because the arithmetic uses integers.
 //!
 //! The filter is Catmull-Rom (Keys 1981, a = -1/2), stretched by the scaling ratio. If a picture is
 //! at least four times as large as its target, we first average cells of whole pixels and then
-//! filter the cells. Sums use wrapping addition: their bounds exclude an overflow, and the compiler
-//! does not vectorise checked additions.
+//! filter the cells. Sums use wrapping addition, because the compiler does not vectorise checked
+//! additions. Their bounds exclude an overflow.
 
 mod srgb;
 
 pub(crate) use self::srgb::{LINEAR, to_srgb};
 use crate::pixels::Pixels;
 
-/// Sum of a target pixel's weights.
 const WEIGHT_ONE: i32 = 1 << 14;
-/// Value of a sample with full light and alpha before filtering: 15 bits.
+/// A sample's value with full light and alpha before filtering: 15 bits.
 const SAMPLE_ONE: i32 = i16::MAX as i32;
-/// Value of a sample with full light and alpha after the vertical pass: 14 bits, so that the
+/// A sample's value with full light and alpha after the vertical pass: 14 bits, so that the
 /// filter's overshoot also fits into an `i16`.
 const ROW_ONE: i32 = 1 << 14;
 const ROW_SHIFT: u32 = 15;
-/// Value of a sum with full light and alpha after both passes.
 const SUM_ONE: i64 = ROW_ONE as i64 * WEIGHT_ONE as i64;
 /// Averaging leaves at least this many cells per target pixel, so that the filter has enough data.
 const MIN_RATIO: u32 = 2;
 
-/// Number of channels in one unrolled block.
 const BLOCK: usize = 32;
 
-/// A pixel: linear red, green and blue, each multiplied by alpha, and then alpha itself.
 type Samples = [i16; 4];
 
-/// Returns the width and height in pixels after scaling a picture to fit a square of `target`
-/// pixels. Both are rounded to nearest and at least 1. A picture that already fits keeps its width
-/// and height unless `enlarge` is true.
+/// Returns the dimensions of a picture that is scaled to fit a square of `target` x `target`
+/// pixels. A picture that already fits keeps its dimensions unless `enlarge` is true.
 #[must_use]
 pub fn fit(width: u32, height: u32, target: u32, enlarge: bool) -> (u32, u32) {
     let longest = width.max(height).max(1);
@@ -91,11 +81,9 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
             rgba.extend(straight(sum.map(i64::from)));
         }
     }
-    // Width and height are between 1 and the maximum, so `new` accepts them.
     Pixels::new(width, height, rgba).unwrap_or(pixels)
 }
 
-/// Adds `weight` times each channel to its sum. The slices' length is a multiple of 4.
 fn add_weighted(sums: &mut [i32], channels: &[i16], weight: i16) {
     // This must not be inlined into the loops below. Only in a separate function does the compiler
     // know that the weight has 16 bits, so that it multiplies 16-bit instead of 32-bit lanes.
@@ -115,10 +103,8 @@ fn add_weighted(sums: &mut [i32], channels: &[i16], weight: i16) {
     }
 }
 
-/// Full light at full alpha, before [`premultiplied`] scales it to [`SAMPLE_ONE`].
 const FULL_LIGHT: u64 = 65535 * 255;
 
-/// Converts a pixel to linear light with premultiplied alpha.
 #[inline(always)]
 fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> [u64; 4] {
     let factor = u64::from(alpha).wrapping_mul(SAMPLE_ONE as u64);
@@ -130,11 +116,10 @@ fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> [u64; 4] {
     [light(red), light(green), light(blue), channel(u16::MAX)]
 }
 
-/// The linear light of each sRGB byte at full alpha. Equals the results of [`premultiplied`].
+/// Equals the results of [`premultiplied`] for opaque pixels.
 static OPAQUE: [u64; 256] = {
     let (mut table, mut byte) = ([0; 256], 0);
     while byte < 256 {
-        // The result is at most SAMPLE_ONE.
         table[byte] = (LINEAR[byte] as u64 * SAMPLE_ONE as u64 + 65535 / 2) / 65535;
         byte += 1;
     }
@@ -155,7 +140,6 @@ fn paired(pixel: [u8; 4]) -> [u64; 2] {
     }
 }
 
-/// Like [`paired`], for a pixel with full alpha.
 #[inline(always)]
 fn opaque(pixel: [u8; 4]) -> [u64; 2] {
     let [red, green, blue, _] = pixel.map(|byte| OPAQUE[usize::from(byte)]);
@@ -166,14 +150,13 @@ fn channels([first, second]: [u64; 2]) -> [u32; 4] {
     [first as u32, (first >> 32) as u32, second as u32, (second >> 32) as u32]
 }
 
-/// Averages cells of `across` x `down` pixels. Cells at the right and bottom edges may be smaller.
+/// Cells at the right and bottom edges may be smaller.
 fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
     if (across, down) == (1, 1) {
-        // A channel has 15 bits.
         let samples = |pixel| channels(paired(pixel)).map(|sample| sample as i16);
         return pixels.iter().map(samples).collect();
     }
-    // Many pictures are opaque, and it is faster to convert a pixel without checking its alpha.
+    // It is faster to convert an opaque pixel without checking its alpha.
     let alphas = pixels.iter().fold(u8::MAX, |all, [.., alpha]| all & alpha);
     if alphas == u8::MAX {
         means(pixels, across as usize, down as usize, opaque)
@@ -182,7 +165,6 @@ fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
     }
 }
 
-/// Returns each cell's mean. `convert` turns a pixel into two pairs of channels.
 fn means(
     pixels: &Pixels,
     across: usize,
@@ -198,9 +180,9 @@ fn means(
             for (sum, cell) in sums.iter_mut().zip(row.chunks(across * 4)) {
                 let [mut first, mut second] = *sum;
                 for &pixel in cell.as_chunks::<4>().0 {
-                    // A cell has at most 32 x 47 pixels (if 2048 x 95 pixels become 32 x 1), and a
-                    // channel has 15 bits. The sum is below 2^26, so it never overflows into the
-                    // other channel of its word.
+                    // For a target of 32 pixels, a cell has at most 32 x 47 pixels (if 2048 x 95
+                    // pixels become 32 x 1), and a channel has 15 bits. The sum is below 2^26, so
+                    // it never overflows into the other channel of its word.
                     let pair = convert(pixel);
                     first = first.wrapping_add(pair[0]);
                     second = second.wrapping_add(pair[1]);
@@ -218,8 +200,8 @@ fn means(
     cells
 }
 
-/// Divides sums below 2^26 by a count below 2^11. It multiplies by the reciprocal, which gives an
-/// exact result (Granlund and Montgomery 1994, theorem 4.2).
+/// Divides sums below 2^26 by a count below 2^11. Multiplying by the reciprocal gives an exact
+/// result (Granlund and Montgomery 1994, theorem 4.2).
 struct Mean {
     half: u64,
     reciprocal: u64,
@@ -228,8 +210,6 @@ struct Mean {
 impl Mean {
     const SHIFT: u32 = 26 + 11;
 
-    /// Prepares a division by `count`. A count of 0 occurs only if there are no such cells, and is
-    /// treated as 1.
     fn of(count: usize) -> Self {
         let count = count.max(1) as u64;
         Self { half: count / 2, reciprocal: (1_u64 << Self::SHIFT).div_ceil(count) }
@@ -242,7 +222,6 @@ impl Mean {
     }
 }
 
-/// Converts weighted sums to an sRGB pixel with straight alpha.
 fn straight(sums: [i64; 4]) -> [u8; 4] {
     // The filter overshoots at edges, so premultiplied light is clamped to at most alpha.
     let [red, green, blue, alpha] = sums;
@@ -264,8 +243,8 @@ fn straight(sums: [i64; 4]) -> [u8; 4] {
     [channel(red), channel(green), channel(blue), alpha_byte]
 }
 
-/// Scaling in one direction: first averages `from` source pixels in cells of `cell` pixels, then
-/// filters these cells to `to` target pixels.
+/// One direction of the scaling: `from` source pixels are averaged in cells of `cell` pixels, and
+/// these cells are filtered to `to` target pixels.
 #[derive(PartialEq, Eq)]
 struct Axis {
     from: u32,
@@ -273,8 +252,7 @@ struct Axis {
     cell: u32,
 }
 
-/// The weights of the cells that contribute to one target pixel. `first` is the index of the first
-/// cell.
+/// The weights of the cells that contribute to one target pixel, from index `first` on.
 struct Taps {
     first: usize,
     weights: Vec<i16>,
@@ -289,7 +267,7 @@ impl Axis {
         self.from.div_ceil(self.cell) as usize
     }
 
-    /// Computes the weights for each target pixel. Requires `to <= from <= 2048`.
+    /// Requires `to <= from <= 2048`.
     fn taps(&self) -> Vec<Taps> {
         let [from, to, cell] = [self.from, self.to, self.cell].map(i64::from);
         if from == to {

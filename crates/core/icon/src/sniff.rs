@@ -1,17 +1,14 @@
-//! Detects an image's format from its content alone, because declared types and file names are
-//! often wrong.
+//! Detects an image's format from its content alone (WHATWG MIME Sniffing 6), because declared
+//! types and file names are often wrong.
 //!
-//! This module defines the formats' magic numbers (WHATWG MIME Sniffing 6) and the test for HTML.
 //! An SVG is an XML document whose root element is `svg` in the SVG namespace. Other documents that
-//! contain `<svg` are not icons, such as an HTML error page with an inline logo. SVG compressed
-//! with gzip (SVGZ) is rejected, because compression belongs to HTTP, not to the file. This module
-//! does not depend on how a format is decoded.
+//! contain `<svg` are not icons, such as an HTML error page with an inline logo.
 
 pub mod svg_root;
 
 use crate::{error::IconError, format::Format};
 
-/// Returns the image format of `bytes`. `None` if they are not an image in a known format.
+/// Returns the image format of `bytes`. `None` if it is not known.
 #[must_use]
 pub fn sniff(bytes: &[u8]) -> Option<Format> {
     let binary = match bytes {
@@ -31,7 +28,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
     binary.or_else(|| svg_root::find(bytes).map(|_| Format::Svg))
 }
 
-/// Returns the image format of `bytes`, or the reason why they are not an image.
+/// Returns the image format of `bytes`.
 ///
 /// # Errors
 /// Returns `Empty` if there are no bytes, `Html` if they are an HTML page, and otherwise
@@ -45,8 +42,7 @@ pub fn identify(bytes: &[u8]) -> Result<Format, IconError> {
     }
 }
 
-/// Returns true for an ISO base media file whose `ftyp` box lists an AVIF brand as its major brand
-/// or as a compatible brand.
+/// Returns true for an ISO base media file whose `ftyp` box lists an AVIF brand.
 fn is_avif(bytes: &[u8]) -> bool {
     let Some((size, rest)) = bytes.split_first_chunk::<4>() else { return false };
     let Some(brands) = rest.strip_prefix(b"ftyp") else { return false };
@@ -89,7 +85,6 @@ pub fn looks_like_html(bytes: &[u8]) -> bool {
         if TAGS.iter().any(|tag| starts_with_tag(rest, tag)) {
             return true;
         }
-        // Skip a comment or a processing instruction.
         let end: &[u8] = match rest {
             [b'<', b'!', b'-', b'-', ..] => b"-->",
             [b'<', b'?', ..] => b"?>",

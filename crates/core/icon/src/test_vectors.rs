@@ -1,10 +1,8 @@
 //! The digest that shows whether two workers create identical icons.
 //!
 //! A scan records [`encoder_digest`] when it starts, and a worker with another digest does not take
-//! its bundle jobs. The test vectors are a few files and some pictures that this module computes
-//! with integers. They pass through every step of a real icon: sniffing, decoding, scaling and
-//! encoding. Add a vector only for a good reason, because this changes the digest. Never take a
-//! vector from a website.
+//! its bundle jobs. Add a vector only for a good reason, because this changes the digest. Never
+//! take a vector from a website.
 
 use libdeflater::{CompressionLvl, Compressor};
 use sha2::{Digest, Sha256};
@@ -16,9 +14,9 @@ use crate::{
     png::{Colours, encode, encode_by},
 };
 
-/// Files in formats that this crate cannot write. Three contain a gradient: a baseline JPEG
-/// (4:2:0), a lossy WebP, and an AVIF (4:2:0, 10 bits, limited range, with alpha). The fourth is an
-/// AVIF that is so large that some in-loop filters are skipped.
+/// Files in formats that this crate cannot write: a baseline JPEG (4:2:0), a lossy WebP, an AVIF
+/// (4:2:0, 10 bits, limited range, with alpha), and an AVIF that is so large that some in-loop
+/// filters are skipped.
 const FILES: [&[u8]; 4] = [
     include_bytes!("../vectors/gradient.jpg"),
     include_bytes!("../vectors/gradient.webp"),
@@ -26,8 +24,6 @@ const FILES: [&[u8]; 4] = [
     include_bytes!("../vectors/avif_large/filtered.avif"),
 ];
 
-/// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes, opacity, a Display
-/// P3 colour, and a CSS variable that a dark colour scheme changes.
 const SVG: &str = concat!(
     r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 77 61"><defs>"##,
     r##"<linearGradient id="l" x2=".7" y2="1"><stop stop-color="#e31"/>"##,
@@ -70,7 +66,6 @@ pub fn encoder_digest_hex() -> String {
     hex::encode(encoder_digest())
 }
 
-/// Creates the files that the digest covers.
 pub(crate) fn vectors() -> Vec<Vec<u8>> {
     let mut files: Vec<Vec<u8>> = FILES.iter().map(|&bytes| bytes.to_vec()).collect();
     files.push(SVG.as_bytes().to_vec());
@@ -83,8 +78,7 @@ pub(crate) fn vectors() -> Vec<Vec<u8>> {
             let picture = picture(width, height, style, seed as u32 + 1);
             files.push(encode(&picture));
             if width.max(height) <= TAB_ICON_PIXELS {
-                // The conversion keeps this file, because it is smaller than the PNG that we
-                // encode.
+                // The conversion keeps this file if it is smaller than the PNG that we encode.
                 let mut hardest = Compressor::new(CompressionLvl::best());
                 files.push(encode_by(&mut hardest, &picture, Colours::Lossless));
             }
@@ -94,8 +88,6 @@ pub(crate) fn vectors() -> Vec<Vec<u8>> {
     files
 }
 
-/// Creates a picture in one of four styles: noise with alpha, a smooth blend, flat shapes, or a
-/// grey disc.
 fn picture(width: u32, height: u32, style: u32, seed: u32) -> Pixels {
     let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
     let mut noise = || {
@@ -125,12 +117,9 @@ fn picture(width: u32, height: u32, style: u32, seed: u32) -> Pixels {
             rgba.extend(pixel);
         }
     }
-    // The loops push `width * height` pixels, and the dimensions listed above are within the
-    // limits.
     Pixels::new(width, height, rgba).expect("sides are within limits, and every pixel is set")
 }
 
-/// Encodes a BMP with 24 bits per pixel.
 fn bmp(pixels: &Pixels) -> Vec<u8> {
     let mut file = b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0".to_vec();
     file.extend(pixels.width().to_le_bytes());

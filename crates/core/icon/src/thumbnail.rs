@@ -1,19 +1,16 @@
-//! The map's 8x8 thumbnail of an icon, scaled in linear light like tab icons and drawn on a
-//! background.
-//!
-//! Invariant: the arithmetic uses only integers, so the pixels are the same on every machine.
+//! An icon's 8x8 thumbnail for the map.
 
 use crate::{decode::decode, scale::scale_down};
 
 /// A thumbnail's width and height in pixels.
 pub const THUMBNAIL_PIXELS: usize = 8;
-/// Size of a thumbnail in bytes.
+/// A thumbnail's size in bytes.
 pub const THUMBNAIL_BYTES: usize = THUMBNAIL_PIXELS * THUMBNAIL_PIXELS * 3;
 
 /// A thumbnail: red, green and blue for each pixel, row by row.
 pub type Thumbnail = [u8; THUMBNAIL_BYTES];
 
-/// Returns a thumbnail that shows only the background, for a tab without an icon.
+/// Returns a thumbnail that shows only the background.
 #[must_use]
 pub fn empty_thumbnail(background: [u8; 3]) -> Thumbnail {
     let mut pixels = [0; THUMBNAIL_BYTES];
@@ -38,7 +35,6 @@ pub fn thumbnail(icon: &[u8], background: [u8; 3]) -> Thumbnail {
     let mut shown = empty_thumbnail(background);
     let Ok((_, pixels)) = decode(icon) else { return shown };
     let small = scale_down(pixels, THUMBNAIL_PIXELS as u32);
-    // Width and height are at most those of the thumbnail.
     let (width, height) = (small.width() as usize, small.height() as usize);
     let (left, top) = ((THUMBNAIL_PIXELS - width) / 2, (THUMBNAIL_PIXELS - height) / 2);
     for (i, [red, green, blue, alpha]) in small.iter().enumerate() {
@@ -73,7 +69,6 @@ mod tests {
     fn transparent_pixels_show_the_background() {
         let half = thumbnail(&icon(32, [255, 255, 255, 128]), [0, 0, 0]);
         assert!(half.iter().all(|channel| (127..=129).contains(channel)), "{half:?}");
-        // A small icon is centred.
         let small = thumbnail(&icon(4, [255, 0, 0, 255]), [1, 2, 3]);
         let pixels = small.as_chunks::<3>().0;
         assert_eq!(

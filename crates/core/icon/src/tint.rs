@@ -1,18 +1,15 @@
-//! The tint of a thumbnail, by which the map sorts icons: a hue, a grey, or nothing to see.
-//!
-//! Invariant: the arithmetic uses only integers, so that the result is the same on every machine.
+//! A thumbnail's tint, by which the map sorts icons.
 
 use crate::thumbnail::Thumbnail;
 
-/// Number of hues, in equal steps from red over yellow, green and blue back to red.
+/// Hues, in equal steps from red over yellow, green and blue back to red.
 pub const HUES: usize = 36;
-/// Number of greys, from black to white.
+/// Greys, from black to white.
 pub const GREYS: usize = 8;
-/// Units in which a hue is computed: a sixth of the colour circle has as many as a channel has
-/// values.
+/// Hue units in a sixth of the colour circle, as many as a channel has values.
 const SIXTH: i32 = 256;
-/// Mean chroma of a pixel below which an icon is grey. Chroma is the difference between a pixel's
-/// largest and smallest channel. A thin coloured letter on white has about this value.
+/// An icon whose pixels have a lower mean chroma counts as grey. Chroma is the difference between a
+/// pixel's largest and smallest channel. A thin coloured letter on white has about this value.
 const MIN_CHROMA: usize = 20;
 
 /// A thumbnail's tint.
@@ -26,8 +23,8 @@ pub enum Tint {
     Empty,
 }
 
-/// Returns a thumbnail's tint: the hue with the most chroma, counting half of that of its
-/// neighbours. Pixels in the background's colour are ignored.
+/// Returns a thumbnail's tint: the hue with the most chroma, where each hue also gets half the
+/// chroma of its two neighbours. Pixels in the background's colour are ignored.
 ///
 /// ```
 /// use everytab_icon::{thumbnail::empty_thumbnail, tint::{Tint, tint}};
@@ -59,11 +56,10 @@ pub fn tint(thumbnail: &Thumbnail, background: [u8; 3]) -> Tint {
         let neighbours = weights[(hue + 1) % HUES] + weights[(hue + HUES - 1) % HUES];
         2 * weights[hue] + neighbours
     };
-    // Of equal weights, the first one.
     Tint::Hue((0..HUES).rev().max_by_key(|hue| weight(*hue)).unwrap_or(0))
 }
 
-/// Returns a pixel's hue and its chroma. A hue is centred on its number's colour.
+/// Returns a pixel's hue and chroma. A hue covers half a step on both sides of its colour.
 fn hue_and_chroma(pixel: [u8; 3]) -> (usize, usize) {
     let [red, green, blue] = pixel.map(i32::from);
     let (largest, smallest) = (red.max(green).max(blue), red.min(green).min(blue));
@@ -79,7 +75,6 @@ fn hue_and_chroma(pixel: [u8; 3]) -> (usize, usize) {
     let circle = 6 * SIXTH;
     let half_a_hue = circle / (2 * HUES as i32);
     let angle = (angle + half_a_hue).rem_euclid(circle);
-    // Both are small and positive.
     (angle as usize * HUES / circle as usize, chroma as usize)
 }
 
@@ -117,7 +112,6 @@ mod tests {
             let dark = colour.map(|channel| channel / 4);
             assert_eq!(of(&[dark]), Tint::Hue(number * 3), "{dark:?}");
         }
-        // A hue reaches to both sides, and red over the end of the circle.
         assert_eq!([of(&[[255, 0, 20]]), of(&[[255, 20, 0]])], [Tint::Hue(0); 2]);
     }
 
@@ -128,7 +122,6 @@ mod tests {
         assert_eq!(of(&[&white[..], &[[0, 0, 200]; 5]].concat()), Tint::Grey(7));
         let both = [&[[90, 100, 90]; 30][..], &[[200, 0, 0]; 20]].concat();
         assert_eq!(of(&both), Tint::Hue(0));
-        // Two neighbouring hues together outweigh a third one.
         let apart = [&[[250, 0, 0]; 10][..], &[[0, 0, 250]; 7], &[[43, 0, 250]; 7]].concat();
         assert_eq!(of(&apart), Tint::Hue(24));
     }

@@ -1,47 +1,44 @@
-//! Counts the work that decoding a file takes, in bytes and PNG pixels instead of seconds.
+//! Counts the work that decoding a file takes, in bytes and PNG pixels.
 //!
-//! Invariants: work is counted before it is done, so that it also counts if a decoder fails late.
-//! No file may use more than [`MAX_FILE_PIXELS`]. Unlike a time, a count is the same on every
-//! machine, so tests and the fuzzer can use it to find the most expensive file. This module does
-//! not depend on the formats.
+//! Work is counted before it is done, so that it also counts if a decoder fails late. Unlike a
+//! time, a count is the same on every machine.
 
 use crate::limits::MAX_SIDE_PIXELS;
 
-/// Number of pixels in the largest picture that we decode.
+/// Pixels in the largest picture that we decode.
 pub const MAX_PICTURE_PIXELS: u64 = MAX_SIDE_PIXELS as u64 * MAX_SIDE_PIXELS as u64;
 
-/// Maximum work for one file, measured in PNG pixels and summed over all entries of an ICO and all
-/// attempts. No file may cost more than three times as much as the largest PNG.
+/// Maximum work for one file, measured in PNG pixels and summed over all entries in an ICO and all
+/// attempts.
 pub const MAX_FILE_PIXELS: u64 = 3 * MAX_PICTURE_PIXELS;
 
-/// The work that was counted for one file. If a decoder failed early, this includes the work that
-/// it did not do.
+/// The work that was counted for one file. This includes work that a decoder did not do because it
+/// failed early.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Cost of all pictures that decoders started to decode, in PNG pixels. Every attempt counts.
-    /// In most formats a pixel costs one PNG pixel. It costs more in AVIF, where each byte has a
-    /// cost, too, and in a JPEG with several scans.
+    /// Cost of all pictures that decoders started to decode, in PNG pixels. In most formats a pixel
+    /// costs one PNG pixel. It costs more in AVIF, where each byte has a cost, too, and in a JPEG
+    /// with several scans.
     pub pixels: u64,
     /// Total bytes that all attempts received.
     pub bytes: u64,
 }
 
-/// Error returned by [`Work::spend`] if a file needs more work than it may use.
+/// Error returned by [`Work::spend`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BudgetSpent;
 
 impl From<BudgetSpent> for String {
-    /// Returns the error message, because decoders return their errors as strings.
     fn from(_: BudgetSpent) -> Self {
         "more work to decode than one file may cost".to_owned()
     }
 }
 
 impl Work {
-    /// Counts one attempt to decode `width` x `height` pixels from `bytes` bytes.
+    /// Counts one attempt to decode a picture.
     ///
     /// # Errors
-    /// Returns [`BudgetSpent`], and counts nothing, if this exceeds [`MAX_FILE_PIXELS`].
+    /// Returns [`BudgetSpent`], and counts nothing, if the total would exceed [`MAX_FILE_PIXELS`].
     pub(crate) fn spend(
         &mut self,
         (width, height): (u32, u32),
@@ -53,7 +50,7 @@ impl Work {
     /// Like [`Work::spend`], for a cost in PNG pixels.
     ///
     /// # Errors
-    /// Returns [`BudgetSpent`], and counts nothing, if this exceeds [`MAX_FILE_PIXELS`].
+    /// Returns [`BudgetSpent`], and counts nothing, if the total would exceed [`MAX_FILE_PIXELS`].
     pub(crate) fn spend_pixels(&mut self, pixels: u64, bytes: usize) -> Result<(), BudgetSpent> {
         let pixels = self.pixels.saturating_add(pixels);
         if pixels > MAX_FILE_PIXELS {

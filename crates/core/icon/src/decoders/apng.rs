@@ -1,57 +1,50 @@
 //! Reads the PNG chunks that affect how a PNG is shown: the EXIF orientation, and an animation's
 //! first frame if the default image (IDAT) does not belong to the animation.
 //!
-//! In this case browsers show the first frame, not the default image. This module writes the frame
-//! as a new PNG, so the default image is never decompressed. As in Chromium, broken chunks before
-//! the default image are ignored, but a broken chunk in the first frame is an error. This follows
-//! PNG (Third Edition) 11.3.3.7 and 11.3.5, and does not depend on pixels.
+//! As in Chromium, an acTL, fcTL or eXIf chunk before the default image is ignored if its CRC is
+//! wrong, but the first frame's chunks must have consecutive sequence numbers. See PNG (Third
+//! Edition) 11.3.3.7 and 11.3.5.
 
 use libdeflater::crc32;
 
 use super::orientation;
 use crate::png::format::{SIGNATURE, push_chunk};
 
-/// Maximum frames and repetitions that an animation may declare, because PNG integers have 31 bits.
+/// An animation may declare at most this many frames and this many repetitions, because PNG
+/// integers have 31 bits.
 const MAX_COUNT: u32 = (1 << 31) - 1;
-/// Number of data bytes in the acTL chunk.
+/// Data bytes in the acTL chunk.
 const ANIMATION_BYTES: usize = 8;
-/// Number of data bytes in the fcTL chunk.
+/// Data bytes in the fcTL chunk.
 const FRAME_BYTES: usize = 26;
-/// A decoder may skip a chunk if the first letter of its name has this bit.
+/// A decoder may skip a chunk if its name's first letter has this bit.
 const ANCILLARY: u8 = 0x20;
 
-/// Properties from the chunks before the image data (IDAT).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Preamble {
     /// EXIF orientation, 1..=8, from the first valid eXIf chunk.
     pub(crate) orientation: u8,
     /// True if the file is an animation and its default image is not a frame.
     pub(crate) default_image_is_apart: bool,
-    /// True if there is a frame data chunk (fdAT), which Chromium rejects.
+    /// True if a frame data chunk (fdAT) precedes the default image, which Chromium rejects.
     pub(crate) has_frame_data: bool,
 }
 
-/// The first frame as a plain PNG, and its position on the canvas.
 pub(crate) struct FirstFrame {
-    /// A PNG file with the frame's width and height.
     pub(crate) file: Vec<u8>,
-    /// Left edge of the frame on the canvas, in pixels.
     pub(crate) left: u32,
-    /// Upper edge of the frame on the canvas, in pixels.
     pub(crate) top: u32,
 }
 
 #[derive(Clone, Copy)]
 struct Chunk<'a> {
     name: [u8; 4],
-    /// The data, truncated if the file ends early.
     data: &'a [u8],
-    /// Name and data as one slice, and their CRC. `None` if the file ends before the CRC.
+    /// Name and data as one slice, and the CRC. `None` if the file ends before the CRC.
     checked: Option<(&'a [u8], u32)>,
 }
 
 impl Chunk<'_> {
-    /// Returns true if the chunk is complete and its CRC matches.
     fn is_valid(&self) -> bool {
         self.checked.is_some_and(|(named, sum)| crc32(named) == sum)
     }
@@ -71,7 +64,6 @@ fn chunks(bytes: &[u8]) -> impl Iterator<Item = Chunk<'_>> {
 }
 
 impl Preamble {
-    /// Reads the chunks before the image data.
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let (mut exif, mut is_animated) = (None, None);
         let (mut has_frame, mut has_frame_data) = (false, false);
@@ -96,7 +88,6 @@ impl Preamble {
     }
 }
 
-/// Returns true if the acTL chunk's data are valid and declare at least one frame.
 fn is_animation(data: &[u8]) -> bool {
     let (frames, plays) = (word(data, 0), word(data, 4));
     data.len() == ANIMATION_BYTES
@@ -104,12 +95,10 @@ fn is_animation(data: &[u8]) -> bool {
         && plays.is_some_and(|plays| plays <= MAX_COUNT)
 }
 
-/// Returns the animation's first frame. `None` if the frame is invalid, or if the file ends before
-/// the frame.
+/// Returns the animation's first frame as a PNG file, so the default image is never decompressed.
 pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
     let header = chunks(bytes).next().filter(|chunk| &chunk.name == b"IHDR")?.data;
     let mut file = Vec::new();
-    // Sequence number that the next fcTL or fdAT chunk must have.
     let mut expected = 0;
     let mut control = None;
     let mut data = Vec::new();
@@ -128,7 +117,6 @@ pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
                 break;
             }
             b"fcTL" if chunk.is_valid() => {
-                // If the previous frame had no data, this frame replaces it.
                 control = Some(frame_control(chunk.data, expected)?);
                 expected += 1;
             }
@@ -144,7 +132,7 @@ pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
     whole.extend(file);
     push_chunk(&mut whole, *b"IDAT", &data);
     if is_cut {
-        // Browsers show the rows of a frame that the file's end truncates, but an incomplete frame
+        // Browsers show the rows in a frame that the file's end truncates, but an incomplete frame
         // that other chunks follow is an error. Remove the CRC so that the decoder treats the file
         // as truncated.
         whole.truncate(whole.len() - 4);
@@ -154,15 +142,12 @@ pub(crate) fn first_frame(bytes: &[u8]) -> Option<FirstFrame> {
     Some(FirstFrame { file: whole, left, top })
 }
 
-/// The fields of an fcTL chunk that we use.
 struct Frame<'a> {
-    /// Width and height as stored, 4 bytes each.
     sides: &'a [u8],
     left: u32,
     top: u32,
 }
 
-/// Parses the data of an fcTL chunk. `None` if a field is invalid.
 fn frame_control(data: &[u8], expected: u32) -> Option<Frame<'_>> {
     let &[.., disposal, blending] = data else { return None };
     let is_valid = data.len() == FRAME_BYTES && word(data, 0)? == expected;

@@ -1,12 +1,9 @@
-//! Decodes the primary image of an AVIF file and its alpha plane, with `re_rav1d` on one thread.
+//! Decodes an AVIF file's primary image and its alpha plane, with `re_rav1d` on one thread.
 //!
-//! Invariants: we read the dimensions from the container and the sequence header before the decoder
-//! runs, and the decoder rejects larger frames. Every frame in a bitstream counts as work.
-//! Cropping, rotation, mirroring and the conversion to sRGB work as in Chromium. Colour profiles
-//! are ignored.
-//!
-//! `re_rav1d` has `unsafe` code, and a panic in it ends the process. So it must run in a process
-//! whose crash loses only one icon (docs/decisions/0099 and 0137).
+//! Invariant: we read the dimensions from the container and the sequence header before the decoder
+//! runs, and the decoder rejects larger frames. `re_rav1d` has `unsafe` code, and a panic in it
+//! ends the process. So it must run in a process whose crash loses only one icon
+//! (docs/decisions/0099 and 0137).
 
 use std::cell::Cell;
 
@@ -28,8 +25,8 @@ use crate::{
     work::{MAX_FILE_PIXELS, Work},
 };
 
-/// Maximum number of frames in a bitstream. A picture has one frame per layer, and at most four
-/// layers.
+/// Maximum frames in a bitstream. Bitstreams beyond this limit are rejected. A picture has one
+/// frame per layer, and at most four layers.
 const MAX_FRAMES: u32 = 4;
 /// Cost per byte in a bitstream, in PNG pixels. The costs in this module are higher than measured
 /// for files from real encoders, and at most a third lower than for the worst crafted files
@@ -37,15 +34,12 @@ const MAX_FRAMES: u32 = 4;
 const BYTE_COST: u64 = 16;
 /// Cost per bitstream, because the decoder may prepare film grain for it.
 const STREAM_COST: u64 = 30_000;
-/// Cost per pixel with all in-loop filters, in PNG pixels. The cost per byte is additional.
+/// Cost per pixel with all in-loop filters, in PNG pixels.
 const FILTERED_COST: u64 = 40;
-/// Cost per pixel without CDEF and loop restoration.
 const COLOUR_COST: u64 = 10;
-/// Cost per pixel without these filters, if four pixels share a chroma sample.
+/// Cost per pixel without CDEF and loop restoration, if four pixels share a chroma sample.
 const QUARTER_COLOUR_COST: u64 = 6;
-/// Cost per pixel without these filters and without chroma.
 const GREY_COST: u64 = 3;
-/// Cost per pixel for the conversion to sRGB.
 const CONVERSION_COST: u64 = 6;
 /// Width and height, in pixels, of the blocks that the decoder processes.
 const BLOCK_PIXELS: u64 = 8;
@@ -55,15 +49,14 @@ const BLOCK_PIXELS: u64 = 8;
 /// expensive filters would smooth (docs/decisions/0137).
 const MAX_FILTERED_PIXELS: u64 = 256 * 256;
 
-// `MAX_FILE_PIXELS` allows a picture with 1208x800 pixels in 100 KiB. It also allows any picture
-// with 512x512 pixels and an alpha plane, up to the maximum fetch size of 512 KiB.
+// `MAX_FILE_PIXELS` allows a picture with 1208x800 pixels in 100 KiB. It also allows 512x512 pixels
+// with a grey alpha plane in 512 KiB, the maximum fetch size.
 const _: () = assert!(
     COLOUR_COST * 1208 * 800 + BYTE_COST * 100 * 1024 + STREAM_COST <= MAX_FILE_PIXELS
         && (COLOUR_COST + GREY_COST) * 512 * 512 + BYTE_COST * 512 * 1024 + 2 * STREAM_COST
             <= MAX_FILE_PIXELS
 );
 
-/// Returns the cost of decoding all frames in a bitstream of `bytes` bytes.
 fn cost((width, height): (u32, u32), stream: &Stream, is_filtered: bool, bytes: usize) -> u64 {
     let whole = |side: u32| u64::from(side).next_multiple_of(BLOCK_PIXELS);
     let mut pixels = whole(width) * whole(height);
@@ -93,14 +86,13 @@ fn corrupt(reason: &str) -> IconError {
     IconError::corrupt(Format::Avif, reason)
 }
 
-/// Returns the picture's dimensions after cropping and rotation. If the stored picture is too large
-/// to decode, returns its stored dimensions.
+/// Returns the picture's dimensions after cropping and rotation, or the stored dimensions if they
+/// are too large to decode.
 pub(crate) fn sides(bytes: &[u8]) -> Result<(u32, u32), IconError> {
     Ok(shown_sides(&primary(bytes).map_err(refused)?.colour.properties))
 }
 
 fn shown_sides(properties: &Properties) -> (u32, u32) {
-    // The container parser rejects pictures without dimensions.
     let stored = properties.sides.unwrap_or_default();
     if stored.0.max(stored.1) > MAX_SIDE_PIXELS {
         return stored;
@@ -109,16 +101,14 @@ fn shown_sides(properties: &Properties) -> (u32, u32) {
     if properties.turns % 2 == 1 { (height, width) } else { (width, height) }
 }
 
-/// Returns the dimensions after cropping. As in Chromium, a crop counts only if it starts at the
-/// upper left corner.
 fn cropped_sides(properties: &Properties, stored: (u32, u32)) -> (u32, u32) {
     let Some([width, height, across, down]) = properties.aperture else { return stored };
     let cropped = cropped(stored.0, width, across).zip(cropped(stored.1, height, down));
     cropped.unwrap_or(stored)
 }
 
-/// Returns the width or height after cropping. `None` unless the crop is a whole number of pixels
-/// and starts at the first pixel.
+/// As in Chromium, returns `None` unless the crop is a whole number of pixels and starts at the
+/// first pixel.
 fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
     let signed = |number: u32| i64::from(number.cast_signed());
     let (size, divisor) = (signed(size.0), signed(size.1));
@@ -133,7 +123,6 @@ fn cropped(stored: u32, size: (u32, u32), offset: (u32, u32)) -> Option<u32> {
     (less >= 0 && is_at_start).then(|| u32::try_from(size).ok())?
 }
 
-/// Decodes the primary picture.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError> {
     let Primary { colour, alpha, is_premultiplied } = primary(bytes).map_err(refused)?;
     let properties = colour.properties;
@@ -153,7 +142,7 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
     })?;
     if let Some(alpha) = alpha {
         if alpha.properties.sides.is_some_and(|sides| sides != stored) {
-            return Err(corrupt("the opacity's sides differ"));
+            return Err(corrupt("the alpha plane has other dimensions"));
         }
         let opacity = canvas(&alpha, stored, work, |picture, sequence| {
             Ok(opacity(picture, sequence.colour.full_range))
@@ -174,11 +163,11 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, IconError>
         let rows = rgba.chunks_exact(row).take(height as usize);
         rgba = rows.flat_map(|row| &row[..shown]).copied().collect();
     }
-    let pixels = Pixels::new(width, height, rgba).ok_or_else(|| corrupt("sides out of range"))?;
+    let pixels =
+        Pixels::new(width, height, rgba).ok_or_else(|| corrupt("width or height out of range"))?;
     Ok(orientation::upright(pixels, exif_orientation(&properties)))
 }
 
-/// Returns the Exif orientation that corresponds to the picture's rotation and mirroring.
 fn exif_orientation(properties: &Properties) -> u8 {
     let by_turns = match properties.mirror {
         None => [1, 8, 3, 6],
@@ -188,8 +177,6 @@ fn exif_orientation(properties: &Properties) -> u8 {
     by_turns[usize::from(properties.turns % 4)]
 }
 
-/// Decodes a picture's tiles, converts each tile with `converted`, and joins the results to a
-/// picture with the given dimensions. All results must have the same number of bytes per pixel.
 fn canvas(
     item: &Item<'_>,
     sides: (u32, u32),
@@ -208,7 +195,6 @@ fn canvas(
         let pixel_bytes = bytes.len() / (across * down);
         canvas.resize(width * height * pixel_bytes, 0);
         let (left, top) = (number % item.columns * across, number / item.columns * down);
-        // The container parser has checked that each tile starts inside the picture.
         let row_bytes = across.min(width - left) * pixel_bytes;
         let rows = canvas.chunks_exact_mut(width * pixel_bytes).skip(top);
         for (row, tile_row) in rows.zip(bytes.chunks_exact(across * pixel_bytes)) {
@@ -222,8 +208,6 @@ fn usizes((width, height): (u32, u32)) -> (usize, usize) {
     (width as usize, height as usize)
 }
 
-/// Decodes a tile's bitstream. The result must have the dimensions that the container declares.
-/// `tiles` is the number of tiles in the picture.
 fn decode_tile(
     tile: &Tile<'_>,
     tiles: usize,
@@ -238,7 +222,7 @@ fn decode_tile(
     }
     let pixels = u64::from(sides.0) * u64::from(sides.1);
     if pixels == 0 || !(1..=MAX_FRAMES).contains(&stream.frames) {
-        return Err(corrupt("no frame, or too many"));
+        return Err(corrupt("no frame, or too many frames"));
     }
     let is_filtered = stream.frames == 1 && pixels * tiles as u64 <= MAX_FILTERED_PIXELS;
     work.spend_pixels(cost(sides, &stream, is_filtered, bytes.len()), bytes.len())
@@ -246,14 +230,13 @@ fn decode_tile(
     let picture = first_picture(bytes, pixels as u32, operating_point, is_filtered)
         .map_err(|error| IconError::corrupt(Format::Avif, error))?;
     if (picture.width(), picture.height()) != sides {
-        return Err(corrupt("sides differ from the header's"));
+        return Err(corrupt("dimensions differ from the header's"));
     }
     Ok((picture, stream.sequence))
 }
 
-/// Decodes the first picture at the given operating point. Frames with more than `area` pixels are
-/// an error. If `is_filtered` is false, this skips the filters CDEF and loop restoration, but not
-/// deblocking.
+/// Frames with more than `area` pixels are an error. If `is_filtered` is false, this skips the
+/// filters CDEF and loop restoration, but not deblocking.
 fn first_picture(
     bytes: Vec<u8>,
     area: u32,
@@ -289,7 +272,6 @@ mod tests {
         let small: &[u8] = include_bytes!("../../vectors/avif/filtered.avif");
         let large: &[u8] = include_bytes!("../../vectors/avif_large/filtered.avif");
         let luma = |picture: &Picture| picture.plane(PlanarImageComponent::Y).to_vec();
-        // The small picture has 27x21 pixels.
         let cases = [(small, 1, true), (small, 115, true), (small, 116, false), (large, 1, false)];
         for (file, tiles, is_filtered) in cases {
             let item = primary(file).unwrap().colour;

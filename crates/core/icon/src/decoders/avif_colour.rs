@@ -1,34 +1,33 @@
 //! Converts AVIF colours to sRGB: inverts the transfer function, maps HDR tones, and converts the
-//! primaries. The result differs from Chromium's by at most one level.
+//! primaries.
 //!
-//! We use only the colour description of ITU-T H.273 (CICP), and ignore colour profiles
-//! (docs/decisions/0018). We compute powers with the `libm` crate instead of the system's library,
-//! so that all machines compute the same pixels. This follows ITU-T H.273, 8.1 and 8.2; ITU-R
-//! BT.2100 for PQ and HLG; and SMPTE ST 2094-50 for mapping tones around a reference white.
+//! We ignore colour profiles (docs/decisions/0018). We compute powers with the `libm` crate instead
+//! of the system's library, so that all machines compute the same pixels. See ITU-T H.273, 8.1 and
+//! 8.2; ITU-R BT.2100 for PQ and HLG; and SMPTE ST 2094-50 for mapping tones around a reference
+//! white.
 
 use std::sync::LazyLock;
 
 use super::avif_stream::Colour;
 
-/// Luminance of the reference white in nits. sRGB shows this as white.
+/// Luminance in nits that sRGB shows as white.
 const REFERENCE_NITS: f64 = 203.0;
 /// The brightest pixel's luminance in nits, if the file does not declare it. This is also the
 /// luminance of the value 1 in HLG.
 const DEFAULT_PEAK_NITS: f64 = 1000.0;
 /// Maximum luminance in nits that PQ can express.
 const MAX_PQ_NITS: f64 = 10_000.0;
-/// H.273 codes of the HDR transfer functions.
+/// H.273 codes for the HDR transfer functions.
 const PQ: u16 = 16;
 const HLG: u16 = 18;
-/// H.273 code of the matrix that is derived from the primaries. As in Chromium, we do not convert
+/// H.273 code for the matrix that is derived from the primaries. As in Chromium, we do not convert
 /// the colours of pictures with this matrix.
 const OF_PRIMARIES: u16 = 12;
-/// H.273 code of the BT.2020 primaries. Tones are mapped in these primaries.
+/// H.273 code for the BT.2020 primaries. Tones are mapped in these primaries.
 const BT2020: u16 = 9;
-/// Number of steps in the table that encodes sRGB. A step is at most a fifth of an 8-bit level.
+/// Steps in the table that encodes sRGB. A step is at most about a fifth of an 8-bit level.
 const STEPS: usize = 1 << 14;
 
-/// The sRGB level for each of [`STEPS`] equally spaced linear values from 0 to 1.
 static LEVELS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let level = |step| {
         let linear = f64::from(step) / (STEPS - 1) as f64;
@@ -42,16 +41,13 @@ static LEVELS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     (0..STEPS as u32).map(level).collect()
 });
 
-/// A colour in RGB or CIE XYZ.
 type Vector = [f64; 3];
-/// A matrix, row by row.
 type Matrix = [Vector; 3];
 
-/// A conversion from a file's colours to sRGB.
 pub(crate) struct ToSrgb {
-    /// Linear value for each of the 256 levels. 1 is the reference white.
+    /// Linear value for each 8-bit level. 1 is the reference white.
     linear: Vec<f64>,
-    /// Luminance weights of red, green and blue. `None` unless the transfer function is HLG.
+    /// `None` unless the transfer function is HLG.
     luminance: Option<Vector>,
     to_srgb: Matrix,
     to_bt2020: Matrix,
@@ -59,9 +55,9 @@ pub(crate) struct ToSrgb {
 }
 
 impl ToSrgb {
-    /// Creates a conversion. `peak_nits` is the brightest pixel's luminance, or 0 if this is
-    /// unknown. The outer `None` means that the transfer function is not supported. The inner
-    /// `None` means that the colours need no conversion.
+    /// `peak_nits` is the brightest pixel's luminance, or 0 if this is unknown. The outer `None`
+    /// means that the transfer function is not supported. The inner `None` means that the colours
+    /// need no conversion.
     pub(crate) fn new(colour: Colour, peak_nits: u16) -> Option<Option<Self>> {
         let Colour { primaries, transfer, matrix, .. } = colour;
         if matrix == OF_PRIMARIES {
@@ -93,7 +89,6 @@ impl ToSrgb {
         }))
     }
 
-    /// Converts RGBA pixels in place.
     pub(crate) fn apply(&self, rgba: &mut [u8]) {
         // Neighbouring pixels are often equal, so reuse the last result.
         let (mut last, mut result) = ([0; 3], self.converted([0; 3]));
@@ -124,25 +119,20 @@ impl ToSrgb {
         }
         product(&self.to_srgb, &colour).map(|part| {
             let step = (part * gain).clamp(0.0, 1.0) * (STEPS - 1) as f64;
-            // `step` is a valid index of the table.
             LEVELS[(step + 0.5) as usize]
         })
     }
 }
 
-/// Maps tones from the range 0 to `peak` to the range 0 to 1. The mapping is proportional up to the
-/// reference white, and a quadratic Bézier curve above the reference white.
 struct Tones {
     peak: f64,
-    /// The value to which the reference white is mapped.
     white: f64,
-    /// The curve's coefficients of t² and t, for each axis.
+    /// Coefficients of t² and t in a quadratic Bézier curve, for each axis.
     x: (f64, f64),
     y: (f64, f64),
 }
 
 impl Tones {
-    /// Creates the mapping. `peak` is above 1, which is the reference white.
     fn new(peak: f64) -> Self {
         let headroom = libm::log2(peak) / libm::log2(DEFAULT_PEAK_NITS / REFERENCE_NITS);
         let white = 1.0 - 0.5 * headroom.min(1.0);
@@ -170,13 +160,12 @@ impl Tones {
     }
 }
 
-/// Returns true if a transfer function can express luminances above white (HDR).
 pub(crate) fn is_hdr(transfer: u16) -> bool {
     matches!(transfer, PQ | HLG)
 }
 
-/// Converts an encoded value from 0 to 1 to a linear value. Unknown functions count as sRGB. As in
-/// Chromium, BT.709, BT.601 and BT.2020 also count as sRGB.
+/// Converts an encoded value from 0 to 1 to a linear value. As in Chromium, unknown functions,
+/// BT.709, BT.601 and BT.2020 count as sRGB.
 fn linear(transfer: u16, value: f64) -> f64 {
     match transfer {
         4 => libm::pow(value, 2.2),
@@ -201,15 +190,13 @@ fn linear(transfer: u16, value: f64) -> f64 {
     }
 }
 
-/// Chromaticities x and y of red, green, blue and white.
 type Chromaticities = [(f64, f64); 4];
 
 const D65: (f64, f64) = (0.3127, 0.3290);
 const ILLUMINANT_C: (f64, f64) = (0.310, 0.316);
 const SRGB: Chromaticities = [(0.64, 0.33), (0.30, 0.60), (0.15, 0.06), D65];
 
-/// Returns the chromaticities of some primaries. `None` for BT.709, because its primaries are those
-/// of sRGB, and for unknown primaries.
+/// `None` for BT.709, because it has sRGB's primaries, and for unknown primaries.
 fn chromaticities(primaries: u16) -> Option<Chromaticities> {
     Some(match primaries {
         4 => [(0.67, 0.33), (0.21, 0.71), (0.14, 0.08), ILLUMINANT_C],
@@ -225,14 +212,11 @@ fn chromaticities(primaries: u16) -> Option<Chromaticities> {
     })
 }
 
-/// Returns the luminance weights of red, green and blue. `None` for the same primaries as in
-/// [`chromaticities`].
+/// `None` for BT.709 and for unknown primaries.
 pub(crate) fn luminance_weights(primaries: u16) -> Option<Vector> {
     to_xyz(primaries).map(|(matrix, _)| matrix[1])
 }
 
-/// Returns the matrix that converts some primaries to CIE XYZ, and their white point. `None` for
-/// the same primaries as in [`chromaticities`].
 fn to_xyz(primaries: u16) -> Option<(Matrix, (f64, f64))> {
     chromaticities(primaries).map(|all| (chromaticity_matrix(all), all[3]))
 }
@@ -244,12 +228,10 @@ fn chromaticity_matrix([red, green, blue, white]: Chromaticities) -> Matrix {
     columns.map(|[r, g, b]| [r * amounts[0], g * amounts[1], b * amounts[2]])
 }
 
-/// Returns the XYZ values of a white point with luminance 1.
 fn xyz_of((x, y): (f64, f64)) -> Vector {
     [x / y, 1.0, (1.0 - x - y) / y]
 }
 
-/// Returns the Bradford matrix that adapts colours from one white point to another.
 fn adaptation(from: (f64, f64), to: (f64, f64)) -> Matrix {
     const CONES: Matrix =
         [[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]];
@@ -274,8 +256,6 @@ fn times(one: &Matrix, other: &Matrix) -> Matrix {
     one.map(|row| columns.map(|column| dot(&row, &column)))
 }
 
-/// Returns the inverse of a matrix, computed from its cofactors. No matrix in this module is
-/// singular.
 fn inverse(m: &Matrix) -> Matrix {
     let minor = |row: usize, column: usize| {
         let at = |down: usize, right: usize| m[(row + down) % 3][(column + right) % 3];
@@ -313,7 +293,7 @@ mod tests {
 
     #[test]
     fn grey_is_converted_as_in_chromium() {
-        // The results of Chromium 156 for grey levels 0, 51, 102, ... 255.
+        // Chromium 156's results for grey levels 0, 51, 102, ... 255.
         let functions = [
             (4, [0, 48, 102, 154, 205, 255]),
             (5, [0, 27, 78, 134, 193, 255]),
@@ -346,8 +326,6 @@ mod tests {
 
     #[test]
     fn a_lower_declared_peak_makes_the_rest_brighter() {
-        // 203 nits are shown as white if no pixel is brighter, and about half as bright in a
-        // picture with a peak of 1,000 nits.
         assert_eq!(shown(9, PQ, 203, [148; 3]), [255; 3]);
         let [default, ..] = shown(9, PQ, 0, [148; 3]);
         assert_eq!(shown(9, PQ, 1000, [148; 3]), [default; 3]);

@@ -1,11 +1,5 @@
-//! Reads an AVIF container: the bitstreams of the primary picture's colours and alpha plane, its
-//! dimensions, and how it is cropped, rotated and mirrored.
-//!
-//! Invariants: every length is checked, and the only allocations are lists that are shorter than
-//! the file. Pictures with a selected layer, overlays, and sequences without a primary picture are
-//! rejected as unsupported. Colour profiles are ignored (docs/decisions/0018). This follows ISO/IEC
-//! 14496-12 (boxes), 23008-12 (HEIF) and AV1 Image File Format 1.1. This module does not
-//! depend on AV1 decoding or pixels.
+//! Reads an AVIF container (ISO/IEC 14496-12, 23008-12 and AV1 Image File Format 1.1). Every length
+//! is checked, and no list has more elements than the file has bytes.
 
 use std::collections::BTreeSet;
 
@@ -14,92 +8,75 @@ use super::{
     avif_stream::Colour,
 };
 
-/// Maximum number of auxiliary pictures to check when looking for the alpha plane.
+/// Maximum auxiliary pictures to check when looking for the alpha plane. Those beyond this limit
+/// are ignored.
 const MAX_AUXILIARY: usize = 16;
-/// Maximum number of tiles per picture, because we read the file's boxes again for each tile.
+/// Maximum tiles per picture. Pictures beyond this limit are rejected, because we read the file's
+/// boxes again for each tile.
 const MAX_TILES: usize = 64;
-/// The names that declare an auxiliary picture as an alpha plane.
+/// Names that declare an auxiliary picture as an alpha plane.
 const OPACITY: [&[u8]; 2] =
     [b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", b"urn:mpeg:hevc:2015:auxid:1\0"];
-/// Value of a layer selection (`lsel`) that decodes all layers and shows the last one.
+/// Layer selection (`lsel`) that decodes all layers and shows the last one.
 const ALL_LAYERS: u16 = 0xFFFF;
 
-/// The reason why a file's primary picture cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The file violates the format or ends too early.
     Corrupt(&'static str),
-    /// The file may be valid, but uses an unsupported feature.
     Unsupported,
 }
 
-/// A file's primary picture.
 #[derive(Debug)]
 pub(crate) struct Primary<'a> {
-    /// The colour picture.
     pub(crate) colour: Item<'a>,
-    /// The alpha plane. `None` if the picture is opaque.
+    /// `None` if the picture is opaque.
     pub(crate) alpha: Option<Item<'a>>,
-    /// True if the colours are premultiplied by alpha.
     pub(crate) is_premultiplied: bool,
 }
 
-/// A picture, which consists of one tile or a grid of tiles.
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
-    /// The item's id.
     id: u32,
-    /// The item's properties.
     pub(crate) properties: Properties,
-    /// Number of tiles per row, at least 1.
     pub(crate) columns: usize,
-    /// The tiles, row by row. There is at least one.
     pub(crate) tiles: Vec<Tile<'a>>,
 }
 
-/// A tile: one AV1 picture.
 #[derive(Debug)]
 pub(crate) struct Tile<'a> {
-    /// The item's id.
     id: u32,
-    /// Width and height in pixels. All tiles of a picture have equal dimensions.
     pub(crate) sides: (u32, u32),
-    /// The parts of the bitstream, in order.
     extents: Vec<&'a [u8]>,
 }
 
 impl Tile<'_> {
-    /// Joins the parts of the bitstream.
     pub(crate) fn stream(&self) -> Vec<u8> {
         self.extents.concat()
     }
 }
 
-/// Properties that a file declares for a picture.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Properties {
-    /// Width and height in pixels, as stored.
     pub(crate) sides: Option<(u32, u32)>,
     /// The colour description. It overrides the one in the bitstream.
     pub(crate) colour: Option<Colour>,
-    /// True if a colour profile defines the colours.
+    /// True if a colour profile defines the colours. We ignore profiles, so such colours are not
+    /// converted (docs/decisions/0018).
     pub(crate) has_profile: bool,
     /// The brightest pixel's luminance in nits, or 0 if this is unknown.
     pub(crate) peak_nits: u16,
-    /// The operating point (`a1op`) that selects the bitstream's layers.
     pub(crate) operating_point: u8,
-    /// The visible part (`clap`): its width and height, and the horizontal and vertical offset of
-    /// its centre. Each is a numerator and a denominator.
+    /// The visible part (`clap`): its width and height, and its centre's horizontal and vertical
+    /// offset, as fractions.
     pub(crate) aperture: Option<[(u32, u32); 4]>,
-    /// Number of counterclockwise rotations by 90 degrees, after cropping.
+    /// Counterclockwise rotations by 90 degrees, applied after cropping.
     pub(crate) turns: u8,
-    /// The mirror axis, after rotation: 0 swaps top and bottom, 1 swaps left and right.
+    /// 0 swaps top and bottom, 1 swaps left and right, after rotation.
     pub(crate) mirror: Option<u8>,
     has_configuration: bool,
     is_opacity: bool,
 }
 
-/// Finds a file's primary picture.
 pub(crate) fn primary(bytes: &[u8]) -> Result<Primary<'_>, Refusal> {
     let meta = Reader(bytes).find_box(b"meta");
     let meta = meta.ok_or_else(|| without_primary(bytes, "no meta box"))?;
@@ -113,7 +90,6 @@ pub(crate) fn primary(bytes: &[u8]) -> Result<Primary<'_>, Refusal> {
     Ok(Primary { colour, alpha, is_premultiplied })
 }
 
-/// Returns the error for a file without a primary picture. Such a file may be a picture sequence.
 fn without_primary(bytes: &[u8], reason: &'static str) -> Refusal {
     match Reader(bytes).find_box(b"moov") {
         Some(_) => Refusal::Unsupported,
@@ -121,18 +97,14 @@ fn without_primary(bytes: &[u8], reason: &'static str) -> Refusal {
     }
 }
 
-/// The boxes that describe a file's items.
 struct Meta<'a> {
     file: &'a [u8],
     primary: Option<u32>,
-    /// Body of the `idat` box, which may contain items.
     data: &'a [u8],
     locations: &'a [u8],
     information: &'a [u8],
     references: &'a [u8],
-    /// The boxes in `ipco`. Items refer to them by index.
     properties: Vec<(Name, &'a [u8])>,
-    /// The bodies of all `ipma` boxes.
     associations: Vec<&'a [u8]>,
 }
 
@@ -167,10 +139,8 @@ impl<'a> Meta<'a> {
         })
     }
 
-    /// Reads a picture's properties and tiles. If the picture does not declare its dimensions, this
-    /// uses `others`: the dimensions of the picture that it belongs to.
     fn item(&self, id: u32, others: Option<(u32, u32)>) -> Result<Item<'a>, Refusal> {
-        let kind = self.kind(id).ok_or(Refusal::Corrupt("an item without type"))?;
+        let kind = self.kind(id).ok_or(Refusal::Corrupt("an item without a type"))?;
         let properties = self.properties_of(id)?;
         let (columns, tiles) = match kind.as_ref() {
             Some(b"av01") => (1, vec![self.tile(id, &properties, others)?]),
@@ -180,7 +150,6 @@ impl<'a> Meta<'a> {
         Ok(Item { id, properties, columns, tiles })
     }
 
-    /// Reads the dimensions and the location of an AV1 picture.
     fn tile(
         &self,
         id: u32,
@@ -188,12 +157,12 @@ impl<'a> Meta<'a> {
         others: Option<(u32, u32)>,
     ) -> Result<Tile<'a>, Refusal> {
         let own = properties.sides.filter(|_| properties.has_configuration || others.is_some());
-        let sides =
-            own.or(others).ok_or(Refusal::Corrupt("a picture without sides or configuration"))?;
+        let sides = own
+            .or(others)
+            .ok_or(Refusal::Corrupt("a picture without dimensions or configuration"))?;
         Ok(Tile { id, sides, extents: self.extents(id)? })
     }
 
-    /// Reads a grid. Returns its number of tiles per row, and the tiles.
     fn grid(&self, id: u32, properties: &Properties) -> Result<(usize, Vec<Tile<'a>>), Refusal> {
         let grid = Grid::read(&self.extents(id)?.concat());
         let Grid { columns, rows, sides } = grid.ok_or(Refusal::Corrupt("an unreadable grid"))?;
@@ -202,7 +171,6 @@ impl<'a> Meta<'a> {
         }
         let tiles = self.references(*b"dimg").filter(|&(from, _)| from == id);
         let tiles: Vec<u32> = tiles.map(|(_, to)| to).take(columns * rows + 1).collect();
-        // Reject a repeated tile, as libavif does.
         let distinct: BTreeSet<u32> = tiles.iter().copied().collect();
         if tiles.len() != columns * rows || distinct.len() != tiles.len() {
             return Err(Refusal::Corrupt("a grid with the wrong number of tiles"));
@@ -226,7 +194,6 @@ impl<'a> Meta<'a> {
         if is_whole { Ok((columns, tiles)) } else { Err(Refusal::Corrupt("tiles that do not fit")) }
     }
 
-    /// Finds a picture's alpha plane.
     fn alpha_of(&self, colour: &Item<'_>) -> Result<Option<Item<'a>>, Refusal> {
         let auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == colour.id);
         for (from, _) in auxiliary.take(MAX_AUXILIARY) {
@@ -240,11 +207,9 @@ impl<'a> Meta<'a> {
         if colour.tiles.iter().any(|tile| tile.id == colour.id) {
             return Ok(None);
         }
-        // Each tile in a grid may have its own alpha plane.
         let mut tiles = Vec::new();
         for tile in &colour.tiles {
-            // Check only the first auxiliary picture of each tile, because each check reads all
-            // boxes.
+            // Check only each tile's first auxiliary picture, because each check reads all boxes.
             let mut auxiliary = self.references(*b"auxl").filter(|&(_, to)| to == tile.id);
             let Some((id, _)) = auxiliary.next() else { continue };
             let properties = self.properties_of(id)?;
@@ -258,13 +223,12 @@ impl<'a> Meta<'a> {
         let is_whole = tiles.len() == colour.tiles.len()
             && tiles.iter().all(|tile| tile.sides == colour.tiles[0].sides);
         if !is_whole {
-            return Err(Refusal::Corrupt("some tiles have opacity and others do not"));
+            return Err(Refusal::Corrupt("tiles with missing or unequal alpha planes"));
         }
         let properties = Properties { sides: colour.properties.sides, ..Properties::default() };
         Ok(Some(Item { id: tiles[0].id, properties, columns: colour.columns, tiles }))
     }
 
-    /// Returns an item's type. `Some(None)` if the item is protected.
     fn kind(&self, id: u32) -> Option<Option<Name>> {
         let mut reader = Reader(self.information);
         let (version, _) = reader.version_and_flags()?;
@@ -279,7 +243,6 @@ impl<'a> Meta<'a> {
         reader.boxes().filter(|(name, _)| name == b"infe").find_map(|(_, body)| entry(Reader(body)))
     }
 
-    /// Iterates over the references with this kind, as pairs: source id and target id.
     fn references(&self, kind: Name) -> impl Iterator<Item = (u32, u32)> {
         let mut reader = Reader(self.references);
         let is_long = reader.version_and_flags().is_some_and(|(version, _)| version > 0);
@@ -307,7 +270,6 @@ impl<'a> Meta<'a> {
         Ok(properties)
     }
 
-    /// Returns the parts of the file that contain an item.
     fn extents(&self, id: u32) -> Result<Vec<&'a [u8]>, Refusal> {
         let unreadable = Refusal::Corrupt("unreadable locations");
         let location = Location::find(self.locations, id).ok_or(unreadable)?;
@@ -324,7 +286,7 @@ impl<'a> Meta<'a> {
         let missing = Refusal::Corrupt("a picture that is not in the file");
         let extents: Option<Vec<&[u8]>> = location.extents.into_iter().map(part).collect();
         let extents = extents.ok_or(missing)?;
-        // Extents may overlap, but their total length must not exceed that of the file.
+        // Extents may overlap, but their total length must not exceed the file's length.
         let length: usize = extents.iter().map(|extent| extent.len()).sum();
         let has_empty = extents.iter().any(|extent| extent.is_empty());
         if length == 0 || length > self.file.len() || has_empty {
@@ -334,11 +296,9 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// The body of an item with type `grid`.
 struct Grid {
     columns: usize,
     rows: usize,
-    /// Width and height of the whole picture in pixels.
     sides: (u32, u32),
 }
 
@@ -353,8 +313,7 @@ impl Grid {
     }
 }
 
-/// Reads the properties that are associated with an item. Returns their indices, which start at 1,
-/// and whether each property is essential.
+/// Returns the indices of an item's properties, which start at 1, and whether each is essential.
 fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
     let mut reader = Reader(body);
     let (version, flags) = reader.version_and_flags()?;
@@ -362,7 +321,6 @@ fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
     for _ in 0..reader.u32()? {
         let entry = reader.id(version > 0)?;
         if entry == id && !found.is_empty() {
-            // An item may have only one entry.
             return None;
         }
         for _ in 0..reader.u8()? {
@@ -382,8 +340,7 @@ fn associated(body: &[u8], id: u32) -> Option<Vec<(usize, bool)>> {
 }
 
 impl Properties {
-    /// Adds a property. Returns `Some(false)` if its kind is unknown or its value is not supported,
-    /// and `None` if it is truncated.
+    /// Returns `Some(false)` if the property is not supported, and `None` if it is truncated.
     fn add(&mut self, name: Name, mut body: Reader<'_>) -> Option<bool> {
         match &name {
             b"ispe" => {
@@ -421,10 +378,9 @@ impl Properties {
 }
 
 struct Location {
-    /// Construction method. 0: offsets refer to the file. 1: offsets refer to the `idat` box.
+    /// 0 if offsets refer to the file, and 1 if they refer to the `idat` box.
     method: u16,
     base: u64,
-    /// Offset and length of each part.
     extents: Vec<(u64, u64)>,
 }
 

@@ -1,40 +1,36 @@
-//! Converts luma and chroma of an AV1 picture to red, green and blue, in integers.
+//! Converts an AV1 picture's luma and chroma to red, green and blue, in integers.
 //!
-//! Chromium converts 8-bit samples with libyuv, whose factors have six fraction bits and are at
-//! most 2. Because of this limit, blue is too weak by up to 10 levels in limited-range pictures. We
-//! use the same factors. As in Chromium, samples with more bits, and matrices that libyuv does not
-//! support, are converted exactly. This follows ITU-T H.273, 8.3, and libyuv's `row_common.cc`.
+//! Like Chromium, we convert 8-bit samples with libyuv's factors, which have six fraction bits and
+//! are at most 2, so blue is too weak in limited-range pictures. Samples with more bits, and
+//! matrices that libyuv does not support, are converted exactly. See ITU-T H.273, 8.3, and libyuv's
+//! `row_common.cc`.
 
 use super::avif_colour::luminance_weights;
 
-/// Number of fraction bits in exact factors. Sums are below 1,100 levels, so they fit into 32 bits.
+/// Fraction bits in exact factors. Sums are below 1,100 levels, so they fit into 32 bits.
 const FRACTION: u32 = 20;
-/// The full range of 255 levels, in units of 1/2^[`FRACTION`].
+/// 255 levels, in units of 1/2^[`FRACTION`] level.
 const PARTS_PER_LEVEL: f64 = 255.0 * (1 << FRACTION) as f64;
 
-/// How luma and chroma are converted to colours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Matrix {
     /// The planes are green, blue and red.
     Identity,
-    /// The YCgCo matrix: the first chroma plane is a difference to green.
+    /// YCgCo: the first chroma plane is a difference to green.
     GreenDifference,
-    /// Luma is a weighted sum of red, green and blue. The chroma planes are the differences between
-    /// blue and luma, and between red and luma.
+    /// Luma is a weighted sum. The chroma planes are the differences between blue and luma, and
+    /// between red and luma.
     Weighted(Weights),
 }
 
-/// The weights of red and blue in luma.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Weights {
     red: f64,
     blue: f64,
-    /// libyuv's factors for the full range and for the limited range. `None` if libyuv does not
-    /// support the matrix.
+    /// libyuv's factors YG, YB, UB, UG, VG and VR, for the full range and for the limited range.
     libyuv: Option<[Libyuv; 2]>,
 }
 
-/// libyuv's factors YG, YB, UB, UG, VG and VR.
 type Libyuv = [i32; 6];
 
 const BT709: Weights = Weights {
@@ -57,8 +53,7 @@ const SMPTE240: Weights = Weights { red: 0.212, blue: 0.087, libyuv: None };
 
 impl Matrix {
     /// Returns the matrix for a code in ITU-T H.273. Code 12 means that the matrix is derived from
-    /// the primaries. As in libavif, an unspecified matrix is BT.601. `None` if the matrix is not
-    /// supported.
+    /// the primaries. As in libavif, an unspecified matrix is BT.601.
     pub(crate) fn numbered(matrix: u16, primaries: u16) -> Option<Self> {
         Some(Self::Weighted(match (matrix, primaries) {
             (0, _) => return Some(Self::Identity),
@@ -77,21 +72,17 @@ impl Matrix {
     }
 }
 
-/// A conversion from samples with a given bit depth and range to 8-bit levels.
 #[derive(Debug)]
 pub(crate) struct Conversion {
-    /// The contribution of each luma value, plus half a level for rounding.
     luma: Vec<i32>,
-    /// The neutral chroma value, which is subtracted from each chroma sample.
     grey: i32,
-    /// For red, green and blue: the factors of both chroma planes, and 1 if luma contributes or 0
-    /// if not.
+    /// For each colour: the factors for both chroma planes, and 1 if luma contributes or 0 if not.
     factors: [[i32; 3]; 3],
     fraction: u32,
 }
 
 impl Conversion {
-    /// Creates a conversion for samples with `depth` bits: 8, 10 or 12.
+    /// `depth` is 8, 10 or 12 bits.
     pub(crate) fn new(matrix: Matrix, depth: usize, full_range: bool) -> Self {
         if let Matrix::Weighted(Weights { libyuv: Some(tables), .. }) = matrix
             && depth == 8
@@ -132,7 +123,6 @@ impl Conversion {
         }
     }
 
-    /// Converts one sample per plane to red, green and blue.
     pub(crate) fn rgb(&self, y: i32, u: i32, v: i32) -> [u8; 3] {
         let (u, v) = (u - self.grey, v - self.grey);
         let luma = self.luma(y);
@@ -143,13 +133,11 @@ impl Conversion {
         })
     }
 
-    /// Converts a luma sample of a picture without chroma.
     pub(crate) fn grey(&self, y: i32) -> u8 {
         (self.luma(y) >> self.fraction).clamp(0, 255) as u8
     }
 
     fn luma(&self, y: i32) -> i32 {
-        // Samples never have more bits than the bit depth, so the index is valid.
         usize::try_from(y).ok().and_then(|y| self.luma.get(y)).copied().unwrap_or(0)
     }
 }
@@ -186,11 +174,9 @@ mod tests {
         let matrix = Matrix::numbered(1, 1).unwrap();
         let conversion = Conversion::new(matrix, 10, false);
         assert_eq!(conversion.rgb(250, 409, 960), [255, 0, 0]);
-        // In YCgCo, the same luma with a high Cg is green.
         let conversion = Conversion::new(Matrix::GreenDifference, 8, true);
         assert_eq!(conversion.rgb(128, 255, 128), [1, 255, 1]);
         assert_eq!(Matrix::numbered(14, 9), None);
-        // The luma weights for Display P3 (CSS Color 4).
         let Some(Matrix::Weighted(p3)) = Matrix::numbered(12, 12) else { panic!("no weights") };
         assert!((p3.red - 0.2290).abs() < 1e-4 && (p3.blue - 0.0793).abs() < 1e-4, "{p3:?}");
         assert_eq!(Matrix::numbered(12, 9), Matrix::numbered(9, 1));

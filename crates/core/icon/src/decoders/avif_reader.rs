@@ -1,18 +1,12 @@
-//! Reads the boxes of an ISO base media file (ISO/IEC 14496-12), and single bits, with bounds
-//! checks.
-//!
-//! Every function returns `None` if the bytes end too early. This module does not depend on the
-//! meaning of the boxes.
+//! Reads the boxes of an ISO base media file (ISO/IEC 14496-12), and single bits. Functions return
+//! `None` if the bytes end too early.
 
-/// A box's name.
 pub(crate) type Name = [u8; 4];
 
-/// Reads big-endian numbers from the front of a byte slice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Reads an array with `COUNT` bytes.
     pub(crate) fn array<const COUNT: usize>(&mut self) -> Option<[u8; COUNT]> {
         let (array, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -31,7 +25,6 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Reads a number with `bytes` bytes: 0, 4 or 8. `None` for any other length.
     pub(crate) fn sized(&mut self, bytes: u8) -> Option<u64> {
         match bytes {
             0 => Some(0),
@@ -41,18 +34,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an item's id, which has 32 bits if `is_long` is true, and otherwise 16.
     pub(crate) fn id(&mut self, is_long: bool) -> Option<u32> {
         if is_long { self.u32() } else { self.u16().map(u32::from) }
     }
 
-    /// Reads the version and flags at the start of a full box.
     pub(crate) fn version_and_flags(&mut self) -> Option<(u8, u32)> {
         let [version, flags @ ..] = self.array::<4>()?;
         Some((version, u32::from_be_bytes([0, flags[0], flags[1], flags[2]])))
     }
 
-    /// Reads a box, and returns its name and body. `None` if the box is truncated.
     pub(crate) fn next_box(&mut self) -> Option<(Name, &'a [u8])> {
         let mut reader = *self;
         let (size, name) = (reader.u32()?, reader.array()?);
@@ -66,19 +56,17 @@ impl<'a> Reader<'a> {
         Some((name, body))
     }
 
-    /// Returns the body of the first box with the given name. `None` if no such box precedes a
-    /// truncated box or the end.
+    /// Returns the body of the first box with this name. Searches only the boxes before the first
+    /// truncated one.
     pub(crate) fn find_box(mut self, name: &Name) -> Option<&'a [u8]> {
         self.boxes().find(|(found, _)| found == name).map(|(_, body)| body)
     }
 
-    /// Iterates over the boxes up to a truncated box or the end.
     pub(crate) fn boxes(&mut self) -> impl Iterator<Item = (Name, &'a [u8])> {
         std::iter::from_fn(|| self.next_box())
     }
 }
 
-/// Reads bits, starting with each byte's most significant bit.
 #[derive(Debug)]
 pub(crate) struct Bits<'a> {
     bytes: &'a [u8],
@@ -86,12 +74,10 @@ pub(crate) struct Bits<'a> {
 }
 
 impl<'a> Bits<'a> {
-    /// Starts at the first bit in `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// Reads one bit.
     pub(crate) fn flag(&mut self) -> Option<bool> {
         let byte = self.bytes.get(self.at / 8)?;
         let bit = byte >> (7 - self.at % 8) & 1;
@@ -99,7 +85,6 @@ impl<'a> Bits<'a> {
         Some(bit == 1)
     }
 
-    /// Reads a number with up to 32 bits.
     pub(crate) fn number(&mut self, bits: u32) -> Option<u32> {
         let mut number = 0;
         for _ in 0..bits {

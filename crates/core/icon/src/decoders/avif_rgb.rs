@@ -1,15 +1,14 @@
-//! Converts the planes of a decoded AV1 picture to RGBA.
+//! Converts a decoded AV1 picture's planes to RGBA.
 //!
-//! Subsampled chroma is interpolated linearly between centred samples, except in 12-bit pictures
-//! with 4:2:0 chroma and without HDR. This is the behaviour of libyuv, which Chromium uses for
-//! AVIF. Like libyuv, we ignore the declared position of chroma samples.
+//! As in libyuv, which Chromium uses for AVIF, subsampled chroma is interpolated linearly between
+//! centred samples, except in 12-bit pictures with 4:2:0 chroma and without HDR. The declared
+//! chroma sample position is ignored.
 
 use re_rav1d::{Picture, PixelLayout, PlanarImageComponent, Plane};
 
 use super::avif_matrix::{Conversion, Matrix};
 use crate::pixels::divide_by_alpha;
 
-/// A plane whose samples are read row by row.
 struct Rows {
     plane: Plane,
     stride: usize,
@@ -39,7 +38,6 @@ impl Rows {
         }
     }
 
-    /// Reads row `y` into `samples`. Reads the last row if `y` is greater.
     fn read(&self, y: usize, samples: &mut Vec<i32>) {
         let bytes = self.plane.get(y.min(self.height - 1) * self.stride..).unwrap_or_default();
         samples.clear();
@@ -53,11 +51,9 @@ impl Rows {
     }
 }
 
-/// A chroma plane that is scaled up to luma's dimensions while reading.
 struct Chroma {
     rows: Rows,
     layout: PixelLayout,
-    /// True if samples are repeated instead of interpolated.
     is_repeated: bool,
     near: Vec<i32>,
     far: Vec<i32>,
@@ -73,7 +69,6 @@ impl Chroma {
         Self { rows, layout, is_repeated, near: Vec::new(), far: Vec::new() }
     }
 
-    /// Reads `width` samples for the picture's row `y` into `samples`.
     fn read(&mut self, y: usize, width: usize, samples: &mut Vec<i32>) {
         if self.layout == PixelLayout::I444 {
             return self.rows.read(y, samples);
@@ -85,7 +80,6 @@ impl Chroma {
             return;
         }
         // The near row has weight 3 and the far row has weight 1. Columns have the same weights.
-        // Rows are interpolated only if the chroma plane has half the height.
         if self.layout == PixelLayout::I420 {
             self.rows.read(y / 2, &mut self.near);
             let far = if y.is_multiple_of(2) { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
@@ -97,8 +91,7 @@ impl Chroma {
             self.rows.read(y, &mut self.near);
         }
         let shift = if self.layout == PixelLayout::I420 { 4 } else { 2 };
-        // For 8-bit samples, libyuv does not interpolate the last column. If the number of columns
-        // is even, this column needs no interpolation anyway.
+        // For 8-bit samples, libyuv does not interpolate the last column.
         let last = self.near.len() - 1;
         let apart = if self.rows.is_deep { width } else { width - 1 };
         samples.clear();
@@ -114,8 +107,7 @@ impl Chroma {
     }
 }
 
-/// Converts a colour picture to opaque RGBA. `None` if the matrix does not allow subsampled chroma,
-/// but the picture has it.
+/// Returns `None` if the picture has subsampled chroma but the matrix does not allow it.
 pub(crate) fn rgba(
     picture: &Picture,
     matrix: Matrix,
@@ -153,7 +145,6 @@ pub(crate) fn rgba(
     Some(rgba)
 }
 
-/// Returns each pixel's alpha value, which is an alpha plane's luma.
 pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
     let luma = Rows::new(picture, PlanarImageComponent::Y);
     let conversion = Conversion::new(Matrix::Identity, picture.bit_depth(), full_range);
@@ -166,7 +157,6 @@ pub(crate) fn opacity(picture: &Picture, full_range: bool) -> Vec<u8> {
     opacity
 }
 
-/// Sets the alpha values in `rgba`, and converts premultiplied colours to straight alpha.
 pub(crate) fn add_opacity(rgba: &mut [u8], opacity: &[u8], is_premultiplied: bool) {
     for (pixel, &opacity) in rgba.as_chunks_mut::<4>().0.iter_mut().zip(opacity) {
         pixel[3] = opacity;

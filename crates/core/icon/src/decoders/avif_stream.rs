@@ -1,47 +1,37 @@
-//! Inspects an AV1 bitstream before decoding: counts its frames and reads its sequence headers, so
-//! that we know the decoder's memory use and work before it runs.
-//!
-//! This follows the AV1 Bitstream & Decoding Process Specification, 5.3 (OBUs, the units of a
-//! bitstream) and 5.5 (sequence header).
+//! Inspects an AV1 bitstream before decoding, so that we know the decoder's memory use and work
+//! before it runs. See the AV1 specification, 5.3 (OBUs, the units of a bitstream) and 5.5
+//! (sequence header).
 
 use super::avif_reader::{Bits, Reader};
 
-/// The OBU types that this module distinguishes.
 const SEQUENCE_HEADER: u8 = 1;
 const FRAME_HEADER: u8 = 3;
 const FRAME: u8 = 6;
 const METADATA: u8 = 5;
-/// A copy of a frame header. A decoder treats it as a frame header if no frame header is pending.
+/// The decoder treats this copy of a frame header as a frame header if none is pending.
 const REDUNDANT_FRAME_HEADER: u8 = 7;
-/// H.273 code of an unknown colour property.
 const UNSPECIFIED: u16 = 2;
 
-/// The properties of a bitstream that can be read without decoding it.
+/// A bitstream's properties that can be read without decoding it. The maxima are over all sequence
+/// headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stream {
-    /// The first sequence header, but with the most expensive chroma of all sequence headers.
+    /// The first sequence header, but with the most expensive chroma in any sequence header.
     pub(crate) sequence: Sequence,
-    /// Maximum frame width in pixels, over all sequence headers.
     pub(crate) max_width: u32,
-    /// Maximum frame height in pixels, over all sequence headers.
     pub(crate) max_height: u32,
-    /// Maximum width and height that a frame header can express, over all sequence headers. A frame
-    /// may be larger than the sequence header declares.
+    /// Maximum dimensions that a frame header can express. A frame may be larger than the sequence
+    /// header declares.
     pub(crate) codable_width: u64,
     pub(crate) codable_height: u64,
-    /// Number of frame headers, including copies. For each of them, the decoder may decode or copy
-    /// a picture.
+    /// Frame headers, including copies. For each one, the decoder may decode or copy a picture.
     pub(crate) frames: u32,
 }
 
-/// The fields of a sequence header that we use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sequence {
-    /// Maximum frame width in pixels.
     pub(crate) width: u32,
-    /// Maximum frame height in pixels.
     pub(crate) height: u32,
-    /// Number of bits for width and for height in a frame header, each at most 16.
     side_bits: (u32, u32),
     pub(crate) colour: Colour,
     pub(crate) chroma: Chroma,
@@ -50,27 +40,23 @@ pub(crate) struct Sequence {
 /// Chroma subsampling, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Chroma {
-    /// Luma only.
     None,
-    /// One sample per four pixels.
     Quarter,
     /// One sample per pixel, or per two pixels.
     Whole,
 }
 
-/// A colour description, with codes of ITU-T H.273.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Colour {
-    /// Primaries: the chromaticities of red, green, blue and white.
     pub(crate) primaries: u16,
     pub(crate) transfer: u16,
     pub(crate) matrix: u16,
-    /// True if samples use the full range of values, false if they use the limited range.
+    /// True if samples use the full range, false if they use the limited range.
     pub(crate) full_range: bool,
 }
 
-/// Reads the OBUs up to the first truncated OBU, where the decoder also stops. `None` if there is
-/// no sequence header, or if a sequence header cannot be read.
+/// Reads the OBUs up to the first truncated one, where the decoder also stops. `None` if a sequence
+/// header is missing or cannot be read.
 pub(crate) fn survey(mut stream: &[u8]) -> Option<Stream> {
     let mut found: Option<Stream> = None;
     let mut frames = 0_u32;
@@ -117,8 +103,6 @@ pub(crate) fn without_metadata(stream: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Reads the first OBU. Returns its type, its payload, and the bytes after it. `None` if it is
-/// truncated.
 fn obu(stream: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let mut reader = Reader(stream);
     let header = reader.u8()?;
@@ -142,7 +126,6 @@ fn obu(stream: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     None
 }
 
-/// Reads a sequence header up to its colour range (5.5.1).
 fn sequence(body: &[u8]) -> Option<Sequence> {
     let bits = &mut Bits::new(body);
     let profile = bits.number(3)?;
@@ -162,14 +145,12 @@ fn sequence(body: &[u8]) -> Option<Sequence> {
     if !is_reduced {
         skip_tools(bits)?;
     }
-    // Skip the flags for super-resolution, CDEF and loop restoration.
     bits.number(3)?;
     let (colour, chroma) = colour(bits, profile)?;
     let side_bits = (width_bits, height_bits);
     Some(Sequence { width, height, side_bits, colour, chroma })
 }
 
-/// Skips the timing information and the operating points in a sequence header.
 fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
     let mut delay_bits = None;
     if bits.flag()? {
@@ -204,7 +185,6 @@ fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Skips a number in the variable-length code of 4.10.3.
 fn skip_uvlc(bits: &mut Bits<'_>) -> Option<()> {
     let mut zeros = 0;
     while !bits.flag()? {
@@ -216,7 +196,6 @@ fn skip_uvlc(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// Skips the coding tools that exist only in sequences with several frames.
 fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     bits.number(4)?;
     let has_order = bits.flag()?;

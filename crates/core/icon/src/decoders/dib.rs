@@ -1,8 +1,5 @@
-//! Decodes Windows bitmaps: the device-independent bitmap (DIB) in BMP files and ICO entries.
-//!
-//! This module parses the headers (12 to 128 bytes), colour masks, the palette and the pixel
-//! offset. Invariant: nothing is allocated if width or height is above the limit. We follow MS-WMF
-//! 2.2.2 and the way browsers show the bmpsuite files.
+//! Decodes Windows bitmaps: the device-independent bitmap (DIB) in BMP files and ICO entries. See
+//! MS-WMF 2.2.2 and the way browsers show the bmpsuite files.
 
 use super::dib_rows::{DibRows, decode_rle, decode_rows};
 use crate::{
@@ -12,35 +9,26 @@ use crate::{
     work::Work,
 };
 
-/// How pixels are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DibStorage {
     /// Uncompressed rows with 1, 2, 4, 8, 16, 24 or 32 bits per pixel.
     Rows,
-    /// Run-length encoding with 4 bits per pixel.
     Rle4,
-    /// Run-length encoding with 8 bits per pixel.
     Rle8,
 }
 
-/// The validated fields of a DIB header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DibHeader {
-    /// Width in pixels.
     pub(crate) width: u32,
-    /// Number of rows. In an ICO entry this is twice the picture's height, because it includes the
-    /// mask.
+    /// In an ICO entry this is twice the picture's height, because it includes the mask.
     pub(crate) height: u32,
-    /// True if the top row is stored first.
     pub(crate) top_down: bool,
-    /// Bits per pixel.
     pub(crate) bits: u32,
-    /// How the pixels are stored.
     pub(crate) storage: DibStorage,
-    /// Bit masks of red, green, blue and alpha in pixels with 16 or 32 bits. The alpha mask is 0 if
-    /// there is no alpha channel.
+    /// Bit masks for red, green, blue and alpha in pixels with 16 or 32 bits. The alpha mask is 0
+    /// if there is no alpha channel.
     masks: [u32; 4],
-    /// The alpha mask to use if the bitmap is an ICO entry.
+    /// The alpha mask to use in an ICO entry.
     icon_alpha: u32,
     palette_at: usize,
     palette_entry_bytes: usize,
@@ -48,15 +36,11 @@ pub(crate) struct DibHeader {
 }
 
 pub(crate) struct DibPicture {
-    /// RGBA for all rows. Missing rows are transparent.
     pub(crate) rgba: Vec<u8>,
-    /// Number of rows that the file contains. The other rows are missing.
     pub(crate) received: usize,
 }
 
 impl DibHeader {
-    /// Parses the header at the start of `dib`. `None` if the header is truncated or of an unknown
-    /// type.
     pub(crate) fn parse(dib: &[u8]) -> Option<Self> {
         let header_bytes = read_u32(dib, 0)? as usize;
         if header_bytes == 12 {
@@ -123,8 +107,6 @@ impl DibHeader {
         })
     }
 
-    /// Parses an OS/2 1.x BITMAPCOREHEADER, with 16-bit width and height, and 3-byte palette
-    /// entries.
     fn parse_core(dib: &[u8]) -> Option<Self> {
         let bits = u32::from(read_u16(dib, 10)?);
         if !matches!(bits, 1 | 2 | 4 | 8 | 16 | 24 | 32) {
@@ -148,13 +130,12 @@ impl DibHeader {
         })
     }
 
-    /// Returns the offset of the first byte after the palette. Pixels start there by default.
+    /// Returns the offset of the first byte after the palette, where pixels start by default.
     pub(crate) fn end(&self) -> usize {
         self.palette_at
             .saturating_add(self.palette_entries.saturating_mul(self.palette_entry_bytes))
     }
 
-    /// Reads the palette as RGB, as far as the bytes reach. Pixels may start inside the palette.
     fn palette(&self, dib: &[u8]) -> Vec<[u8; 3]> {
         let end = self.end().min(dib.len());
         let bytes = dib.get(self.palette_at..end).unwrap_or_default();
@@ -162,20 +143,18 @@ impl DibHeader {
         entries.map(|entry| [entry[2], entry[1], entry[0]]).collect()
     }
 
-    /// Adapts this header for use in an ICO entry. In an ICO, 32-bit pixels have alpha in their
-    /// fourth byte unless a mask specifies otherwise. `None` if alpha shares bits with a colour.
+    /// Adapts this header for use in an ICO entry. `None` if alpha shares bits with a colour.
     pub(crate) fn in_icon(mut self) -> Option<Self> {
         let [red, green, blue, _] = self.masks;
         self.masks[3] = self.icon_alpha;
         (self.icon_alpha & (red | green | blue) == 0).then_some(self)
     }
 
-    /// Returns true if pixels have an alpha channel.
     pub(crate) fn has_alpha(&self) -> bool {
         self.masks[3] != 0
     }
 
-    /// Decodes up to `height` rows from `data`. Alpha is 255 if there is no alpha mask.
+    /// Decodes up to `height` rows. Alpha is 255 if there is no alpha mask.
     pub(crate) fn decode(
         &self,
         dib: &[u8],
@@ -184,7 +163,7 @@ impl DibHeader {
     ) -> Result<DibPicture, &'static str> {
         let sides = 1..=MAX_SIDE_PIXELS;
         if !sides.contains(&self.width) || !sides.contains(&height) {
-            return Err("sides out of range");
+            return Err("width or height out of range");
         }
         let rows = DibRows {
             width: self.width as usize,
@@ -207,10 +186,8 @@ impl DibHeader {
     }
 }
 
-/// Size in bytes of a BMP's file header, which precedes the DIB.
 const FILE_HEADER_BYTES: usize = 14;
 
-/// Reads the width and height of a BMP file from its header.
 pub(crate) fn bmp_sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let header = DibHeader::parse(bytes.get(FILE_HEADER_BYTES..)?)?;
     Some((header.width, header.height))
@@ -235,5 +212,5 @@ fn decode_file(bytes: &[u8]) -> Result<Pixels, &'static str> {
     if data.is_none() && picture.received < header.height as usize {
         return Err("pixels start past the end");
     }
-    Pixels::new(header.width, header.height, picture.rgba).ok_or("sides out of range")
+    Pixels::new(header.width, header.height, picture.rgba).ok_or("width or height out of range")
 }

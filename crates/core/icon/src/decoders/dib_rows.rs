@@ -1,27 +1,16 @@
-//! Decodes a DIB's pixel data: uncompressed rows with any bit depth, and run-length encoding.
-//!
-//! Invariants: the output always has `width * height * 4` bytes. If the data end early, the
-//! complete rows are drawn and the other rows are transparent. This module does not depend on
-//! headers.
+//! Decodes a DIB's pixel data. If the data end early, the complete rows are drawn and the other
+//! rows are transparent.
 
-/// The layout of the rows, as declared in the header.
 pub(crate) struct DibRows {
-    /// Width in pixels, at least 1.
     pub(crate) width: usize,
-    /// Height in pixels, at least 1.
     pub(crate) height: usize,
-    /// True if the top row is stored first.
     pub(crate) top_down: bool,
-    /// Bits per pixel.
     pub(crate) bits: usize,
-    /// The palette as RGB. It is used only if pixels are indices.
     pub(crate) palette: Vec<[u8; 3]>,
-    /// Bit masks of red, green, blue and alpha in pixels with 16 or 32 bits.
     pub(crate) masks: [u32; 4],
 }
 
 impl DibRows {
-    /// Converts a row's index in the file to its index from the top.
     fn row(&self, stored: usize) -> usize {
         if self.top_down { stored } else { self.height - 1 - stored }
     }
@@ -35,16 +24,13 @@ impl DibRows {
         (length / stride + last).min(self.height)
     }
 
-    /// Returns the colour for a palette index. An index beyond the palette is black, as in
-    /// browsers.
+    /// An index beyond the palette is black, as in browsers.
     fn colour(&self, index: usize) -> [u8; 4] {
         let [red, green, blue] = self.palette.get(index).copied().unwrap_or_default();
         [red, green, blue, 255]
     }
 }
 
-/// A channel of a packed pixel: `shift` is the position of its lowest bit, and `most` its maximum
-/// value.
 #[derive(Clone, Copy)]
 struct Channel {
     shift: u32,
@@ -55,18 +41,15 @@ impl Channel {
     fn new(mask: u32) -> Option<Self> {
         let shift = mask.trailing_zeros() % 32;
         let most = mask >> shift;
-        // A mask's bits must be contiguous.
         (most.wrapping_add(1) & most == 0).then_some(Self { shift, most })
     }
 
-    /// Extracts this channel from `pixel` and scales it to 0..=255. Returns `absent` if the mask is
-    /// empty.
+    /// Extracts this channel and scales it to 0..=255. Returns `absent` if the mask is empty.
     fn of(self, pixel: u32, absent: u8) -> u8 {
         if self.most == 0 {
             return absent;
         }
         let (value, most) = (u64::from(pixel >> self.shift & self.most), u64::from(self.most));
-        // The result is at most 255, because `value` is at most `most`.
         ((value * 255 + most / 2) / most) as u8
     }
 }
@@ -80,11 +63,11 @@ pub(crate) fn decode_rows(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'stat
     let row_bytes = (rows.width * rows.bits).div_ceil(8);
     let received = rows.received(data.len());
     if received == 0 {
-        return Err("pixel data end too soon");
+        return Err("pixel data end early");
     }
     let mut channels = [Channel { shift: 0, most: 0 }; 4];
     for (channel, mask) in channels.iter_mut().zip(rows.masks) {
-        *channel = Channel::new(mask).ok_or("a colour mask with holes")?;
+        *channel = Channel::new(mask).ok_or("a colour mask whose bits are not contiguous")?;
     }
     let mut rgba = vec![0; rows.width * rows.height * 4];
     for stored in 0..received {
@@ -111,7 +94,6 @@ pub(crate) fn decode_rows(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'stat
     Ok(rgba)
 }
 
-/// Converts a packed pixel to RGBA.
 fn packed(channels: &[Channel; 4], pixel: u32) -> [u8; 4] {
     let [red, green, blue, alpha] = channels;
     [red.of(pixel, 0), green.of(pixel, 0), blue.of(pixel, 0), alpha.of(pixel, 255)]
@@ -133,7 +115,7 @@ pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<(Vec<u8>, usize)
     }
     let received = canvas.stored.min(rows.height);
     if received == 0 {
-        return Err("run lengths end too soon");
+        return Err("run-length data end early");
     }
     for stored in received..rows.height {
         canvas.rgba[rows.row(stored) * rows.width * 4..][..rows.width * 4].fill(0);
@@ -141,25 +123,19 @@ pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<(Vec<u8>, usize)
     Ok((canvas.rgba, received))
 }
 
-/// Returns the palette index for pixel `index` in a literal run.
 fn literal_index(bytes: &[u8], index: usize, bits: usize) -> usize {
     let byte = usize::from(bytes[index * bits / 8]);
     if bits == 8 { byte } else { byte >> (4 - index % 2 * 4) & 15 }
 }
 
-/// The picture on which runs are drawn.
 struct RleCanvas<'a> {
     rows: &'a DibRows,
     rgba: Vec<u8>,
-    /// Column of the next pixel.
     x: usize,
-    /// The current row, counted in file order.
     stored: usize,
 }
 
 impl RleCanvas<'_> {
-    /// Draws the first run in `data`, and returns the bytes after the run. `None` if the data end
-    /// early. The end marker sets the position to after the last row.
     fn run<'d>(&mut self, data: &'d [u8]) -> Option<&'d [u8]> {
         let ([count, value], rest) = data.split_first_chunk::<2>()?;
         let bits = self.rows.bits;
@@ -190,7 +166,6 @@ impl RleCanvas<'_> {
         Some(rest)
     }
 
-    /// Sets the row's next pixel. Pixels beyond the right edge are ignored.
     fn put(&mut self, index: usize) {
         if self.x < self.rows.width && self.stored < self.rows.height {
             let at = (self.rows.row(self.stored) * self.rows.width + self.x) * 4;
@@ -243,12 +218,10 @@ mod tests {
         };
         let data = [2, 0x12, 0, 4, 0x34, 0x56, 0, 0, 0, 2, 1, 0, 1, 0x70, 0, 1];
         assert_eq!(reds(&rows(4, 6, 2), &data), [16, 32, 48, 64, 80, 96, 0, 112, 0, 0, 0, 0]);
-        // Pixels without a run are black, and unfinished rows are transparent.
         let small = rows(8, 2, 2);
         assert_eq!(reds(&small, &[1, 1, 0, 0, 2, 1]), [16, 0, 0, 0]);
         assert_eq!(reds(&small, &[2, 1, 0, 2, 0, 1]), [16, 16, 0, 0]);
         assert_eq!(reds(&small, &[0, 1]), [0; 4]);
-        // Runs, literal pixels and jumps stop at the picture's edges.
         assert_eq!(reds(&small, &[9, 1, 0, 0, 0, 4, 1, 2, 3, 4, 0, 1]), [16, 16, 16, 32]);
         assert_eq!(reds(&small, &[0, 2, 255, 0, 2, 1, 0, 0, 2, 2, 0, 1]), [0, 0, 32, 32]);
         assert_eq!(reds(&small, &[2, 1, 0, 2, 255, 255, 2, 2]), [16, 16, 0, 0]);

@@ -1,8 +1,7 @@
-//! Decodes the first frame of a GIF with the `gif` crate, on the canvas that a browser would show.
+//! Decodes a GIF's first frame with the `gif` crate, on the canvas that a browser would show.
 //!
-//! Invariant: the picture has exactly the width and height that we measure before decoding, which
-//! are those of the canvas. If the first frame extends beyond the logical screen, the canvas grows
-//! to contain the frame. The background colour is ignored, as in browsers.
+//! If the first frame extends beyond the logical screen, the canvas grows to contain the frame. The
+//! background colour is ignored, as in browsers.
 
 use std::num::NonZeroU64;
 
@@ -10,12 +9,9 @@ use gif::{ColorOutput, DecodeOptions, MemoryLimit};
 
 use crate::{limits::MAX_DECODER_BYTES, little_endian::read_u16, pixels::Pixels, work::Work};
 
-/// Byte offset of the logical screen descriptor.
 const SCREEN_AT: usize = 6;
-/// Byte offset of the global colour table, or of the first block if there is no such table.
 const BLOCKS_AT: usize = 13;
 
-/// Reads the canvas's width and height: the logical screen, extended to contain the first frame.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let side = |at| read_u16(bytes, at).map(u32::from);
     let (screen_width, screen_height) = (side(SCREEN_AT)?, side(SCREEN_AT + 2)?);
@@ -25,7 +21,6 @@ pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((screen_width.max(right), screen_height.max(bottom)))
 }
 
-/// Returns the first image descriptor's offset.
 fn first_frame(bytes: &[u8]) -> Option<usize> {
     let colour_table = |flags: u8| if flags & 0x80 == 0 { 0 } else { 6 << (flags & 7) };
     let mut at = BLOCKS_AT + colour_table(*bytes.get(SCREEN_AT + 4)?);
@@ -38,7 +33,6 @@ fn first_frame(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the offset after the sub-blocks that start at `at`.
 fn skip_sub_blocks(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let length = usize::from(*bytes.get(at)?);
@@ -49,7 +43,6 @@ fn skip_sub_blocks(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// A frame as stored in the file.
 struct IndexedFrame {
     left: usize,
     top: usize,
@@ -57,15 +50,11 @@ struct IndexedFrame {
     height: usize,
     interlaced: bool,
     transparent: Option<u8>,
-    /// RGB for each index. There may be fewer than 256 entries.
     palette: Vec<u8>,
-    /// `width * height` palette indices in file order.
     indices: Vec<u8>,
-    /// True if all indices were received.
     complete: bool,
 }
 
-/// Decodes the first frame. If the data end early, the missing pixels are transparent.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("no frame")?;
     let with_table = with_colour_table(bytes);
@@ -93,10 +82,10 @@ pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     }
     let mut rgba = vec![0; canvas_width * canvas_height * 4];
     frame.draw(received, &mut rgba, canvas_width);
-    Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
+    Pixels::new(width, height, rgba).ok_or_else(|| "width or height out of range".to_owned())
 }
 
-/// Reads the first frame. Indices that the decoder does not write are `unwritten`.
+/// Indices that the decoder does not write keep the value `unwritten`.
 fn read_frame(bytes: &[u8], unwritten: u8) -> Result<IndexedFrame, String> {
     let mut options = DecodeOptions::new();
     options.set_color_output(ColorOutput::Indexed);
@@ -122,15 +111,13 @@ fn read_frame(bytes: &[u8], unwritten: u8) -> Result<IndexedFrame, String> {
         complete: false,
     };
     read.palette = decoder.palette().map_err(|error| error.to_string())?.to_vec();
-    // An error means that the data end early or are damaged. Use the indices before the damage.
     read.complete = decoder.fill_buffer(&mut read.indices).unwrap_or(false);
     Ok(read)
 }
 
 impl IndexedFrame {
-    /// Draws the first `received` pixels on a canvas. As in Chromium, each complete row of an
-    /// interlaced frame also fills the rows below that later passes have yet to draw, unless the
-    /// frame has a transparent colour.
+    /// As in Chromium, each complete row in an interlaced frame also fills the rows below it that
+    /// later passes have yet to draw, unless the frame has a transparent colour.
     fn draw(&self, received: usize, rgba: &mut [u8], canvas_width: usize) {
         let rows = interlaced_order(self.height);
         for (index, row) in self.indices[..received].chunks(self.width).enumerate() {
@@ -147,7 +134,7 @@ impl IndexedFrame {
         }
     }
 
-    /// Returns an index's colour. As in browsers, an index beyond the palette is black.
+    /// An index beyond the palette is black, as in browsers.
     fn colour(&self, index: u8) -> [u8; 4] {
         let entry = self.palette.get(usize::from(index) * 3..).and_then(|rest| rest.first_chunk());
         let [red, green, blue] = entry.copied().unwrap_or_default();
@@ -155,8 +142,8 @@ impl IndexedFrame {
     }
 }
 
-/// Returns, for each row of an interlaced frame in file order, its index from the top and how many
-/// rows it fills until later passes draw them (GIF89a, appendix E).
+/// Returns each row's index from the top, and how many rows it fills until later passes draw them
+/// (GIF89a, appendix E).
 fn interlaced_order(height: usize) -> Vec<(usize, usize)> {
     let passes = [(0, 8, 8), (4, 8, 4), (2, 4, 2), (1, 2, 1)];
     let rows = passes
@@ -165,8 +152,8 @@ fn interlaced_order(height: usize) -> Vec<(usize, usize)> {
     rows.collect()
 }
 
-/// Returns the file with a black global colour table, because browsers draw a frame without any
-/// colour table in black. `None` if the file has a global table or a table for the first frame.
+/// Adds a black global colour table, because browsers draw a frame without any colour table in
+/// black. `None` if there is a table.
 fn with_colour_table(bytes: &[u8]) -> Option<Vec<u8>> {
     const TABLE_FLAGS: u8 = 0x87;
     let flags = *bytes.get(SCREEN_AT + 4)?;

@@ -1,11 +1,6 @@
-//! Decodes ICO and CUR files. They have a directory of several pictures, and we decode the picture
-//! that suits a tab best.
-//!
-//! Invariants:
-//! - At most [`MAX_ENTRIES`] directory entries are read, even if the header declares more.
-//! - Width and height are read from each picture's header, never from the directory.
-//! - If an entry cannot be decoded, the next best entry is tried, up to [`MAX_TRIED`] entries and
-//!   within the work limit of one file.
+//! Decodes ICO and CUR files. Their directory lists several pictures, and we decode the one that
+//! suits a tab best. Width and height are read from each picture's header, never from the
+//! directory.
 //!
 //! A DIB's height includes picture and mask. The AND mask gives alpha if pixels have no alpha bits,
 //! or if every alpha is 0. As in Chromium, a PNG entry's EXIF orientation is ignored.
@@ -26,26 +21,22 @@ use crate::{
     work::Work,
 };
 
-/// Maximum number of directory entries to read, because each requires parsing a picture's header.
-/// Real files have up to a dozen entries.
+/// Maximum directory entries to read. Entries beyond this limit are ignored, because each requires
+/// parsing a picture's header. Real files have up to a dozen entries.
 pub(crate) const MAX_ENTRIES: usize = 64;
-/// Maximum number of entries to try to decode. If this many of the best entries are broken, no
-/// drawing program wrote the file.
+/// Maximum entries to try to decode. If this many of the best entries are broken, no drawing
+/// program wrote the file.
 pub(crate) const MAX_TRIED: usize = 3;
-/// Bytes before the first directory entry.
 const HEADER_BYTES: usize = 6;
-/// Bytes in one directory entry.
 const ENTRY_BYTES: usize = 16;
 
-/// A picture in the file, with the width and height from its own header.
 #[derive(Debug, Clone, Copy)]
 struct DirectoryEntry<'a> {
-    /// The file's bytes from the start of this picture to the end of the file, because the length
-    /// in the directory is often wrong (usually 0).
+    /// The bytes from this picture's start to the file's end, because the length in the directory
+    /// is often wrong (usually 0).
     payload: &'a [u8],
-    /// Offset of this picture's first byte in the file.
     offset: usize,
-    /// The length in the directory. We use it only to find the end of the mask.
+    /// The length in the directory, which we use only to find the mask's end.
     length: usize,
     width: u32,
     height: u32,
@@ -69,10 +60,9 @@ impl<'a> DirectoryEntry<'a> {
         usable.then_some(Self { payload, offset, length, width, height, bits })
     }
 
-    /// Returns the entry's rank; the best entry has the lowest rank. This is the smallest picture
-    /// with at least 32 pixels, or the largest picture if all are smaller. Among pictures of equal
-    /// size, more bits per pixel are better, and then square pictures. Otherwise the file's order
-    /// decides.
+    /// The best entry has the lowest rank: the smallest picture whose width and height are at least
+    /// 32 pixels, or the largest picture if all are smaller. Among equally large pictures, more
+    /// bits per pixel are better, and then square pictures.
     fn rank(&self) -> impl Ord + use<> {
         let size = self.width.min(self.height);
         let small = size < TAB_ICON_PIXELS;
@@ -99,17 +89,16 @@ impl<'a> DirectoryEntry<'a> {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;
             let mask_at = at.saturating_add(stride * self.height as usize);
             // Do not read the mask beyond the directory's length, because the next picture may
-            // follow there. But if this length does not even contain the pixels, it is wrong, and
-            // we ignore it.
+            // follow there. But if this length does not even contain the pixels, it is wrong.
             let end = if self.length < mask_at { usize::MAX } else { self.length };
             let mask = self.payload.get(mask_at..end.min(self.payload.len()));
             self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header, received);
         }
-        Pixels::new(self.width, self.height, rgba).ok_or("sides out of range")
+        Pixels::new(self.width, self.height, rgba).ok_or("width or height out of range")
     }
 
-    /// Sets alpha from the AND mask. A set bit means transparent, and pixels beyond the mask's end
-    /// are opaque. Missing rows of the picture remain transparent.
+    /// A set mask bit means transparent, and pixels beyond the mask's end are opaque. The picture's
+    /// missing rows remain transparent.
     fn apply_mask(&self, rgba: &mut [u8], mask: &[u8], header: &DibHeader, received: usize) {
         let (width, height) = (self.width as usize, self.height as usize);
         let stride = width.div_ceil(32) * 4;
@@ -126,7 +115,6 @@ impl<'a> DirectoryEntry<'a> {
     }
 }
 
-/// Returns a PNG's bits per pixel: its bit depth times its number of channels.
 fn png_bits(payload: &[u8]) -> Option<u32> {
     let channels = match payload.get(25)? {
         2 => 3,
@@ -137,8 +125,7 @@ fn png_bits(payload: &[u8]) -> Option<u32> {
     Some(u32::from(*payload.get(24)?) * channels)
 }
 
-/// Returns the usable entries, best first. If several entries refer to one picture, this returns
-/// only the first, because the others would decode or fail in the same way.
+/// Returns the usable entries, best first, and each picture only once.
 fn entries(file: &[u8]) -> Vec<DirectoryEntry<'_>> {
     let claimed = read_u16(file, 4).map_or(0, usize::from);
     let read = 0..claimed.min(MAX_ENTRIES);
@@ -149,12 +136,10 @@ fn entries(file: &[u8]) -> Vec<DirectoryEntry<'_>> {
     entries
 }
 
-/// Reads the width and height of the best entry. `None` if no entry can be read.
 pub(crate) fn best_entry_sides(file: &[u8]) -> Option<(u32, u32)> {
     entries(file).first().map(|entry| (entry.width, entry.height))
 }
 
-/// Decodes the best entry that can be decoded. If all fail, returns the error of the best entry.
 pub(crate) fn decode(file: &[u8], format: Format, work: &mut Work) -> Result<Pixels, IconError> {
     let mut first_reason = None;
     for entry in entries(file).into_iter().take(MAX_TRIED) {

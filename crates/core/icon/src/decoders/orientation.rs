@@ -1,21 +1,14 @@
-//! Applies the orientation in a photograph's EXIF data, as browsers do (CSS Images 3,
-//! `image-orientation: from-image`).
-//!
-//! This follows Exif 2.32, 4.6.4 A (tag 0x0112), and TIFF 6.0. Malformed EXIF data are not an
-//! error: the picture then counts as upright.
+//! Applies the EXIF orientation, as browsers do (CSS Images 3, `image-orientation: from-image`).
+//! See Exif 2.32, 4.6.4 A (tag 0x0112), and TIFF 6.0.
 
 use crate::pixels::Pixels;
 
-/// Tag of the orientation entry.
 const TAG: u16 = 0x0112;
-/// Entry type of 16-bit numbers.
 const SHORT: u16 = 3;
-/// Bytes in a directory entry: tag, type, count and value.
 const ENTRY_BYTES: usize = 12;
 
-/// Reads the orientation, 1..=8, from EXIF data, which are a TIFF file. Returns 1 (upright) if
-/// there is no valid orientation entry. As in Chromium, an entry is valid only if it contains a
-/// single 16-bit number. If several entries are valid, the first counts.
+/// Returns 1 (upright) if there is no valid orientation entry. As in Chromium, an entry is valid
+/// only if it contains a single 16-bit number. If several entries are valid, the first counts.
 pub(crate) fn read(exif: &[u8]) -> u8 {
     let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
     find(exif).unwrap_or(1)
@@ -39,16 +32,13 @@ fn find(tiff: &[u8]) -> Option<u8> {
     let entries = directory.get(2..)?.chunks_exact(ENTRY_BYTES);
     entries.take(usize::from(u16_at(directory, 0)?)).find_map(|entry| {
         let head = (u16_at(entry, 0)?, u16_at(entry, 2)?, u32_at(entry, 4)?);
-        // The value is inside the entry, because it is short.
         let orientation = u8::try_from(u16_at(entry, 8)?).ok()?;
         (head == (TAG, SHORT, 1) && (1..=8).contains(&orientation)).then_some(orientation)
     })
 }
 
-/// Rotates and mirrors `pixels` so that they are upright.
 pub(crate) fn upright(pixels: Pixels, orientation: u8) -> Pixels {
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
-    // Maps a pixel's position in the upright picture to its stored column and row.
     let stored: fn(usize, usize, usize, usize) -> (usize, usize) = match orientation {
         2 => |x, y, right, _| (right - x, y),
         3 => |x, y, right, bottom| (right - x, bottom - y),
@@ -67,7 +57,6 @@ pub(crate) fn upright(pixels: Pixels, orientation: u8) -> Pixels {
         let (column, row) = stored(x, y, width - 1, height - 1);
         source[row * width + column]
     });
-    // Width and height are unchanged or swapped, so `new` accepts them.
     Pixels::new(across as u32, down as u32, rgba.collect()).unwrap_or(pixels)
 }
 
@@ -120,8 +109,7 @@ mod tests {
         let entry =
             |kind: u8, count: u8, value: u8| [1, 0x12, 0, kind, 0, 0, 0, count, 0, value, 0, 0];
         assert_eq!(with(&[entry(3, 1, 6)]), 6);
-        // Entries of other types or counts. One camera writes a signed 32-bit number (gdk-pixbuf
-        // bug143608).
+        // One camera writes a signed 32-bit number (gdk-pixbuf bug143608).
         for unlike in [entry(9, 1, 6), entry(4, 1, 6), entry(3, 2, 6), entry(3, 0, 6)] {
             assert_eq!(with(&[unlike]), 1);
             assert_eq!(with(&[unlike, entry(3, 1, 3)]), 3);

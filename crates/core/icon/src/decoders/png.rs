@@ -1,9 +1,5 @@
-//! Decodes PNG files: common ones with `png_fast`, all others with the `png` crate.
-//!
-//! This supports every colour type, bit depth and interlace method, and transparency (tRNS). From
-//! an animated PNG we decode the first frame. Invariant: the picture has exactly the width and
-//! height in the header (IHDR). They are swapped if the EXIF orientation of a PNG file rotates the
-//! picture by 90 or 270 degrees.
+//! Decodes PNG files: common ones with `png_fast`, all others with the `png` crate. From an
+//! animated PNG we decode the first frame.
 
 use std::io::Cursor;
 
@@ -21,22 +17,19 @@ use crate::{
     work::Work,
 };
 
-/// Returns the width and height of a PNG file after applying its EXIF orientation.
 pub(crate) fn shown_sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let (width, height) = sides(bytes)?;
     let lies = Preamble::read(bytes).orientation > 4;
     Some(if lies { (height, width) } else { (width, height) })
 }
 
-/// Decodes a PNG file and applies its EXIF orientation. 16-bit samples are reduced to their high
-/// byte.
+/// 16-bit samples are reduced to their high byte.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let pixels = decode_stored(bytes, work)?;
     Ok(orientation::upright(pixels, Preamble::read(bytes).orientation))
 }
 
-/// Decodes a PNG file without applying its EXIF orientation. Browsers show PNGs in ICO entries in
-/// this way, too.
+/// Does not apply the EXIF orientation, because browsers ignore it in ICO entries.
 pub(crate) fn decode_stored(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let canvas = sides(bytes).ok_or("unreadable header")?;
     let preamble = Preamble::read(bytes);
@@ -52,8 +45,7 @@ pub(crate) fn decode_stored(bytes: &[u8], work: &mut Work) -> Result<Pixels, Str
     pixels.ok_or_else(|| "frame outside its canvas".to_owned())
 }
 
-/// Decodes the default image. The work of both decoders counts, because the fast decoder may fail
-/// at the last byte.
+/// The work of both decoders counts, because the fast decoder may fail at the last byte.
 fn decode_still(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     if let Some(parts) = PngParts::read(bytes) {
         work.spend(parts.sides(), bytes.len())?;
@@ -66,12 +58,11 @@ fn decode_still(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     decode_any(bytes)
 }
 
-/// Decodes any PNG with the `png` crate, row by row, and stops at the first row that cannot be
-/// decoded. Missing rows are transparent.
+/// Rows from the first undecodable one on are transparent.
 fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     let (width, height) = sides(bytes).ok_or("unreadable header")?;
     if width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS {
-        return Err("sides out of range".to_owned());
+        return Err("width or height out of range".to_owned());
     }
     if !png_fast::has_whole_palette(bytes) {
         return Err("a palette with broken entries".to_owned());
@@ -94,7 +85,7 @@ fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
         let pairs = samples.as_chunks::<2>().0;
         pairs.iter().flat_map(|&[grey, alpha]| [grey, grey, grey, alpha]).collect()
     };
-    Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
+    Pixels::new(width, height, rgba).ok_or_else(|| "width or height out of range".to_owned())
 }
 
 /// Reads as many rows as possible. It stops after the last row, because the compressed data may
@@ -129,7 +120,6 @@ fn read_rows(
     Ok(samples)
 }
 
-/// Returns the number of rows in an interlaced picture, summed over its seven passes.
 fn interlaced_rows(width: u32, height: u32) -> u32 {
     // First column, first row and distance between rows for each pass (PNG 8.2).
     const PASSES: [(u32, u32, u32); 7] =
@@ -144,8 +134,6 @@ mod tests {
 
     use super::*;
 
-    /// Generates PNGs with all colour types and many bit depths, using the `png` crate. In some of
-    /// them a byte is changed.
     fn file() -> impl Strategy<Value = Vec<u8>> {
         let kinds = [
             (ColorType::Grayscale, 1, 1),

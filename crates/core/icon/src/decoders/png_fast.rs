@@ -1,10 +1,8 @@
 //! Decodes the most common PNGs in half the time of the `png` crate: those with at most 8 bits per
 //! sample that are neither interlaced nor animated.
 //!
-//! Invariant: this returns the same pixels as the `png` crate. For rare or malformed files it
-//! returns `None`, and the caller uses the `png` crate. This decoder checks everything that it
-//! uses: the order and CRC of the chunks, the rows' length and checksum, and that indices are
-//! within the palette.
+//! Invariant: this returns the same pixels as the `png` crate, or `None` if the `png` crate must
+//! decode the file.
 
 use std::cell::RefCell;
 
@@ -16,7 +14,7 @@ use crate::{
     png::format::{GREY, GREY_ALPHA, INDEXED, RGB, RGBA, SIGNATURE, paeth},
 };
 
-/// A decoder may skip a chunk if the first letter of its name has this bit.
+/// A decoder may skip a chunk if its name's first letter has this bit.
 const ANCILLARY: u8 = 0x20;
 
 /// Maximum size in bytes of a row buffer that a thread reuses for its next file. A new buffer would
@@ -24,32 +22,22 @@ const ANCILLARY: u8 = 0x20;
 const MAX_KEPT_BYTES: usize = 4 << 20;
 
 thread_local! {
-    /// One decompressor per thread. A decompressor keeps no state between files.
     static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
-    /// The row buffer, with the previous file's rows until they are overwritten.
     static ROWS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The chunks needed to decode a file.
 pub(crate) struct PngParts<'a> {
-    /// Data in the header chunk (IHDR).
     pub(crate) header: &'a [u8],
     width: usize,
     height: usize,
     depth: usize,
-    /// Colour type in the header.
     pub(crate) colour_type: u8,
-    /// Data in the PLTE chunk, empty if there is none.
     pub(crate) palette: &'a [u8],
-    /// Data in the tRNS chunk.
     pub(crate) transparency: Option<&'a [u8]>,
-    /// Data in the first IDAT chunk.
     first_data: &'a [u8],
-    /// Data in all IDAT chunks if there are several. Otherwise empty.
     more_data: Vec<u8>,
 }
 
-/// Decodes a file from its parts. `None` if the `png` crate must decode the file.
 pub(crate) fn decode(parts: &PngParts<'_>) -> Option<Pixels> {
     let channels = match parts.colour_type {
         GREY | INDEXED => 1,
@@ -68,9 +56,8 @@ pub(crate) fn decode(parts: &PngParts<'_>) -> Option<Pixels> {
     Pixels::new(width, height, rgba?)
 }
 
-/// Returns the name and data of the first chunk, and the bytes after the chunk. `None` if the chunk
-/// is truncated or its CRC is wrong. The CRC of chunks that decoders may skip is checked only for
-/// tRNS.
+/// `None` if the chunk is truncated or its CRC is wrong. The CRC of ancillary chunks is checked
+/// only for tRNS.
 fn chunk(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let length = u32::from_be_bytes(*length) as usize;
@@ -90,14 +77,12 @@ pub(crate) fn has_whole_palette(bytes: &[u8]) -> bool {
         if after.starts_with(b"PLTE") && !length.is_multiple_of(3) {
             return false;
         }
-        // Skip name, data and CRC.
         rest = after.get(length.saturating_add(8)..).unwrap_or_default();
     }
     true
 }
 
 impl<'a> PngParts<'a> {
-    /// Reads a file's chunks. `None` if the `png` crate must decode the file.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (name, header, mut rest) = chunk(bytes.strip_prefix(SIGNATURE)?)?;
         let (&width, sides) = header.split_first_chunk::<4>()?;
@@ -129,7 +114,6 @@ impl<'a> PngParts<'a> {
                     parts.palette = data;
                 }
                 b"tRNS" if parts.transparency.is_none() => parts.transparency = Some(data),
-                // The `png` crate must decode an animation.
                 b"acTL" | b"fcTL" => return None,
                 _ if name[0] & ANCILLARY == 0 => return None,
                 _ => {}
@@ -153,18 +137,14 @@ impl<'a> PngParts<'a> {
         Some(parts)
     }
 
-    /// Returns width and height in pixels.
     pub(crate) fn sides(&self) -> (u32, u32) {
-        // Width and height are at most `MAX_SIDE_PIXELS`.
         (self.width as u32, self.height as u32)
     }
 
-    /// Returns the compressed rows.
     pub(crate) fn data(&self) -> &[u8] {
         if self.more_data.is_empty() { self.first_data } else { &self.more_data }
     }
 
-    /// Decodes to RGBA. `rows` is a buffer for all rows, each with its filter byte.
     fn rgba(&self, rows: &mut [u8], stride: usize, channels: usize) -> Option<Vec<u8>> {
         let inflate = |d: &mut Decompressor| d.zlib_decompress(self.data(), rows);
         if DECOMPRESSOR.with_borrow_mut(inflate).ok()? != rows.len() {
@@ -174,8 +154,6 @@ impl<'a> PngParts<'a> {
         self.expand(rows, stride)
     }
 
-    /// Converts rows to RGBA after the filters are reversed. Each row still starts with its filter
-    /// byte.
     fn expand(&self, rows: &[u8], stride: usize) -> Option<Vec<u8>> {
         if (self.colour_type, self.transparency) == (RGBA, None) {
             let mut rgba = Vec::with_capacity(self.width * self.height * 4);
@@ -229,9 +207,8 @@ impl<'a> PngParts<'a> {
         }
     }
 
-    /// Returns the transparent colour in a tRNS chunk, from its samples' low bytes. The outer
-    /// `None` means that the `png` crate must decode the file. The inner `None` means that no
-    /// colour is transparent.
+    /// Returns the transparent colour in a tRNS chunk. The outer `None` means that the `png` crate
+    /// must decode the file.
     fn key<const N: usize>(&self) -> Option<Option<[u8; N]>> {
         let Some(bytes) = self.transparency else { return Some(None) };
         let samples = bytes.as_chunks::<2>().0.iter().map(|sample| sample[1]);
@@ -239,7 +216,6 @@ impl<'a> PngParts<'a> {
         (bytes.len() == 2 * N).then_some(Some(key))
     }
 
-    /// Returns the colour of each sample value, for grey pictures and pictures with a palette.
     fn colours(&self) -> Option<SampleColours> {
         let mut rgba = [[0, 0, 0, 255]; 256];
         if self.colour_type == GREY {
@@ -248,7 +224,6 @@ impl<'a> PngParts<'a> {
             }
             let most = (1usize << self.depth) - 1;
             for (sample, colour) in rgba.iter_mut().enumerate().take(most + 1) {
-                // The result is at most 255.
                 *colour = [(sample * 255 / most) as u8; 4];
                 colour[3] = 255;
             }
@@ -272,15 +247,13 @@ impl<'a> PngParts<'a> {
     }
 }
 
-/// The colour of each sample value.
 struct SampleColours {
     rgba: [[u8; 4]; 256],
-    /// Number of valid sample values. A higher value is an error.
+    /// A sample value that is not below this number is an error.
     count: usize,
 }
 
-/// Reverses the filters of all rows (PNG 9). `step` is the number of bytes per pixel. The filter
-/// bytes remain in the rows. `None` if a filter is unknown.
+/// Reverses the filters of all rows (PNG 9). `step` is the number of bytes per pixel.
 fn unfilter(rows: &mut [u8], stride: usize, step: usize) -> Option<()> {
     match step {
         1 => unfilter_by::<1>(rows, stride),

@@ -1,15 +1,10 @@
 //! Draws SVG with resvg, at exactly the size of a tab icon.
 //!
-//! An untrusted SVG may draw shapes, text with the bundled font, and embedded pictures. It cannot
-//! load files or remote URLs. This module limits its bytes and XML nodes; `svg_cost` and `svg_walk`
-//! limit its elements, nesting and drawing work.
+//! An untrusted SVG may draw shapes, text with the bundled font, and embedded pictures, but cannot
+//! load files or remote URLs. `svg_cost` and `svg_walk` limit its drawing work.
 //!
-//! resvg draws with 32-bit floats and uses only operations whose result IEEE 754 defines exactly,
-//! except for a few libm calls: for arcs and rotations, and in filters for gamma, lighting and hue
-//! rotation. So a build gives the same pixels on all machines with the same libm. We have not
-//! proved this for different processor architectures, but the digest of the test vectors would
-//! detect a difference. In a measurement, 741 real SVGs gave identical PNGs from a build for SSE2
-//! and a build for AVX2 with FMA.
+//! resvg draws with 32-bit floats, whose results IEEE 754 defines exactly, except for a few libm
+//! calls. So a build gives the same pixels on all machines with the same libm.
 
 use resvg::{
     tiny_skia::{Color, Pixmap, Transform},
@@ -37,18 +32,18 @@ use crate::{
     sniff::svg_root::{MAX_SVG_BYTES, text},
 };
 
-/// Maximum number of XML nodes in a document after expanding entities.
+/// Maximum XML nodes in a document after expanding entities. Parsing fails beyond this limit.
 const MAX_XML_NODES: u32 = 20_000;
 
 /// Number of samples per pixel along a side that is only one pixel long. With a single sample,
 /// tiny-skia would lose thin lines.
 const THIN_SAMPLES: u32 = 8;
 
-/// Draws an SVG to fit 32x32 pixels, keeping its aspect ratio. Small SVGs are enlarged, because
-/// vector graphics lose no quality when scaled.
+/// Draws an SVG to fit 32x32 pixels. Small SVGs are enlarged, because vector graphics lose no
+/// quality when scaled.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
     let (drawing, _) = counted(bytes)?;
-    let corrupt = || corrupt("sides out of range");
+    let corrupt = || corrupt("width or height out of range");
     let (width, height, [across, down]) = (drawing.width, drawing.height, drawing.samples);
     let mut canvas = Pixmap::new(width * across, height * down).ok_or_else(corrupt)?;
     if let Some(svgtypes::Color { red, green, blue, alpha }) = drawing.background {
@@ -82,19 +77,15 @@ pub fn svg_work(bytes: &[u8]) -> Result<u64, IconError> {
     counted(bytes).map(|(_, units)| units)
 }
 
-/// An SVG that passed all checks and can be drawn.
 struct Drawing {
     tree: Tree,
-    /// The colour behind the picture.
     background: Option<svgtypes::Color>,
     transform: Transform,
     width: u32,
     height: u32,
-    /// Number of samples per pixel, horizontally and vertically.
     samples: [u32; 2],
 }
 
-/// Reads an SVG and counts its work, without drawing it.
 fn counted(bytes: &[u8]) -> Result<(Drawing, u64), IconError> {
     if bytes.len() > MAX_SVG_BYTES {
         return Err(IconError::SvgRefused { reason: "more than 512 KiB" });
@@ -102,8 +93,7 @@ fn counted(bytes: &[u8]) -> Result<(Drawing, u64), IconError> {
     let budget = Budget::default();
     let (tree, background) = read(bytes, &budget, Some(read_nested))?;
     let size = tree.size();
-    // Round width and height to 1/1000 pixel, so that a square does not become oblong because of
-    // float errors.
+    // Round to 1/1000 pixel, so that a square does not become oblong because of float errors.
     let thousandths = |side: f32| ((side * 1000.0).round() as u32).max(1);
     let (width, height) =
         fit(thousandths(size.width()), thousandths(size.height()), TAB_ICON_PIXELS, true);
@@ -119,7 +109,6 @@ fn counted(bytes: &[u8]) -> Result<(Drawing, u64), IconError> {
     Ok((Drawing { tree, background, transform, width, height, samples }, units))
 }
 
-/// Reads an SVG embedded in another one.
 fn read_nested(bytes: &[u8], budget: &Budget) -> Result<Tree, IconError> {
     read(bytes, budget, None).map(|(tree, _)| tree)
 }
@@ -155,8 +144,7 @@ fn read_to_measure(text: &str, work: &mut SvgWork) -> Result<Tree, IconError> {
     Tree::from_xmltree(&document, &svg_boxes::options()).map_err(corrupt)
 }
 
-/// Counts the work for reading a document, and changes references so that usvg follows them as
-/// browsers do. Returns the new document. `None` if nothing changes.
+/// Changes references so that usvg follows them as browsers do. `None` if nothing changes.
 fn mended(document: &Document, work: &mut SvgWork) -> Result<Option<String>, IconError> {
     let circles = svg_cost::check_document(document, work)?;
     let mended = with_known_references(document, &circles, work)?;
@@ -179,7 +167,6 @@ fn corrupt(reason: impl std::fmt::Display) -> IconError {
     IconError::corrupt(Format::Svg, reason)
 }
 
-/// Converts a pixel to straight alpha.
 fn straight(pixel: &[u8; 4]) -> [u8; 4] {
     let mut pixel = *pixel;
     divide_by_alpha(&mut pixel);

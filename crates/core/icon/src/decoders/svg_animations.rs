@@ -1,8 +1,8 @@
 //! Computes the attribute values that SMIL animations set at time 0, because an icon shows this
 //! moment.
 //!
-//! `set`, `animate` and `animateTransform` count if they start at time 0 or earlier and still run.
-//! `keyTimes` and spline easing are ignored. This module does not depend on CSS.
+//! Animations count if they start at time 0 or earlier and are still running. `keyTimes` and spline
+//! easing are ignored.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,6 @@ use resvg::usvg::roxmltree::Node;
 
 use super::svg_selectors::Elements;
 
-/// An attribute's value at time 0.
 pub(crate) struct Animated<'a> {
     pub(crate) name: &'a str,
     pub(crate) value: String,
@@ -18,7 +17,6 @@ pub(crate) struct Animated<'a> {
     pub(crate) is_added: bool,
 }
 
-/// Returns the animated attributes of each element that has any, by element index.
 pub(crate) fn animated<'a>(
     elements: &Elements<'a, '_>,
     ids: &HashMap<&str, usize>,
@@ -54,7 +52,6 @@ fn first_value<'a>(node: Node<'a, '_>) -> Option<Animated<'a>> {
         ("set", _) => node.attribute("to")?.trim().to_owned(),
         (_, Some(values)) => {
             let values: Vec<&str> = values.split(';').map(str::trim).collect();
-            // A `;` at the end does not add a value.
             let count = values.len() - usize::from(values.len() > 1 && values.ends_with(&[""]));
             between(&values[..count], part)
         }
@@ -72,7 +69,6 @@ fn first_value<'a>(node: Node<'a, '_>) -> Option<Animated<'a>> {
     (name == "transform").then_some(Animated { name, value, is_added })
 }
 
-/// Returns the seconds since the start of an animation. `None` if it has not started.
 fn elapsed(begin: &str) -> Option<f64> {
     let begin = begin.trim();
     if let Some(offset) = begin.strip_prefix('-') {
@@ -81,7 +77,6 @@ fn elapsed(begin: &str) -> Option<f64> {
     seconds(begin.strip_prefix('+').unwrap_or(begin)).filter(|it| *it == 0.0)
 }
 
-/// Returns an animation's progress as a fraction of its duration. `None` if the animation is over.
 fn part(node: Node, elapsed: f64) -> Option<f64> {
     let Some(duration) = node.attribute("dur").and_then(seconds).filter(|it| *it > 0.0) else {
         return Some(0.0);
@@ -91,13 +86,12 @@ fn part(node: Node, elapsed: f64) -> Option<f64> {
         Some(repeat) => seconds(repeat),
         None => count.map(|count| count * duration),
     };
-    // A value that is not a number, such as `indefinite`, means that the animation never ends.
+    // If the value is not a number, such as `indefinite`, the animation never ends.
     let is_active = end.is_none_or(|end| elapsed < end);
     is_active.then_some(elapsed % duration / duration)
 }
 
-/// Returns the value after a fraction of the time. This interpolates if both neighbouring values
-/// consist of numbers.
+/// Interpolates if both neighbouring values consist of numbers.
 fn between(values: &[&str], part: f64) -> String {
     let place = part * (values.len() - 1) as f64;
     let at = |index: usize| values[index.min(values.len() - 1)];
@@ -115,7 +109,6 @@ fn between(values: &[&str], part: f64) -> String {
     }
 }
 
-/// Parses a SMIL time to seconds.
 fn seconds(text: &str) -> Option<f64> {
     let text = text.trim();
     if text.contains(':') {

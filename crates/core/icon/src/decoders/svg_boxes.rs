@@ -1,8 +1,6 @@
-//! Measures SVG elements: their bounding boxes, the scale at which they are drawn, and the length
-//! of their outline.
-//!
-//! usvg computes these measures. For this, it reads the document an additional time without
-//! everything that depends on measures. This module does not depend on the use of the measures.
+//! Measures SVG elements: their bounding boxes, the scale at which they are drawn, and the outline
+//! length. For this, usvg reads a copy of the document that omits everything that depends on these
+//! measures.
 
 use resvg::{
     tiny_skia::{Path, PathSegment, Point, Rect},
@@ -14,27 +12,22 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Number of lines that replace a curve to measure its length.
 const CURVE_LINES: u8 = 16;
 /// Work for outlining a stroked line, and a stroked curve of length 1.
 const LINE_WORK: f64 = 300.0;
 const CURVE_WORK: f64 = 250.0;
-/// Elements with an outline.
 const SHAPES: [&str; 7] = ["path", "rect", "circle", "ellipse", "line", "polyline", "polygon"];
 
-/// An element's measures, in its own units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measures {
     pub(crate) fill: ReferenceBox,
     pub(crate) stroke: ReferenceBox,
     /// Picture pixels per unit of the element.
     pub(crate) scale: f64,
-    /// Length of the outline. 0 if the element is not a path.
     pub(crate) length: f64,
 }
 
 impl Styled<'_, '_> {
-    /// Returns true if an element's drawing depends on its bounding box, its scale or its length.
     pub(crate) fn needs_measures(&self, index: usize) -> bool {
         let style = &self.styles[index];
         let is_scaled = style.get("vector-effect") == Some("non-scaling-stroke");
@@ -50,8 +43,7 @@ impl Styled<'_, '_> {
             || is_clipped
     }
 
-    /// Returns the id by which the measurement finds an element: its own id if no earlier element
-    /// has this id, or a new id.
+    /// Returns the element's own id if no earlier element has this id, or a new id.
     pub(crate) fn mark(&self, index: usize) -> String {
         match self.elements.node(index).attribute("id") {
             Some(id) if self.ids.get(id) == Some(&index) => id.to_owned(),
@@ -59,7 +51,6 @@ impl Styled<'_, '_> {
         }
     }
 
-    /// Returns an id that no element has, by appending `-` to `id`.
     pub(crate) fn free_id(&self, mut id: String) -> String {
         while self.ids.contains_key(id.as_str()) {
             id.push('-');
@@ -68,7 +59,6 @@ impl Styled<'_, '_> {
     }
 }
 
-/// Returns usvg's options for reading a document without its pictures.
 pub(crate) fn options() -> Options<'static> {
     Options {
         image_href_resolver: ImageHrefResolver {
@@ -79,11 +69,7 @@ pub(crate) fn options() -> Options<'static> {
     }
 }
 
-/// Calls `found` with the id and measures of each drawn element that has an id. Counts the work for
-/// the strokes that usvg outlines.
-///
-/// # Errors
-/// Returns an error if the SVG's work exceeds the limit.
+/// Calls `found` with the id and measures of each drawn element that has an id.
 pub(crate) fn measure(
     group: &Group,
     work: &mut SvgWork,
@@ -102,8 +88,8 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Returns the work for the outlines that usvg creates to find a stroke's bounds. The number of
-/// pieces per curve grows with the square root of the curve's length.
+/// usvg outlines strokes to find their bounds. The number of pieces per curve grows with the square
+/// root of the curve's length.
 fn stroke_work(path: &usvg::Path) -> f64 {
     let Some(stroke) = path.stroke() else { return 0.0 };
     let is_curve =
@@ -125,7 +111,6 @@ fn measured(node: &Node) -> Measures {
         - f64::from(transform.kx) * f64::from(transform.ky);
     let length = if let Node::Path(path) = node { outline_length(path.data()) } else { 0.0 };
     let (fill, stroke) = match node {
-        // A group's boxes are in the units of its content.
         Node::Group(group) => (group.bounding_box(), group.stroke_bounding_box()),
         node => (node.bounding_box(), node.stroke_bounding_box()),
     };

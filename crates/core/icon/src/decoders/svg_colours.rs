@@ -1,10 +1,8 @@
-//! Rewrites the colours in an SVG that usvg does not support.
+//! Rewrites the CSS colours that usvg does not support.
 //!
-//! Drawing programs write `fill:#863BFF;fill:color(display-p3 0.5252 0.23 1)`. A browser that does
-//! not support the second colour uses the first one, but usvg uses the second and draws black. So
-//! this module replaces CSS Color 4 functions with `#rrggbb`, clipped to sRGB as in Chromium,
-//! before usvg reads the document. A colour that is derived from another colour is invalid, unless
-//! it uses `color-mix`. This module does not depend on properties.
+//! Drawing programs write `fill:#863BFF;fill:color(display-p3 0.5252 0.23 1)`, for which usvg draws
+//! black. So this module replaces CSS Color 4 functions with hexadecimal colours, clipped to sRGB
+//! as in Chromium.
 
 use std::borrow::Cow;
 
@@ -12,14 +10,13 @@ use color::{ColorSpaceTag, DynamicColor, HueDirection, Rgba8, Srgb, parse_color}
 
 use super::svg_lengths::only_quantity;
 
-/// The CSS functions that return a colour.
 const FUNCTIONS: [&str; 10] =
     ["rgb", "rgba", "hsl", "hsla", "hwb", "lab", "lch", "oklab", "oklch", "color"];
 /// Maximum bytes in an argument list, including the parentheses. Drawing programs write about 30
 /// bytes.
 const MAX_ARGUMENT_BYTES: usize = 128;
 
-/// Maximum depth for nested `color-mix` functions.
+/// Maximum depth for nested `color-mix` functions. A colour beyond this limit is invalid.
 const MAX_MIXES: usize = 4;
 
 /// Replaces the colour functions that usvg does not support, anywhere in a value.
@@ -62,7 +59,6 @@ pub(crate) fn known_colour(text: &str) -> Option<Cow<'_, str>> {
     any_colour(text, MAX_MIXES).map(|colour| in_hex(colour).into())
 }
 
-/// Parses a colour. `depth` limits the nesting of `color-mix`.
 fn any_colour(text: &str, depth: usize) -> Option<DynamicColor> {
     let text = text.trim();
     let is_mix = text.get(..10).is_some_and(|name| name.eq_ignore_ascii_case("color-mix("));
@@ -79,7 +75,6 @@ fn any_colour(text: &str, depth: usize) -> Option<DynamicColor> {
     }
 }
 
-/// Replaces each `calc()` in a colour's arguments with its value.
 fn with_values(text: &str) -> Option<Cow<'_, str>> {
     let Some(start) = text.find("calc(") else { return Some(text.into()) };
     let mut depth = 0_usize;
@@ -99,7 +94,6 @@ fn with_values(text: &str) -> Option<Cow<'_, str>> {
     Some(format!("{}{value}{rest}", &text[..start]).into())
 }
 
-/// Computes the result of `color-mix` from its arguments, such as `in oklab, red 30%, blue`.
 fn mixed(arguments: &str, depth: usize) -> Option<DynamicColor> {
     let parts: Vec<&str> = split_outside(arguments, ',').collect();
     let [space, one, other] = parts.as_slice() else { return None };
@@ -157,7 +151,6 @@ fn space_of(name: &str) -> Option<ColorSpaceTag> {
     })
 }
 
-/// Splits a string at each `at` that is outside parentheses.
 pub(crate) fn split_outside(text: &str, at: char) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     text.split(move |c| {
@@ -174,7 +167,6 @@ fn is_colour_function(name: &str) -> bool {
     FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Returns the name that ends at `end`, which may be empty.
 fn name_before(text: &str, end: usize) -> &str {
     let is_in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii();
     let before = text[..end].trim_end_matches(is_in_name);

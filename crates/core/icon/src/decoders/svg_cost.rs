@@ -1,10 +1,7 @@
 //! Estimates the work for reading an SVG, before usvg reads it.
 //!
-//! This module limits attributes per element, entities, lengths, nesting, elements, stroked paths
-//! and text characters. Elements are counted after following all references (`use`, paints, masks,
-//! clip paths and markers), because with references a kilobyte can describe an unbounded drawing.
-//! The work is an upper bound and does not depend on a clock, so all machines reject the same SVGs.
-//! This module does not depend on how the resolved picture is drawn, which `svg_walk` counts.
+//! Elements are counted after following all references (`use`, paints, masks, clip paths and
+//! markers), because with references a kilobyte can describe an arbitrarily large drawing.
 
 use std::collections::HashMap;
 
@@ -18,36 +15,35 @@ use super::{
 };
 use crate::{error::IconError, sniff::svg_root::entity_growth};
 
-/// Maximum number of `=` signs in a tag. The XML parser compares each attribute with all previous
-/// attributes, so its time is quadratic.
+/// Maximum `=` signs in a tag. The XML parser compares each attribute with all previous attributes,
+/// so its time is quadratic.
 const MAX_TAG_ATTRIBUTES: usize = 512;
-/// Maximum bytes that expanding entities may add. Drawing programs add a few hundred.
+/// Maximum bytes that expanding entities may add. An SVG beyond this limit is rejected. Drawing
+/// programs add a few hundred.
 const MAX_ENTITY_BYTES: usize = 64 * 1024;
 /// Maximum nesting of elements when following references. The drawing code is recursive, so a
 /// higher limit could overflow the stack.
 const MAX_DEPTH: usize = 96;
-/// Maximum value of a number in a path, radius or viewport. The number of curves that replace an
-/// arc is about the sixth root of its radius. At this limit, this is 22, but for the largest `f64`
-/// no memory could hold so many curves.
+/// Maximum value for a number in a path, radius or viewport. The number of curves that replace an
+/// arc is about the sixth root of its radius: 22 at this limit, but more than any memory holds for
+/// the largest `f64`.
 const MAX_LENGTH: f64 = 1e8;
 /// Work per element. Each 32 bytes in its attributes count as another element.
 const ELEMENT_WORK: u64 = 800;
 /// Work for reading a curve in a path. An arc counts as several curves.
 const CURVE_WORK: f64 = 300.0;
-/// Work for creating a character's outline, and for finding its glyph again for each element inside
-/// the text element.
+/// Work for a character's outline, and for finding its glyph again for each element inside the text
+/// element.
 const CHARACTER_WORK: u64 = 10_000;
 const SHAPED_CHARACTER_WORK: u64 = 1_000;
-/// Number of curves that count for stroking a character.
 const CHARACTER_CURVES: f64 = 15.0;
 
-/// Counts the work for parsing a document, and checks the limits that must hold before the XML
-/// parser runs.
+/// Checks the limits that must hold before the XML parser runs.
 pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError> {
     work.spend(text.len() as f64 * XML_BYTE_WORK)?;
     let signs = |tag: &str| tag.bytes().filter(|&byte| byte == b'=').count();
-    // This may count too many signs, because values also contain a few of them, and because styles
-    // and scripts belong to the tag before them.
+    // This count may be too high: values may contain signs, and styles and scripts count for the
+    // tag before them.
     if text.split('<').any(|tag| tag.len() > MAX_TAG_ATTRIBUTES && signs(tag) > MAX_TAG_ATTRIBUTES)
     {
         return Err(refused("too many attributes"));
@@ -58,8 +54,8 @@ pub(crate) fn check_text(text: &str, work: &mut SvgWork) -> Result<(), IconError
     Ok(())
 }
 
-/// Counts the work for reading the document with all references followed. Returns the references
-/// that must be removed because they form a circle.
+/// Counts the work for reading a document. Returns the references that must be removed, because
+/// they form a cycle.
 pub(crate) fn check_document<'a, 'input>(
     document: &'a Document<'input>,
     work: &mut SvgWork,
@@ -75,28 +71,20 @@ pub(crate) fn check_document<'a, 'input>(
     Ok(counter.circles)
 }
 
-/// The cost of an element and everything inside it.
 #[derive(Clone, Copy)]
 struct NodeCost {
-    /// Number of drawn elements. Attributes and text also count as elements.
+    /// Attributes and text also count as elements.
     drawn: u64,
-    /// Number of drawn elements that may have a paint.
     painted: u64,
-    /// Outlines that are stroked, and outlines that are stroked if the element inherits a stroke.
     stroked: Outlines,
     inheriting: Outlines,
-    /// Number of nesting levels below this element.
     height: usize,
 }
 
 struct CostCounter<'a, 'input> {
     references: References<'a, 'input>,
-    /// Cost of each visited node. `None` while the cost is being computed. A reference to a node in
-    /// this state forms a circle.
     known: HashMap<NodeId, Option<NodeCost>>,
-    /// An upper bound for the width and height of every viewport.
     largest: f64,
-    /// The references that form a circle.
     circles: Vec<Circle<'a, 'input>>,
 }
 
@@ -128,8 +116,8 @@ impl<'a, 'input> CostCounter<'a, 'input> {
         Ok(cost)
     }
 
-    /// Adds the cost of a node's references. The target of `use` is drawn once, but a paint is
-    /// drawn once for each element that inherits it.
+    /// The target of `use` is drawn once, but a paint is drawn once for each element that inherits
+    /// it.
     fn follow(
         &mut self,
         node: Node<'a, 'input>,
@@ -178,13 +166,11 @@ impl<'a, 'input> CostCounter<'a, 'input> {
             let marked = cost.drawn.saturating_mul(markers);
             within(cost.drawn.saturating_add(painted).saturating_add(marked).saturating_add(once))?;
         }
-        // This does not overflow, because the check above covers these sums.
         cost.drawn += cost.painted * paints + cost.drawn * markers + once;
         cost.stroked.add(stroked, 1.0);
         within(cost.drawn)
     }
 
-    /// Returns the cost of an element without its children.
     fn own_cost(&self, node: Node<'a, 'input>) -> NodeCost {
         let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
         let mut work = 0;
@@ -219,8 +205,8 @@ impl NodeCost {
         self.height = self.height.max(part.height + 1);
     }
 
-    /// If the element sets `stroke`, decides for the outlines that inherit it: they are stroked, or
-    /// not stroked if the value is `none`.
+    /// If the element sets `stroke`, the outlines that inherit it are stroked, or not stroked if
+    /// the value is `none`.
     fn inherit(&mut self, stroke: Option<bool>) {
         let Some(is_set) = stroke else { return };
         let outlines = std::mem::take(&mut self.inheriting);
@@ -230,9 +216,8 @@ impl NodeCost {
     }
 }
 
-/// Checks the numbers that determine an arc's radius, including the viewport dimensions to which
-/// percentages refer. Rejects radii and viewport dimensions that are relative to the font size,
-/// because any element may set the font size.
+/// Checks the numbers that determine an arc's radius. Rejects radii and viewport dimensions that
+/// are relative to the font size, because any element may set the font size.
 fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
     let viewport = matches!(node.tag_name().name(), "svg" | "use");
     for attribute in node.attributes() {
@@ -254,7 +239,6 @@ fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Returns an error if a cost exceeds the limit.
 fn within(cost: u64) -> Result<(), IconError> {
     if cost > MAX_WORK / ELEMENT_WORK { Err(refused("too much to draw")) } else { Ok(()) }
 }

@@ -1,11 +1,8 @@
-//! Resolves the CSS of an SVG before usvg reads the document.
+//! Resolves an SVG's CSS before usvg reads the document, because usvg supports few selectors, no
+//! variables and no units in transforms.
 //!
-//! usvg supports little CSS: few selectors, no variables, no units in transforms, and it ignores
-//! the rest of a block after a declaration that it cannot parse. So this module computes the
-//! cascade of presentation attributes, style sheets and `style`, by importance, layer, specificity
-//! and order. `svg_writer` writes the result as attributes to a new document without style sheets.
-//! Invariant: all work for rules, declarations and elements is counted. This module does not depend
-//! on how a property is drawn.
+//! The cascade contains presentation attributes, style sheets and `style`. `svg_writer` writes the
+//! result as attributes to a new document without style sheets.
 
 use std::{
     cmp::Reverse,
@@ -28,39 +25,32 @@ use crate::{error::IconError, sniff::svg_root::SVG_NAMESPACE};
 
 /// The HTML namespace. Browsers apply `style` elements in this namespace to the whole document.
 const XHTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
-/// Work per element, and per byte of a style sheet.
 const ELEMENT_WORK: f64 = 400.0;
 const SHEET_BYTE_WORK: f64 = 60.0;
-/// Work for trying a rule on an element, for each step while matching its selector, and for
-/// applying a declaration.
+/// Work for trying a rule on an element, for a step while matching its selector, and for applying a
+/// declaration.
 const RULE_WORK: f64 = 100.0;
 const STEP_WORK: f64 = 15.0;
 const APPLIED_WORK: f64 = 100.0;
-/// Work per byte of an applied transform or shape, because the value is parsed again for each
-/// element.
+/// Work per byte of an applied transform or shape, which is parsed again for each element.
 const SHAPE_BYTE_WORK: f64 = 100.0;
 
-/// A property's value on an element.
 #[derive(Clone)]
 pub(crate) struct Computed {
     pub(crate) property: &'static Property,
-    /// The value. Never [`Value::Open`].
+    /// Never [`Value::Open`] after the cascade.
     pub(crate) value: Value,
-    /// Whether CSS sets this value instead of an attribute.
     pub(crate) is_css: bool,
 }
 
-/// An element's resolved style.
 #[derive(Default)]
 pub(crate) struct Style<'a> {
     pub(crate) values: Vec<Computed>,
-    /// Animated attributes that are not properties.
     pub(crate) animated: Vec<Animated<'a>>,
 }
 
 impl Style<'_> {
-    /// Returns a property's value in the form that usvg reads. `None` if it is not set, or if it is
-    /// a keyword such as `inherit`.
+    /// `None` if the property is not set, or if it is a keyword such as `inherit`.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         match &self.computed(name)?.value {
             Value::Known(value) => Some(value),
@@ -81,7 +71,6 @@ impl Style<'_> {
     }
 }
 
-/// A document with each element's resolved style.
 pub(crate) struct Styled<'a, 'input> {
     pub(crate) elements: Elements<'a, 'input>,
     pub(crate) styles: Vec<Style<'a>>,
@@ -89,10 +78,6 @@ pub(crate) struct Styled<'a, 'input> {
     pub(crate) ids: HashMap<&'a str, usize>,
 }
 
-/// Resolves the style of each element in a document.
-///
-/// # Errors
-/// Returns an error if the SVG's work exceeds the limit.
 pub(crate) fn styled<'a, 'input>(
     document: &'a Document<'input>,
     work: &mut SvgWork,
@@ -140,10 +125,6 @@ pub(crate) fn styled<'a, 'input>(
 }
 
 impl<'a> Style<'a> {
-    /// Sets the animated values at time 0.
-    ///
-    /// # Errors
-    /// Returns an error if the SVG's work exceeds the limit.
     fn animate(&mut self, all: Vec<Animated<'a>>, work: &mut SvgWork) -> Result<(), IconError> {
         for one in all {
             // Attributes that are not properties are compared with all animated attributes later.
@@ -157,7 +138,6 @@ impl<'a> Style<'a> {
                 Some(Value::Known(base)) if one.is_added => format!("{base} {}", one.value),
                 _ => one.value,
             };
-            // Each added transform makes the value longer.
             work.spend(text.len() as f64 * CSS_BYTE_WORK)?;
             if let Some(value) = read(property, &text, false) {
                 self.set(property, value, false);
@@ -167,8 +147,6 @@ impl<'a> Style<'a> {
     }
 }
 
-/// Returns true if an element is a style sheet that applies to a tab icon with a light colour
-/// scheme.
 fn is_sheet(node: Node) -> bool {
     let is_css = |kind: &str| kind.is_empty() || kind.trim().eq_ignore_ascii_case("text/css");
     node.tag_name().name() == "style"
@@ -177,7 +155,6 @@ fn is_sheet(node: Node) -> bool {
         && matches_tab(node.attribute("media").unwrap_or_default())
 }
 
-/// The rules, grouped by a name that the last part of their selector requires.
 struct RuleMap<'s> {
     sheets: &'s Sheets,
     by_name: HashMap<&'s str, Vec<usize>>,
@@ -196,7 +173,6 @@ impl<'s> RuleMap<'s> {
         map
     }
 
-    /// Returns the rules that may match an element, in document order.
     fn candidates(&self, node: Node, work: &mut SvgWork) -> Result<Vec<usize>, IconError> {
         work.spend(self.others.len() as f64 * RULE_WORK)?;
         let mut found = self.others.clone();
@@ -216,8 +192,7 @@ impl<'s> RuleMap<'s> {
     }
 }
 
-/// Returns a class, id or tag name that an element must have to match this rule. `None` if there is
-/// no such name.
+/// Returns a class, id or tag name that an element must have to match this rule.
 fn key(rule: &Rule) -> Option<&str> {
     rule.selector.iter().find_map(|part| match part {
         Component::LocalName(name) => Some(name.name.as_ref()),
@@ -230,24 +205,19 @@ struct Cascade<'s, 'w, 'a, 'input> {
     elements: &'s Elements<'a, 'input>,
     rules: RuleMap<'s>,
     caches: SelectorCaches,
-    /// Number of matching steps that are already counted as work.
     steps: u64,
     work: &'w mut SvgWork,
 }
 
-/// Returns the work for a value on an element, because it is checked, written, and then parsed by
-/// usvg.
 fn applied_work(property: &Property, value: &Value) -> f64 {
     let Value::Known(text) = value else { return 0.0 };
     let is_shape = matches!(property.kind, Kind::ClipPath | Kind::Transform);
     text.len() as f64 * if is_shape { SHAPE_BYTE_WORK } else { CSS_BYTE_WORK }
 }
 
-/// A declaration's position in the cascade.
 type Rank = (bool, bool, Reverse<usize>, usize, u32, usize);
 
 impl Cascade<'_, '_, '_, '_> {
-    /// Returns an element's style and the variables that it sets.
     fn style<'a>(
         &mut self,
         index: usize,
@@ -305,7 +275,6 @@ impl Cascade<'_, '_, '_, '_> {
         Ok((style, variables))
     }
 
-    /// Returns the rules that match an element, in document order.
     fn applied(&mut self, index: usize) -> Result<Vec<usize>, IconError> {
         let mut found = self.rules.candidates(self.elements.node(index), self.work)?;
         let mut result = Ok(());

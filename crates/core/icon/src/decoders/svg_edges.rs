@@ -2,19 +2,16 @@
 //!
 //! tiny-skia samples each pixel row four times. In each sampled row it visits every edge that
 //! crosses the row, and keeps these edges in a list sorted by x. So the work depends on the number
-//! of edges, the rows that they cross, and the pairs that are in the list simultaneously, because
-//! each pair's order can change. Curves are bounded by their control points.
+//! of edges, the rows that they cross, and the pairs that are in the list simultaneously.
 
 use resvg::tiny_skia::{Path, PathSegment, Point, Rect};
 
-/// Number of rows that tiny-skia samples per pixel row.
+/// Rows that tiny-skia samples per pixel row.
 const ROWS_PER_PIXEL: f32 = 4.0;
-/// Maximum number of lines that replace a curve in a hairline.
+/// Maximum lines that replace a curve in a hairline.
 const MAX_CURVE_LINES: f64 = 512.0;
-/// A curve counts as this many edges.
 const CURVE_EDGES: f64 = 6.0;
 
-/// A drawing surface's width and height, in pixels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Canvas {
     pub(crate) width: f32,
@@ -22,9 +19,8 @@ pub(crate) struct Canvas {
 }
 
 impl Canvas {
-    /// Returns the layer for content with the given bounds, and the layer's origin. The layer has a
-    /// margin of `margin` pixels around the content, but does not exceed `reach`. `None` if it has
-    /// no pixels.
+    /// Returns the layer for content with the given bounds and `margin`, and the layer's origin.
+    /// The layer does not exceed `reach`. `None` if it has no pixels.
     pub(crate) fn layer(bounds: Rect, margin: f32, reach: Rect) -> Option<(Self, Point)> {
         let left = bounds.x().floor() - margin;
         let top = bounds.y().floor() - margin;
@@ -47,7 +43,6 @@ impl Canvas {
         Rect::from_ltrb(-2.0 * width, -2.0 * height, 3.0 * width, 3.0 * height)
     }
 
-    /// Returns an upper bound for the number of pixels in `bounds` that are on this canvas.
     fn shared_pixels(self, bounds: Rect) -> f64 {
         let across = bounds.right().min(self.width) - bounds.left().max(0.0);
         let down = bounds.bottom().min(self.height) - bounds.top().max(0.0);
@@ -56,20 +51,14 @@ impl Canvas {
     }
 }
 
-/// The scan converter's work for a path.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// Number of edges in the path.
     pub(crate) edges: f64,
-    /// Number of rows that each edge crosses, summed over all edges.
     pub(crate) row_edges: f64,
-    /// Number of edge pairs in which one edge starts in a row that the other edge crosses.
     pub(crate) inversions: f64,
-    /// Number of pixels in the path's bounds that are on the canvas.
     pub(crate) pixels: f64,
 }
 
-/// Counts the work for filling `path` on `canvas`. The path's units are pixels.
 pub(crate) fn scan(path: &Path, canvas: Canvas) -> Scan {
     let rows = (canvas.height * ROWS_PER_PIXEL).ceil() as usize;
     let mut edges = Edges { count: 0.0, begin: vec![0; rows], end: vec![0; rows + 1] };
@@ -79,13 +68,12 @@ pub(crate) fn scan(path: &Path, canvas: Canvas) -> Scan {
 
 struct Edges {
     count: f64,
-    /// For each sampled row, how many edges start in it, and how many end before it.
     begin: Vec<u32>,
     end: Vec<u32>,
 }
 
 impl Edges {
-    /// Adds a line or a curve. A curve counts as several edges unless it only rises or only falls.
+    /// In a row, a curve counts as several edges unless it only rises or only falls.
     fn add(&mut self, points: &[Point]) {
         let rows = self.begin.len() as f32;
         let row = |y: f32| (y * ROWS_PER_PIXEL + 0.5).floor().clamp(0.0, rows) as usize;
@@ -118,7 +106,6 @@ impl Edges {
     }
 }
 
-/// Returns how many lines and pixels a path has if it is drawn one pixel wide.
 pub(crate) fn hairlines(path: &Path, canvas: Canvas) -> (f64, f64) {
     let longest = f64::from(canvas.width + canvas.height);
     let (mut lines, mut pixels) = (0.0, 0.0);
@@ -153,7 +140,7 @@ fn polygon(points: &[Point]) -> f64 {
     points.windows(2).map(side).sum()
 }
 
-/// Calls `visit` with the control points of each line and curve. This includes the line that closes
+/// Calls `visit` with the control points of each line and curve, including the line that closes
 /// each contour, because filling closes contours.
 fn each_segment(path: &Path, mut visit: impl FnMut(&[Point])) {
     let (mut at, mut start) = (Point::zero(), Point::zero());

@@ -1,9 +1,8 @@
 //! Counts the work for filters: the pixels in the filter's layer times each primitive's work per
 //! pixel.
 //!
-//! The weights are for resvg 0.49, and were measured like those in `svg_walk`. Each primitive
-//! processes all pixels in the layer, even outside its own region. A filter is rejected if these
-//! weights cannot bound its work. This module does not depend on XML.
+//! The weights are for resvg 0.49, where each primitive processes all pixels in the layer, even
+//! outside its own region.
 
 use resvg::usvg::filter::Kind;
 
@@ -13,18 +12,15 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum number of octaves in `feTurbulence`. Chromium draws 10. Above 24, an integer in resvg
-/// may overflow.
+/// Maximum octaves in `feTurbulence`. An SVG beyond this limit is rejected. Chromium draws at most
+/// 9. Above 24, an integer in resvg may overflow.
 const MAX_OCTAVES: u32 = 16;
-/// Work per pixel and per primitive for copying its inputs, converting colours and clipping to its
-/// region.
+/// Work for copying a primitive's inputs, converting colours and clipping to its region.
 const PRIMITIVE_PIXEL_WORK: f64 = 25.0;
 const PRIMITIVE_WORK: f64 = 3_000.0;
-/// Work for initializing the noise of `feTurbulence`.
 const TURBULENCE_WORK: f64 = 60_000.0;
 
-/// Returns the work for a primitive on a layer that is drawn with `scale`. This excludes drawing
-/// the content of `feImage`.
+/// Returns the work for a filter primitive, except the work for drawing the content of `feImage`.
 pub(crate) fn primitive_work(
     kind: &Kind,
     layer: Canvas,

@@ -1,9 +1,6 @@
 //! The only font for text in SVGs: Liberation Sans Regular, because its characters are as wide as
-//! those of Arial.
-//!
-//! Every font family, weight and style uses this font, so text looks the same on every machine.
-//! System fonts are not read. The program contains the font (fonts/, SIL Open Font License 1.1),
-//! but does not contain an emoji font (docs/decisions/0096).
+//! those of Arial. Text looks the same on every machine. There is no emoji font
+//! (docs/decisions/0096).
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,15 +8,13 @@ use resvg::usvg::{FontResolver, Options, fontdb};
 
 static FONT: &[u8] = include_bytes!("../../fonts/LiberationSans-Regular.ttf");
 
-/// The font as a database for usvg, which is created only once because parsing the font's tables is
-/// slow.
+/// Created only once, because parsing the font's tables is slow.
 static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_source(fontdb::Source::Binary(Arc::new(FONT)));
     Arc::new(fonts)
 });
 
-/// Returns usvg's options with only this font.
 pub(crate) fn options() -> Options<'static> {
     Options {
         font_resolver: FontResolver {

@@ -1,12 +1,8 @@
 //! Handles pictures that an SVG embeds as `data:` URLs: PNG, JPEG, GIF, WebP and SVG.
 //!
-//! A raster picture is decoded with this crate's decoders and scaled to a tab icon's size in linear
-//! light. resvg receives it as a PNG inside an SVG that has the picture's original dimensions, so
-//! that the picture's position does not change. An embedded SVG may not embed another SVG. A
-//! picture is skipped if it is corrupt or in another format.
-//!
-//! Invariants: nothing outside the document is read, and the work for pixels is counted before they
-//! are decoded.
+//! resvg receives a scaled raster picture as a PNG inside an SVG that has the picture's original
+//! dimensions, so that the picture's position does not change. Corrupt pictures and other formats
+//! are skipped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,17 +24,14 @@ use crate::{
     work::Work,
 };
 
-/// Maximum number of embedded pictures. Each copy by `use` counts.
+/// Maximum embedded pictures. Each copy by `use` counts, and an SVG beyond this limit is rejected.
 const MAX_EMBEDDED: u32 = 64;
-/// Work for decoding and scaling a pixel.
 const PIXEL_WORK: f64 = 30.0;
-/// Work per pixel that the JPEG decoder visits. This is twice [`PIXEL_WORK`], because the decoder
-/// may have to estimate coefficients.
+/// Work per pixel that the JPEG decoder visits. It is twice [`PIXEL_WORK`], because the decoder may
+/// have to estimate coefficients.
 const JPEG_PIXEL_WORK: f64 = 60.0;
-/// Work for writing and reading the scaled picture as PNG.
 const PICTURE_WORK: f64 = 200_000.0;
 
-/// The work of an SVG and all its embedded pictures, and the first error in a picture.
 #[derive(Default)]
 pub(crate) struct Budget {
     state: Mutex<State>,
@@ -53,16 +46,13 @@ struct State {
 
 impl Budget {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // If a thread panics, the state is still consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `spend` with the SVG's work count.
     pub(crate) fn with<T>(&self, spend: impl FnOnce(&mut SvgWork) -> T) -> T {
         spend(&mut self.lock().work)
     }
 
-    /// Returns an error if a picture was rejected.
     pub(crate) fn check(&self) -> Result<(), IconError> {
         self.lock().refusal.clone().map_or(Ok(()), Err)
     }
@@ -75,7 +65,6 @@ impl Budget {
     }
 }
 
-/// A function that parses an embedded SVG.
 pub(crate) type ReadNested = fn(&[u8], &Budget) -> Result<Tree, IconError>;
 
 /// Returns usvg's options, which allow one font, and pictures only from `data:` URLs. If `nested`
@@ -92,7 +81,6 @@ pub(crate) fn options(budget: &Budget, nested: Option<ReadNested>) -> Options<'_
     }
 }
 
-/// Decodes the picture in `data`. `None` if it is skipped.
 fn embedded(
     mime: &str,
     data: &[u8],
@@ -130,7 +118,6 @@ fn embedded(
         return Err(refused("an embedded picture too large"));
     }
     budget.with(|work| work.spend(PICTURE_WORK + pixels_work))?;
-    // The work is already counted in the SVG's budget.
     let counted = &mut Work::default();
     let decoded = match measured.format {
         Format::Png => png::decode(data, counted),
@@ -144,7 +131,7 @@ fn embedded(
     Ok(written(&scaled).and_then(|png| framed(width, height, png)).map(ImageKind::SVG))
 }
 
-/// Writes a PNG without compression, because it is read again immediately.
+/// The PNG is not compressed, because it is read again immediately.
 fn written(pixels: &Pixels) -> Option<Vec<u8>> {
     let mut file = Vec::new();
     let mut encoder = ::png::Encoder::new(&mut file, pixels.width(), pixels.height());
@@ -156,10 +143,8 @@ fn written(pixels: &Pixels) -> Option<Vec<u8>> {
     Some(file)
 }
 
-/// Returns an SVG with the given dimensions that is filled with a PNG.
 fn framed(width: u32, height: u32, png: Vec<u8>) -> Option<Tree> {
     let size = format!(r#"width="{width}" height="{height}""#);
-    // The resolver below returns the PNG for any data.
     let image = format!(r#"<image {size} preserveAspectRatio="none" href="data:,"/>"#);
     let text = format!(r#"<svg xmlns="{SVG_NAMESPACE}" {size}>{image}</svg>"#);
     let png = Arc::new(png);

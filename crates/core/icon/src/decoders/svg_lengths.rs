@@ -1,7 +1,5 @@
 //! Parses CSS numbers, lengths and angles, including `calc()`, `min()`, `max()` and `clamp()`.
-//!
-//! Lengths relative to a font use the initial font size, and lengths relative to the viewport use a
-//! tab icon's size. This module does not depend on properties.
+//! Relative lengths use the initial font size and a tab icon's size.
 
 use cssparser::{ParseError, Parser, Token};
 
@@ -37,26 +35,22 @@ impl Quantity {
         Self { percent, has_percent: true, kind: Kind::Length, ..Self::default() }
     }
 
-    /// Returns the number. `None` if it has a unit.
     pub(crate) fn number(self) -> Option<f64> {
         (self.kind == Kind::Number).then_some(self.value)
     }
 
-    /// Returns the number, or a percentage divided by 100. `None` for anything else.
     pub(crate) fn ratio(self) -> Option<f64> {
         let is_percent = self.has_percent && self.value == 0.0;
         if is_percent { Some(self.percent / 100.0) } else { self.number() }
     }
 
-    /// Returns the length in pixels, where percentages refer to `whole`. `None` for anything else,
-    /// but 0 without a unit is also a length.
+    /// Percentages refer to `whole`. 0 without a unit is also a length.
     pub(crate) fn length(self, whole: f64) -> Option<f64> {
         let is_length = self.kind == Kind::Length || self.number() == Some(0.0);
         is_length.then(|| self.value + self.percent * whole / 100.0)
     }
 
-    /// Returns the angle in degrees. `None` for anything else, but 0 without a unit is also an
-    /// angle.
+    /// 0 without a unit is also an angle.
     pub(crate) fn degrees(self) -> Option<f64> {
         (self.kind == Kind::Angle || self.number() == Some(0.0)).then_some(self.value)
     }
@@ -75,7 +69,6 @@ impl Quantity {
     }
 }
 
-/// Parses a number, length, percentage or angle. `None` if the next token is something else.
 pub(crate) fn quantity(input: &mut Parser) -> Option<Quantity> {
     match input.next().ok()?.clone() {
         Token::Number { value, .. } => Some(Quantity::new(f64::from(value), Kind::Number)),
@@ -98,7 +91,6 @@ pub(crate) fn quantity(input: &mut Parser) -> Option<Quantity> {
     }
 }
 
-/// Parses a string that consists of one quantity. `None` if it contains anything else.
 pub(crate) fn only_quantity(text: &str) -> Option<Quantity> {
     let mut input = Parser::new(text);
     let found = quantity(&mut input)?;
@@ -126,8 +118,7 @@ fn unit_of(unit: &str) -> Option<(Kind, f64)> {
     })
 }
 
-/// Parses a block or the arguments of a function with `read`. `None` if `read` fails or does not
-/// consume all tokens.
+/// `None` if `read` fails or does not consume all tokens.
 pub(crate) fn nested<T>(
     input: &mut Parser,
     read: impl FnOnce(&mut Parser) -> Option<T>,
@@ -186,8 +177,7 @@ fn factor(input: &mut Parser) -> Option<Quantity> {
     quantity(input)
 }
 
-/// Parses the arguments of `min`, `max` or `clamp` and returns the result. `None` if they mix
-/// percentages and lengths, because these cannot be compared here.
+/// `None` if the arguments mix percentages and lengths, because these cannot be compared here.
 fn min_max_clamp(name: &str, input: &mut Parser) -> Option<Quantity> {
     let all = input
         .parse_comma_separated(|input| -> Result<Quantity, ParseError<()>> {

@@ -2,8 +2,7 @@
 //! for usvg.
 //!
 //! A declaration with an invalid value is dropped, so an earlier declaration counts. A value with
-//! `var()` is checked after its variables are replaced. This module does not depend on elements:
-//! `svg_writer` checks references to other elements, and `svg_transforms` computes transforms.
+//! `var()` is checked after its variables are replaced.
 
 use std::{borrow::Cow, collections::HashMap, rc::Rc, sync::LazyLock};
 
@@ -19,37 +18,30 @@ pub(crate) struct Property {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) inherited: bool,
-    /// The initial value. Empty for properties that are not inherited.
+    /// Empty for properties that are not inherited.
     pub(crate) initial: &'static str,
     /// Whether an attribute with this name sets the property on every element.
     pub(crate) is_attribute: bool,
 }
 
-/// The kind of values that a property has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Colour,
     Paint,
-    /// A number or a percentage.
     Alpha,
     Number,
     /// A length, where a number without a unit is in pixels.
     Length,
-    /// Like `Length`, or a keyword.
     Spacing,
-    /// Like `Length`, or `auto`.
     Geometry,
     Dashes,
     Words(&'static [&'static str]),
-    /// Any keyword, written in lower case.
     Word,
-    /// Any value.
     Text,
     ClipPath,
     Mask,
     Marker,
     Filter,
-    /// `path("...")` or `none`.
     PathData,
     Transform,
     Background,
@@ -181,7 +173,6 @@ static PROPERTIES: [Property; 73] = [
     css("y", Kind::Geometry),
 ];
 
-/// Returns the property with this name, which must be in lower case.
 pub(crate) fn property(name: &str) -> Option<&'static Property> {
     static BY_NAME: LazyLock<HashMap<&str, &Property>> =
         LazyLock::new(|| PROPERTIES.iter().map(|property| (property.name, property)).collect());
@@ -205,16 +196,15 @@ pub(crate) struct Declaration {
     pub(crate) important: bool,
 }
 
-/// The property or variable that a declaration sets.
 #[derive(Clone)]
 pub(crate) enum Target {
     Property(&'static Property),
-    /// A variable, whose name includes the leading dashes.
+    /// The name includes the leading dashes.
     Variable(Rc<str>),
 }
 
-/// Parses a declaration and adds it to `to`. A shorthand adds several declarations. Adds nothing if
-/// the property is unknown or its value is invalid.
+/// A shorthand adds several declarations. Adds nothing if the property is unknown or its value is
+/// invalid.
 pub(crate) fn declared(name: &str, value: &str, important: bool, to: &mut Vec<Declaration>) {
     if name.starts_with("--") {
         let value = wide(value).map_or_else(|| Value::Open(value.trim().into()), Value::Wide);
@@ -238,21 +228,18 @@ pub(crate) fn declared(name: &str, value: &str, important: bool, to: &mut Vec<De
     }
 }
 
-/// Returns true if a property also has a name with the prefix `-webkit-`.
 fn is_prefixed(name: &str) -> bool {
     let names =
         ["transform", "transform-origin", "filter", "clip-path", "mask", "mask-image", "opacity"];
     names.contains(&name)
 }
 
-/// Returns true if a declaration is valid, for `@supports`.
 pub(crate) fn is_supported(name: &str, value: &str) -> bool {
     let mut found = Vec::new();
     declared(name, value, false, &mut found);
     !found.is_empty()
 }
 
-/// Adds the declarations of a `font` shorthand.
 fn font(value: &str, important: bool, to: &mut Vec<Declaration>) {
     let Ok(font) = svgtypes::FontShorthand::from_str(value) else { return };
     let parts = [
@@ -271,7 +258,6 @@ fn wide(value: &str) -> Option<&'static str> {
     words.into_iter().find(|word| word.eq_ignore_ascii_case(value.trim()))
 }
 
-/// Parses a property's value. `None` if it is invalid.
 pub(crate) fn read(property: &Property, value: &str, is_css: bool) -> Option<Value> {
     if let Some(word) = wide(value) {
         return Some(Value::Wide(word));
@@ -282,7 +268,6 @@ pub(crate) fn read(property: &Property, value: &str, is_css: bool) -> Option<Val
     known(property, value, is_css).map(|value| Value::Known(value.as_ref().into()))
 }
 
-/// Returns true if a value calls one of these functions.
 fn has_function(text: &str, names: &[&str]) -> bool {
     text.match_indices('(').any(|(at, _)| {
         names.iter().any(|name| {
@@ -294,7 +279,6 @@ fn has_function(text: &str, names: &[&str]) -> bool {
     })
 }
 
-/// Converts a value to the form that usvg reads. `None` if the value is invalid.
 fn known<'a>(property: &Property, value: &'a str, is_css: bool) -> Option<Cow<'a, str>> {
     if value.is_empty() {
         return None;
@@ -358,8 +342,7 @@ fn alpha(value: &str) -> Option<Cow<'_, str>> {
     Some((only_quantity(value)?.ratio()?.clamp(0.0, 1.0) as f32).to_string().into())
 }
 
-/// Converts a length to the form that usvg reads. A sum of pixels and a percentage remains a
-/// `calc()`.
+/// A sum of pixels and a percentage remains a `calc()`.
 fn length(value: &str, allows_numbers: bool) -> Option<Cow<'_, str>> {
     let unit =
         value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
@@ -381,8 +364,6 @@ fn length(value: &str, allows_numbers: bool) -> Option<Cow<'_, str>> {
     written_length(quantity).map(Cow::Owned).or(Some(value.into()))
 }
 
-/// Writes a length in pixels or percent. `None` if it is a sum of pixels and a percentage, or not a
-/// length.
 fn written_length(quantity: Quantity) -> Option<String> {
     let pixels = quantity.length(0.0)?;
     match (pixels == 0.0, quantity.percent == 0.0) {
@@ -419,7 +400,6 @@ fn paint(value: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns `none` or a normalised URL. `None` if the value is neither.
 fn reference(value: &str) -> Option<Cow<'_, str>> {
     if value.eq_ignore_ascii_case("none") {
         return Some("none".into());
@@ -428,7 +408,6 @@ fn reference(value: &str) -> Option<Cow<'_, str>> {
     Some(format!("url({url})").into())
 }
 
-/// Returns the URL at the start of a value, and the rest of the value.
 pub(crate) fn leading_url(value: &str) -> Option<(String, &str)> {
     let is_url = value.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("url("));
     if !is_url {
@@ -457,13 +436,11 @@ fn filter(value: &str) -> Option<Cow<'_, str>> {
     is_valid.then_some(known)
 }
 
-/// Returns a background's colour. `None` if the value is invalid or has no colour.
 pub(crate) fn background(value: &str) -> Option<svgtypes::Color> {
     let mut words = split_outside(value, ' ').filter(|word| !word.is_empty());
     words.find_map(|word| known_colour(word)?.parse().ok())
 }
 
-/// Removes CSS comments.
 fn without_comments(style: &str) -> Cow<'_, str> {
     let Some((first, _)) = style.split_once("/*") else { return Cow::Borrowed(style) };
     let mut kept = first.to_owned();

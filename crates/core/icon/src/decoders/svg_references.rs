@@ -1,10 +1,8 @@
-//! Removes circular references between SVG elements, and applies the transforms of symbols, because
-//! usvg does not handle either as browsers do.
+//! Removes circular references between SVG elements, and applies the transforms of symbols.
 //!
 //! Browsers ignore a reference by which an element refers to itself, directly or through other
-//! elements, and draw the rest. usvg follows some of these references until the stack overflows. It
-//! also ignores a symbol's transform. This module does not depend on how `svg_cost` finds the
-//! circular references.
+//! elements, and draw the rest. usvg follows some of these references until the stack overflows,
+//! and ignores a symbol's transform.
 
 use std::{collections::HashMap, ops::Range, str::FromStr};
 
@@ -14,10 +12,8 @@ use svgtypes::Transform;
 use super::svg_work::{SvgWork, refused};
 use crate::error::IconError;
 
-/// Work for removing a reference.
 const CIRCLE_WORK: f64 = 2_000.0;
 
-/// A reference from `from` to an element that contains `from` or refers back to it.
 pub(crate) struct Circle<'a, 'input> {
     pub(crate) from: Node<'a, 'input>,
     pub(crate) to: Node<'a, 'input>,
@@ -61,11 +57,10 @@ pub(crate) fn with_known_references(
     Ok(Some(written))
 }
 
-/// A byte range in the document, and its new content.
 type Edit = (Range<usize>, String);
 
-/// Returns the edits that remove a circular reference: they remove `href`, and set other attributes
-/// to `none`. `None` if the document's text does not contain the attribute as it was parsed.
+/// Returns the edits that remove `href`, and set other attributes to `none`. `None` if an attribute
+/// comes from an entity.
 fn edits_of(text: &str, circle: &Circle) -> Option<Vec<Edit>> {
     let id = circle.to.attribute("id")?;
     let mut edits = Vec::new();
@@ -80,8 +75,6 @@ fn edits_of(text: &str, circle: &Circle) -> Option<Vec<Edit>> {
     Some(edits)
 }
 
-/// Returns an edit that sets an attribute. `None` if the document's text does not contain the
-/// element as it was parsed.
 fn set(text: &str, node: Node, name: &str, value: &str) -> Option<Edit> {
     let written = format!("{name}=\"{value}\"");
     if let Some(attribute) = node.attributes().find(|attribute| attribute.name() == name) {
@@ -124,8 +117,8 @@ fn moved_uses<'a, 'input>(document: &'a Document<'input>) -> Vec<(Node<'a, 'inpu
     uses.filter_map(|node| Some((node, moved(node)?))).collect()
 }
 
-/// Returns an attribute's byte range. `None` if the document's text contains something else there,
-/// which happens if the attribute comes from an entity.
+/// `None` if the document's text contains something else at this position, because the attribute
+/// comes from an entity.
 fn checked(text: &str, attribute: &Attribute) -> Option<Range<usize>> {
     let range = attribute.range();
     let (name, value) = text.get(range.clone())?.split_once('=')?;
@@ -133,7 +126,6 @@ fn checked(text: &str, attribute: &Attribute) -> Option<Range<usize>> {
     is_same.then_some(range)
 }
 
-/// Returns true if a value contains `url(#id)`.
 fn names(value: &str, id: &str) -> bool {
     value.split("url(").skip(1).any(|rest| {
         let inside = rest.split(')').next().unwrap_or_default();

@@ -1,9 +1,7 @@
-//! Matches CSS selectors against an SVG's elements.
+//! Matches CSS selectors against an SVG's elements with the crate `selectors`.
 //!
-//! The crate `selectors` provides the parser and the matching algorithm. This module provides
-//! access to the document, and counts a step for each access to an element. After too many steps,
-//! elements appear to have no neighbours and no names, so matching stops soon. This module does not
-//! depend on declarations.
+//! Each access to an element counts as a step. After too many steps, elements appear to have no
+//! neighbours and no names, so matching stops soon.
 
 use std::{cell::Cell, collections::HashMap, fmt};
 
@@ -22,7 +20,7 @@ use selectors::{
     parser::{self, Selector, SelectorParseErrorKind},
 };
 
-/// Maximum number of steps when matching selectors in a document.
+/// Maximum steps for matching selectors in a document. An SVG beyond this limit is rejected.
 const MAX_STEPS: u64 = 2_000_000;
 /// Pseudo-classes for interaction, forms and languages, which never match in an icon.
 const NEVER: [&str; 17] = [
@@ -44,15 +42,12 @@ const NEVER: [&str; 17] = [
     "target-within",
     "visited",
 ];
-/// Pseudo-elements, which do not correspond to elements of the document.
 const PSEUDO_ELEMENTS: [&str; 7] =
     ["after", "backdrop", "before", "first-letter", "first-line", "marker", "selection"];
 
-/// The types that the crate `selectors` requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selectors;
 
-/// A name or a value in a selector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CssName(Box<str>);
 
@@ -76,14 +71,12 @@ impl ToCss for CssName {
 
 impl PrecomputedHash for CssName {
     fn precomputed_hash(&self) -> u32 {
-        // This is FNV-1a.
         self.0
             .bytes()
             .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
     }
 }
 
-/// A pseudo-class that does not depend on an element's position in the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Link,
@@ -130,7 +123,6 @@ impl SelectorImpl for Selectors {
     type PseudoElement = PseudoElement;
 }
 
-/// Parser for the selectors that Chromium supports.
 pub(crate) struct SelectorParser;
 
 fn unsupported<T>() -> Result<T, ParseError<SelectorParseErrorKind>> {
@@ -197,7 +189,6 @@ impl<'i> parser::Parser<'i> for SelectorParser {
     }
 }
 
-/// A document's elements, in document order.
 #[derive(Debug)]
 pub(crate) struct Elements<'a, 'input> {
     all: Vec<Entry<'a, 'input>>,
@@ -251,7 +242,6 @@ impl<'a, 'input> Elements<'a, 'input> {
         self.all[index].parent
     }
 
-    /// Returns true if a selector matches an element.
     pub(crate) fn matches(
         &self,
         index: usize,
@@ -270,13 +260,11 @@ impl<'a, 'input> Elements<'a, 'input> {
         matches_selector(selector, 0, None, &element, &mut context)
     }
 
-    /// Returns the number of steps so far, and whether it exceeds the limit.
     pub(crate) fn steps(&self) -> (u64, bool) {
         let steps = self.steps.get();
         (steps, steps > MAX_STEPS)
     }
 
-    /// Adds to the number of steps. Returns false if it exceeds the limit.
     fn may(&self, steps: usize) -> bool {
         let sum = self.steps.get().saturating_add(steps as u64);
         self.steps.set(sum);
@@ -284,7 +272,6 @@ impl<'a, 'input> Elements<'a, 'input> {
     }
 }
 
-/// An element in [`Elements`].
 #[derive(Clone, Copy, Debug)]
 struct ElementAt<'t, 'a, 'input> {
     elements: &'t Elements<'a, 'input>,
@@ -301,7 +288,6 @@ impl<'a, 'input> ElementAt<'_, 'a, 'input> {
         Some(Self { elements: self.elements, index })
     }
 
-    /// Returns the attributes. `None` if the number of steps exceeds the limit.
     fn attributes(&self) -> Option<Attributes<'a, 'input>> {
         let attributes = self.entry().node.attributes();
         self.elements.may(1 + attributes.len() / 8).then_some(attributes)

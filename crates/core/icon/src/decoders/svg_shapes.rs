@@ -1,7 +1,5 @@
 //! Converts CSS basic shapes to SVG path data: `inset`, `rect`, `xywh`, `circle`, `ellipse`,
 //! `polygon` and `path`.
-//!
-//! This module does not depend on elements. The caller passes the boxes to which the shapes refer.
 
 use std::fmt::Write;
 
@@ -15,7 +13,6 @@ use super::{
 /// Position of the control points, relative to the radius, in a cubic curve that approximates a
 /// quarter circle.
 const ARC: f64 = 0.552_284_75;
-/// The boxes that a shape may refer to.
 const BOXES: [&str; 7] = [
     "border-box",
     "padding-box",
@@ -26,18 +23,15 @@ const BOXES: [&str; 7] = [
     "view-box",
 ];
 
-/// A shape as path data.
 pub(crate) struct Shape {
     pub(crate) data: String,
     pub(crate) is_even_odd: bool,
 }
 
-/// Returns true if a `clip-path` value is a shape or a box.
 pub(crate) fn is_shape(value: &str) -> bool {
     box_of(value).is_some() && shape(value, ReferenceBox::default()).is_some()
 }
 
-/// Returns the name of the box to which a shape refers. `None` if the value is invalid.
 pub(crate) fn box_of(value: &str) -> Option<&'static str> {
     let mut input = Parser::new(value);
     let mut found = None;
@@ -54,8 +48,7 @@ pub(crate) fn box_of(value: &str) -> Option<&'static str> {
     Some(found.unwrap_or(BOXES[0])).filter(|_| functions > 0 || found.is_some())
 }
 
-/// Returns a shape's outline relative to a box, or the box itself if the value has no shape. `None`
-/// if the value is invalid.
+/// If the value has no shape, returns the box itself. `None` if the value is invalid.
 pub(crate) fn shape(value: &str, reference: ReferenceBox) -> Option<Shape> {
     let mut input = Parser::new(value);
     loop {
@@ -90,8 +83,7 @@ pub(crate) fn shape(value: &str, reference: ReferenceBox) -> Option<Shape> {
     }
 }
 
-/// Returns the path data in `path("...")`, or an empty string for `none`. `None` for any other
-/// value.
+/// Returns an empty string for `none`.
 pub(crate) fn path_function(value: &str) -> Option<String> {
     let mut input = Parser::new(value);
     if input.expect_function_matching("path").is_err() {
@@ -100,7 +92,6 @@ pub(crate) fn path_function(value: &str) -> Option<String> {
     nested(&mut input, |input| Some(input.expect_string().ok()?.to_string()))
 }
 
-/// Parses an optional fill rule and the comma after it. Returns true for `evenodd`.
 fn rule(input: &mut Parser) -> Option<bool> {
     let Ok(rule) = input.try_parse(|input| input.expect_ident_cloned()) else { return Some(false) };
     input.expect_comma().ok()?;
@@ -145,7 +136,6 @@ fn polygon(input: &mut Parser, reference: ReferenceBox, data: &mut String) -> Op
     }
 }
 
-/// The radius of a circle or an ellipse.
 enum Radius {
     Length(f64),
     Closest,
@@ -248,7 +238,6 @@ fn rectangle(name: &str, input: &mut Parser, reference: ReferenceBox) -> Option<
     Some(rounded(sides, corners))
 }
 
-/// Expands one to four values to the values of all four edges or corners, as CSS does.
 fn four(all: &[f64]) -> Option<[f64; 4]> {
     Some(match *all {
         [a] => [a; 4],
@@ -259,7 +248,6 @@ fn four(all: &[f64]) -> Option<[f64; 4]> {
     })
 }
 
-/// Parses corner radii: up to four horizontal radii, and after a slash up to four vertical radii.
 fn radii(input: &mut Parser, reference: ReferenceBox) -> Option<[[f64; 2]; 4]> {
     let mut all = [Vec::new(), Vec::new()];
     let mut down = 0;
@@ -279,8 +267,7 @@ fn radii(input: &mut Parser, reference: ReferenceBox) -> Option<[[f64; 2]; 4]> {
     Some([0, 1, 2, 3].map(|corner| [across[corner], down[corner]]))
 }
 
-/// Writes a rectangle with round corners. `radii` starts at the upper left corner and goes
-/// clockwise.
+/// `radii` starts at the upper left corner and goes clockwise.
 fn rounded([left, top, right, bottom]: [f64; 4], mut radii: [[f64; 2]; 4]) -> String {
     let (width, height) = (right - left, bottom - top);
     let [a, b, c, d] = radii;
@@ -300,7 +287,6 @@ fn rounded([left, top, right, bottom]: [f64; 4], mut radii: [[f64; 2]; 4]) -> St
     ];
     let mut data = String::new();
     for (index, ((x, y, right, down), [rx, ry])) in corners.into_iter().zip(radii).enumerate() {
-        // The end points of the corner's arc on the vertical edge and on the horizontal edge.
         let upright = (x, y + down * ry);
         let level = (x + right * rx, y);
         let near = |(px, py): (f64, f64)| (px + (x - px) * ARC, py + (y - py) * ARC);

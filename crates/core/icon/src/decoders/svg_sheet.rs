@@ -1,10 +1,7 @@
 //! Parses an SVG's style sheets and `style` attributes to rules and declarations.
 //!
-//! The crate `cssparser` parses the syntax, so an invalid declaration or rule does not affect the
-//! others. Rules in `@media` count if the query matches the light colour scheme and a tab icon's
-//! size. Rules in `@supports` count if this crate supports the declarations. `@layer` determines
-//! the order, and nested rules get their parents' selectors. This module does not depend on the
-//! elements to which a rule applies.
+//! Rules in `@media` count if the query matches the light colour scheme and a tab icon's size.
+//! Rules in `@supports` count if this crate supports the declarations.
 
 use cssparser::{
     AtRuleParser, CowRcStr, DeclarationParser, ParseError, Parser, ParserState,
@@ -29,25 +26,21 @@ const MAX_QUERY_BYTES: usize = 256;
 const MAX_DEPTH: u8 = 24;
 /// Maximum parts in a selector. A longer selector is dropped.
 const MAX_PARTS: usize = 64;
-/// Maximum parts in a nested rule's selectors, including the selectors of its parents.
+/// Maximum parts in a nested rule's selectors, including the selectors of its parents. An SVG
+/// beyond this limit is rejected.
 const MAX_NESTED_PARTS: usize = 4096;
-/// Work for parsing a declaration.
 const DECLARATION_WORK: f64 = 300.0;
-/// The viewport for media queries, in CSS pixels.
 const VIEWPORT: [f64; 2] = [TAB_ICON_PIXELS as f64; 2];
 
 type Error = ParseError<SelectorParseErrorKind>;
 
-/// A selector and its declarations.
 pub(crate) struct Rule {
     pub(crate) selector: Selector<Selectors>,
-    /// The index of this rule's declarations in [`Sheets`].
     pub(crate) block: usize,
-    /// The position of this rule's layer. Rules without a layer have the highest position.
+    /// The position of the rule's layer. Rules without a layer have the highest position.
     pub(crate) layer: usize,
 }
 
-/// The rules of a document, in order.
 #[derive(Default)]
 pub(crate) struct Sheets {
     pub(crate) rules: Vec<Rule>,
@@ -57,9 +50,6 @@ pub(crate) struct Sheets {
 
 impl Sheets {
     /// Parses a style sheet and adds its rules.
-    ///
-    /// # Errors
-    /// Returns an error if the SVG's work exceeds the limit.
     pub(crate) fn read(&mut self, sheet: &str, work: &mut SvgWork) -> Result<(), IconError> {
         let mut input = Parser::new(sheet);
         input.set_nested_block_limit(MAX_DEPTH);
@@ -75,9 +65,6 @@ impl Sheets {
 }
 
 /// Parses the declarations in a `style` attribute.
-///
-/// # Errors
-/// Returns an error if the SVG's work exceeds the limit.
 pub(crate) fn declarations(style: &str, work: &mut SvgWork) -> Result<Vec<Declaration>, IconError> {
     let mut input = Parser::new(style);
     input.set_nested_block_limit(MAX_DEPTH);
@@ -90,22 +77,18 @@ pub(crate) fn declarations(style: &str, work: &mut SvgWork) -> Result<Vec<Declar
     }
 }
 
-/// Returns true if a media query list matches the light colour scheme and a tab icon's size.
 pub(crate) fn matches_tab(media: &str) -> bool {
     media.len() <= MAX_QUERY_BYTES && matches_light(media, VIEWPORT)
 }
 
-/// Parser for one block.
 struct Reader<'s> {
     sheets: &'s mut Sheets,
     work: &'s mut SvgWork,
     refusal: Option<IconError>,
-    /// The enclosing rule's selectors and their number of parts.
     parent: Option<(SelectorList<Selectors>, usize)>,
     layer: usize,
     declares: bool,
     nests: bool,
-    /// Declarations that do not belong to a rule yet.
     pending: Vec<Declaration>,
 }
 
@@ -123,7 +106,6 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Parses the content of a block.
     fn body(&mut self, input: &mut Parser<'_>) {
         let mut body = RuleBodyParser::<_, (), SelectorParseErrorKind>::new(input, self);
         while let Some(item) = body.next() {
@@ -141,7 +123,6 @@ impl<'s> Reader<'s> {
         self.refusal.is_some()
     }
 
-    /// Parses a nested block.
     fn block(
         &mut self,
         input: &mut Parser<'_>,
@@ -160,7 +141,6 @@ impl<'s> Reader<'s> {
         self.refusal = self.refusal.take().or(inner.refusal);
     }
 
-    /// Creates a rule for each selector from the pending declarations.
     fn close(&mut self) {
         let Some((selectors, _)) = &self.parent else { return };
         if self.pending.is_empty() {
@@ -215,8 +195,8 @@ impl<'i> DeclarationParser<'i> for Reader<'_> {
     }
 }
 
-/// Returns a declaration's value, and whether it is important. A value that contains a block is an
-/// error, because it may be a nested rule, but a variable may contain blocks.
+/// A value that contains a block is an error, because it may be a nested rule, but a variable may
+/// contain blocks.
 fn value<'i>(input: &mut Parser<'i>, is_variable: bool) -> Result<(&'i str, bool), Error> {
     input.skip_whitespace();
     let start = input.position();
@@ -242,11 +222,8 @@ fn value<'i>(input: &mut Parser<'i>, is_variable: bool) -> Result<(&'i str, bool
     }
 }
 
-/// The parsed prelude of an at-rule.
 enum At {
-    /// A block with rules that count.
     Read,
-    /// A block in a layer, or a statement with layer names.
     Layer(Vec<String>),
     Skipped,
 }
@@ -299,7 +276,6 @@ impl<'i> AtRuleParser<'i> for Reader<'_> {
     }
 }
 
-/// Parses an `@supports` condition. Returns true if it is fulfilled.
 fn condition(input: &mut Parser) -> bool {
     if input.try_parse(|input| input.expect_ident_matching("not")).is_ok() {
         return term(input) == Some(false) && input.is_exhausted();
@@ -317,7 +293,6 @@ fn condition(input: &mut Parser) -> bool {
     holds
 }
 
-/// Parses one term of a condition. `None` if it is invalid.
 fn term(input: &mut Parser) -> Option<bool> {
     let is_selector = match input.next().ok()? {
         Token::ParenthesisBlock => false,

@@ -1,13 +1,9 @@
 //! Limits the work for outlining stroked shapes. usvg outlines them to find their bounds, before we
 //! can count the resolved picture.
 //!
-//! An outline has about 15 to 30 pieces per curve, and each piece takes a tenth of a microsecond.
 //! If coordinates or a stroke's width are far larger than usual, 32-bit floats no longer
-//! distinguish the points of a curve, and tiny-skia divides the curve until it reaches its own
-//! limits. In a measurement, a single curve gave a million pieces and took half a second.
-//!
-//! So this module computes a coarse bound from the number of curves and the magnitude of their
-//! coordinates. `svg_walk` counts the actual pieces. This module does not depend on the drawing.
+//! distinguish the points of a curve. In a measurement, tiny-skia then divided a single curve into
+//! a million pieces, which took half a second.
 
 use std::str::FromStr;
 
@@ -16,13 +12,11 @@ use svgtypes::{PointsParser, SimplePathSegment, SimplifyingPathParser, Transform
 
 use super::svg_work::MAX_SIDE_BYTES;
 
-/// Work per line.
 const LINE_WORK: f64 = 300.0;
 /// Upper bounds for an outline's largest coordinate or stroke width, with the work per curve: the
-/// mean over random curves with the worst width. Outlines with larger numbers are rejected.
+/// mean over random curves with the worst width.
 const CURVE_WORK: [(f64, f64); 3] =
     [(8_192.0, 4_000.0), (65_536.0, 50_000.0), (1_048_576.0, 270_000.0)];
-/// Width and height of a picture that does not specify its size.
 const DEFAULT_SIDE: f64 = 300.0;
 /// Upper bound for a viewport's or tile's width and height if they are unknown.
 const UNKNOWN_SIDE: f64 = 2_048.0;
@@ -31,17 +25,14 @@ const UNIT_PIXELS: f64 = 96.0;
 /// Upper bound for a unit that depends on a font, in pixels.
 const RELATIVE_UNIT_PIXELS: f64 = 8_000.0;
 
-/// The number of lines and curves in some outlines.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Outlines {
     pub(crate) lines: f64,
     pub(crate) curves: f64,
-    /// The largest coordinate, stroke width or font size.
     pub(crate) farthest: f64,
 }
 
 impl Outlines {
-    /// Returns the outline of an element itself, without its descendants.
     pub(crate) fn of(node: Node) -> Self {
         let mut outlines = Self::default();
         match node.tag_name().name() {
@@ -93,19 +84,17 @@ impl Outlines {
         points.iter().for_each(|&number| self.reach(number));
     }
 
-    /// Updates the largest number.
     pub(crate) fn reach(&mut self, number: f64) {
         self.farthest = self.farthest.max(number.abs());
     }
 
-    /// Adds `others`, which are drawn `times` times.
     pub(crate) fn add(&mut self, others: Self, times: f64) {
         self.lines += others.lines * times;
         self.curves += others.curves * times;
         self.reach(others.farthest);
     }
 
-    /// Returns the work for stroking, or infinity if a curve is too large.
+    /// Returns infinity if a curve is too large.
     pub(crate) fn work(self) -> f64 {
         if self.curves == 0.0 {
             return self.lines * LINE_WORK;
@@ -115,7 +104,6 @@ impl Outlines {
     }
 }
 
-/// Returns the larger of an element's stroke width and font size, or 0.
 pub(crate) fn widest(node: Node) -> f64 {
     let lengths = ["stroke-width", "font-size"].into_iter().filter_map(|it| node.attribute(it));
     lengths.map(|length| length_bound(node, length)).fold(0.0, f64::max)
@@ -136,7 +124,6 @@ fn length_bound(node: Node, text: &str) -> f64 {
     numbers(text).next().unwrap_or(0.0) * pixels
 }
 
-/// Returns an upper bound for the width and height of all viewports that contain an element.
 fn viewport_bound(node: Node) -> f64 {
     let sides = node.ancestors().flat_map(|it| {
         ["viewBox", "width", "height"].into_iter().filter_map(move |name| it.attribute(name))
@@ -148,8 +135,8 @@ fn viewport_bound(node: Node) -> f64 {
     sides.map(largest).fold(UNKNOWN_SIDE, f64::max)
 }
 
-/// Returns the factor by which an element enlarges its content, which is at least 1. For a symbol,
-/// [`viewport_scale`] returns this factor instead, because it depends on the `use` element.
+/// Returns the factor by which an element enlarges its content, which is at least 1. The factor of
+/// a symbol depends on the `use` element: see [`viewport_scale`].
 pub(crate) fn enlargement(node: Node, largest: f64) -> f64 {
     let scale = |text: &str| {
         let Ok(t) = Transform::from_str(text) else { return 1.0 };
@@ -165,8 +152,8 @@ pub(crate) fn enlargement(node: Node, largest: f64) -> f64 {
     transforms.product::<f64>() * viewport
 }
 
-/// Returns the factor by which `viewed`'s content is enlarged to the width and height of `sized`.
-/// The factor is at least 1. A missing width or height counts as `largest`.
+/// Returns the factor by which `viewed`'s content is enlarged to the dimensions of `sized`, which
+/// is at least 1. A missing width or height counts as `largest`.
 pub(crate) fn viewport_scale(viewed: Node, sized: Node, largest: f64) -> f64 {
     let Some(view) = viewed.attribute("viewBox") else { return 1.0 };
     if view.len() > MAX_SIDE_BYTES {
@@ -223,8 +210,7 @@ fn tile_scale(node: Node) -> f64 {
     (largest / smallest).max(1.0)
 }
 
-/// Iterates over the numbers in path data or a list, without their signs. An arc's flags without a
-/// space after them count as digits of the next number.
+/// Signs are ignored. An arc's flags without a space after them count as digits of the next number.
 pub(crate) fn numbers(text: &str) -> impl Iterator<Item = f64> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -247,7 +233,6 @@ pub(crate) fn numbers(text: &str) -> impl Iterator<Item = f64> {
             at += 1 + sign;
             digits(&mut at);
         }
-        // A point without digits counts as 0.
         Some(text[start..at].parse().unwrap_or(0.0))
     })
 }

@@ -1,12 +1,9 @@
-//! Finds references between an SVG's elements in their attributes.
-//!
-//! `svg_css` has resolved the style sheets, so every reference is an attribute.
+//! Finds the references between an SVG's elements in their attributes.
 
 use std::collections::HashMap;
 
 use resvg::usvg::roxmltree::{Document, Node};
 
-/// How often a reference's target is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reference {
     /// Drawn as a part of this element (`use`).
@@ -19,9 +16,7 @@ pub(crate) enum Reference {
     Marker,
 }
 
-/// Finds a document's references.
 pub(crate) struct References<'a, 'input> {
-    /// The first element with each id.
     by_id: HashMap<&'a str, Node<'a, 'input>>,
 }
 
@@ -36,7 +31,6 @@ impl<'a, 'input> References<'a, 'input> {
         Self { by_id }
     }
 
-    /// Returns the elements to which `node` refers.
     pub(crate) fn of(&self, node: Node<'a, 'input>) -> Vec<(Reference, Node<'a, 'input>)> {
         let mut found = Vec::new();
         for attribute in node.attributes() {
@@ -58,8 +52,6 @@ impl<'a, 'input> References<'a, 'input> {
     }
 }
 
-/// Returns the kind and the id of each `url(#id)` in a property's value. A filter may have several
-/// references.
 fn references<'a>(property: &str, value: &'a str) -> impl Iterator<Item = (Reference, &'a str)> {
     let kind = match property {
         "fill" | "stroke" => Reference::Inherited,

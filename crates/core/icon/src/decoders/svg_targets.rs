@@ -1,8 +1,7 @@
-//! Resolves references and lengths of an SVG as browsers do, if usvg resolves them differently.
+//! Resolves an SVG's references and lengths as browsers do, if usvg resolves them differently.
 //!
 //! Gradients and patterns count as missing if their transform has no inverse, and a gradient
-//! without stops paints nothing. In a clip path, a `use` that refers to another `use` has no
-//! effect. This module does not depend on how the document is written.
+//! without stops paints nothing.
 
 use std::{collections::HashMap, str::FromStr};
 
@@ -19,31 +18,25 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum number of references to follow from gradient to gradient.
+/// Maximum gradients or patterns in a chain of references. Those beyond this limit are ignored.
 const MAX_LINKS: usize = 32;
 /// Maximum bytes in a symbol's width or height, because we parse them again for each `use`.
 const MAX_SYMBOL_SIDE_BYTES: usize = 64;
 
-/// How to write a reference to a gradient or pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Paint {
-    /// usvg draws this paint correctly.
     Drawn,
-    /// The paint counts as missing.
     Missing,
-    /// The paint draws nothing.
     Empty,
 }
 
-/// The properties of a gradient or pattern, without those that it inherits from others.
+/// A gradient's or pattern's properties, without those that it inherits from others.
 struct Own {
-    /// Whether the transform has no inverse. `None` if there is no transform.
     is_flat: Option<bool>,
     has_content: bool,
     link: Option<usize>,
 }
 
-/// How to write references to each of a document's gradients and patterns.
 pub(crate) struct Paints {
     by_element: HashMap<usize, Paint>,
 }
@@ -73,7 +66,6 @@ impl Paints {
         Ok(Self { by_element })
     }
 
-    /// Converts a `fill` or `stroke` value to the form that usvg reads.
     pub(crate) fn written(&self, styled: &Styled, value: &str) -> String {
         let Some((url, fallback)) = leading_url(value) else { return value.to_owned() };
         let target = url.strip_prefix('#').and_then(|id| styled.ids.get(id));
@@ -105,7 +97,6 @@ fn painted(index: usize, all: &HashMap<usize, Own>) -> Paint {
 }
 
 impl Styled<'_, '_> {
-    /// Returns the element to which `href` refers.
     fn target(&self, index: usize) -> Option<usize> {
         let node = self.elements.node(index);
         let link = node.attributes().find(|it| it.name() == "href")?;
@@ -123,8 +114,9 @@ impl Styled<'_, '_> {
         Some(a * d - b * c == 0.0)
     }
 
-    /// Returns true for a `use` element that browsers do not draw, because it refers to another
-    /// `use` inside a clip path, or to a symbol or SVG whose width or height is not positive.
+    /// Returns true for a `use` element that browsers do not draw: one directly in a clip path that
+    /// refers to another `use`, or one that draws a symbol or SVG with a width or height that is
+    /// not positive.
     pub(crate) fn is_unused(&self, index: usize) -> bool {
         if self.tag(index) != "use" {
             return false;
@@ -161,8 +153,7 @@ impl Styled<'_, '_> {
         self.elements.node(index).ancestors().any(|it| it.tag_name().name() == "symbol")
     }
 
-    /// Returns the width and height that a `use` element gets from its symbol, because usvg ignores
-    /// them.
+    /// usvg ignores the width and height that a `use` element gets from its symbol.
     pub(crate) fn symbol_sides(&self, index: usize) -> Vec<(&'static str, String)> {
         let side = |name| {
             let side = self.symbol_side(index, name)?;
@@ -172,8 +163,7 @@ impl Styled<'_, '_> {
         ["width", "height"].into_iter().filter_map(side).collect()
     }
 
-    /// Converts a length to the form that usvg reads. `None` if usvg reads the length correctly, or
-    /// if the attribute is not a length.
+    /// `None` if usvg reads the length correctly, or if the attribute is not a length.
     pub(crate) fn attribute_length(&self, index: usize, name: &str, value: &str) -> Option<String> {
         let whole: fn(ReferenceBox) -> f64 = match name {
             "x" | "x1" | "x2" | "cx" | "fx" | "rx" | "width" => |viewport| viewport.width,
@@ -197,7 +187,6 @@ impl Styled<'_, '_> {
     }
 }
 
-/// Parses a CSS length or number.
 fn length(text: &str, whole: f64) -> Option<f64> {
     let found = only_quantity(text)?;
     found.length(whole).or(found.number())

@@ -1,9 +1,7 @@
-//! Computes matrices for CSS transforms: `transform` with units, `transform-origin`, `translate`,
-//! `rotate` and `scale`.
+//! Computes matrices for CSS transforms.
 //!
 //! A 3D transform is projected to the plane without perspective. We compute sines, cosines and
-//! tangents with the crate `libm`, so that they are equal on every machine. This module does not
-//! depend on elements. The caller passes the boxes to which the values refer.
+//! tangents with the crate `libm`, so that they are equal on every machine.
 
 use cssparser::{ParseError, Parser, Token};
 use resvg::tiny_skia::Transform;
@@ -13,7 +11,6 @@ use super::{
     svg_lengths::{Quantity, nested, quantity},
 };
 
-/// The box to which percentages and the transform origin refer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ReferenceBox {
     pub(crate) x: f64,
@@ -22,7 +19,6 @@ pub(crate) struct ReferenceBox {
     pub(crate) height: f64,
 }
 
-/// The transform properties that an element has in addition to `transform`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transforms<'a> {
     pub(crate) translate: Option<&'a str>,
@@ -31,14 +27,12 @@ pub(crate) struct Transforms<'a> {
     pub(crate) origin: Option<&'a str>,
 }
 
-/// Parses a `transform` attribute, whose numbers have no units. `None` if it is invalid.
 pub(crate) fn attribute(value: &str) -> Option<Transform> {
     let it: svgtypes::Transform = value.parse().ok()?;
     let [a, b, c, d, e, f] = [it.a, it.b, it.c, it.d, it.e, it.f].map(|it| it as f32);
     Some(Transform::from_row(a, b, c, d, e, f))
 }
 
-/// Combines an element's `transform`, passed as `own`, with its other transform properties.
 pub(crate) fn matrix(own: Transform, all: Transforms, reference: ReferenceBox) -> Transform {
     let value = |name, value: Option<&str>| {
         value.and_then(|value| single(name, value, reference)).unwrap_or_default()
@@ -53,7 +47,6 @@ pub(crate) fn matrix(own: Transform, all: Transforms, reference: ReferenceBox) -
         .pre_translate(-x, -y)
 }
 
-/// Returns true if the value of a transform property is valid in CSS.
 pub(crate) fn is_valid(property: &str, value: &str) -> bool {
     let reference = ReferenceBox::default();
     match property {
@@ -63,8 +56,7 @@ pub(crate) fn is_valid(property: &str, value: &str) -> bool {
     }
 }
 
-/// Returns the matrix for a list of transform functions, or the identity for the keyword `none`.
-/// `None` if the value is invalid.
+/// Returns the identity for the keyword `none`.
 pub(crate) fn functions(value: &str, reference: ReferenceBox) -> Option<Transform> {
     if value.eq_ignore_ascii_case("none") {
         return Some(Transform::identity());
@@ -151,8 +143,6 @@ fn around(axis: [f64; 3], degrees: f64) -> Transform {
     Transform::from_row(a, b, c, d, 0.0, 0.0)
 }
 
-/// Returns the matrix for the property `translate`, `rotate` or `scale`. `None` if its value is
-/// invalid.
 fn single(property: &str, value: &str, reference: ReferenceBox) -> Option<Transform> {
     if value.eq_ignore_ascii_case("none") {
         return Some(Transform::identity());
@@ -197,7 +187,6 @@ fn single(property: &str, value: &str, reference: ReferenceBox) -> Option<Transf
     }
 }
 
-/// Parses a `transform-origin`. Returns the position relative to the box. `None` if it is invalid.
 fn origin(value: &str, reference: ReferenceBox) -> Option<(f64, f64)> {
     let mut input = Parser::new(value);
     // Here, a keyword such as `left` cannot have an offset, so there are at most three parts.
@@ -209,8 +198,8 @@ fn origin(value: &str, reference: ReferenceBox) -> Option<(f64, f64)> {
     })
 }
 
-/// Parses a position, which consists of one or two values, or of two pairs of an edge and an
-/// offset. Returns the offset from the box's upper left corner.
+/// Parses one or two values, or two pairs of an edge and an offset. Returns the offset from the
+/// box's upper left corner.
 pub(crate) fn position(input: &mut Parser, reference: ReferenceBox) -> Option<(f64, f64)> {
     let (mut x, mut y) = (None, None);
     let mut first_is_centre = false;

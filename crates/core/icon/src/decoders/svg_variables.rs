@@ -1,9 +1,5 @@
 //! Replaces CSS variables with their values, `env()` with its fallback, and `light-dark()` with its
 //! first argument (the light colour).
-//!
-//! Elements inherit variables from their parents. The number of bytes that replace variables is
-//! limited, because a few lines of CSS can expand to any number of bytes. This module does not
-//! depend on properties.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,18 +12,15 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum nesting of variables.
+/// Maximum nesting of variables. A variable beyond this depth has no value.
 const MAX_DEPTH: usize = 8;
-/// Maximum number of bytes that replace variables in a document. Each replacement counts as one
-/// additional byte.
+/// Maximum bytes that replace variables in a document. Each replacement counts as one additional
+/// byte.
 const MAX_VALUE_BYTES: usize = 256 * 1024;
-/// Work for storing a variable of an element.
 const VARIABLE_WORK: f64 = 60.0;
 
-/// An element's variables by name.
 pub(crate) type Variables = Rc<HashMap<Rc<str>, Rc<str>>>;
 
-/// Expands variables in a document, and counts the remaining bytes that may replace variables.
 pub(crate) struct Expansion {
     left: usize,
 }
@@ -38,10 +31,8 @@ impl Default for Expansion {
     }
 }
 
-/// The variables that are visible while computing an element's variables.
 struct Scope<'a> {
-    /// The element's own variables, ordered by name, so that every run exceeds the same limit
-    /// first.
+    /// Ordered by name, so that every run exceeds the same limit first.
     own: &'a BTreeMap<Rc<str>, Value>,
     parent: &'a Variables,
 }
@@ -73,7 +64,7 @@ impl Expansion {
         Ok(Rc::new(all))
     }
 
-    /// Replaces the variables in a value. `None` if a variable has no value.
+    /// `None` if a variable has no value.
     ///
     /// # Errors
     /// Returns an error if the SVG's work exceeds the limit, or if variables expand to too many
@@ -122,7 +113,6 @@ impl Expansion {
             let (name, arguments) = (function_before(rest, at), &rest[at + 1..]);
             seen = at + 1;
             let Some(name) = name else { continue };
-            // A parenthesis that is open at the end of the value counts as closed there.
             let end = find_outside(arguments, b")").unwrap_or(arguments.len());
             let (arguments, after) = arguments.split_at(end);
             let comma = find_outside(arguments, b",").unwrap_or(arguments.len());
@@ -165,8 +155,6 @@ impl Expansion {
     }
 }
 
-/// Returns the function name before the parenthesis at `at`. `None` if this function is not
-/// replaced.
 fn function_before(text: &str, at: usize) -> Option<&'static str> {
     ["light-dark", "var", "env"].into_iter().find(|name| {
         let before = &text[..at];
@@ -177,8 +165,7 @@ fn function_before(text: &str, at: usize) -> Option<&'static str> {
     })
 }
 
-/// Returns the offset of the first character in `ends` that is outside strings, parentheses and
-/// blocks.
+/// Returns the offset of the first byte in `ends` that is outside strings, parentheses and blocks.
 fn find_outside(text: &str, ends: &[u8]) -> Option<usize> {
     let (mut quote, mut open) = (None, 0_usize);
     let mut bytes = text.bytes().enumerate();

@@ -1,24 +1,20 @@
 //! Computes an SVG's dimensions, and the boxes to which percentages in it refer.
-//!
-//! This module does not depend on how the document is written.
 
 use super::{
     svg_css::Styled, svg_lengths::only_quantity, svg_transforms::ReferenceBox,
     svg_work::MAX_SIDE_BYTES,
 };
 
-/// Maximum number of ancestors to check. `svg_cost` rejects documents with deeper nesting.
+/// Maximum ancestors to check. `svg_cost` rejects documents with deeper nesting.
 const MAX_DEPTH: usize = 128;
 /// Width and height of a picture that does not specify them.
 pub(crate) const DEFAULT_SIDES: [f64; 2] = [300.0, 150.0];
 
 impl Styled<'_, '_> {
-    /// Returns an element's tag name without its namespace prefix.
     pub(crate) fn tag(&self, index: usize) -> &str {
         self.elements.node(index).tag_name().name()
     }
 
-    /// Returns a property's value from an element or from the nearest ancestor that sets it.
     pub(crate) fn inherited(&self, index: usize, name: &str) -> Option<&str> {
         let mut at = Some(index);
         for _ in 0..MAX_DEPTH {
@@ -31,7 +27,6 @@ impl Styled<'_, '_> {
         None
     }
 
-    /// Returns the picture's width and height in CSS pixels.
     pub(crate) fn root_sides(&self) -> [f64; 2] {
         let side = |name: &str| self.side(0, name);
         let (width, height) = (side("width"), side("height"));
@@ -44,14 +39,13 @@ impl Styled<'_, '_> {
         }
     }
 
-    /// Returns the picture's `viewBox`, or its width and height if there is no `viewBox`.
     pub(crate) fn root_box(&self) -> ReferenceBox {
         let [width, height] = self.root_sides();
         self.view_box(0).unwrap_or(ReferenceBox { width, height, ..ReferenceBox::default() })
     }
 
     pub(crate) fn side(&self, index: usize, name: &str) -> Option<f64> {
-        // Ignore the style of the root element, whose width and height are only read from
+        // Ignore the root element's style, because its width and height are only read from
         // attributes.
         let style = self.styles[index].get(name).filter(|_| index != 0);
         let value = style.or_else(|| self.elements.node(index).attribute(name))?;
@@ -72,7 +66,6 @@ impl Styled<'_, '_> {
         Some(ReferenceBox { x, y, width: w, height: h })
     }
 
-    /// Returns the enclosing viewport's box, to which an element's percentages refer.
     pub(crate) fn viewport(&self, index: usize) -> ReferenceBox {
         let mut at = self.elements.parent(index);
         for _ in 0..MAX_DEPTH {
@@ -92,18 +85,17 @@ impl Styled<'_, '_> {
     }
 }
 
-/// Returns the length to which percentages refer if they are neither horizontal nor vertical.
+/// Percentages refer to this length if they are neither horizontal nor vertical.
 pub(crate) fn diagonal(reference: ReferenceBox) -> f64 {
     let ReferenceBox { width, height, .. } = reference;
     ((width * width + height * height) / 2.0).sqrt()
 }
 
-/// Returns true if a width or height is a percentage or not a valid length.
 pub(crate) fn is_relative(value: &str) -> bool {
     value.contains('%') || only_quantity(value).is_none()
 }
 
-/// Converts a length with a function, such as `calc()`, to pixels. Returns other lengths unchanged.
+/// Converts a length with a function, such as `calc()`, to pixels.
 pub(crate) fn resolved(value: &str, whole: f64) -> String {
     if !value.contains('(') {
         return value.to_owned();

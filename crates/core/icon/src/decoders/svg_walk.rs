@@ -1,9 +1,5 @@
-//! Counts the work for drawing an SVG, by walking over the resolved picture before drawing it.
-//!
-//! This module defines how much each part of a drawing costs. The walk follows resvg 0.49: it
-//! counts each layer's pixels, and the pieces in each stroke's outline. Every weight is an upper
-//! bound for measured nanoseconds (docs/decisions/0096). This module does not depend on XML, or on
-//! the source of embedded pictures.
+//! Counts the work for drawing an SVG, by walking over the resolved picture as resvg 0.49 does.
+//! Every weight is an upper bound for measured nanoseconds (docs/decisions/0096).
 
 use resvg::{
     tiny_skia::{self, PathSegment, PathStroker, Rect, Transform},
@@ -22,9 +18,8 @@ use super::{
 };
 use crate::error::IconError;
 
-/// Maximum coordinate in pixels of a shape that overlaps the picture. tiny-skia clips shapes before
-/// it converts them to fixed point, and its row bounds overflow at 2^29. Tests with a quarter of
-/// this value showed no errors.
+/// Maximum coordinate in pixels of a shape that overlaps the picture. tiny-skia's row bounds
+/// overflow at 2^29. Tests with a quarter of 2^29, which is this limit, showed no errors.
 const MAX_DISTANCE_PIXELS: f64 = 134_217_728.0;
 /// Maximum coordinate in pixels of a separate layer's content. resvg draws nothing if the layer's
 /// width or height exceeds 2^31 pixels.
@@ -33,11 +28,12 @@ const MAX_LAYER_DISTANCE: f64 = 900_000_000.0;
 /// panics when clipping one in 50,000 such curves. Beyond 2^22 pixels, it draws lines instead of
 /// curves.
 const MAX_CUBIC_PIXELS: f64 = 1_048_576.0;
-/// Margin in pixels around a hairline and its cap.
 const HAIR_MARGIN: f32 = 4.0;
-/// Maximum number of pixels in a layer or a pattern tile, to limit memory use.
+/// Maximum pixels in a layer or a pattern tile. An SVG beyond this limit is rejected, because it
+/// would use too much memory.
 const MAX_LAYER_PIXELS: f64 = 262_144.0;
-/// Maximum number of dashes per stroke, to limit memory use.
+/// Maximum dashes per stroke. An SVG beyond this limit is rejected, because it would use too much
+/// memory.
 const MAX_DASHES: f64 = 20_000.0;
 
 const PATH_WORK: f64 = 600.0;
@@ -48,16 +44,14 @@ const MASK_PIXEL_WORK: f64 = 20.0;
 const EDGE_WORK: f64 = 60.0;
 const ROW_EDGE_WORK: f64 = 12.0;
 const INVERSION_WORK: f64 = 2.5;
-/// Work for transforming and reading a segment.
 const SEGMENT_WORK: f64 = 10.0;
-/// Work per piece of a stroke's outline. This includes creating the outline twice: in this module,
-/// and in usvg or when drawing.
+/// Work per piece of a stroke's outline, which is created twice: in this module, and in usvg or
+/// when drawing.
 const OUTLINE_PIECE_WORK: f64 = 300.0;
 const DASH_WORK: f64 = 500.0;
 const HAIR_LINE_WORK: f64 = 100.0;
 const HAIR_PIXEL_WORK: f64 = 70.0;
-/// Work for decoding an embedded picture when it is drawn. The picture is already scaled to a tab
-/// icon's size.
+/// Work for drawing an embedded picture, which is already scaled to a tab icon's size.
 const PICTURE_WORK: f64 = 60_000.0;
 const PICTURE_PIXEL_WORK: f64 = 60.0;
 
@@ -76,13 +70,11 @@ pub(crate) fn count_tree(
     Walk { work }.children(tree.root(), Place { transform, canvas, reach })
 }
 
-/// The transform and the canvas for drawing a part of the picture.
 #[derive(Clone, Copy)]
 struct Place {
     transform: Transform,
     canvas: Canvas,
-    /// The area to which resvg clips layers: the picture's canvas, extended in every direction by
-    /// twice its width or height.
+    /// The area to which resvg clips layers.
     reach: Rect,
 }
 
@@ -125,7 +117,6 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Counts the work for a filter on the layer at `place`.
     fn filter(&mut self, filter: &Filter, place: Place) -> Result<(), IconError> {
         let (sx, sy) = place.transform.get_scale();
         for primitive in filter.primitives() {
@@ -139,8 +130,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Counts the work for a group's layer, and returns it. `None` if resvg does not draw this
-    /// layer.
+    /// `None` if resvg does not draw the group's layer.
     fn layer(&mut self, group: &Group, place: Place) -> Result<Option<Place>, IconError> {
         let mut place = place;
         if !group.filters().is_empty() {
@@ -237,7 +227,6 @@ impl Walk<'_> {
         self.area(&drawn, paint, place)
     }
 
-    /// Counts the work for filling `drawn`, whose units are pixels.
     fn area(
         &mut self,
         drawn: &tiny_skia::Path,
@@ -298,8 +287,8 @@ impl Walk<'_> {
         self.area(&drawn, paint, place)
     }
 
-    /// Counts the work for the outlines that usvg creates to find a stroke's bounds. usvg ignores
-    /// dashes for this, and creates a second outline if the path is rotated or skewed.
+    /// usvg outlines strokes to find their bounds. It ignores dashes for this, and creates a second
+    /// outline if the path is rotated or skewed.
     fn bounds_of_stroke(&mut self, path: &Path, stroke: &Stroke) -> Result<(), IconError> {
         let style = tiny_skia::Stroke { dash: None, ..stroke.to_tiny_skia() };
         self.outline(path.data(), &style, 1.0, farthest(path.data().bounds()))?;
@@ -311,7 +300,6 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Creates a stroke's outline and counts the work for its pieces.
     fn outline(
         &mut self,
         data: &tiny_skia::Path,
@@ -332,8 +320,7 @@ impl Walk<'_> {
         Ok(outline)
     }
 
-    /// Returns the work for the pixels of a paint. If it is a pattern, this also counts the work
-    /// for drawing its tile.
+    /// Returns a paint's work per pixel, and counts the work for drawing a pattern's tile.
     fn paint(&mut self, paint: &Paint, place: Place) -> Result<PaintWork, IconError> {
         let gradient =
             |stops: usize| PaintWork { pixel: 8.0 + stops as f64, run: 60.0 + 6.0 * stops as f64 };
@@ -378,14 +365,12 @@ impl Walk<'_> {
     }
 }
 
-/// Work per pixel and per run of pixels.
 #[derive(Clone, Copy)]
 struct PaintWork {
     pixel: f64,
     run: f64,
 }
 
-/// Returns true if tiny-skia draws the stroke as hairlines, which have no outline.
 fn is_hairline(path: &Path, stroke: &Stroke, transform: Transform) -> bool {
     let length = |x: f32, y: f32| {
         let (x, y) = (x.abs(), y.abs());
@@ -397,14 +382,12 @@ fn is_hairline(path: &Path, stroke: &Stroke, transform: Transform) -> bool {
         && length(transform.kx * width, transform.sy * width) <= 1.0
 }
 
-/// Returns the largest absolute coordinate.
 fn farthest(bounds: Rect) -> f64 {
     let sides = [bounds.left(), bounds.top(), bounds.right(), bounds.bottom()];
     sides.into_iter().fold(0.0, |most: f64, side| most.max(f64::from(side.abs())))
 }
 
-/// Returns true if a shape with these bounds may have pixels on the canvas. tiny-skia skips all
-/// other shapes.
+/// tiny-skia skips shapes that cannot have pixels on the canvas.
 fn meets(bounds: Rect, canvas: Canvas) -> bool {
     bounds.right() >= -HAIR_MARGIN
         && bounds.bottom() >= -HAIR_MARGIN

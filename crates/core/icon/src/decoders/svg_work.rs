@@ -1,18 +1,16 @@
 //! Limits the work that an SVG may take.
 //!
-//! Invariants: we do not read a clock, so all machines reject the same SVGs. Work that could be
-//! expensive is counted before it is done. A unit takes at most about a nanosecond, because each
-//! weight is an upper bound that was measured in a release build on one core of a 2026 server
-//! (docs/decisions/0096). This module does not depend on the drawing.
+//! We do not read a clock, so that all machines reject the same SVGs. A unit takes at most about a
+//! nanosecond, because each weight is an upper bound that was measured in a release build
+//! (docs/decisions/0096).
 
 use resvg::usvg::BlendMode;
 
 use crate::error::IconError;
 
 /// Maximum work units for an SVG. Of 65,000 real icons, 99 % take less than a million units, and
-/// the most expensive takes 18 million.
+/// the most expensive takes about 20 million.
 pub const MAX_WORK: u64 = 40_000_000;
-/// Work for parsing or writing a byte of XML.
 pub(crate) const XML_BYTE_WORK: f64 = 4.0;
 /// Work per byte in CSS or in an attribute's value, because these bytes are parsed several times.
 pub(crate) const CSS_BYTE_WORK: f64 = 12.0;
@@ -24,14 +22,13 @@ pub(crate) fn refused(reason: &'static str) -> IconError {
     IconError::SvgRefused { reason }
 }
 
-/// The work units that were counted for an SVG.
 #[derive(Debug, Default)]
 pub(crate) struct SvgWork {
     units: f64,
 }
 
 impl SvgWork {
-    /// Adds `units` to the count.
+    /// Adds `units` to this SVG's work.
     ///
     /// # Errors
     /// Returns an error if the sum exceeds [`MAX_WORK`] or is not a number.
@@ -51,13 +48,12 @@ impl SvgWork {
         Self { units: self.units }.spend(units)
     }
 
-    /// Returns the number of units. It is at most [`MAX_WORK`] unless a method returned an error.
+    /// This is at most [`MAX_WORK`] unless a method returned an error.
     pub(crate) fn units(&self) -> u64 {
         self.units as u64
     }
 }
 
-/// Returns true if `value` is above `most` or NaN.
 pub(crate) fn exceeds(value: f64, most: f64) -> bool {
     value.is_nan() || value > most
 }

@@ -1,10 +1,8 @@
 //! Rewrites an SVG so that its resolved style is in attributes that usvg reads.
 //!
-//! The new document has no style sheets and no elements that are not drawn. It has `style`
-//! attributes only for a few properties that usvg does not read from other attributes. References
-//! to missing elements or to the wrong kind of element are omitted. If several elements have the
-//! same id, only the first keeps it. Transforms become matrices, and basic shapes become clip
-//! paths. This module does not depend on the cascade.
+//! References to missing elements or to the wrong kind of element are omitted. If several elements
+//! have the same id, only the first keeps it. Transforms become matrices, and basic shapes become
+//! clip paths.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -36,9 +34,7 @@ const XML: &str = "http://www.w3.org/XML/1998/namespace";
 const MAX_DEPTH: usize = 128;
 /// Maximum bytes in a dash list to scale. A longer list remains unchanged.
 const MAX_DASH_BYTES: usize = 1024;
-/// Work for measuring an element, and for writing the parts that depend on its measures.
 const MEASURED_WORK: f64 = 4_000.0;
-/// Elements that are not drawn. Their content is not drawn either.
 const SKIPPED: [&str; 11] = [
     "style",
     "title",
@@ -55,15 +51,11 @@ const SKIPPED: [&str; 11] = [
 /// Properties that usvg reads only from `style`.
 const IN_STYLE: [&str; 4] = ["mix-blend-mode", "isolation", "font-kerning", "image-rendering"];
 
-/// A document in the form that usvg reads.
 pub(crate) struct Written {
-    /// The new document. `None` if usvg can read the original document.
     pub(crate) text: Option<String>,
-    /// The colour behind the picture.
     pub(crate) background: Option<svgtypes::Color>,
 }
 
-/// A function that parses a document without its embedded pictures, to measure its elements.
 pub(crate) type ReadTree = fn(&str, &mut SvgWork) -> Result<Tree, IconError>;
 
 /// Resolves a document's styles and writes a new document.
@@ -115,10 +107,9 @@ struct Writer<'s, 'a, 'input> {
     styled: &'s Styled<'a, 'input>,
     measured: HashMap<usize, Measures>,
     paints: Paints,
-    /// Indices of the elements to measure. Empty while writing the final document.
+    /// The elements to measure. Empty while writing the final document.
     marks: BTreeSet<usize>,
     text: String,
-    /// Clip paths, which are written at the end of the document.
     definitions: String,
     clip_count: usize,
     is_changed: bool,
@@ -173,7 +164,6 @@ impl Writer<'_, '_, '_> {
         self.text.push('"');
     }
 
-    /// Writes the attributes that are not CSS properties.
     fn attributes(&mut self, index: usize) {
         let styled = self.styled;
         let node = styled.elements.node(index);
@@ -198,7 +188,6 @@ impl Writer<'_, '_, '_> {
                 "id" if styled.ids.get(value) != Some(&index) => self.is_changed = true,
                 "style" => self.is_changed = true,
                 "class" => {}
-                // `sides` writes these attributes of the root element.
                 "width" | "height" if index == 0 => {}
                 name if is_property || self.geometry(index, name).is_some() => {}
                 name => {
@@ -234,7 +223,6 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Returns the value of a geometry property that CSS sets on an element.
     fn geometry(&self, index: usize, name: &str) -> Option<String> {
         let tag = self.styled.tag(index);
         let is_read = match name {
@@ -315,8 +303,7 @@ impl Writer<'_, '_, '_> {
         self.transform(index);
     }
 
-    /// Checks the references in a value, and converts shapes and lengths. `None` if the attribute
-    /// must be omitted.
+    /// `None` if the attribute must be omitted.
     fn finished(&mut self, index: usize, kind: Kind, value: &str) -> Option<String> {
         let target = |url: &str| -> Option<&str> {
             Some(self.styled.tag(*self.styled.ids.get(url.strip_prefix('#')?)?))
@@ -350,8 +337,8 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Writes a shape as a clip path, and returns a reference to it. `None` if the element is not
-    /// measured or the shape is invalid.
+    /// Writes a clip path for a basic shape, and returns a reference to it. `None` if the element
+    /// is not measured or the shape is invalid.
     fn clip(&mut self, index: usize, value: &str) -> Option<String> {
         let reference = match svg_shapes::box_of(value)? {
             _ if index == 0 => self.styled.root_box(),
@@ -369,9 +356,8 @@ impl Writer<'_, '_, '_> {
         Some(format!("url(#{id})"))
     }
 
-    /// Scales the value of a stroke property, for strokes with a fixed width and for dashes that
-    /// are relative to `pathLength`. `None` if the value does not change. `own` is empty if the
-    /// value is inherited.
+    /// Scales strokes with a fixed width, and dashes that are relative to `pathLength`. `None` if
+    /// the value does not change. `own` is empty if the value is inherited.
     fn measured_stroke(&self, index: usize, name: &str, own: &str) -> Option<String> {
         let is_width = name == "stroke-width";
         if !is_width && !matches!(name, "stroke-dasharray" | "stroke-dashoffset") {
@@ -475,7 +461,6 @@ impl Writer<'_, '_, '_> {
     }
 }
 
-/// Returns true if an attribute that only an animation sets can be written with its name.
 fn is_plain(name: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
     name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -484,7 +469,6 @@ fn is_plain(name: &str) -> bool {
         && property(name).is_none_or(|it| !it.is_attribute)
 }
 
-/// Escapes a string for XML text and for attribute values in double quotes.
 fn escape(text: &str, to: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find(['&', '<', '>', '"', '\n', '\t', '\r']) {

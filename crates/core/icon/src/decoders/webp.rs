@@ -1,14 +1,11 @@
 //! Decodes WebP with the `image-webp` crate: a still picture, or the first frame of an animation on
 //! its canvas.
 //!
-//! The flags in the extended header (VP8X) often announce chunks that are missing, and `image-webp`
-//! rejects such files. So we pass it a new file with only the chunks that the picture needs. As in
+//! The extended header (VP8X) often announces chunks that are missing, and `image-webp` rejects
+//! such files. So we pass it a new file with only the chunks that the picture needs. As in
 //! Chromium, lossless pictures and animation frames use their alpha even if the flags do not
 //! declare it, but lossy still pictures use alpha only with the alpha flag. The background colour
 //! and the EXIF orientation are ignored, as in browsers.
-//!
-//! Invariant: no picture in the file, at any nesting level, is larger than the canvas. We check
-//! this before the decoder allocates memory.
 
 use std::io::Cursor;
 
@@ -21,17 +18,15 @@ use crate::{
     work::Work,
 };
 
-/// Byte offset of the first chunk.
 const CHUNKS_AT: usize = 12;
-/// Bytes in an animation frame (ANMF) before the chunks of its picture.
+/// Bytes in an animation frame (ANMF) before its picture's chunks.
 const FRAME_BYTES: usize = 16;
-/// Flags in the extended header (VP8X).
 const ALPHA: u8 = 0x10;
 const ANIMATION: u8 = 0x02;
-/// Flag in the fifth byte of a lossless bitstream. It declares that the picture uses alpha.
+/// Declares that a lossless picture uses alpha, in the bitstream's fifth byte.
 const ALPHA_IS_USED: u8 = 0x10;
 
-/// Reads the canvas's width and height. `None` if a picture in the file is larger than the canvas.
+/// `None` if a picture in the file is larger than the canvas.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut canvas = None;
     // Chunks nest one level deep: in an animation frame, the bitstream starts 16 bytes after the
@@ -62,8 +57,8 @@ fn side(body: &[u8], at: usize) -> Option<u32> {
     read_u16(body, at).map(|side| u32::from(side & 0x3FFF))
 }
 
-/// Reads the chunk at offset `at`. Returns its name, its body (truncated if the file ends early)
-/// and the next chunk's offset.
+/// Returns the chunk's name, its body (truncated if the file ends early) and the next chunk's
+/// offset.
 fn chunk(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     let name = bytes.get(at..at + 4)?;
     let length = read_u32(bytes, at + 4)? as usize;
@@ -72,7 +67,6 @@ fn chunk(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     Some((name, &body[..length.min(body.len())], next))
 }
 
-/// Iterates over the names and bodies of the chunks, starting at offset `at`.
 fn chunks(bytes: &[u8], mut at: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || {
         let (name, body, next) = chunk(bytes, at)?;
@@ -81,7 +75,6 @@ fn chunks(bytes: &[u8], mut at: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// Decodes a still picture, or the first frame of an animation.
 pub(crate) fn decode(bytes: &[u8], work: &mut Work) -> Result<Pixels, String> {
     let canvas = sides(bytes).ok_or("unreadable header")?;
     work.spend(canvas, bytes.len())?;
@@ -124,7 +117,8 @@ fn decode_picture<'a>(
     let mut opacity = None;
     if name == b"ALPH" {
         opacity = Some(body);
-        (name, body) = picture.next().filter(|(name, _)| name == b"VP8 ").ok_or("no colours")?;
+        (name, body) =
+            picture.next().filter(|(name, _)| name == b"VP8 ").ok_or("alpha without colours")?;
     }
     let mut file = b"RIFF\0\0\0\0WEBP".to_vec();
     if let Some(opacity) = opacity {
@@ -144,24 +138,22 @@ fn decode_picture<'a>(
     if !says_alpha {
         rgba.as_chunks_mut::<4>().0.iter_mut().for_each(divide_by_alpha);
     }
-    Pixels::new(width, height, rgba).ok_or_else(|| "sides out of range".to_owned())
+    Pixels::new(width, height, rgba).ok_or_else(|| "width or height out of range".to_owned())
 }
 
 fn push_chunk(file: &mut Vec<u8>, name: &[u8], body: &[u8]) {
     file.extend_from_slice(name);
-    // The body is a part of a file with at most a few hundred kilobytes.
     file.extend((body.len() as u32).to_le_bytes());
     file.extend_from_slice(body);
     file.resize(file.len().next_multiple_of(2), 0);
 }
 
-/// Decodes a file with one picture to RGBA. The picture must have the given width and height.
 fn decode_file(bytes: &[u8], sides: (u32, u32)) -> Result<Vec<u8>, String> {
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
     decoder.set_memory_limit(MAX_DECODER_BYTES);
-    let size = decoder.output_buffer_size().ok_or("sides out of range")?;
+    let size = decoder.output_buffer_size().ok_or("width or height out of range")?;
     if decoder.dimensions() != sides || size > MAX_DECODER_BYTES {
-        return Err("sides differ from the header's".to_owned());
+        return Err("dimensions differ from the header's".to_owned());
     }
     let mut buffer = vec![0; size];
     decoder.read_image(&mut buffer).map_err(|error| error.to_string())?;

@@ -1,11 +1,7 @@
-//! Huffman codes of a JPEG file. This computes the shortest codes of at most 16 bits for counted
-//! symbols, and writes a scan's bits.
-//!
-//! This follows ITU-T T.81, annexes C, F and K.2.
+//! Huffman codes of a JPEG file (ITU-T T.81, annexes C, F and K.2).
 
-/// Maximum length of a code in bits.
+/// Maximum code length in bits.
 const MAX_CODE_BITS: usize = 16;
-/// Maximum number of symbols in a table.
 const SYMBOLS: usize = 256;
 
 /// A Huffman table as in a DHT segment: the number of codes with each length (BITS), and the
@@ -16,7 +12,6 @@ pub(super) struct Table {
     pub(super) symbols: Vec<u8>,
 }
 
-/// Counts how often each symbol occurs.
 #[derive(Debug, Clone)]
 pub(super) struct Counts([u32; SYMBOLS]);
 
@@ -31,8 +26,8 @@ impl Counts {
         self.0[usize::from(symbol)] += 1;
     }
 
-    /// Returns the table with the shortest codes, computed as in annex K.2. The code with only
-    /// 1-bits remains unused, because the standard reserves it.
+    /// Computes the shortest codes. The code with only 1-bits remains unused, because the standard
+    /// reserves it.
     pub(super) fn table(&self) -> Table {
         let mut counts = [0u64; SYMBOLS + 1];
         for (count, counted) in counts.iter_mut().zip(self.0) {
@@ -53,8 +48,7 @@ impl Counts {
     }
 }
 
-/// Returns the code length of each symbol, or 0 for unused symbols. This merges the two rarest
-/// nodes until one node is left (figure K.1).
+/// Returns each symbol's code length, or 0 for unused symbols (figure K.1).
 fn code_sizes(mut counts: [u64; SYMBOLS + 1]) -> [usize; SYMBOLS + 1] {
     let mut sizes = [0; SYMBOLS + 1];
     let mut next: [Option<usize>; SYMBOLS + 1] = [None; SYMBOLS + 1];
@@ -100,7 +94,6 @@ fn shorten(bits: &mut [usize; SYMBOLS + 1]) {
     }
 }
 
-/// The code of each symbol in a table, with its length in bits.
 #[derive(Debug)]
 pub(super) struct Codes([(u16, u8); SYMBOLS]);
 
@@ -110,7 +103,6 @@ impl Codes {
         let (mut code, mut symbols) = (0u32, table.symbols.iter());
         for (length, &count) in (1..).zip(&table.lengths) {
             for &symbol in symbols.by_ref().take(usize::from(count)) {
-                // Our tables have no code with more than 16 bits.
                 codes[usize::from(symbol)] = (code as u16, length);
                 code += 1;
             }
@@ -120,7 +112,6 @@ impl Codes {
     }
 }
 
-/// Writes the entropy-coded data of a scan, highest bit first.
 #[derive(Debug, Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
@@ -134,7 +125,7 @@ impl BitWriter {
         self.write(u32::from(code), u32::from(length));
     }
 
-    /// Writes the lowest `length` bits of `value`. `length` is at most 16.
+    /// `length` is at most 16.
     pub(super) fn write(&mut self, value: u32, length: u32) {
         self.bits = self.bits << length | (value & ((1 << length) - 1));
         self.count += length;
@@ -150,7 +141,6 @@ impl BitWriter {
         self.bits &= (1 << self.count) - 1;
     }
 
-    /// Pads the last byte with 1-bits and returns all bytes.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.count > 0 {
             self.write(0xff, 8 - self.count);

@@ -1,4 +1,4 @@
-//! Writes the scan of a JPEG file: the quantized coefficients of all blocks as bits.
+//! Writes a JPEG file's scan.
 
 use super::{
     huffman::{BitWriter, Codes, Counts, Table},
@@ -8,7 +8,6 @@ use crate::decoders::jpeg::ZIGZAG;
 
 /// Y (luma), Cb and Cr (chroma).
 pub(super) const COMPONENTS: usize = 3;
-/// The quantized coefficients of a block, one array per component.
 pub(super) type Blocks = [Block<i16>; COMPONENTS];
 
 /// ZRL, zero run length: a run of sixteen AC coefficients that are zero.
@@ -18,19 +17,16 @@ const EOB: u8 = 0;
 
 /// The Huffman tables for DC and AC coefficients, for luma and then for chroma.
 pub(super) type Tables<T> = [[T; 2]; 2];
-/// The indices of a component's two tables.
 const DC: usize = 0;
 const AC: usize = 1;
 
-/// Returns a component's Huffman tables.
 fn tables_of<T>(tables: &Tables<T>, component: usize) -> &[T; 2] {
     &tables[component.min(1)]
 }
 
-/// Returns a value's category (SSSS) and its additional bits (T.81, F.1.2.1). The category says how
-/// many additional bits there are. These bits are the lowest bits of the returned number.
+/// Returns a value's category (SSSS), which is the number of its additional bits, and these bits as
+/// the lowest bits of a number (T.81, F.1.2.1).
 fn additional_bits(value: i32) -> (u8, u32) {
-    // A category is at most 16.
     let category = (u32::BITS - value.unsigned_abs().leading_zeros()) as u8;
     let bits = if value < 0 { value - 1 } else { value };
     (category, bits.cast_unsigned())
@@ -68,7 +64,6 @@ fn symbols(blocks: &[Blocks], mut put: impl FnMut(usize, usize, u8, (u8, u32))) 
     }
 }
 
-/// Returns the Huffman tables that make the blocks' scan shortest, and the scan.
 pub(super) fn write(blocks: &[Blocks]) -> (Tables<Table>, Vec<u8>) {
     let mut counts = Tables::<Counts>::default();
     symbols(blocks, |component, class, symbol, _| counts[component.min(1)][class].add(symbol));

@@ -1,11 +1,10 @@
-//! Tests reading, painting and writing pictures, and compares them with an independent decoder.
+//! Tests of map tiles, which also compare them with an independent decoder.
 
 use proptest::prelude::*;
 use zune_jpeg::JpegDecoder;
 
 use super::*;
 
-/// Returns blocks with noise, gradients and plain colours.
 fn picture(across: usize, down: usize, seed: u32) -> Vec<u8> {
     let mut state = seed | 1;
     let mut noise = || {
@@ -80,7 +79,6 @@ fn painting_part_of_a_block_does_not_change_other_blocks() {
     painted.paint(rect, &[90, 90, 90].repeat(12));
     let changed: Vec<usize> = (0..16).filter(|i| painted.blocks[*i] != before.blocks[*i]).collect();
     assert_eq!(changed, [4, 5]);
-    // Painting outside the picture changes nothing and does not panic.
     let far = Rect { left: 40, top: 0, width: usize::MAX, height: 1 };
     painted.paint(far, &[0, 0, 0]);
     let edge = Rect { left: 30, top: 30, width: 9, height: 9 };

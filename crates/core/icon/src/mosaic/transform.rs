@@ -1,12 +1,7 @@
-//! JPEG arithmetic in integers: the colour conversion, and a block's discrete cosine transform.
-//!
-//! This follows ITU-T T.81 and T.871, and uses the factorisation by Loeffler, Ligtenberg and
-//! Moschytz (1989) with 13-bit constants. We use neither floats nor SIMD, so results are the same
-//! on every machine.
+//! JPEG arithmetic in integers (ITU-T T.81 and T.871), with the factorisation by Loeffler,
+//! Ligtenberg and Moschytz (1989) and 13-bit constants.
 
-/// Width and height of a block in pixels.
 pub(super) const SIDE: usize = 8;
-/// A block's samples or coefficients, row by row.
 pub(super) type Block<T> = [T; SIDE * SIDE];
 
 const CONST_BITS: u32 = 13;
@@ -24,12 +19,10 @@ const F_2_053: i64 = 16819;
 const F_2_562: i64 = 20995;
 const F_3_072: i64 = 25172;
 
-/// Returns `value` divided by 2^`bits`, rounded to nearest.
 fn descale(value: i64, bits: u32) -> i64 {
     (value + (1 << (bits - 1))) >> bits
 }
 
-/// Converts a colour to Y, Cb and Cr, each 0..=255.
 pub(super) fn to_ycc([red, green, blue]: [u8; 3]) -> [u8; 3] {
     let [red, green, blue] = [red, green, blue].map(i32::from);
     let centre = (128 << 16) + 32_767;
@@ -75,7 +68,6 @@ fn forward_line(block: &mut Block<i64>, start: usize, step: usize, is_first_pass
     }
 }
 
-/// Computes the transform's odd part.
 fn odd_part(t: [i64; 4]) -> [i64; 4] {
     let z5 = (t[0] + t[2] + t[1] + t[3]) * F_1_175;
     let (z1, z2) = (-(t[0] + t[3]) * F_0_899, -(t[1] + t[2]) * F_2_562);

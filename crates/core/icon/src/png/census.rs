@@ -1,35 +1,26 @@
-//! Counts a picture's distinct colours, and determines whether all pixels are grey and which alpha
-//! values occur.
+//! Counts a picture's distinct colours.
 
 use crate::pixels::Pixels;
 
-/// Maximum colours in a PNG palette.
+/// Maximum colours in a PNG palette, whose indices have 8 bits.
 pub(super) const MAX_PALETTE_COLOURS: usize = 256;
-/// A picture's transparency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alpha {
-    /// Every pixel is opaque.
     Opaque,
     /// Every pixel is opaque or fully transparent.
     OnOff,
-    /// At least one pixel is partly transparent.
     Any,
 }
 
-/// A picture's colours.
 pub(super) struct Census {
-    /// Distinct colours in the order in which they appear.
     pub(super) colours: Vec<[u8; 4]>,
-    /// The index into `colours` for each pixel.
     pub(super) of_pixel: Vec<u32>,
-    /// True if red, green and blue are equal in every pixel.
     pub(super) grey: bool,
     pub(super) alpha: Alpha,
 }
 
 impl Census {
-    /// Counts the colours in `pixels`. If a pixel's alpha is 0, its red, green and blue must also
-    /// be 0.
+    /// If a pixel's alpha is 0, its red, green and blue must also be 0.
     pub(super) fn of(pixels: &Pixels) -> Self {
         let (grey, alpha) = flags(pixels);
         let count = pixels.rgba().len() / 4;
@@ -66,7 +57,6 @@ impl Census {
         Self { colours, of_pixel, grey, alpha }
     }
 
-    /// Returns true if a palette can contain all colours.
     pub(super) fn fits_palette(&self) -> bool {
         self.colours.len() <= MAX_PALETTE_COLOURS
     }

@@ -8,11 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Colours {
-    /// At most 64 colours if the change is invisible ([`Difference::is_unseen`]), otherwise all
-    /// colours. A picture with more than 32,768 pixels always keeps all colours, but no tab icon is
-    /// this large.
-    ///
-    /// [`Difference::is_unseen`]: crate::png::Difference::is_unseen
+    /// At most 64 colours if the change is invisible, otherwise all colours. A picture with more
+    /// than 32,768 pixels always keeps all colours, but no tab icon is this large.
     #[default]
     Auto,
     /// At most 64 colours, even if the change is visible. A picture with more than 32,768 pixels
@@ -27,7 +24,7 @@ impl Colours {
     /// All settings.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Palette, Self::Lossless];
 
-    /// Returns the setting's name in options and configuration, such as `auto`.
+    /// Returns this setting's name in options and configuration, such as `auto`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,6 +40,6 @@ impl FromStr for Colours {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|colours| colours.name() == name);
-        known.ok_or_else(|| format!("{name:?} is none of auto, palette, lossless"))
+        known.ok_or_else(|| format!("unknown colours {name:?}: expected auto, palette or lossless"))
     }
 }

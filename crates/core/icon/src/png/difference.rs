@@ -1,21 +1,17 @@
-//! Measures how different two pictures look.
-//!
-//! The difference between two colours is their squared distance on a black background plus their
-//! squared distance on a white background. Green has the largest weight. Invariant: the arithmetic
-//! uses only integers, so the result is the same on every machine.
+//! Measures how different two pictures look, in integers, so that the result is the same on every
+//! machine.
 
 use crate::pixels::Pixels;
 
-/// Weights of squared differences in red, green and blue. Green has the largest weight, because the
-/// eye is most sensitive to it.
+/// Weights of red, green and blue. Green has the largest weight, because the eye is most sensitive
+/// to it.
 pub(super) const WEIGHTS: [i32; 3] = [4, 8, 3];
-/// Sum of the [`WEIGHTS`].
 pub(super) const WEIGHT_SUM: i32 = 4 + 8 + 3;
-/// Maximum mean difference, in hundredths, that counts as invisible. To find it, we viewed 2,165
-/// icons (`make icons-sheet`) at twofold magnification: pictures with a mean difference of 2,000
-/// showed visible steps in smooth gradients, pictures with 1,400 did not.
+/// Maximum mean difference, in hundredths, that counts as invisible. We viewed 2,165 icons (`make
+/// icons-sheet`) at twofold magnification: pictures with a mean difference of 2,000 showed steps in
+/// smooth gradients, pictures with 1,400 did not.
 const MAX_UNSEEN_MEAN: i64 = 1_000;
-/// Maximum mean difference in one square, in hundredths, that counts as invisible. We found this in
+/// Maximum mean difference in one square, in hundredths, that counts as invisible. It was chosen in
 /// the same way as [`MAX_UNSEEN_MEAN`].
 const MAX_UNSEEN_WORST: i64 = 6_000;
 /// Width and height in pixels of the squares that `Difference::worst` compares.
@@ -46,7 +42,7 @@ impl Difference {
         Self::of(one.width() as usize, one.height() as usize, distances)
     }
 
-    /// Computes the mean and the worst square from the [`distance`] of each pixel, row by row.
+    /// `distances` contains one value per pixel, row by row.
     pub(super) fn of(
         width: usize,
         height: usize,
@@ -72,7 +68,6 @@ impl Difference {
 /// A colour: premultiplied red, green and blue, and then alpha. Each is 0..=255.
 pub(super) type Coordinates = [i32; 4];
 
-/// Converts a colour with straight alpha to premultiplied alpha.
 #[inline(always)]
 pub(super) fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> Coordinates {
     // The sum is at most 65,152.
@@ -81,7 +76,7 @@ pub(super) fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> Coordinates {
     [channel(red), channel(green), channel(blue), i32::from(alpha)]
 }
 
-/// Returns the weighted squared distance on black plus the weighted squared distance on white.
+/// Returns the weighted squared distance on black plus that on white.
 pub(super) fn distance(one: Coordinates, other: Coordinates) -> i32 {
     let alpha = one[3] - other[3];
     let channel = |index: usize| {
@@ -103,7 +98,7 @@ mod tests {
         assert_eq!(same, Difference { mean: 0, worst: 0 });
         let tenth = Difference::between(&plain([90, 90, 90, 255]), &plain([100, 100, 100, 255]));
         assert_eq!(tenth, Difference { mean: 10_000, worst: 10_000 });
-        // Transparent black is visible on white, but not on black.
+        // Faint black is visible on white, but not on black.
         let faint = Difference::between(&plain([0; 4]), &plain([0, 0, 0, 10]));
         assert_eq!(faint.mean, 5_000);
         let mut one = plain([0, 0, 0, 255]).rgba().to_vec();

@@ -1,11 +1,7 @@
-//! Encodes pixels as the smallest PNG that we find, without metadata. This follows PNG (Third
-//! Edition) 9, 11 and 12.
+//! Encodes pixels as the smallest PNG that we find (PNG, Third Edition, 9, 11 and 12).
 //!
-//! Invariants:
-//! - [`Colours::Lossless`] keeps every visible pixel exactly.
-//! - Pixels with alpha 0 lose their colour before anything else is computed.
-//! - Equal pixels give equal bytes on every machine, because the code uses integers (`quantize`
-//!   documents an exception) and libdeflate's output does not depend on SIMD.
+//! Equal pixels give equal bytes on every machine, because the code uses integers (`quantize`
+//! documents an exception) and libdeflate's output does not depend on SIMD.
 
 use std::cell::RefCell;
 
@@ -21,13 +17,13 @@ use super::{
 };
 use crate::pixels::Pixels;
 
-/// libdeflate's compression level (0..=12). docs/benchmarks.md compares size and time for all
+/// libdeflate's compression level (0..=12). docs/benchmarks.md compares sizes and times of the
 /// levels.
 const DEFLATE_LEVEL: i32 = 7;
 
 thread_local! {
     /// One compressor per thread, because creating a compressor takes longer than compressing an
-    /// icon. A compressor keeps no state between files.
+    /// icon.
     static COMPRESSOR: RefCell<Compressor> =
         RefCell::new(Compressor::new(CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default()));
 }
@@ -38,15 +34,13 @@ pub fn encode(pixels: &Pixels) -> Vec<u8> {
     encode_with(pixels, Colours::Lossless)
 }
 
-/// Encodes `pixels` with the given `colours`. This tries one to three ways to store the pixels, and
-/// returns the smallest file.
+/// Encodes `pixels` with the given `colours`.
 #[must_use]
 pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
     COMPRESSOR.with_borrow_mut(|compressor| encode_by(compressor, pixels, colours))
 }
 
-/// Like [`encode_with`], but uses the given compressor. The benchmarks use this to compare
-/// compression levels.
+/// Like [`encode_with`], with the given compressor.
 #[must_use]
 pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours) -> Vec<u8> {
     let clean = pixels.clone().with_clean_transparency();
@@ -67,7 +61,6 @@ pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours)
     let files = reduce::candidates(&pixels, &census)
         .into_iter()
         .map(|(packed, rows)| write(&pixels, &packed, &rows, compressor));
-    // Among files of equal length, this always returns the first. There is at least one candidate.
     files.min_by_key(Vec::len).unwrap_or_default()
 }
 

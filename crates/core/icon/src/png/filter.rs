@@ -1,8 +1,7 @@
-//! Applies PNG's row filters (PNG 9): no filter for all rows, or the best filter for each row.
+//! Applies PNG's row filters (PNG 9).
 
 use super::{format::paeth, packed::PackedPixels};
 
-/// Returns the unfiltered rows, each preceded by filter byte 0.
 pub(super) fn unfiltered(packed: &PackedPixels) -> Vec<u8> {
     let stride = packed.row_bytes.max(1);
     let rows = packed.rows.chunks_exact(stride);
@@ -14,10 +13,8 @@ pub(super) fn unfiltered(packed: &PackedPixels) -> Vec<u8> {
     raw
 }
 
-/// Returns the filtered rows, each preceded by its filter byte, and the total of their sums. A
-/// row's sum adds the absolute values of its filtered bytes, read as signed numbers. Each row gets
-/// the filter with the lowest sum (PNG 12.7), or the first of these filters if several sums are
-/// equal.
+/// Gives each row the filter with the lowest sum of its bytes' absolute values (PNG 12.7). Returns
+/// the rows, each preceded by its filter byte, and the total of their sums.
 pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
     let (step, stride) = (packed.pixel_bytes, packed.row_bytes.max(1));
     let rows = packed.rows.chunks_exact(stride);
@@ -58,14 +55,12 @@ pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
 }
 
 fn sum(filtered: &[u8]) -> u32 {
-    // The sum of a row with 2048 pixels is at most 2^20, and the sum of all rows is at most 2^31.
-    // Without overflow checks, the compiler vectorises this loop.
+    // All rows' sum is at most 2^31. Without overflow checks, the compiler vectorises this loop.
     let each = filtered.iter().map(|&byte| u32::from(byte.cast_signed().unsigned_abs()));
     each.fold(0, u32::wrapping_add)
 }
 
-/// Subtracts from each byte in `row` the value predicted from its left, upper and upper left
-/// neighbours.
+/// Subtracts the value predicted from the left, upper and upper left neighbours.
 #[inline(always)]
 fn difference(
     filtered: &mut [u8],

@@ -1,27 +1,21 @@
-//! The parts of the PNG file format that the decoders and the encoder share: signature, chunks,
-//! colour types, header and the Paeth predictor (PNG, Third Edition, 5, 9.4 and 11.2).
+//! The parts of the PNG file format that the decoders and the encoder share (PNG, Third Edition, 5,
+//! 9.4 and 11.2).
 
 use libdeflater::crc32;
 
-/// First bytes of every PNG file.
 pub(crate) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
-/// Number of data bytes in the header chunk (IHDR).
+/// Data bytes in the header chunk (IHDR).
 pub(crate) const HEADER_BYTES: usize = 13;
 /// Bytes in a chunk in addition to its data: length, name and CRC, 4 bytes each.
 pub(crate) const CHUNK_BYTES: usize = 12;
 
-/// Colour type for greyscale samples.
 pub(crate) const GREY: u8 = 0;
-/// Colour type for red, green and blue samples.
 pub(crate) const RGB: u8 = 2;
-/// Colour type for palette indices.
 pub(crate) const INDEXED: u8 = 3;
-/// Colour type for greyscale and alpha samples.
 pub(crate) const GREY_ALPHA: u8 = 4;
-/// Colour type for red, green, blue and alpha samples.
 pub(crate) const RGBA: u8 = 6;
 
-/// Reads width and height in pixels from the header. `None` if the header is not the first chunk.
+/// `None` if the header is not the first chunk.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     if bytes.get(12..16)? != b"IHDR" {
         return None;
@@ -30,7 +24,6 @@ pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((side(16)?, side(20)?))
 }
 
-/// Appends one chunk to `file`.
 pub(crate) fn push_chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
     let start = file.len();
     file.extend([0; 4]);
@@ -39,8 +32,7 @@ pub(crate) fn push_chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
     close_chunk(file, start);
 }
 
-/// Completes the chunk that starts at `start` and extends to the file's end: writes its length and
-/// appends its CRC.
+/// Completes the chunk from `start` to the file's end: writes its length and appends its CRC.
 pub(crate) fn close_chunk(file: &mut Vec<u8>, start: usize) {
     // A picture has at most 16 MiB, so a chunk never reaches 4 GiB.
     let length = (file.len() - start - 8) as u32;

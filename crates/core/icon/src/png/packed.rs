@@ -1,29 +1,21 @@
-//! Pixels packed into rows with one colour type and bit depth.
+//! Pixels packed into rows with one colour type and bit depth, before filtering.
 
 use crate::pixels::Pixels;
 
-/// A picture's rows, packed for one colour type and bit depth, before filtering.
 #[derive(Debug, Clone)]
 pub(super) struct PackedPixels {
-    /// Colour type in the header.
     pub(super) colour_type: u8,
-    /// Bits per sample in the header.
     pub(super) bit_depth: u8,
-    /// Data in the PLTE chunk, 3 bytes per entry. Empty if there is no palette.
     pub(super) palette: Vec<u8>,
     /// Data in the tRNS chunk: alpha for the first palette entries, or the transparent colour.
-    /// Empty if there is no transparency.
     pub(super) transparency: Vec<u8>,
-    /// Packed rows, each with `row_bytes` bytes.
     pub(super) rows: Vec<u8>,
-    /// Bytes per row.
     pub(super) row_bytes: usize,
-    /// Distance in bytes to the same byte in the pixel to the left, at least 1.
+    /// Distance in bytes to the same byte of the pixel to the left, at least 1.
     pub(super) pixel_bytes: usize,
 }
 
 impl PackedPixels {
-    /// Packs 8-bit samples. `sample` returns a pixel's bytes.
     pub(super) fn of_bytes<const N: usize>(
         pixels: &Pixels,
         colour_type: u8,
@@ -45,7 +37,6 @@ impl PackedPixels {
         }
     }
 
-    /// Packs pixels that each consist of one sample with `depth` bits.
     pub(super) fn of_bits(width: usize, colour_type: u8, depth: u8, samples: Vec<u8>) -> Self {
         let per_byte = usize::from(8 / depth);
         let pack = |part: &[u8]| {

@@ -1,14 +1,8 @@
 //! Merges similar colours: repeatedly splits the box with the largest error until there are enough
-//! boxes (as in median cut), then runs two rounds of k-means. `difference` defines a colour's
-//! error.
+//! boxes (as in median cut), then runs two rounds of k-means.
 //!
-//! Invariants:
-//! - The result is the same on every machine. Sums are integers, and the float computations, which
-//!   we use for speed, are exact or rounded as IEEE 754 prescribes.
-//! - Fully transparent pixels remain fully transparent.
-//! - A colour that is alone in its box does not change.
-//!
-//! We do not dither, because at 32 pixels this looks like dirt.
+//! The result is the same on every machine, because float computations are exact or rounded as IEEE
+//! 754 prescribes. We do not dither, because dithering looks like dirt at 32 pixels.
 
 use multiversion::multiversion;
 
@@ -18,28 +12,25 @@ use super::{
 };
 use crate::pixels::Pixels;
 
-/// Maximum number of visible colours after merging. With the fully transparent colour there are at
-/// most 64.
+/// Maximum visible colours after merging. With the fully transparent colour there are at most 64.
 const MAX_COLOURS: usize = 63;
-/// Maximum pixels in a picture whose colours are merged, so that sums fit into 32 bits. A tab icon
-/// has at most 1,024 pixels.
+/// Maximum pixels in a picture whose colours are merged, so that sums fit into 32 bits. A picture
+/// beyond this limit keeps all its colours. A tab icon has at most 1,024 pixels.
 const MAX_PIXELS: usize = 1 << 15;
 /// Number of k-means rounds. Further rounds would change few pixels.
 const ROUNDS: usize = 2;
-/// Boxes are not split further if the mean difference, in hundredths, is at most this. This is a
-/// fifth of the maximum invisible difference.
+/// Boxes are not split further if the mean difference, in hundredths, is at most this: a fifth of
+/// the maximum invisible difference.
 pub(super) const ENOUGH_MEAN: i64 = 200;
 
-/// A picture after merging similar colours.
 pub(super) struct Merged {
     pub(super) pixels: Pixels,
-    /// Difference from the original picture.
     pub(super) difference: Difference,
 }
 
-/// Reduces `pixels` to at most 64 colours. Uses fewer colours if the mean difference then is at
-/// most `enough`, in hundredths. `None` if the picture has at most 63 visible colours already, or
-/// if it is too large.
+/// Reduces `pixels` to at most 64 colours, or fewer if the mean difference then is at most
+/// `enough`, in hundredths. `None` if the picture has at most 63 visible colours already, or if it
+/// is too large.
 pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Merged> {
     if census.of_pixel.len() > MAX_PIXELS {
         return None;
@@ -58,8 +49,6 @@ pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Me
         palette = Palette::of(&gathered(&colours, &nearest, palette.rgba.len()));
     }
     find_nearest(&palette.entries, &blocks, &mut nearest);
-    // Each colour of the census, its replacement and the distance between them. The fully
-    // transparent colour does not change.
     let mut replacements: Vec<_> = census.colours.iter().map(|&colour| (colour, 0)).collect();
     for (colour, &entry) in colours.iter().zip(&nearest) {
         let rgba = palette.rgba[entry as usize];
@@ -71,17 +60,13 @@ pub(super) fn merged(pixels: &Pixels, census: &Census, enough: i64) -> Option<Me
     Pixels::new(pixels.width(), pixels.height(), rgba).map(|pixels| Merged { pixels, difference })
 }
 
-/// A visible colour in the picture.
 struct Colour {
-    /// Index in the census.
     index: usize,
     rgba: [u8; 4],
     at: Coordinates,
-    /// Sums over the pixels with this colour.
     sums: Sums,
 }
 
-/// Returns the colours whose alpha is not 0.
 fn visible(census: &Census) -> Vec<Colour> {
     let mut counts = vec![0; census.colours.len()];
     for &index in &census.of_pixel {
@@ -101,8 +86,8 @@ fn visible(census: &Census) -> Vec<Colour> {
 /// can add them:
 /// - 0: number of pixels
 /// - 1 to 4: red, green, blue, alpha
-/// - 5 to 7: squares of red, green and blue on black
-/// - 8 to 10: squares of red, green and blue on white
+/// - 5 to 7: squares of red, green and blue, for the picture on black
+/// - 8 to 10: squares of red, green and blue minus alpha, for the picture on white
 /// - 11: squares of alpha
 #[derive(Clone, Copy, Default)]
 struct Sums([i32; 12]);
@@ -111,7 +96,6 @@ struct Sums([i32; 12]);
 const _: () = assert!(MAX_PIXELS as u64 * 255 * 255 <= i32::MAX as u64);
 
 impl Sums {
-    /// Returns the sums for `count` pixels with one colour.
     fn of(at: Coordinates, count: i32) -> Self {
         let [red, green, blue, alpha] = at;
         let [white_red, white_green, white_blue] = [red, green, blue].map(|value| value - alpha);
@@ -126,15 +110,13 @@ impl Sums {
         Self(sums)
     }
 
-    /// Adds `other` if `mask` is -1, and nothing if `mask` is 0. This does not check for overflows,
-    /// because [`MAX_PIXELS`] excludes them.
+    /// Adds `other` if `mask` is -1, and nothing if `mask` is 0. [`MAX_PIXELS`] excludes overflows.
     fn add(&mut self, other: &Self, mask: i32) {
         for (sum, other) in self.0.iter_mut().zip(other.0) {
             *sum = sum.wrapping_add(other & mask);
         }
     }
 
-    /// Subtracts `part` from these sums.
     fn without(mut self, part: &Self) -> Self {
         for (sum, part) in self.0.iter_mut().zip(part.0) {
             *sum = sum.wrapping_sub(part);
@@ -142,12 +124,10 @@ impl Sums {
         self
     }
 
-    /// Returns the number of pixels.
     fn count(&self) -> i64 {
         i64::from(self.0[0])
     }
 
-    /// Returns the sums for red, green, blue and alpha.
     fn channels(&self) -> [i64; 4] {
         [self.0[1], self.0[2], self.0[3], self.0[4]].map(i64::from)
     }
@@ -164,12 +144,9 @@ impl Sums {
         spreads
     }
 
-    /// Returns the mean as a colour with straight alpha.
     fn rgba(&self) -> [u8; 4] {
         let channels = self.channels();
         let alpha = channels[3].max(1);
-        // Clamp the result, because rounding may make a premultiplied sum slightly greater than the
-        // alpha sum.
         let straight = |sum: i64| quotient(sum * 255 + alpha / 2, alpha).clamp(0, 255) as u8;
         let [red, green, blue, _] = channels.map(straight);
         let mean = quotient(channels[3] + self.count() / 2, self.count());
@@ -177,13 +154,12 @@ impl Sums {
     }
 }
 
-/// Divides two non-negative integers and rounds down. Float division takes a third of the time that
-/// integer division takes, and it is exact here because squared sums are below 2^53.
+/// Float division is faster than integer division. The truncated result is exact, because all
+/// numbers are below 2^53.
 fn quotient(number: i64, divisor: i64) -> i64 {
     (number as f64 / divisor.max(1) as f64) as i64
 }
 
-/// Sums over some colours. `only` is the colour if there is exactly one.
 struct Group {
     sums: Sums,
     only: Option<[u8; 4]>,
@@ -193,9 +169,7 @@ struct Group {
 struct ColourBox {
     range: std::ops::Range<usize>,
     sums: Sums,
-    /// The error if the box's mean colour replaces all its colours.
     error: i64,
-    /// The coordinate with the largest error.
     widest: usize,
 }
 
@@ -214,7 +188,7 @@ impl ColourBox {
 }
 
 /// Splits the colours into boxes until the total error is at most `enough` or there are
-/// [`MAX_COLOURS`] boxes. It always splits the box with the largest error.
+/// [`MAX_COLOURS`] boxes.
 fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     let mut order: Vec<u32> = (0..colours.len() as u32).collect();
     let mut whole = Sums::default();
@@ -222,12 +196,11 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     let mut boxes = vec![ColourBox::of(0..colours.len(), whole)];
     let mut total = boxes[0].error;
     while boxes.len() < MAX_COLOURS && total > enough {
-        // Among boxes with equal errors, this chooses the first.
         let worst = (0..boxes.len()).rev().max_by_key(|&index| boxes[index].error).unwrap_or(0);
         let ColourBox { ref range, sums, error, widest } = boxes[worst];
         let mean = quotient(sums.channels()[widest], sums.count()) as i32;
-        // Move colours up to the mean to the front. We use a mask instead of a branch, because the
-        // processor would mispredict half the branches.
+        // Move the colours that are at most the mean to the front. We use a mask instead of a
+        // branch, because the processor would mispredict half the branches.
         let (mut low, mut cut) = (Sums::default(), 0);
         let part = &mut order[range.clone()];
         for place in 0..part.len() {
@@ -243,7 +216,6 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
         let cut = range.start + cut;
         total -= error;
         if cut == range.start || cut == range.end {
-            // All colours have the same coordinate, so this box cannot be split.
             boxes[worst].error = 0;
             continue;
         }
@@ -260,7 +232,6 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
     boxes.into_iter().map(group).collect()
 }
 
-/// Groups the colours by their nearest palette entry, and drops entries without colours.
 fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
     let mut groups: Vec<Group> =
         (0..entries).map(|_| Group { sums: Sums::default(), only: None }).collect();
@@ -273,8 +244,8 @@ fn gathered(colours: &[Colour], nearest: &[u32], entries: usize) -> Vec<Group> {
     groups
 }
 
-/// Number of colours in a block. We search the nearest entries for a whole block together, so that
-/// the compiler vectorises the search.
+/// We search the nearest entries for a block of colours together, so that the compiler vectorises
+/// the search.
 const BLOCK: usize = 64;
 
 /// A block of colours, prepared for the search. The distance between a colour x and an entry e is
@@ -299,14 +270,11 @@ impl SearchBlock {
     }
 }
 
-/// A palette entry, prepared for the search.
 struct Entry {
     at: [f32; 4],
-    /// The weighted square |e|².
     square: f32,
 }
 
-/// The colours that replace the picture's colours.
 struct Palette {
     rgba: Vec<[u8; 4]>,
     entries: Vec<Entry>,
@@ -318,7 +286,6 @@ impl Palette {
             groups.iter().map(|group| group.only.unwrap_or_else(|| group.sums.rgba())).collect();
         let entry = |&rgba: &[u8; 4]| {
             let at = premultiplied(rgba);
-            // These are integers below 2^24, so `f32` represents, adds and multiplies them exactly.
             Entry { at: at.map(|value| value as f32), square: distance(at, [0; 4]) as f32 }
         };
         let entries = rgba.iter().map(entry).collect();
@@ -330,9 +297,9 @@ impl Palette {
 // because they are integers below this bound.
 const _: () = assert!(3 * 2 * WEIGHT_SUM * 255 * 255 < 1 << 24);
 
-/// Writes the index of each colour's nearest entry to `nearest`. If several entries are equally
-/// near, this is the first of them. This uses AVX2 if the processor supports it. AVX2 is faster and
-/// does not change the result, because `f32` represents all these integers exactly.
+/// Writes each colour's nearest entry, by index, to `nearest`. If several are equally near, the
+/// first one counts. AVX2 does not change the result, because `f32` represents all these integers
+/// exactly.
 #[multiversion(targets("x86_64+avx2"))]
 fn find_nearest(entries: &[Entry], colours: &[SearchBlock], nearest: &mut [u32]) {
     for (SearchBlock(factors), nearest) in colours.iter().zip(nearest.as_chunks_mut::<BLOCK>().0) {
@@ -404,7 +371,6 @@ mod tests {
         #[test]
         fn a_quotient_is_rounded_down(number in 0..1i64 << 46, divisor in 1..1i64 << 11) {
             prop_assert_eq!(quotient(number, divisor), number / divisor);
-            // A rounding error would appear just below a whole number.
             let below = number / divisor * divisor - 1;
             prop_assume!(below >= 0);
             prop_assert_eq!(quotient(below, divisor), below / divisor);

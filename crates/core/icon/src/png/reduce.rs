@@ -1,7 +1,7 @@
 //! Chooses how to store pixels: as palette indices, grey, RGB or RGBA, at the lowest bit depth.
 //!
-//! Invariants: every candidate decodes to exactly the given pixels, except that pixels with alpha 0
-//! may get any colour. Equal pixels always give equal candidates in the same order.
+//! Invariant: every candidate decodes to exactly the given pixels, except that pixels with alpha 0
+//! may get any colour.
 
 use super::{
     census::{Alpha, Census, MAX_PALETTE_COLOURS},
@@ -11,10 +11,9 @@ use super::{
 };
 use crate::pixels::Pixels;
 
-/// Returns the variants that should be compressed, as packed pixels and filtered rows. This is the
-/// variant with the smallest expected size, and one or two others if their expected sizes are
-/// close. The constants are fitted to 3,590 icons, each stored in every way (docs/decisions/0020).
-/// Trying every way would save another half percent.
+/// Returns the variants to compress, as packed pixels and filtered rows: the one with the smallest
+/// expected size, and one or two others if their expected sizes are close. The constants are fitted
+/// to 3,590 icons, each stored in every way (docs/decisions/0020).
 pub(super) fn candidates(pixels: &Pixels, census: &Census) -> Vec<(PackedPixels, Vec<u8>)> {
     let mut found = Vec::with_capacity(2);
     let gain = palette_gain(pixels, census);
@@ -42,30 +41,29 @@ pub(super) fn candidates(pixels: &Pixels, census: &Census) -> Vec<(PackedPixels,
     found
 }
 
-/// If the expected sizes with a palette and with direct colours differ by less than this many
-/// bytes, try both.
+/// Try both a palette and direct colours if their expected sizes differ by less than this many
+/// bytes.
 const MARGIN: i64 = 20;
-/// If the expected sizes of filtered and unfiltered rows differ by less than this many bytes, try
-/// both.
+/// Try both filtered and unfiltered rows if their expected sizes differ by less than this many
+/// bytes.
 const FILTER_MARGIN: i64 = 80;
 /// With at most this many colours, filters never made a measured file smaller.
 const FEW: i64 = 64;
 
-/// Returns how many bytes a palette should save compared with direct colours. Palette entries are
-/// not compressed, so a palette helps if colours occur again far from each other.
+/// Returns how many bytes a palette should save. Palette entries are not compressed, so a palette
+/// helps if colours recur far from each other.
 fn palette_gain(pixels: &Pixels, census: &Census) -> i64 {
     let colours = census.colours.len() as i64;
     match (census.grey, colours) {
         _ if !census.fits_palette() => -MARGIN,
         (_, 0..=2) => MARGIN,
-        // A grey sample has as few bits as an index.
+        // A grey sample may have as few bits as an index, so try both.
         (true, 3..=16) => 0,
         (true, _) => -MARGIN,
         (false, _) => (46 * new_pixels(pixels) - 164 * colours - 376) / 100,
     }
 }
 
-/// Counts the pixels that differ from both the previous pixel and the pixel above.
 fn new_pixels(pixels: &Pixels) -> i64 {
     let all = pixels.rgba().as_chunks::<4>().0;
     let width = pixels.width() as usize;
@@ -79,7 +77,6 @@ fn new_pixels(pixels: &Pixels) -> i64 {
     count
 }
 
-/// Returns the lowest bit depth for `count` palette entries.
 fn depth_for(count: usize) -> u8 {
     match count {
         0..=2 => 1,
@@ -89,7 +86,6 @@ fn depth_for(count: usize) -> u8 {
     }
 }
 
-/// Packs palette indices.
 fn indexed(pixels: &Pixels, census: &Census) -> PackedPixels {
     // Place entries that are not opaque first, so that the tRNS chunk is short.
     let opaque = |colour: &[u8; 4]| colour[3] == 255;
@@ -111,12 +107,11 @@ fn indexed(pixels: &Pixels, census: &Census) -> PackedPixels {
     packed
 }
 
-/// Packs direct colours: grey if all pixels are grey, otherwise RGB or RGBA.
 fn coloured(pixels: &Pixels, census: &Census) -> PackedPixels {
     if census.grey { greyscale(pixels, census) } else { true_colour(pixels, census.alpha) }
 }
 
-/// Returns a grey level that no opaque pixel has. `None` if the picture uses all 256 levels.
+/// `None` if the picture uses all 256 levels.
 fn unused_grey(pixels: &Pixels) -> Option<u8> {
     let mut used = [false; 256];
     for [red, green, blue, alpha] in pixels.iter() {

@@ -1,8 +1,5 @@
 //! The sRGB curve as tables, so that machines with different `powf` functions compute the same
-//! pixels.
-//!
-//! The tables follow IEC 61966-2-1, evaluated in exact rational arithmetic and rounded to nearest.
-//! The tests compare every entry with the formula.
+//! pixels. The tables contain the values of IEC 61966-2-1, rounded to nearest.
 
 /// Linear light (0..=65535) for each sRGB byte.
 #[rustfmt::skip]
@@ -74,7 +71,7 @@ static COARSE: [u8; 4096] = {
 /// Returns the sRGB byte for linear light 0..=65535, rounded to nearest on the sRGB scale.
 pub(crate) fn to_srgb(linear: u16) -> u8 {
     let byte = COARSE[usize::from(linear >> 4)];
-    // Thresholds are at least 18 apart, so the 16 values of a `COARSE` entry cross at most one.
+    // Thresholds are at least 19 apart, so the 16 values of a `COARSE` entry cross at most one.
     let passed = TO_SRGB_FROM.get(usize::from(byte)).is_some_and(|&from| from <= linear);
     byte + u8::from(passed)
 }

@@ -1,4 +1,4 @@
-//! Tests the dimensions, the colours at many sizes, and the weights' sums.
+//! Tests of scaling.
 
 use super::*;
 
@@ -58,7 +58,6 @@ fn a_mean_by_the_reciprocal_equals_division() {
         let mean = Mean::of(count);
         let count = count as i32;
         for quotient in (0..=i32::from(i16::MAX)).step_by(89).chain([i32::from(i16::MAX)]) {
-            // Test the sums around each value at which the quotient changes.
             for sum in [-1, 0, 1].map(|by| quotient * count - count / 2 + by) {
                 if (0..=count * i32::from(i16::MAX)).contains(&sum) {
                     let rounded = (sum + count / 2) / count;
@@ -77,7 +76,6 @@ fn all_weights_add_up_to_one_and_stay_inside() {
             for taps in axis.taps() {
                 let weights = || taps.weights.iter().map(|&weight| i32::from(weight));
                 assert_eq!(weights().sum::<i32>(), WEIGHT_ONE);
-                // No 32-bit sum and no 16-bit sample overflows.
                 assert!(weights().map(i32::abs).sum::<i32>() * SAMPLE_ONE < 1 << 30);
                 assert!(taps.first + taps.weights.len() <= axis.cells());
             }

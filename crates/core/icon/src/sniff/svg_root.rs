@@ -1,20 +1,18 @@
-//! Reads an SVG's root element without parsing the whole document.
-//!
-//! This parses the XML prolog: byte order mark, declaration, comments, processing instructions, and
-//! the doctype with its entities, because Adobe Illustrator writes the namespace as an entity.
-//! Parsing takes one pass without recursion, and entities inside an entity's value are not
-//! expanded. This module does not depend on how an SVG is drawn.
+//! Reads an SVG's root element without parsing the whole document. It parses the doctype's
+//! entities, too, because Adobe Illustrator writes the namespace as an entity.
 
 use std::borrow::Cow;
 
 /// The SVG namespace.
 pub const SVG_NAMESPACE: &str = "http://www.w3.org/2000/svg";
-/// Maximum size of an SVG in bytes. This is also the limit for an icon's HTTP body. A typical SVG
-/// icon has a few kilobytes, or a few hundred if it embeds a picture.
+/// Maximum SVG size in bytes, which is also the limit for an icon's HTTP body. A typical SVG icon
+/// has a few kilobytes, or a few hundred if it embeds a picture.
 pub const MAX_SVG_BYTES: usize = 512 * 1024;
-/// Maximum number of entities to read from a doctype. Drawing programs write about ten.
+/// Maximum entities to read from a doctype. An SVG that reaches this limit is rejected. Drawing
+/// programs write about ten.
 const MAX_ENTITIES: usize = 64;
-/// Maximum bytes in an attribute after expanding entities. Namespaces and sizes are far shorter.
+/// Maximum bytes in an attribute after expanding entities. Longer values are truncated to this
+/// length, but namespaces and sizes are far shorter.
 const MAX_ATTRIBUTE_BYTES: usize = 4096;
 
 /// The root element's attributes that give the picture's size.
@@ -28,8 +26,8 @@ pub struct SvgRoot {
     pub view_box: Option<String>,
 }
 
-/// Decodes an XML document to a string: as UTF-16 if it has that byte order mark, else as UTF-8 if
-/// it is valid, else as ISO 8859-1. A wrong guess damages only characters outside ASCII.
+/// Decodes an XML document: as UTF-16 if it starts with that byte order mark, else as UTF-8 if it
+/// is valid, else as ISO 8859-1. A wrong guess damages only characters outside ASCII.
 #[must_use]
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     let utf_16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
@@ -61,8 +59,7 @@ pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
 }
 
 /// Returns an upper bound for the bytes that expanding entities adds to a document. `None` if there
-/// are 64 or more entities, if an entity contains another entity, or if the prolog is malformed,
-/// because then no bound is known.
+/// are too many entities, if one of them contains another, or if the prolog is malformed.
 #[must_use]
 pub fn entity_growth(text: &str) -> Option<usize> {
     let mut scanner = Scanner { rest: text, entities: Vec::new() };
@@ -88,14 +85,12 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Skips `prefix` and returns true if the remaining text starts with `prefix`.
     fn eat(&mut self, prefix: &str) -> bool {
         let rest = self.rest.strip_prefix(prefix);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 
-    /// Returns the text before `end`, and skips that text and `end`.
     fn until(&mut self, end: &str) -> Option<&'a str> {
         let (before, after) = self.rest.split_once(end)?;
         self.rest = after;
@@ -106,7 +101,6 @@ impl<'a> Scanner<'a> {
         self.rest = self.rest.trim_ascii_start();
     }
 
-    /// Reads a name, which ends at whitespace or a delimiter.
     fn name(&mut self) -> Option<&'a str> {
         let ends = |c: char| c.is_ascii_whitespace() || "<>/='\"[]&;".contains(c);
         let (name, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
@@ -114,7 +108,6 @@ impl<'a> Scanner<'a> {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Reads a quoted literal, without its quotes.
     fn quoted(&mut self) -> Option<&'a str> {
         if self.eat("\"") { self.until("\"") } else { self.eat("'").then(|| self.until("'"))? }
     }
@@ -187,7 +180,7 @@ impl<'a> Scanner<'a> {
         self.declaration_end()
     }
 
-    /// Skips a declaration up to its closing `>`. A `>` in quotes does not close it.
+    /// A `>` in quotes does not close a declaration.
     fn declaration_end(&mut self) -> Option<()> {
         loop {
             let at = self.rest.find(['>', '"', '\''])?;
@@ -233,8 +226,6 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Replaces entity references in an attribute with the values from the doctype. The values are
-    /// not expanded again.
     fn expand(&self, value: &str) -> String {
         let mut text = String::new();
         let mut rest = value;

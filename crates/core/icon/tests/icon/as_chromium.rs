@@ -1,14 +1,11 @@
-//! Tests raster files whose headers announce missing data or omit data that the file contains. Such
-//! files must look as in Chromium. The tests generate each file, and the expected results are those
-//! of Chromium 156.
+//! Tests raster files whose headers announce missing data or omit data that the file contains. The
+//! expected results are from Chromium 156.
 
 use everytab_icon::{Pixels, decode::decode, measure::measure};
 use image_webp::{ColorType, WebPEncoder};
 
 const SIDES: (u32, u32) = (5, 3);
 
-/// Returns a pixel's colour. All pixels have different colours, and most have different alpha
-/// values.
 fn colour(x: u32, y: u32) -> [u8; 4] {
     [x as u8 * 40, y as u8 * 70, 200, 255 - (x * 3 + y) as u8 * 15]
 }
@@ -29,8 +26,7 @@ fn alphas(pixels: &Pixels) -> Vec<u8> {
     pixels.iter().map(|pixel| pixel[3]).collect()
 }
 
-/// Returns the pixels that Chromium shows if a WebP does not declare its alpha. Chromium then
-/// treats the colours as premultiplied.
+/// If a WebP does not declare its alpha, Chromium treats the colours as premultiplied.
 fn divided() -> Vec<u8> {
     let pixels = rgba();
     let divided = |pixel: &[u8]| {
@@ -54,7 +50,6 @@ fn riff(chunks: &[Chunk]) -> Vec<u8> {
     [b"RIFF".as_slice(), &(body.len() as u32).to_le_bytes(), &body].concat()
 }
 
-/// Returns the body of the only chunk in a simple WebP.
 fn bitstream(file: &[u8]) -> Vec<u8> {
     let length = u32::from_le_bytes(*file[16..].first_chunk().unwrap()) as usize;
     file[20..20 + length].to_vec()
@@ -65,7 +60,6 @@ fn extended(flags: u8, (width, height): (u32, u32)) -> Chunk {
     (b"VP8X", [&[flags, 0, 0, 0], &sides[0][..3], &sides[1][..3]].concat())
 }
 
-/// Returns a lossless bitstream, which declares that it uses alpha only if `is_used` is true.
 fn lossless(is_used: bool) -> Chunk {
     let mut file = Vec::new();
     WebPEncoder::new(&mut file).encode(&rgba(), SIDES.0, SIDES.1, ColorType::Rgba8).unwrap();
@@ -82,8 +76,6 @@ fn flags_of_a_webp_need_no_chunks_and_lossless_pixels_keep_their_alpha() {
     for is_used in [true, false] {
         let expected = if is_used { rgba() } else { divided() };
         assert_eq!(shown(&riff(&[lossless(is_used)])).unwrap().rgba(), expected, "{is_used}");
-        // These flags announce a colour profile, alpha, EXIF and XMP, but the file has no such
-        // chunks.
         for flags in [0, 0x04, 0x08, 0x10, 0x20, 0x3C] {
             let file = riff(&[extended(flags, SIDES), lossless(is_used)]);
             let expected = if flags & 0x10 == 0 { divided() } else { rgba() };
@@ -98,7 +90,6 @@ fn a_lossy_webp_uses_its_alpha_chunk_if_the_flag_is_set() {
     let plain = shown(file).unwrap();
     let sides = (plain.width(), plain.height());
     let colours: Chunk = (b"VP8 ", bitstream(file));
-    // The alpha chunk is neither filtered nor compressed.
     let opacity: Vec<u8> = (0..sides.0 * sides.1).map(|index| index as u8).collect();
     let alpha: Chunk = (b"ALPH", [&[0], opacity.as_slice()].concat());
     for flags in [0, 0x04, 0x08, 0x10, 0x3C] {
@@ -122,7 +113,6 @@ fn the_first_webp_frame_keeps_its_alpha_and_position() {
     };
     let start: Chunk = (b"ANIM", vec![255, 255, 255, 255, 0, 0]);
     let canvas = (12, 9);
-    // Test with and without the flags for alpha, EXIF and XMP.
     for flags in [0x02, 0x12, 0x0E] {
         let chunks = [extended(flags, canvas), start.clone(), frame(2, 1), frame(0, 0)];
         let pixels = shown(&riff(&chunks)).unwrap();
@@ -150,7 +140,6 @@ fn png_chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&(data.len() as u32).to_be_bytes(), named.as_slice(), &sum.to_be_bytes()].concat()
 }
 
-/// Returns the picture's compressed rows. The red values are XORed with `red`.
 fn rows(red: u8) -> Vec<u8> {
     let mut rows = Vec::new();
     for row in rgba().chunks(SIDES.0 as usize * 4) {
@@ -163,7 +152,6 @@ fn rows(red: u8) -> Vec<u8> {
     data[..length].to_vec()
 }
 
-/// Returns a PNG with these chunks between its header and its end.
 fn png(chunks: &[Vec<u8>]) -> Vec<u8> {
     let sides = [SIDES.0.to_be_bytes(), SIDES.1.to_be_bytes()].concat();
     let header = png_chunk(b"IHDR", &[sides.as_slice(), &[8, 6, 0, 0, 0]].concat());
@@ -244,12 +232,10 @@ fn broken_chunks_of_an_animated_png_are_ignored_or_end_it_as_in_chromium() {
     let count = |numbers: &[u32]| png_chunk(b"acTL", &words(numbers));
     let still = png_chunk(b"IDAT", &rows(0));
     let (start, frame) = (control(0, 0, 0), frame_data(1, &rows(1)));
-    // The first pixel's red is 0 in the default image and 1 in the frame.
     let red = |chunks: &[Vec<u8>]| shown(&png(chunks)).map(|pixels| pixels.rgba()[0]);
     let after = |first: Vec<u8>| red(&[first, still.clone(), start.clone(), frame.clone()]);
     assert_eq!(after(count(&[2, 0])), Some(1));
     assert_eq!(after(count(&[(1 << 31) - 1, 0])), Some(1));
-    // These chunks do not declare a valid animation, so the default image is shown.
     for first in [
         count(&[0, 0]),
         count(&[1 << 31, 0]),
@@ -283,7 +269,6 @@ fn broken_chunks_of_an_animated_png_are_ignored_or_end_it_as_in_chromium() {
     for (number, chunks) in broken.iter().enumerate() {
         assert_eq!(ends(chunks), None, "{number}");
     }
-    // Test a default image with a wrong CRC, and frame data before the default image.
     assert_eq!(red(&[animated, damaged(still.clone()), start, frame.clone()]), None);
     assert_eq!(red(&[frame, still]), None);
 }
@@ -298,13 +283,11 @@ fn a_truncated_apng_shows_the_received_rows_of_its_first_frame() {
     ];
     let file = png(&chunks);
     let whole = shown(&file).unwrap();
-    // Test without the end chunk, and also without the CRC of the frame data.
     for less in [12, 16] {
         assert_eq!(shown(&file[..file.len() - less]), Some(whole.clone()), "{less}");
     }
 }
 
-/// Returns the header of a Windows bitmap.
 fn bitmap_header(bytes: u32, rows: u32, bits: u8, compression: u8, masks: [u32; 4]) -> Vec<u8> {
     let mut header = [bytes, SIDES.0, rows].map(u32::to_le_bytes).concat();
     header.extend([1, 0, bits, 0, compression, 0, 0, 0]);
@@ -314,7 +297,6 @@ fn bitmap_header(bytes: u32, rows: u32, bits: u8, compression: u8, masks: [u32; 
     header
 }
 
-/// Returns the picture's rows as BGRA, bottom row first.
 fn bitmap_rows() -> Vec<u8> {
     let rows = rgba();
     let rows = rows.rchunks(SIDES.0 as usize * 4);
@@ -335,8 +317,6 @@ fn the_alpha_mask_of_a_bitmap_counts_as_in_chromium() {
     let own: Vec<u8> = rgba().chunks(4).map(|pixel| pixel[3]).collect();
     let opaque = vec![255; own.len()];
     let top = 0xFF00_0000;
-    // If compression is 0 and the header has at least version 4, any mask except 0 means that the
-    // fourth byte is alpha.
     for (bytes, alpha, expected) in [
         (40, top, &opaque),
         (56, top, &opaque),
@@ -350,7 +330,6 @@ fn the_alpha_mask_of_a_bitmap_counts_as_in_chromium() {
     for (bytes, alpha, expected) in [(56, top, &own), (124, top, &own), (124, 0, &opaque)] {
         assert_eq!(&bmp(bytes, 3, alpha), expected, "{bytes} {alpha:x}");
     }
-    // In a 64-byte OS/2 header, compression 3 means Huffman coding instead of colour masks.
     let header = bitmap_header(64, SIDES.1, 32, 3, [red, green, blue, 0]);
     let file = [b"BM\0\0\0\0\0\0\0\0\x4e\0\0\0".as_slice(), &header, &bitmap_rows()].concat();
     assert_eq!(shown(&file), None);
@@ -358,8 +337,7 @@ fn the_alpha_mask_of_a_bitmap_counts_as_in_chromium() {
 
 #[test]
 fn bmp_pixels_start_at_the_offset_in_the_header() {
-    // The file has a row with four 8-bit pixels. If the offset is smaller, bytes in the headers or
-    // in the palette are the pixels.
+    // If the offset is below 118, the pixels are bytes of the headers or of the palette.
     let file = |at: u32| {
         let mut header = [40, 4, 1].map(u32::to_le_bytes).concat();
         header.extend([1, 0, 8, 0]);
@@ -380,14 +358,12 @@ fn bmp_pixels_start_at_the_offset_in_the_header() {
         let shown = shown(&file).unwrap();
         assert_eq!(&shown.rgba()[..expected.len()], expected, "{at}");
     }
-    // An offset beyond the end of the file is ignored.
     assert_eq!(shown(&file(1_000)), shown(&whole));
 }
 
 #[test]
 fn the_alpha_mask_of_an_ico_entry_counts_as_in_chromium() {
     let [red, green, blue] = COLOUR_MASKS;
-    // The AND mask makes the first column transparent.
     let masked: Vec<u8> = (0..15).map(|index| if index % 5 == 0 { 0 } else { 255 }).collect();
     let own: Vec<u8> = rgba().chunks(4).map(|pixel| pixel[3]).collect();
     let ico = |bytes, compression, alpha| {
@@ -411,9 +387,7 @@ fn the_alpha_mask_of_an_ico_entry_counts_as_in_chromium() {
         }
         assert_eq!(ico(bytes, 0, 0xFF), None, "{bytes}: alpha in the bits of blue");
     }
-    // Without an alpha mask, the AND mask sets alpha.
     assert_eq!(ico(40, 3, 0), Some(masked.clone()));
-    // The alpha mask has only one bit.
     let halves = |alpha: &u8| if *alpha > 127 { 255 } else { 0 };
     assert_eq!(ico(124, 0, 1 << 31), Some(own.iter().map(halves).collect()));
 }

@@ -1,21 +1,18 @@
 //! Tests AVIF. `vectors/avif` contains pictures and the expected PNGs, `vectors/avif_grid` pictures
 //! with several tiles, `vectors/avif_hidden` pictures with frames that are not shown, and
-//! `vectors/avif_large` large pictures. This file also generates containers around one vector's
-//! bitstream.
+//! `vectors/avif_large` large pictures.
 //!
 //! avifenc 0.11.1 encoded synthetic pictures with libaom, and the large ones with rav1e. avifdec
 //! 0.11.1 decoded them, except for the grey picture, because only a newer version (libavif 1.4.2)
-//! uses its declared range. The expected 12-bit picture with 4:2:0 chroma was computed from its
-//! samples, with chroma repeated as in Chromium. A script created the grid in which each tile has
-//! its own alpha plane.
+//! uses its declared range. The expected 12-bit picture with 4:2:0 chroma was computed with chroma
+//! repeated as in Chromium. A script created the grid in which each tile has its own alpha plane.
 
 use everytab_icon::{
     Format, IconError, Pixels, convert::to_tab_icon, decode::decode, measure::measure,
 };
 
-/// Width and height of the vectors in `vectors/avif`.
 pub(crate) const SIDES: (u32, u32) = (27, 21);
-/// A vector with one item, whose `mdat` box contains only this item's bitstream.
+/// A vector whose `mdat` box contains only its bitstream.
 pub(crate) const PLAIN: &[u8] = include_bytes!("../../vectors/avif/yuv420.avif");
 const SEQUENCE: &[u8] = include_bytes!("../../vectors/avif/sequence.avif");
 
@@ -35,7 +32,6 @@ pub(crate) fn clap(fractions: [u32; 8]) -> Vec<u8> {
     boxed(b"clap", &fractions.map(u32::to_be_bytes).concat())
 }
 
-/// Returns a colour description with full range: primaries, transfer function and matrix.
 fn nclx(primaries: u8, transfer: u8, matrix: u8) -> Vec<u8> {
     let numbers = [0, primaries, 0, transfer, 0, matrix, 0x80];
     boxed(b"colr", &[b"nclx".as_slice(), &numbers].concat())
@@ -46,20 +42,14 @@ pub(crate) fn stream() -> Vec<u8> {
     PLAIN[at + 4..].to_vec()
 }
 
-/// A file with one item, whose id is 7.
 pub(crate) struct Container {
     pub(crate) stream: Vec<u8>,
     pub(crate) kind: [u8; 4],
     pub(crate) ispe: Vec<u8>,
-    /// Additional properties, all essential.
     pub(crate) properties: Vec<Vec<u8>>,
-    /// Version of the `iloc` box.
     pub(crate) locations: u8,
-    /// Construction method. 0: offsets refer to the file. 1: offsets refer to the `idat` box.
     pub(crate) method: u8,
-    /// Number of parts into which the bitstream is split.
     pub(crate) parts: usize,
-    /// Number of times that the properties are assigned to the item.
     pub(crate) descriptions: u8,
     /// True if the bitstream precedes the `meta` box, in a box with a 64-bit length.
     pub(crate) is_first: bool,
@@ -93,7 +83,6 @@ impl Container {
             let meta = self.meta(kind.len() + 16);
             return [kind, long.concat(), self.stream.clone(), meta].concat();
         }
-        // The length of the `meta` box does not depend on the offset that it contains.
         let offset = if self.method == 1 { 0 } else { kind.len() + self.meta(0).len() + 8 };
         [kind, self.meta(offset), boxed(b"mdat", &self.stream)].concat()
     }
@@ -169,8 +158,8 @@ fn each_vector_decodes_as_in_libavif() {
         let ours = pixels(&std::fs::read(&path).unwrap());
         let (_, reference) = decode(&std::fs::read(path.with_extension("png")).unwrap()).unwrap();
         assert_eq!((ours.width(), ours.height()), SIDES, "{name}");
-        // libavif divides by alpha with less precision, and converts 10-bit pictures with alpha by
-        // libyuv.
+        // libavif divides by alpha with less precision, and converts 10-bit pictures with alpha
+        // with libyuv.
         let most = if name.starts_with("opacity-") { 2 } else { 1 };
         for (ours, reference) in ours.iter().zip(reference.iter()) {
             let is_near = |(a, b): (&u8, &u8)| a.abs_diff(*b) <= most;
@@ -195,7 +184,6 @@ fn the_container_may_be_written_in_many_ways() {
     for (number, way) in ways.iter().enumerate() {
         assert_eq!(pixels(&way.file()), plain, "{number}");
     }
-    // Bytes after the picture and properties that do not affect it are ignored.
     let mut stream = stream();
     stream.extend([0x0A, 0xFF, 0xFF]);
     assert_eq!(pixels(&Container { stream, ..Container::default() }.file()), plain);
@@ -216,14 +204,13 @@ fn a_picture_is_cropped_then_rotated_then_mirrored() {
     let both = pixels(&Container::with(&[boxed(b"irot", &[1]), boxed(b"imir", &[0])]));
     assert_eq!(at(&both, 0, 0), at(&plain, 0, 0));
     assert_eq!(at(&both, 0, right), at(&plain, right, 0));
-    // Crop to 20x10 pixels in the upper left corner. This moves the centre by -7/2 and -11/2.
+    // This moves the picture's centre by -7/2 and -11/2.
     let corner = clap([20, 1, 10, 1, 7_u32.wrapping_neg(), 2, 11_u32.wrapping_neg(), 2]);
     let cropped = pixels(&Container::with(std::slice::from_ref(&corner)));
     assert_eq!((cropped.width(), cropped.height()), (20, 10));
     assert_eq!(at(&cropped, 19, 9), at(&plain, 19, 9));
     let all = pixels(&Container::with(&[corner, boxed(b"irot", &[3])]));
     assert_eq!(at(&all, 9, 0), at(&plain, 0, 0));
-    // Like Chromium, ignore a crop that starts elsewhere or is not a whole number of pixels.
     for fractions in
         [[20, 1, 10, 1, 0, 1, 0, 1], [20, 0, 10, 1, 0, 0, 0, 1], [7, 2, 9, 2, 0, 1, 0, 1]]
     {
@@ -244,14 +231,11 @@ fn unsupported_features_are_rejected_by_name() {
         assert_eq!(kind(file), "avif_unsupported", "{number}");
         assert_eq!(measure(file), Err(IconError::AvifUnsupported), "{number}");
     }
-    // ICtCp and a logarithmic transfer function are not supported, but the dimensions can be
-    // measured.
     for file in [Container::with(&[nclx(9, 16, 14)]), Container::with(&[nclx(1, 10, 6)])] {
         assert_eq!(kind(&file), "avif_unsupported");
         assert_eq!(measure(&file).unwrap().width, SIDES.0);
     }
-    // We decode the primary picture of a sequence. If the `meta` box that declares it is missing,
-    // the file is rejected.
+    // Without the `meta` box, the primary picture is not declared.
     let mut sequence = SEQUENCE.to_vec();
     let at = sequence.windows(4).position(|name| name == b"meta").unwrap();
     sequence[at..at + 4].copy_from_slice(b"free");
@@ -271,8 +255,6 @@ fn colours_are_converted_to_srgb_unless_there_is_a_profile() {
         assert_ne!(converted, plain, "{primaries} {transfer}");
         assert_eq!(pixels(&Container::with(&[tagged, profile.clone()])), plain);
     }
-    // Linear values become lighter when they are encoded as sRGB. A higher peak makes all other
-    // pixels darker.
     assert!(light(&pixels(&Container::with(&[nclx(1, 8, 6)]))) > light(&plain));
     let with_peak = |nits: [u8; 2]| {
         let light_levels = boxed(b"clli", &[nits[0], nits[1], 0, 0]);
@@ -282,7 +264,6 @@ fn colours_are_converted_to_srgb_unless_there_is_a_profile() {
     assert_eq!(with_peak([0, 0]), without);
     assert_eq!(with_peak(1000_u16.to_be_bytes()), without);
     assert!(with_peak(400_u16.to_be_bytes()) > without);
-    // The conversion counts as work.
     let work = |file: &[u8]| everytab_icon::decode::decode_counted(file).1.pixels;
     let more = 6 * u64::from(SIDES.0 * SIDES.1);
     assert_eq!(work(&Container::with(&[nclx(1, 8, 6)])), work(&Container::with(&[])) + more);
@@ -290,7 +271,6 @@ fn colours_are_converted_to_srgb_unless_there_is_a_profile() {
 
 #[test]
 fn operating_points_up_to_31_are_accepted() {
-    // The bitstream has only one operating point, which decoders use for every index.
     for point in [0, 1, 31] {
         let file = Container::with(&[boxed(b"a1op", &[point])]);
         assert_eq!(pixels(&file), pixels(PLAIN), "{point}");
@@ -338,7 +318,6 @@ fn an_item_that_is_described_twice_is_corrupt() {
 
 pub(crate) const GRID: &[u8] = include_bytes!("../../vectors/avif_grid/444.avif");
 
-/// Returns the grid vector after replacing some byte sequences.
 fn changed(places: &[(&[u8], &[u8])]) -> Vec<u8> {
     let mut file = GRID.to_vec();
     for (old, new) in places {
@@ -348,14 +327,12 @@ fn changed(places: &[(&[u8], &[u8])]) -> Vec<u8> {
     file
 }
 
-/// The grid's body: 192x128 pixels in three columns and two rows.
 const LAYOUT: &[u8] = &[0, 0, 1, 2, 0, 192, 0, 128];
-/// The property with the grid's width and height.
 const GRID_SIDES: &[u8] = &[0, 0, 0, 192, 0, 0, 0, 128];
 
 #[test]
 fn metadata_in_a_bitstream_never_reaches_the_decoder() {
-    // A short T.35 metadata OBU, on which the decoder panics.
+    // Short T.35 metadata OBUs, on which the decoder panics.
     for metadata in [&[0x2A, 3, 4, 0xFF, 0x80][..], &[0x2A, 2, 4, 0x80]] {
         let file = Container { stream: [metadata, &stream()].concat(), ..Container::default() };
         assert_eq!(pixels(&file.file()), pixels(PLAIN));
@@ -379,7 +356,6 @@ fn tiles_of_a_grid_make_one_picture() {
         let near = ours.iter().zip(theirs).all(|(ours, theirs)| ours.abs_diff(theirs) <= 1);
         assert!(near || is_edge, "{x} {y}: {ours:?} {theirs:?}");
     }
-    // Tiles may extend beyond the picture at the right and at the bottom, where they are cropped.
     let cut = pixels(&changed(&[
         (LAYOUT, &[0, 0, 1, 2, 0, 129, 0, 100]),
         (GRID_SIDES, &[0, 0, 0, 129, 0, 0, 0, 100]),
@@ -392,7 +368,7 @@ fn tiles_of_a_grid_make_one_picture() {
 
 #[test]
 fn each_tile_in_a_grid_may_have_its_own_alpha_plane() {
-    // There are two plain tiles. The first has alpha 255, the second has alpha 100.
+    // The first tile has alpha 255, the second has alpha 100.
     let whole = pixels(include_bytes!("../../vectors/avif_grid/tile-opacity.avif"));
     assert_eq!((whole.width(), whole.height()), (128, 64));
     assert_eq!(at(&whole, 63, 63), [200, 30, 60, 255]);
@@ -408,40 +384,30 @@ fn a_grid_whose_tiles_do_not_fit_is_corrupt() {
         ])
     };
     let files = [
-        // Test a column whose tiles are outside the picture, a missing column, and the same for
-        // rows.
         sides(128, 128),
         sides(193, 128),
         sides(192, 64),
         sides(192, 129),
-        // The grid's dimensions differ from those in its property.
         changed(&[(LAYOUT, &[0, 0, 1, 2, 0, 191, 0, 128])]),
-        // The grid declares fewer or more tiles than exist.
         changed(&[(LAYOUT, &[0, 0, 1, 1, 0, 192, 0, 128])]),
         changed(&[(LAYOUT, &[0, 0, 1, 3, 0, 192, 0, 128])]),
-        // The grid refers to one tile twice.
         twice(),
-        // The grid has an unknown version, or its 32-bit dimensions are truncated.
         changed(&[(LAYOUT, &[1])]),
         changed(&[(LAYOUT, &[0, 1])]),
-        // The tiles' property does not fit the grid.
         changed(&[(&[0, 0, 0, 64, 0, 0, 0, 64], &[0, 0, 0, 64, 0, 0, 0, 63])]),
     ];
     for (number, file) in files.iter().enumerate() {
         assert_eq!(kind(file), "image_corrupt", "{number}");
     }
-    // The alpha plane belongs to only one tile.
     let mut file = include_bytes!("../../vectors/avif_grid/opacity.avif").to_vec();
     let at = file.windows(4).position(|name| name == b"auxl").unwrap();
     assert_eq!(file[at + 6..at + 10], [0, 1, 0, 1], "one reference, to the first item");
     file[at + 9] = 2;
     assert_eq!(kind(&file), "image_corrupt");
-    // The grid has more tiles than the limit.
     assert_eq!(kind(&changed(&[(LAYOUT, &[0, 0, 7, 8])])), "avif_unsupported");
 }
 
-/// Returns the grid vector with a second reference to its first tile, which replaces the second
-/// tile.
+/// Returns the grid vector with a reference to its first tile instead of the second one.
 fn twice() -> Vec<u8> {
     let mut file = GRID.to_vec();
     let at = file.windows(4).position(|name| name == b"dimg").unwrap();

@@ -1,5 +1,4 @@
-//! Tests the cost of an AVIF, which is counted before decoding: by pixels, chroma, bytes and
-//! frames.
+//! Tests an AVIF's cost, which is counted before decoding.
 
 use everytab_icon::{
     decode::{decode, decode_counted},
@@ -22,7 +21,6 @@ fn dimensions_are_checked_before_pixels_are_decoded() {
     let large =
         Container { ispe: ispe(2049, 21), properties: vec![corner], ..Container::default() };
     assert_eq!(kind(&large.file()), "image_too_big");
-    // This exceeds the work limit of a file, so nothing is decoded.
     let (result, work) = with_sides(1455, 1455);
     assert_eq!((result.unwrap_err().kind(), work), ("image_corrupt", Work::default()));
     for (width, height) in [(27, 20), (26, 21), (28, 21), (21, 27), (1430, 1430)] {
@@ -33,12 +31,10 @@ fn dimensions_are_checked_before_pixels_are_decoded() {
     }
 }
 
-/// Returns the number of pixels in the 8x8 blocks that cover a picture.
 fn in_blocks(width: u32, height: u32) -> u64 {
     u64::from(width.next_multiple_of(8)) * u64::from(height.next_multiple_of(8))
 }
 
-/// Returns the cost of a bitstream whose pixels have the given cost.
 fn priced(pixels: u64, bytes: u64) -> u64 {
     30_000 + pixels + 16 * bytes
 }
@@ -65,7 +61,7 @@ fn frames_bytes_and_the_alpha_plane_are_counted() {
     let opacity = include_bytes!("../../vectors/avif/opacity-420.avif");
     let (_, work) = decode_counted(opacity);
     assert_eq!(work.pixels, 30_000 + priced((40 + 40) * pixels, work.bytes));
-    // Bytes after the frames are counted, too, because they could belong to a frame.
+    // Padding after the frames counts, because it could belong to a frame.
     let padding = [&[0x7A, 0x80, 0x80, 0x80, 0x01][..], &vec![0; 2 << 20]].concat();
     let longer = [stream(), padding].concat();
     let (result, work) =
@@ -75,8 +71,8 @@ fn frames_bytes_and_the_alpha_plane_are_counted() {
 
 #[test]
 fn frames_with_only_redundant_headers_are_counted() {
-    // Some hidden frames precede the visible frame. Their headers are redundant frame headers
-    // without an original header, which decoders accept.
+    // The hidden frames' headers are redundant frame headers without an original header, which
+    // decoders accept.
     let two = include_bytes!("../../vectors/avif_hidden/two.avif");
     let (result, work) = decode_counted(two);
     assert_eq!(result.unwrap().1.width(), 64);

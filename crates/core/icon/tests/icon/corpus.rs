@@ -1,4 +1,4 @@
-//! Decodes every icon in the recorded corpus, and compares the pixels with those of other decoders.
+//! Decodes every icon in the recorded corpus, and compares the pixels with other decoders' pixels.
 //! Prints a table by format (`--nocapture`).
 
 mod suites;
@@ -14,7 +14,7 @@ use everytab_icon::{
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Returns the corpus's directory. If it does not exist, prints a line and returns `None`.
+/// If the corpus does not exist, prints a line and returns `None`.
 #[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
@@ -29,7 +29,6 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Returns the name (`icons/png/x.png`) and the content of every icon, sorted by name.
 #[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
@@ -47,7 +46,6 @@ fn icons(folder: &Path) -> Vec<(String, Vec<u8>)> {
     icons
 }
 
-/// Returns the reference decoders' results by icon name.
 #[allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
 fn expected(folder: &Path) -> HashMap<String, Value> {
     let bytes = std::fs::read(folder.join("expected/icons.json")).unwrap();
@@ -59,8 +57,6 @@ struct Row {
     files: usize,
     decoded: usize,
     refused: usize,
-    /// Icons compared with the reference, and how many of them have equal dimensions or equal
-    /// pixels.
     sides: Share,
     pixels: Share,
     source_bytes: usize,
@@ -86,7 +82,6 @@ fn rgba_sha256(pixels: &Pixels) -> String {
     Sha256::digest(pixels.rgba()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the mean values of premultiplied red, green and blue, and alpha. Each is 0..=255.
 fn mean_premultiplied(pixels: &Pixels) -> [f64; 4] {
     let mut sums = [0.0; 4];
     let mut count = 0.0;
@@ -108,8 +103,7 @@ fn means_near(expected: &Value, pixels: &Pixels, tolerance: f64) -> bool {
     ours.iter().zip(expected).all(|(ours, expected)| (ours - expected).abs() <= tolerance)
 }
 
-/// Returns the reason why pixels may differ from those of Pillow, by file name or picture mode.
-/// `None` if they must be equal.
+/// Returns the reason why pixels may differ from Pillow's. `None` if they must be equal.
 fn known_difference(name: &str, reference: &Value, pixels: &Pixels) -> Option<&'static str> {
     let mode = reference["mode"].as_str().unwrap_or("");
     let means = &reference["mean_premul"];
@@ -145,8 +139,7 @@ fn known_difference(name: &str, reference: &Value, pixels: &Pixels) -> Option<&'
     listed.iter().find(|(part, _)| name.contains(part)).map(|(_, why)| *why)
 }
 
-/// Compares a picture with Pillow's result: for an ICO with each frame of equal dimensions, for
-/// other formats with the first frame. Returns a description of an unexpected difference.
+/// Returns a description of an unexpected difference from Pillow's frames.
 fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<String> {
     let pillow = &known["pillow"];
     if pillow["ok"] != true {
@@ -160,7 +153,6 @@ fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<
     let frames = pillow["frames"].as_array().map_or(first, Vec::as_slice);
     let candidates: Vec<&Value> = frames.iter().filter(same_sides).collect();
     if candidates.is_empty() && in_directory(known, pixels) {
-        // Pillow decoded another entry.
         return None;
     }
     row.sides.count(!candidates.is_empty());
@@ -174,7 +166,6 @@ fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<
     (!excused).then(|| format!("{name}: pixels differ"))
 }
 
-/// Returns true if a cursor has an entry with the picture's dimensions.
 fn in_directory(known: &Value, pixels: &Pixels) -> bool {
     let entries = known["entries"].as_array().map_or(&[][..], Vec::as_slice);
     entries.iter().any(|entry| {
@@ -239,7 +230,6 @@ fn every_corpus_icon_decodes_or_is_rejected_with_a_reason() {
     assert_minimum_counts(&table);
 }
 
-/// Checks the number of decoded files per format, which must never decrease.
 fn assert_minimum_counts(table: &BTreeMap<String, Row>) {
     let floors = [
         ("bmp", 131),

@@ -1,5 +1,4 @@
-//! Tests the counted work for files that are constructed to be expensive. The tests generate these
-//! files.
+//! Tests the counted work for files that are constructed to be expensive.
 
 use everytab_icon::{
     decode::decode_counted,
@@ -14,8 +13,8 @@ fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&(data.len() as u32).to_be_bytes(), named.as_slice(), &sum.to_be_bytes()].concat()
 }
 
-/// Returns a PNG that declares 2048x2048 pixels and contains `rows` rows of `row_bytes` zeros.
-/// `filter` is the filter byte of the last row.
+/// Returns a PNG that declares 2048x2048 pixels and contains `rows` rows of zeros. `filter` is the
+/// last row's filter byte.
 fn png(depth: u8, colour_type: u8, row_bytes: usize, rows: usize, filter: u8) -> Vec<u8> {
     let sides = [SIDE.to_be_bytes(), SIDE.to_be_bytes()].concat();
     let header = [sides.as_slice(), &[depth, colour_type, 0, 0, 0]].concat();
@@ -30,8 +29,7 @@ fn png(depth: u8, colour_type: u8, row_bytes: usize, rows: usize, filter: u8) ->
     [b"\x89PNG\r\n\x1a\n", chunks.concat().as_slice()].concat()
 }
 
-/// Returns an ICO with `count` entries that show `payload`. If `apart` is true, each entry has its
-/// own copy of the bytes, otherwise all share them.
+/// If `apart` is true, each entry has its own copy of the payload.
 fn ico(payload: &[u8], count: u16, apart: bool) -> Vec<u8> {
     let mut file = vec![0, 0, 1, 0];
     file.extend(count.to_le_bytes());
@@ -60,12 +58,10 @@ fn the_largest_plain_png_costs_its_pixels_once() {
 
 #[test]
 fn a_broken_picture_shared_by_entries_counts_once() {
-    // No row can be decoded, so the decoder's work is wasted.
     let broken = png(16, 6, 8 * SIDE as usize, 1, 9);
     let (result, once) = decode_counted(&ico(&broken, 64, false));
     assert_eq!(result.unwrap_err().kind(), "image_corrupt");
     assert_eq!(once.pixels, MAX_PICTURE_PIXELS);
-    // All rows except one are in the file and are shown.
     let short = png(16, 6, 8 * SIDE as usize, SIDE as usize - 1, 0);
     let (result, once) = decode_counted(&ico(&short, 64, false));
     assert_eq!((result.unwrap().1.width(), once.pixels), (SIDE, MAX_PICTURE_PIXELS));

@@ -1,6 +1,4 @@
-//! Tests SVGs that are constructed to take too much time or memory, or to read files or URLs. Each
-//! must be rejected or drawn quickly, on a thread with the stack size of a normal worker thread.
-//! `svg_cost` tests SVGs that take long to draw.
+//! Tests SVGs that are constructed to take too much time or memory, or to read files or URLs.
 
 use everytab_icon::convert::to_tab_icon;
 
@@ -8,7 +6,6 @@ fn svg(body: &str) -> String {
     format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{body}</svg>"#)
 }
 
-/// Returns the error's kind, or "ok" if there is an icon.
 fn outcome(text: String) -> &'static str {
     let thread = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
     let run = move || to_tab_icon(text.as_bytes()).map_or_else(|error| error.kind(), |_| "ok");
@@ -76,7 +73,7 @@ fn references_that_multiply_are_rejected() {
     let bomb = format!(r#"<marker id="m">{}</marker>{path}"#, RECT.repeat(200));
     assert_eq!(outcome(svg(&bomb)), "svg_rejected");
 
-    // If references form a circle, the last of them is ignored, so nothing is drawn.
+    // If references form a cycle, the last one is ignored, so nothing is drawn.
     let loops = r##"<g id="a"><use href="#b"/></g><g id="b"><use href="#a"/></g>"##;
     assert_eq!(outcome(svg(loops)), "image_blank");
     let all: String = (0..40)
@@ -121,7 +118,6 @@ fn documents_that_make_parsers_quadratic_are_rejected() {
     let style = format!("<style>{}</style>", "a{fill:red}".repeat(20_000));
     assert_eq!(outcome(svg(&format!("{style}{}", "<a/>".repeat(15_000)))), "svg_rejected");
     let twins = r#"<g id="a"/>"#.repeat(9_000) + &r##"<use href="#a"/>"##.repeat(5_000);
-    // If several elements have the same id, only the first counts.
     assert_eq!(outcome(svg(&twins)), "image_blank");
     assert_eq!(outcome(svg(&" ".repeat(600_000))), "svg_rejected");
 }

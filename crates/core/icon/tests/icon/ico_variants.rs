@@ -1,15 +1,12 @@
-//! Tests the decoder with generated ICO files: bit depths, masks, wrong directories, the choice of
-//! the entry, and PNG entries.
+//! Tests generated ICO files.
 
 use everytab_icon::{IconError, Pixels, decode::decode, png::encode};
 
-/// A picture in a generated ICO.
 #[derive(Clone)]
 struct Picture {
     payload: Vec<u8>,
     /// Width, height and bit depth in the directory.
     claims: (u8, u8, u16),
-    /// Length in the directory. `None` for the correct length.
     claimed_length: Option<u32>,
 }
 
@@ -30,8 +27,7 @@ fn ico(pictures: &[Picture]) -> Vec<u8> {
     file
 }
 
-/// Returns the stored value of the pixel at (x, y) in a picture with `bits` per pixel, and the RGB
-/// values that it should show.
+/// Returns a pixel's stored value, and the RGB values that it should show.
 fn sample(bits: u16, x: u32, y: u32) -> (u32, [u8; 3]) {
     let value = x * 7 + y * 3;
     match bits {
@@ -56,7 +52,6 @@ fn palette_colour(index: u32) -> [u8; 3] {
     [(index * 13) as u8, (255 - index) as u8, (index * 31) as u8]
 }
 
-/// Creates a DIB for an ICO, including its mask. `alpha` is the fourth byte of 32-bit pixels.
 fn dib(
     width: u32,
     height: u32,
@@ -154,8 +149,7 @@ fn alpha_of_32_bits_wins_over_the_mask_unless_it_is_all_zero() {
 fn a_truncated_mask_is_opaque_beyond_its_end() {
     for bits in DEPTHS {
         let whole = dib(16, 16, bits, 0, |_, _| true);
-        // The file contains half of the mask's 64 bytes, so only the picture's lower half is
-        // masked.
+        // The file contains half the mask, so only the picture's lower half is masked.
         let file = ico(&[picture(whole[..whole.len() - 32].to_vec(), 16, bits)]);
         let wanted = expected(16, 16, bits, |_, y| if y >= 8 { 0 } else { 255 });
         assert_eq!(decoded(&file), wanted, "{bits} bits");

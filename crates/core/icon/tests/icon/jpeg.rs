@@ -1,7 +1,6 @@
-//! Compares JPEG decoding with libjpeg-turbo. For the vectors in `vectors/jpeg`, samples must equal
-//! those of djpeg 2.1.5. `samples.txt` lists the digests for complete files, `damaged.txt` for
-//! damaged files, and `smoothed.txt` for files with missing coefficients. These tests also check
-//! which segments have an effect.
+//! Compares JPEG decoding with djpeg 2.1.5 of libjpeg-turbo. `samples.txt` lists the digests for
+//! complete files, `damaged.txt` for damaged files, and `smoothed.txt` for files with missing
+//! coefficients.
 //!
 //! The vectors are a synthetic picture with 21x35 pixels, written by cjpeg 2.1.5. A vector's name
 //! contains the kind of scans, the sampling factors and the restart interval in units. `make
@@ -23,7 +22,6 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/jpeg"))
 }
 
-/// Returns the lines of a list, each split before the digest.
 fn listed(name: &str) -> Vec<(String, String)> {
     let list = std::fs::read_to_string(folder().join(name)).unwrap();
     let lines = list.lines().map(|line| line.rsplit_once(' ').unwrap());
@@ -40,12 +38,10 @@ fn digest(pixels: &Pixels) -> String {
     hex::encode(Sha256::digest(rgb))[..16].to_owned()
 }
 
-/// Returns the position of the first such marker.
 fn position(bytes: &[u8], marker: u8) -> usize {
     bytes.windows(2).position(|pair| pair == [0xFF, marker]).unwrap()
 }
 
-/// Inserts `inserted` before the first such marker.
 fn before(bytes: &[u8], marker: u8, inserted: &[u8]) -> Vec<u8> {
     let at = position(bytes, marker);
     [&bytes[..at], inserted, &bytes[at..]].concat()
@@ -104,7 +100,6 @@ fn segments_that_browsers_skip_change_nothing() {
     let whole = vector("one_2x2_3b");
     let shown = pixels(&whole);
     let heads: [&[u8]; 9] = [
-        // Adobe segments that are too short, application data with an invalid length, and comments.
         b"\xff\xee\0\x02",
         b"\xff\xee\0\x07Adobe",
         b"\xff\xee\0\x0dAdobe\0\x64\0\0\0\0",
@@ -112,7 +107,6 @@ fn segments_that_browsers_skip_change_nothing() {
         b"\xff\xe5\0\x01",
         b"\xff\xfe\0\0",
         b"\xff\xfe\0\x04hi",
-        // A segment with the number of lines, and fill bytes before a marker.
         b"\xff\xdc\0\x04\0\x07",
         b"\xff\xfe\0\x02ab\xff\xff\xff",
     ];
@@ -195,19 +189,16 @@ fn faults_that_browsers_reject_are_named_errors() {
     ] {
         assert_eq!(reason(&file), "unreadable header");
     }
-    // 3 is not a multiple of 2.
     assert_eq!(reason(&with(frame + 11, &[0x32, 1, 2, 0x21])), "unsupported subsampling");
     let progressive = vector("prog_2x2");
     let mut bad = progressive.clone();
     let last = bad.windows(2).rposition(|pair| pair == [0xFF, 0xDA]).unwrap();
     bad[last + 8] = 64;
     assert_eq!(reason(&bad), "bad progression");
-    // All data of the scans were read, so this fault is not treated as the end of the file.
+    // All the scans' data were read, so this fault is not treated as the file's end.
     assert_eq!(reason(&before(&progressive, 0xD9, b"\xff\x02")), "unknown marker");
 }
 
-/// Returns the number of rows that are shown. If `exact` is true, they must equal the rows in
-/// `whole`.
 fn shown_rows(cut: &[u8], whole: &Pixels, exact: bool) -> usize {
     let Ok((_, cut)) = decode(cut) else { return 0 };
     let row_bytes = WIDTH * 4;
@@ -223,7 +214,7 @@ fn received_unit_rows_are_shown() {
     for (name, expected) in [
         ("one_1x1", vec![0, 8, 16, 24, 32, 35]),
         ("one_2x1_1b", vec![0, 8, 16, 24, 32, 35]),
-        // A unit row has 16 rows of pixels, but the last two depend on the next unit row.
+        // A unit row has 16 pixel rows, but the last two depend on the next unit row.
         ("one_1x2", vec![0, 14, 30, 35]),
         ("one_2x2_3b", vec![0, 14, 30, 35]),
         ("grey_2x2", vec![0, 16, 32, 35]),
@@ -248,13 +239,12 @@ fn a_progressive_file_is_shown_from_its_second_scan_on_or_its_received_rows() {
     let scans: Vec<usize> =
         (0..file.len()).filter(|&at| file[at..].starts_with(b"\xff\xda")).collect();
     let rows = |cut: usize| shown_rows(&file[..cut], &whole, false);
-    // A scan header has at least 8 bytes.
     assert_eq!(rows(scans[0] + 20), 0);
     assert_eq!(rows(scans[1]), 14, "libjpeg is two unit rows ahead");
     for &scan in &scans[1..] {
         assert_eq!(rows(scan + 10), HEIGHT);
     }
-    // A fault after missing data is treated as the end of the file.
+    // A fault after missing data is treated as the file's end.
     let gap = [&file[..scans[2] + 11], b"\xff\x02"].concat();
     assert_eq!(shown_rows(&gap, &whole, false), HEIGHT);
 }

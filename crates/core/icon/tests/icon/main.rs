@@ -1,5 +1,4 @@
-//! Tests with generated and recorded icons. All tests are in one program, because linking takes
-//! long.
+//! All tests are in one program, because linking is slow.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,10 +1,9 @@
-//! Tests that the EXIF orientation of a JPEG is applied.
+//! Tests that a JPEG's EXIF orientation is applied.
 
 use everytab_icon::{Pixels, decode::decode};
 
 const UPRIGHT: &[u8] = include_bytes!("../../vectors/gradient.jpg");
 
-/// Returns `UPRIGHT` with an EXIF segment that declares this orientation.
 fn turned(orientation: u8) -> Vec<u8> {
     let exif = [
         b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0".as_slice(),
@@ -50,7 +49,6 @@ fn a_jpeg_is_rotated_by_its_exif_orientation() {
     assert_eq!(at(&over, 0, 0), at(&plain, width - 1, height - 1));
     let right = pixels(&turned(6));
     assert_eq!((right.width(), right.height()), (height, width));
-    // The first stored column becomes the top row, from right to left.
     assert_eq!(at(&right, 0, 0), at(&plain, 0, height - 1));
     assert_eq!(at(&right, height - 1, 0), at(&plain, 0, 0));
     assert_eq!(pixels(&turned(9)), plain);

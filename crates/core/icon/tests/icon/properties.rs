@@ -10,7 +10,6 @@ use everytab_icon::{
 };
 use proptest::prelude::*;
 
-/// Starts of files. Most of them pass a format's first check.
 const BEGINNINGS: [&[u8]; 14] = [
     b"",
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x06\0\0\0",
@@ -58,7 +57,6 @@ fn picture() -> impl Strategy<Value = Pixels> {
     )
 }
 
-/// Decodes a PNG with the `png` crate alone, to RGBA with straight alpha.
 fn read_back(file: &[u8]) -> Pixels {
     let mut decoder = png::Decoder::new(std::io::Cursor::new(file));
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);

@@ -1,4 +1,4 @@
-//! Tests the CSS cascade and selectors in SVGs. The expected pixels are those of Chromium 156.
+//! Tests the CSS cascade and selectors in SVGs. The expected pixels are from Chromium 156.
 
 use super::svg_features::{at, drawn, refusal};
 
@@ -212,7 +212,6 @@ fn references_to_missing_or_wrong_elements_are_ignored() {
         "<g id='m'/><g filter='url(#m)'>%</g>",
         "<g clip-path='foo(3px)'>%</g>",
         "<path d='M0 0h3' marker-end='url(#n)'/>%",
-        // If several elements have the same id, the first counts.
         "<clipPath id='i'><rect width='32' height='32'/></clipPath><clipPath id='i'/>\
          <g clip-path='url(#i)'>%</g>",
         "<g id='i'/><clipPath id='i'/><g clip-path='url(#i)'>%</g>",

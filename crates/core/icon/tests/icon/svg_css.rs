@@ -1,5 +1,5 @@
-//! Tests CSS that usvg does not support: media queries for the colour scheme, and variables. The
-//! expected pixels are those of Chromium 156.
+//! Tests media queries for the colour scheme, and variables, which usvg does not support. The
+//! expected pixels are from Chromium 156.
 
 use everytab_icon::svg_work;
 
@@ -89,14 +89,11 @@ fn unsupported_css_has_no_effect() {
         <rect width='32' height='32' fill='lime'/></svg>";
     let hidden = hidden.replace('<', "%3C").replace('>', "%3E");
     let bodies = [
-        // A comment in a style sheet, an element in a style sheet, and a style sheet in another
-        // one.
         format!("<style><!-- rect{{fill:red}} -->rect{{fill:#0f0}}</style>{RECT}"),
         format!("<style>@a;<b>rect{{fill:red}}</b></style><g fill=\"#0f0\">{RECT}</g>"),
         format!("<style>@a;<style>rect{{fill:#0f0}}</style></style>{RECT}"),
-        // An inner `svg` element is not the root.
         format!("<style>:root{{fill:#0f0}}</style><svg fill=\"#0f0\"><svg>{RECT}</svg></svg>"),
-        // A picture in a `data:` URL, without `#`, because this would end the URL.
+        // There is no `#` in this `data:` URL, because it would start a fragment.
         format!(r#"<image width="32" height="32" href="data:image/svg+xml,{hidden}"/>"#),
     ];
     for body in bodies {
@@ -141,7 +138,6 @@ fn variables_that_expand_exponentially_are_rejected() {
         "var(--a)".repeat(1_000)
     );
     assert!(refusal(&long).contains("style variables"));
-    // Variables that refer to each other have no value.
     let circle = ":root{--a:var(--b);--b:var(--a);fill:#0f0}rect{fill:var(--a)}";
     assert_eq!(painted(&format!("<style>{circle}</style>{RECT}")), GREEN);
 }

@@ -1,5 +1,4 @@
-//! Tests the features that an SVG may use in addition to shapes. For each feature, a picture with
-//! known pixels is drawn.
+//! Tests SVG features other than shapes.
 
 use std::io::Cursor;
 
@@ -19,7 +18,6 @@ pub(crate) fn drawn(body: &str) -> Pixels {
     pixels
 }
 
-/// Returns the pixel in column `x` and row `y`.
 pub(crate) fn at(pixels: &Pixels, x: u32, y: u32) -> [u8; 4] {
     let start = ((y * pixels.width() + x) * 4) as usize;
     *pixels.rgba()[start..].first_chunk().unwrap()
@@ -33,7 +31,6 @@ fn data_url(mime: &str, bytes: &[u8]) -> String {
     format!("data:{mime};base64,{}", STANDARD.encode(bytes))
 }
 
-/// Returns a PNG whose left half is red and whose right half is blue.
 fn halves(width: u32, height: u32) -> Vec<u8> {
     let pixel = |x: u32| if x < width / 2 { [255, 0, 0, 255] } else { [0, 0, 255, 255] };
     let rgba = (0..height).flat_map(|_| (0..width).flat_map(pixel)).collect();
@@ -115,7 +112,6 @@ fn the_root_may_have_a_background_colour() {
 fn embedded_pictures_are_drawn_at_their_position() {
     let png = data_url("image/png", &halves(64, 32));
     let wide = drawn(&format!(r#"<image width="32" height="32" href="{png}"/>"#));
-    // The picture's width is twice its height, so it is centred between two transparent bands.
     assert_eq!((at(&wide, 4, 16), at(&wide, 28, 16), at(&wide, 4, 4)), (RED, BLUE, CLEAR));
     // Without a width and height, the picture has its original dimensions, not those to which we
     // scaled it.
@@ -149,7 +145,6 @@ fn each_embeddable_format_is_drawn() {
         let pixels = drawn(&format!(r#"<image width="32" height="32" href="{url}"/>"#));
         assert_eq!(at(&pixels, 16, 16)[3], 255, "{mime}");
     }
-    // A corrupt picture is skipped, and so are bytes that are not a picture.
     for bytes in [&halves(9, 9)[..40], b"no picture"] {
         let url = data_url("image/png", bytes);
         let pixels = drawn(&format!(r#"{SQUARE}<image width="32" height="32" href="{url}"/>"#));
@@ -207,7 +202,6 @@ fn embedded_pictures_are_bounded_in_number_size_and_depth() {
     assert_eq!(refusal(&circles.repeat(60)), "svg refused: too much to draw");
 }
 
-/// Returns a PNG that consists only of its header.
 fn empty_png(width: u32, height: u32) -> Vec<u8> {
     let mut file = Cursor::new(Vec::new());
     let mut encoder = png::Encoder::new(&mut file, width, height);
@@ -216,7 +210,7 @@ fn empty_png(width: u32, height: u32) -> Vec<u8> {
     file.into_inner()
 }
 
-/// The expected pixels are those of Chromium 156. The fallback colour must not be used.
+/// The expected pixels are from Chromium 156. The fallback colour must not be used.
 #[test]
 fn colours_of_every_space_are_as_in_chromium() {
     let cases: [(&str, [u8; 4]); 51] = [

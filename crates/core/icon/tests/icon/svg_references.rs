@@ -1,6 +1,5 @@
-//! Tests references that usvg and browsers handle differently: circular references, which are
-//! ignored while the rest of the picture is drawn, and symbols with a transform. Chromium 156 draws
-//! both pictures of each pair identically.
+//! Tests references that usvg and browsers handle differently: circular references and symbols with
+//! a transform. Chromium 156 draws both pictures in each pair identically.
 
 use everytab_icon::{IconError, convert::to_tab_icon};
 
@@ -9,7 +8,6 @@ fn svg(body: &str) -> Vec<u8> {
     format!("{root}{body}</svg>").into_bytes()
 }
 
-/// Checks that both SVGs are accepted and give equal icons.
 fn same(circle: &str, without: &str) {
     let drawn = to_tab_icon(&svg(circle)).unwrap_or_else(|error| panic!("{error}: {circle}"));
     assert!(drawn == to_tab_icon(&svg(without)).unwrap(), "{circle}");
@@ -32,7 +30,6 @@ fn a_gradient_that_refers_to_itself_keeps_its_stops() {
     let radial =
         |link: &str| format!(r#"<radialGradient id="a" {link}>{STOPS}</radialGradient>{FILLED}"#);
     same(&radial(r##"href="#a""##), &radial(""));
-    // Test circles of two and three gradients.
     let chain = |last: &str| {
         let second = format!(r##"<linearGradient id="b" href="#c"/>{FILLED}"##);
         let third = format!(r#"<linearGradient id="c" {last}>{STOPS}</linearGradient>"#);
@@ -67,7 +64,6 @@ fn a_use_of_its_own_group_is_ignored() {
     assert_eq!(to_tab_icon(file.as_bytes()).unwrap(), to_tab_icon(&svg(SQUARE)).unwrap());
 }
 
-/// Returns several ways to set a property: with an attribute, with `style`, or with a style sheet.
 fn ways(property: &str) -> [(String, String); 5] {
     let rule = format!("{{{property}:url(#a)}}");
     [

@@ -1,5 +1,5 @@
-//! Tests CSS transforms, basic shapes, strokes and dimensions of SVGs. The expected pixels are
-//! those of Chromium 156.
+//! Tests CSS transforms, basic shapes, strokes and dimensions in SVGs. The expected pixels are from
+//! Chromium 156.
 
 use everytab_icon::decode::decode;
 
@@ -8,7 +8,6 @@ use super::svg_features::{at, drawn};
 const CLEAR: [u8; 4] = [0; 4];
 const RED: [u8; 4] = [255, 0, 0, 255];
 
-/// Asserts that an SVG paints the pixels at `red` in red, and leaves those at `clear` transparent.
 fn assert_painted(body: &str, red: &[(u32, u32)], clear: &[(u32, u32)]) {
     let pixels = drawn(body);
     for &(x, y) in red {
@@ -21,7 +20,8 @@ fn assert_painted(body: &str, red: &[(u32, u32)], clear: &[(u32, u32)]) {
 
 #[test]
 fn css_transforms_have_units_origins_and_boxes() {
-    // Each transform moves or rotates a square from 4 to 12 to a square around (20, 20).
+    // Each transform moves or rotates a square with the corners (4, 4) and (12, 12) so that its
+    // centre becomes (20, 20).
     let styles = [
         "transform:translate(12px,12px)",
         "transform:translate(37.5%,12px)",

@@ -1,5 +1,5 @@
 //! Tests references and lengths in SVGs that usvg and browsers interpret differently. The expected
-//! pixels are those of Chromium 156.
+//! pixels are from Chromium 156.
 
 use super::svg_features::{at, drawn};
 
@@ -17,7 +17,6 @@ fn painted(definitions: &str) -> [[u8; 4]; 3] {
         format!(r#"{square} fill="url(#p) green"/>"#),
         format!(r#"<g fill="url(#p)">{square}/></g>"#),
     ];
-    // An icon without any visible pixel would be rejected.
     let mark = r#"<rect width="2" height="2"/>"#;
     all.map(|square| at(&drawn(&format!("{mark}{definitions}{square}")), 16, 16))
 }
@@ -97,7 +96,6 @@ fn a_use_of_a_use_clips_nothing() {
 fn lengths_are_parsed_as_in_browsers() {
     let mark = r#"<rect width="2" height="2"/>"#;
     let shown = |body: &str| at(&drawn(&format!("{mark}{body}")), 16, 16) == RED;
-    // An invalid radius counts as 0.
     for invalid in ["", " ", "auto", "x", "1..2", "5 5", "0"] {
         for radii in [["8", invalid], [invalid, "8"]] {
             let [rx, ry] = radii;
@@ -127,7 +125,6 @@ fn lengths_are_parsed_as_in_browsers() {
         assert!(!shown(&symbol(sides, "")), "{sides}");
         assert!(shown(&symbol(sides, r#"width="32" height="32""#)), "{sides}");
     }
-    // A negative radius counts as missing.
     assert!(shown(r#"<ellipse cx="16" cy="16" rx="8" ry="-5" fill="red"/>"#));
     for eight in ["8", "8px", "8px ", " 8px", "8PX", "6pt", "6PT", "calc(3px + 5px)", "25%"] {
         let ellipse = format!(r#"<ellipse cx="20" cy="16" rx="{eight}" ry="8" fill="red"/>"#);

@@ -1,9 +1,8 @@
 //! Tests files that end early or are damaged. We must show the same parts as Chromium
-//! (docs/decisions/0018). The tests generate each file and the expected pixels.
+//! (docs/decisions/0018).
 
 use everytab_icon::{Pixels, decode::decode};
 
-/// Returns a pixel of the test picture, which has 16x16 pixels.
 fn colour(x: usize, y: usize) -> [u8; 4] {
     [(x * 16) as u8, (y * 16) as u8, (x * y) as u8, 255]
 }
@@ -36,7 +35,6 @@ fn header(interlaced: u8) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", &data).as_slice()].concat()
 }
 
-/// Returns an uncompressed zlib stream, so that each byte in the rows is a byte in the file.
 fn stored(rows: &[u8]) -> Vec<u8> {
     let length = rows.len() as u16;
     let mut adler = (1u32, 0u32);
@@ -52,8 +50,7 @@ fn stored(rows: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// Returns the picture's rows with their filter bytes. `columns` and `lines` are the first index
-/// and the distance of the columns and rows to include.
+/// `columns` and `lines` are the first index and the distance of the columns and rows to include.
 fn filtered(columns: (usize, usize), lines: (usize, usize)) -> Vec<u8> {
     let lines = (lines.0..16).step_by(lines.1);
     lines
@@ -65,8 +62,7 @@ fn filtered(columns: (usize, usize), lines: (usize, usize)) -> Vec<u8> {
 }
 
 const ROW_BYTES: usize = 1 + 16 * 4;
-/// Number of bytes before the first row: signature, header chunk, length and name of the data
-/// chunk, zlib header and block header.
+/// Signature, header chunk, length and name of the data chunk, zlib header and block header.
 const BEFORE_ROWS: usize = 8 + 25 + 8 + 7;
 
 fn png() -> Vec<u8> {
@@ -130,7 +126,6 @@ fn received_passes_of_an_interlaced_png_fill_the_gaps_of_missing_ones() {
     assert_eq!(rows(&six, |x, y| colour(x, y / 2 * 2)), (16, 0));
 }
 
-/// Returns an animated PNG. The default image is red and is not a frame. The first frame is blue.
 fn animation(frames: u32, sides: [u32; 2], offset: [u32; 2]) -> Vec<u8> {
     let rows = |colour: [u8; 4], [width, height]: [u32; 2]| {
         let row = [&[0], colour.repeat(width as usize).as_slice()].concat();
@@ -211,7 +206,6 @@ fn indexed(x: usize, y: usize) -> [u8; 4] {
     [index, 255 - index, index / 2, 255]
 }
 
-/// Byte offset of the first code in a GIF with a colour table.
 const CODES_AT: usize = 13 + 768 + 12;
 
 #[test]

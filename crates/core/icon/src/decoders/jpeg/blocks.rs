@@ -1,7 +1,5 @@
-//! Reads the coefficients of a JPEG without subsampling, in which a block covers 8x8 pixels in
-//! every component. The map's tiles are such files.
-//!
-//! Invariant: unlike [`super::decode`], this rejects incomplete files.
+//! Reads the coefficients of a JPEG without subsampling, such as the map's tiles. Unlike
+//! [`super::decode`], this rejects incomplete files.
 
 use super::{
     frame::Segments,
@@ -9,19 +7,14 @@ use super::{
     scan::{self, BlockCoefficients, BlockTarget},
 };
 
-/// Number of components: Y (luma), Cb and Cr (chroma).
 const COMPONENTS: usize = 3;
 /// Maximum bits in a baseline file's coefficient, without the sign (T.81, F.1.2.2.1).
 const MAX_COEFFICIENT_BITS: u32 = 11;
 
-/// A picture's coefficients and quantization tables, in natural order.
 #[derive(Debug)]
 pub(crate) struct BlockPicture {
-    /// Width and height in pixels, which are multiples of 8.
     pub(crate) sides: (usize, usize),
-    /// The quantization tables of luma and chroma. Their values are 1 to 255.
     pub(crate) quantization: [[u16; 64]; 2],
-    /// The blocks, row by row, each with its three components.
     pub(crate) blocks: Vec<[BlockCoefficients; COMPONENTS]>,
 }
 
@@ -49,7 +42,7 @@ impl BlockTarget for Blocks {
 /// Returns an error if the file is not such a picture.
 pub(crate) fn read_blocks(bytes: &[u8], max_side: usize) -> Result<BlockPicture, &'static str> {
     read(bytes, max_side).map_err(|stop| match stop {
-        Stop::Cut => "it ends early",
+        Stop::Cut => "the file ends early",
         Stop::Fault(reason) => reason,
     })
 }
@@ -63,11 +56,11 @@ fn read(bytes: &[u8], max_side: usize) -> Result<BlockPicture, Stop> {
     let is_side = |side: usize| side <= max_side && side.is_multiple_of(8);
     let is_whole = frame.components.iter().all(|component| component.sampling == (1, 1));
     if frame.progressive || !is_whole || scan.components != [0, 1, 2] {
-        return Err(Stop::Fault("another kind of JPEG"));
+        return Err(Stop::Fault("not a sequential JPEG with three components and no subsampling"));
     }
     let sides = frame.sides;
     if !is_side(sides.0) || !is_side(sides.1) {
-        return Err(Stop::Fault("its sides are refused"));
+        return Err(Stop::Fault("width or height is too large or not a multiple of 8"));
     }
     let [luma, chroma, other] = [0, 1, 2].map(|index| frame.components[index].quantisers);
     let quantization = luma.zip(chroma).filter(|(luma, chroma)| {
@@ -79,7 +72,7 @@ fn read(bytes: &[u8], max_side: usize) -> Result<BlockPicture, Stop> {
     scan::read(&segments, &scan, &mut input, &mut target)?;
     let is_coefficient = |value: &i16| value.unsigned_abs() < 1 << MAX_COEFFICIENT_BITS;
     if input.starved || !target.blocks.as_flattened().as_flattened().iter().all(is_coefficient) {
-        return Err(Stop::Fault("its scan is malformed"));
+        return Err(Stop::Fault("malformed scan"));
     }
     match segments.next_scan(&mut input)? {
         None => Ok(BlockPicture { sides, quantization: [luma, chroma], blocks: target.blocks }),

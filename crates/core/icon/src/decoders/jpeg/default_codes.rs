@@ -1,11 +1,8 @@
-//! The typical Huffman codes (ITU-T T.81, K.3): the number of codes with each length, and the
-//! symbols.
+//! The typical Huffman codes (ITU-T T.81, K.3).
 
-/// A Huffman code as in a DHT segment.
 type Code = ([u8; 16], &'static [u8]);
 
-/// The codes for luma and for chroma. Each pair has a code for the DC coefficient and a code for
-/// the AC coefficients.
+/// The codes for luma and for chroma, each for DC and AC coefficients.
 pub(super) const ALL: [(Code, Code); 2] = [(DC_LUMA, AC_LUMA), (DC_CHROMA, AC_CHROMA)];
 
 const DC_LUMA: Code = (

@@ -1,8 +1,5 @@
-//! Reads a JPEG's segments before and between the scans: tables, the frame header, scan headers,
-//! and the application data that determine colours and orientation.
-//!
-//! This follows ITU-T T.81, annex B. Where the standard allows several interpretations, we follow
-//! libjpeg, because browsers use it. This module does not depend on pixels or on the data in scans.
+//! Reads a JPEG's segments before and between the scans. Where ITU-T T.81, annex B, allows several
+//! interpretations, we follow libjpeg, because browsers use it.
 
 use super::{
     default_codes,
@@ -18,7 +15,7 @@ pub(crate) const ZIGZAG: [usize; 64] = [
     35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
     58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 ];
-/// Natural position of each coefficient, in file order. This has 16 additional entries, because a
+/// Natural position of each coefficient, in file order. There are 16 additional entries, because a
 /// run of zeros in a damaged file may lead past the end.
 pub(super) const ORDER: [u8; 64 + 16] = {
     let mut order = [63; 64 + 16];
@@ -29,12 +26,11 @@ pub(super) const ORDER: [u8; 64 + 16] = {
     }
     order
 };
-/// Maximum number of blocks per unit (MCU) in an interleaved scan (T.81, B.2.3).
+/// Maximum blocks per unit (MCU) in an interleaved scan (T.81, B.2.3).
 const MAX_UNIT_BLOCKS: usize = 10;
 /// Maximum sampling factor (T.81, B.2.2).
 const MAX_SAMPLING: usize = 4;
 
-/// The colour model of the components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ComponentColours {
     Grey,
@@ -42,51 +38,36 @@ pub(super) enum ComponentColours {
     Rgb,
     /// Cyan, magenta, yellow and black, inverted as Adobe's software writes them.
     Cmyk,
-    /// Luma, chroma and inverted black.
     Ycck,
 }
 
-/// A component, such as luma.
 #[derive(Debug, Clone)]
 pub(super) struct Component {
     id: u8,
-    /// Horizontal and vertical sampling factors, 1..=4.
     pub(super) sampling: (usize, usize),
-    /// Index of the quantisation table.
     quantisation: usize,
-    /// The quantisation table at the component's first scan, in natural order. `None` before this
-    /// scan.
+    /// The quantisation table at the component's first scan, in natural order.
     pub(super) quantisers: Option<[u16; 64]>,
-    /// Width and height in samples.
     pub(super) samples: (usize, usize),
-    /// Number of blocks per row and per column that contain samples.
     pub(super) blocks: (usize, usize),
-    /// Number of blocks per row and per column, including those that only fill the last units.
+    /// Blocks per row and per column, including those that only fill the last units.
     pub(super) padded: (usize, usize),
-    /// Indices of the DC and AC Huffman tables in the current scan.
     pub(super) tables: (usize, usize),
 }
 
-/// The frame header (SOF).
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
-    /// Width and height in pixels.
     pub(super) sides: (usize, usize),
-    /// True for a progressive JPEG.
     pub(super) progressive: bool,
     pub(super) components: Vec<Component>,
-    /// Maximum sampling factors.
     pub(super) sampling: (usize, usize),
-    /// Number of units (MCUs) per row and per column.
     pub(super) units: (usize, usize),
 }
 
-/// A scan header (SOS).
 #[derive(Debug, Clone)]
 pub(super) struct ScanHeader {
-    /// Indices of the scan's components in the frame.
     pub(super) components: Vec<usize>,
-    /// First and last coefficient of the scan, in file order. Only progressive scans use this.
+    /// First and last coefficient in a progressive scan, in file order.
     pub(super) band: (usize, usize),
     /// True if earlier scans contained the higher bits of these coefficients.
     pub(super) refines: bool,
@@ -94,26 +75,22 @@ pub(super) struct ScanHeader {
     pub(super) shift: u32,
 }
 
-/// The kind of segment that was read.
 enum Segment {
     Scan(ScanHeader),
     End,
     Other,
 }
 
-/// The decoder's state that segments change.
 #[derive(Debug, Default)]
 pub(super) struct Segments<'a> {
     pub(super) frame: Option<Frame>,
     quantisers: [Option<[u16; 64]>; 4],
-    /// Huffman tables for DC coefficients. The inner `None` is an invalid table.
+    /// The inner `None` in `dc` and `ac` is an invalid table.
     pub(super) dc: [Option<Option<Huffman>>; 4],
-    /// Huffman tables for AC coefficients. The inner `None` is an invalid table.
     pub(super) ac: [Option<Option<Huffman>>; 4],
-    /// Number of units between restart markers, or 0 if there are no such markers.
+    /// Units between restart markers, or 0 if there are none.
     pub(super) restart_interval: usize,
     has_jfif: bool,
-    /// The colour transformation that an Adobe segment declares.
     adobe: Option<u8>,
     /// The first EXIF data before the first scan, which start with a TIFF header.
     pub(super) exif: Option<&'a [u8]>,
@@ -125,7 +102,6 @@ impl<'a> Segments<'a> {
         self.frame.as_ref().ok_or(Stop::Fault("no frame header"))
     }
 
-    /// Reads segments up to the frame header.
     pub(super) fn read_to_frame(&mut self, input: &mut Input<'a>) -> Result<(), Stop> {
         while self.frame.is_none() {
             match self.next_segment(input)? {
@@ -136,7 +112,6 @@ impl<'a> Segments<'a> {
         Ok(())
     }
 
-    /// Reads segments up to the next scan. Returns `None` at the end marker.
     pub(super) fn next_scan(&mut self, input: &mut Input<'a>) -> Result<Option<ScanHeader>, Stop> {
         loop {
             match self.next_segment(input)? {
@@ -333,7 +308,7 @@ impl<'a> Segments<'a> {
             return Err(Stop::Fault("bad progression"));
         }
         if !frame.progressive && !self.has_scan {
-            // A Motion JPEG frame omits the typical tables.
+            // Motion JPEG frames omit the typical tables.
             for (table, (dc, ac)) in default_codes::ALL.iter().enumerate() {
                 self.dc[table].get_or_insert_with(|| Huffman::new(&dc.0, dc.1));
                 self.ac[table].get_or_insert_with(|| Huffman::new(&ac.0, ac.1));
@@ -343,7 +318,6 @@ impl<'a> Segments<'a> {
         Ok(ScanHeader { components, band, refines, shift: u32::from(low) })
     }
 
-    /// Returns the components' colour model.
     pub(super) fn colours(&self, frame: &Frame) -> ComponentColours {
         let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
         match (ids.len(), self.adobe) {

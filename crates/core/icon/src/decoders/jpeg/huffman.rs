@@ -3,21 +3,17 @@
 
 use super::input::{Input, Stop};
 
-/// Codes with up to this many bits are looked up in one step.
 const LOOKUP_BITS: u32 = 8;
-/// The buffer is filled to at least this many bits.
 const FULL_BITS: u32 = 57;
-/// Maximum length of a code in bits.
+/// Maximum code length in bits.
 const MAX_BITS: usize = 16;
 
-/// A Huffman code, prepared for decoding.
 #[derive(Debug, Clone)]
 pub(super) struct Huffman {
-    /// For each sequence of `LOOKUP_BITS` bits, the length and symbol of the code that it starts
-    /// with. The length is 0 if the code is longer.
+    /// The length and symbol of the code that each sequence of `LOOKUP_BITS` bits starts with. The
+    /// length is 0 if the code is longer.
     lookup: [(u8, u8); 1 << LOOKUP_BITS],
-    /// The last code with each length, or -1 if there is no code. A final entry for length 17 is
-    /// greater than every code.
+    /// The last code with each length, or -1. The entry for length 17 is greater than every code.
     last: [i32; MAX_BITS + 2],
     /// For each length, the number to add to a code to get the index of its symbol.
     offset: [i32; MAX_BITS + 1],
@@ -25,8 +21,8 @@ pub(super) struct Huffman {
 }
 
 impl Huffman {
-    /// Creates a table with `counts[i]` codes of length `i + 1`. `None` if there are more codes of
-    /// a length than possible, where the code with only 1-bits is reserved.
+    /// `counts[i]` is the number of codes of length `i + 1`. `None` if more codes of a length are
+    /// declared than exist. The code with only 1-bits is reserved.
     pub(super) fn new(counts: &[u8; MAX_BITS], symbols: &[u8]) -> Option<Self> {
         let mut table = Self {
             lookup: [(0, 0); 1 << LOOKUP_BITS],
@@ -47,7 +43,6 @@ impl Huffman {
                 }
                 code += 1;
             }
-            // Reject the code with only 1-bits, because the standard reserves it.
             if count > 0 {
                 table.last[length] = code - 1;
                 if code >= 1 << length {
@@ -61,21 +56,18 @@ impl Huffman {
         Some(table)
     }
 
-    /// Returns true if all symbols are at most `most`.
     pub(super) fn within(&self, most: u8) -> bool {
         self.symbols.iter().all(|&symbol| symbol <= most)
     }
 }
 
-/// Reads the bits of a scan.
 #[derive(Debug)]
 pub(super) struct ScanBits<'s, 'a> {
     pub(super) input: &'s mut Input<'a>,
-    /// The next bits are the lowest `left` bits of this buffer.
     buffer: u64,
     left: u32,
-    /// True if a marker appeared too early, so zeros were read instead of data. Blocks then do not
-    /// change until the next restart marker.
+    /// True if a marker appeared too early. Blocks then do not change until the next restart
+    /// marker.
     pub(super) starved: bool,
 }
 
@@ -84,7 +76,6 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Self { input, buffer: 0, left: 0, starved: false }
     }
 
-    /// Continues after the restart marker `expected`, 0..=7.
     pub(super) fn restart(&mut self, expected: u8) -> Result<(), Stop> {
         self.left = 0;
         self.input.restart(expected)?;
@@ -92,9 +83,9 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok(())
     }
 
-    /// Fills the buffer. If a marker follows before `wanted` bits are available, this appends
-    /// zeros. As in libjpeg, this returns [`Stop::Cut`] if the file ends before the buffer is full,
-    /// even if `wanted` bits are available.
+    /// Fills the buffer, and appends zeros if a marker follows before `wanted` bits are available.
+    /// As in libjpeg, this returns [`Stop::Cut`] if the file ends before the buffer is full, even
+    /// if `wanted` bits are available.
     #[inline(never)]
     fn fill(&mut self, wanted: u32) -> Result<(), Stop> {
         while self.input.marker.is_none() && self.left < FULL_BITS {
@@ -134,7 +125,7 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok(())
     }
 
-    /// Reads `count` bits. `count` is at most 16.
+    /// `count` is at most 16.
     #[inline]
     pub(super) fn take(&mut self, count: u32) -> Result<i32, Stop> {
         if self.left < count {
@@ -144,8 +135,7 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok((self.buffer >> self.left) as i32 & ((1 << count) - 1))
     }
 
-    /// Reads a signed number with `count` bits. The number is positive if its first bit is 1 (T.81,
-    /// F.2.2.1).
+    /// Reads a signed number, which is positive if its first bit is 1 (T.81, F.2.2.1).
     #[inline]
     pub(super) fn signed(&mut self, count: u32) -> Result<i32, Stop> {
         let number = self.take(count)?;
@@ -153,7 +143,6 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok(if positive { number } else { number - (1 << count) + 1 })
     }
 
-    /// Reads a code and returns its symbol.
     #[inline]
     pub(super) fn symbol(&mut self, table: &Huffman) -> Result<u8, Stop> {
         if self.left < LOOKUP_BITS {
@@ -171,7 +160,7 @@ impl<'s, 'a> ScanBits<'s, 'a> {
         Ok(symbol)
     }
 
-    /// Reads a code with at least `length` bits.
+    /// An invalid code gives the symbol 0.
     #[inline(never)]
     fn long_symbol(&mut self, table: &Huffman, length: u32) -> Result<u8, Stop> {
         let mut code = self.take(length)?;

@@ -1,16 +1,12 @@
 //! Reads a JPEG's bytes and markers, as libjpeg does (ITU-T T.81, annex B).
 
-/// The reason why decoding stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The file ends early, without an end marker.
     Cut,
-    /// The file is damaged and cannot be decoded.
     Fault(&'static str),
 }
 
 impl From<Stop> for String {
-    /// Returns the error message, because decoders return their errors as strings.
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Cut => "the file ends early".to_owned(),
@@ -19,13 +15,11 @@ impl From<Stop> for String {
     }
 }
 
-/// Reads a file from its start to its end.
 #[derive(Debug)]
 pub(super) struct Input<'a> {
     rest: &'a [u8],
-    /// A marker that was read but is not handled yet. It ends the data of a scan.
     pub(super) marker: Option<u8>,
-    /// True if a marker appeared too early in a scan, so some data are missing.
+    /// True if a marker appeared too early in a scan.
     pub(super) starved: bool,
 }
 
@@ -34,12 +28,10 @@ impl<'a> Input<'a> {
         Self { rest: bytes, marker: None, starved: false }
     }
 
-    /// Returns the bytes that are not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Skips `count` bytes, or all bytes if there are fewer.
     pub(super) fn skip(&mut self, count: usize) {
         self.rest = self.rest.get(count..).unwrap_or_default();
     }
@@ -50,8 +42,7 @@ impl<'a> Input<'a> {
         Ok(byte)
     }
 
-    /// Skips bytes up to the next marker and returns the marker. 0xFF followed by 0 is scan data,
-    /// not a marker.
+    /// 0xFF followed by 0 is scan data, not a marker.
     pub(super) fn next_marker(&mut self) -> Result<u8, Stop> {
         loop {
             while self.byte()? != 0xFF {}
@@ -72,7 +63,6 @@ impl<'a> Input<'a> {
         Ok(taken)
     }
 
-    /// Reads the length of a segment's contents.
     pub(super) fn length(&mut self) -> Result<usize, Stop> {
         let length = usize::from(u16::from_be_bytes([self.byte()?, self.byte()?]));
         // The length includes its own two bytes.
@@ -88,8 +78,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Reads the restart marker `expected`, 0..=7, after an interval. If another marker follows,
-    /// this skips it or leaves it for later, with the rules of libjpeg's `jpeg_resync_to_restart`.
+    /// Reads the restart marker `expected`, 0..=7. Skips another marker or leaves it for later, by
+    /// the rules of libjpeg's `jpeg_resync_to_restart`.
     pub(super) fn restart(&mut self, expected: u8) -> Result<(), Stop> {
         loop {
             let marker = match self.marker {

@@ -1,5 +1,4 @@
-//! Decodes a JPEG's scans to planes, and converts the planes to RGBA. If a file ends early, this
-//! returns the part that browsers show.
+//! Decodes a JPEG's scans to planes, and converts the planes to RGBA.
 
 use super::{
     frame::{Component, Frame, ScanHeader, Segments},
@@ -11,22 +10,19 @@ use super::{
 };
 
 pub(super) struct ShownPicture<'a> {
-    /// The decoded rows as RGBA. Rows at the bottom may be missing.
+    /// Rows at the bottom may be missing.
     pub(super) rgba: Vec<u8>,
-    /// The EXIF data, which start with a TIFF header.
     pub(super) exif: Option<&'a [u8]>,
 }
 
-/// Reads width and height from the frame header. `None` if there is no frame header, or if its type
-/// is not supported.
 pub(super) fn sides(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut segments = Segments::default();
     segments.read_to_frame(&mut Input::new(bytes.get(2..)?)).ok()?;
     segments.frame.map(|frame| frame.sides)
 }
 
-/// Decodes a picture. A picture with more than `max_scans` scans is an error, unless it is
-/// sequential and its first scan has all components.
+/// A picture with more than `max_scans` scans is an error, unless it is sequential and its first
+/// scan has all components.
 pub(super) fn decode(bytes: &[u8], max_scans: usize) -> Result<ShownPicture<'_>, String> {
     let mut input = Input::new(bytes.get(2..).unwrap_or_default());
     let mut segments = Segments::default();
@@ -62,7 +58,6 @@ pub(super) fn decode(bytes: &[u8], max_scans: usize) -> Result<ShownPicture<'_>,
     Ok(ShownPicture { rgba, exif: segments.exif })
 }
 
-/// Creates a grey plane for each component, so that missing blocks are grey.
 fn grey_planes(frame: &Frame) -> Vec<Plane> {
     let plane = |component: &Component| {
         let stride = component.padded.0 * 8;
@@ -71,7 +66,6 @@ fn grey_planes(frame: &Frame) -> Vec<Plane> {
     frame.components.iter().map(plane).collect()
 }
 
-/// A picture whose first scan contains all data, so each block can be transformed immediately.
 struct OnePass {
     planes: Vec<Plane>,
     quantisers: Vec<[u16; 64]>,
@@ -109,12 +103,9 @@ impl BlockTarget for OnePass {
     }
 }
 
-/// The coefficients of a picture with several scans.
 struct Coefficients {
-    /// For each component, its blocks and the number of blocks per row.
     components: Vec<(Vec<BlockCoefficients>, usize)>,
     unit_rows: usize,
-    /// The last unit row that the current scan's data reach.
     reached: usize,
     accuracy: Accuracy,
 }
@@ -150,7 +141,6 @@ impl Coefficients {
         }
     }
 
-    /// Reads the scan `first` and all following scans. Returns the number of unit rows to show.
     fn read<'a>(
         &mut self,
         segments: &mut Segments<'a>,
@@ -162,7 +152,7 @@ impl Coefficients {
         let (progressive, all) = (frame.progressive, frame.units.1);
         let mut without_dc: Vec<usize> = (0..frame.components.len()).collect();
         let mut scan = first;
-        // Counts the scans from the first scan after which every component has had a DC scan.
+        // Counts the scan by which every component has DC coefficients, and all scans after it.
         let mut complete_scans = 0;
         for _ in 0..max_scans {
             if scan.band.0 == 0 {

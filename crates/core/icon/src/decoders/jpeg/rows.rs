@@ -1,20 +1,18 @@
-//! Scales components up to the picture's dimensions and converts them to RGBA. This uses libjpeg's
+//! Scales components up to the picture's dimensions and converts them to RGBA, with libjpeg's
 //! integer arithmetic (`jdsample.c`, "fancy upsampling", and `jdcolor.c`).
 
 use multiversion::multiversion;
 
 use super::frame::{Component, ComponentColours, Frame};
 
-/// A component's samples.
 #[derive(Debug)]
 pub(super) struct Plane {
     pub(super) samples: Vec<u8>,
-    /// Number of samples per row, including those that only fill the last units.
+    /// Samples per row, including those that only fill the last units.
     pub(super) stride: usize,
 }
 
-/// Converts Y, Cb and Cr to red, green and blue (JFIF 1.02, page 3), with libjpeg's integer
-/// factors.
+/// Converts Y, Cb and Cr to red, green and blue (JFIF 1.02, page 3).
 // If this is not inlined, the compiler does not vectorize the conversion of rows.
 #[inline(always)]
 pub(crate) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
@@ -27,23 +25,18 @@ pub(crate) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
     .map(|channel| channel.clamp(0, 255) as u8)
 }
 
-/// How a component is scaled up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scaling {
-    /// Repeats each sample this many times horizontally and vertically.
     Repeat(usize, usize),
-    /// Doubles the width. Each pixel is the mean of the two nearest samples, where the nearest has
-    /// weight 3 and the other has weight 1.
+    /// Doubles the width. The nearest sample has weight 3 and the next has weight 1, as in `Higher`
+    /// and `Larger`.
     Wider,
-    /// Doubles the height, with the same weights.
     Higher,
-    /// Doubles width and height, with the same weights.
     Larger,
 }
 
 impl Scaling {
-    /// Returns a component's scaling. `None` if one of its sampling factors does not divide the
-    /// frame's maximum.
+    /// `None` if a sampling factor does not divide the frame's maximum.
     fn of(component: &Component, frame: &Frame) -> Option<Self> {
         let (across, down) = component.sampling;
         let (most_across, most_down) = frame.sampling;
@@ -69,7 +62,6 @@ pub(super) fn reach_over(frame: &Frame) -> Option<bool> {
     Some(reach)
 }
 
-/// Converts the first `rows` rows to RGBA. `None` if a component cannot be scaled.
 pub(super) fn rgba(
     planes: &[Plane],
     frame: &Frame,
@@ -94,8 +86,8 @@ pub(super) fn rgba(
     Some(rgba)
 }
 
-/// Scales the samples of the picture's row `y` and writes them to `output`. This gives at least as
-/// many samples as the picture is wide.
+/// Scales the samples of the picture's row `y`. The result has at least as many samples as the
+/// picture is wide.
 fn scale_row(
     plane: &Plane,
     component: &Component,
@@ -105,7 +97,6 @@ fn scale_row(
 ) {
     let (width, height) = component.samples;
     let row = |y: usize| &plane.samples[y.min(height - 1) * plane.stride..][..width];
-    // Of the two rows next to row `y / 2`, use the row that is nearer to the picture's row `y`.
     let is_upper = y.is_multiple_of(2);
     let neighbour = if is_upper { (y / 2).saturating_sub(1) } else { y / 2 + 1 };
     output.clear();
@@ -149,13 +140,11 @@ fn scale_row(
     }
 }
 
-/// Returns `(3 * near + far + bias) / 2^shift`. If `shift` is 2, this is the mean of both values
-/// with weights 3 and 1.
 fn mean(near: u32, far: u32, bias: u32, shift: u32) -> u8 {
     ((near * 3 + far + bias) >> shift) as u8
 }
 
-/// Converts a row of scaled components to RGBA. This uses AVX2 if the processor supports it.
+/// AVX2 does not change the result, because all numbers are integers.
 #[multiversion(targets("x86_64+avx2"))]
 fn convert_row(components: &[Vec<u8>; 4], colours: ComponentColours, row: &mut [[u8; 4]]) {
     let [first, second, third, fourth] = components;

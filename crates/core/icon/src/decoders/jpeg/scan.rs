@@ -1,5 +1,5 @@
-//! Decodes the data of a scan to coefficients (ITU-T T.81, annexes F and G). Damaged data give the
-//! same coefficients as in libjpeg.
+//! Decodes a scan's data to coefficients (ITU-T T.81, annexes F and G). Damaged data give the same
+//! coefficients as in libjpeg.
 
 use super::{
     frame::{Component, Frame, ORDER, ScanHeader, Segments},
@@ -7,25 +7,18 @@ use super::{
     input::{Input, Stop},
 };
 
-/// A block's coefficients in natural order.
 pub(super) type BlockCoefficients = [i16; 64];
 
-/// Decoder for the data of a scan.
 struct Decoder<'s, 'a> {
     bits: ScanBits<'s, 'a>,
-    /// The previous DC coefficient of each component in the scan.
     last: [i32; 4],
-    /// Number of blocks, from the next one on, that have no further coefficients in this band
-    /// (EOBRUN).
+    /// Number of blocks, from the next one on, without new coefficients in this band (EOBRUN).
     empty_blocks: i32,
     interval: usize,
-    /// Number of units until the next restart marker.
     until_restart: usize,
-    /// The next restart marker, 0..=7.
     next_restart: u8,
 }
 
-/// How a scan encodes a component.
 #[derive(Clone, Copy)]
 enum Coding<'t> {
     Sequential { dc: &'t Huffman, ac: &'t Huffman },
@@ -35,21 +28,17 @@ enum Coding<'t> {
     LaterAc(&'t Huffman),
 }
 
-/// The picture that scans are decoded to.
 pub(super) trait BlockTarget {
-    /// Returns the coefficients of the block at this block column and row in a component.
     fn block(&mut self, component: usize, column: usize, row: usize) -> &mut BlockCoefficients;
     /// Called after the block that [`BlockTarget::block`] returned last is complete.
     fn finish_block(&mut self, component: usize, column: usize, row: usize);
     /// Called with the frame's unit row before each unit, until the data end.
     fn reach(&mut self, unit_row: usize);
-    /// Called after each complete unit row in the frame.
     fn finish_row(&mut self);
 }
 
-/// Decodes a scan into `target`.
-///
-/// If a marker appears too early, the blocks after the end of the data do not change.
+/// Decodes a scan into `target`. If a marker appears too early, the blocks after the end of the
+/// data do not change.
 pub(super) fn read(
     segments: &Segments<'_>,
     scan: &ScanHeader,
@@ -119,7 +108,6 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Returns a component's coding, or an error if one of its tables is missing or invalid.
 fn coding<'t>(
     segments: &'t Segments<'_>,
     frame: &Frame,
@@ -141,25 +129,19 @@ fn coding<'t>(
     })
 }
 
-/// Returns a table by its index, or an error if the table is missing or invalid.
 fn found(tables: &[Option<Option<Huffman>>; 4], number: usize) -> Result<&Huffman, Stop> {
     let table =
         tables.get(number).and_then(Option::as_ref).ok_or(Stop::Fault("no Huffman table"))?;
     table.as_ref().ok_or(Stop::Fault("bad Huffman table"))
 }
 
-/// Whether a scan has data for a unit.
 enum Unit {
     Read,
-    /// There are no data up to the next restart marker.
     Missing,
-    /// There are no data for this unit and all later units.
     End,
 }
 
 impl Decoder<'_, '_> {
-    /// Reads the restart marker before a unit if the interval is over. Returns whether there are
-    /// data for the unit.
     fn start_unit(&mut self) -> Result<Unit, Stop> {
         if self.interval > 0 {
             if self.until_restart == 0 {
@@ -178,7 +160,6 @@ impl Decoder<'_, '_> {
         })
     }
 
-    /// Reads a block of the component at index `slot` in the scan.
     #[inline]
     fn block(
         &mut self,
@@ -205,7 +186,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Reads a DC coefficient, which is stored as the difference from the previous one.
+    /// A DC coefficient is stored as the difference from the previous one.
     #[inline]
     fn dc(&mut self, dc: &Huffman, slot: usize) -> Result<i32, Stop> {
         let size = self.bits.symbol(dc)?;
@@ -327,9 +308,9 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    /// Reads a further bit for each nonzero coefficient, starting at `at`. Skips `zeros` zero
-    /// coefficients, stops at the next zero coefficient, and returns its position. Returns the
-    /// position after the band if there is no such coefficient.
+    /// Reads a further bit for each nonzero coefficient from `at` on. Skips `zeros` zero
+    /// coefficients, and returns the position of the next zero coefficient, or the position after
+    /// the band.
     fn refine(
         &mut self,
         scan: &ScanHeader,

@@ -1,19 +1,16 @@
 //! Estimates coefficients that are missing from a progressive JPEG, because otherwise a file that
 //! ends early has hard edges between blocks.
 //!
-//! The estimates are weighted sums of the surrounding blocks' DC coefficients. The weights are
-//! those of libjpeg-turbo 3 (`jdcoefct.c`). ITU-T T.81, K.8, describes the method with a smaller
-//! set of weights.
+//! The weights are from libjpeg-turbo 3 (`jdcoefct.c`). ITU-T T.81, K.8, describes the method with
+//! a smaller set of weights.
 
 use super::{
     frame::{Component, Frame, ORDER, ScanHeader},
     scan::BlockCoefficients,
 };
 
-/// Number of coefficients that are estimated, including the DC coefficient.
 const ESTIMATED: usize = 10;
 
-/// Weights for the DC coefficients of a block and its neighbours, which are up to two blocks away.
 type Weights = [[i32; 5]; 5];
 
 const fn transposed(weights: Weights) -> Weights {
@@ -28,7 +25,7 @@ const fn transposed(weights: Weights) -> Weights {
 
 const NONE: [i32; 5] = [0; 5];
 
-/// The weights for each estimated coefficient, in file order, if only DC coefficients are known.
+/// The weights for each coefficient, in file order, if only DC coefficients are known.
 const FIRST_ONLY: [Weights; ESTIMATED] = {
     const OUTER: [i32; 5] = [-2, -6, -8, -6, -2];
     const INNER: [i32; 5] = [-6, 6, 42, 6, -6];
@@ -54,7 +51,6 @@ const FIRST_ONLY: [Weights; ESTIMATED] = {
     ]
 };
 
-/// The weights if some other coefficients are also known.
 const PARTLY: [Weights; 6] = {
     const AC01: Weights = [NONE, NONE, [-7, 50, 0, -50, 7], NONE, NONE];
     const AC02: Weights = [NONE, NONE, [-1, 13, -24, 13, -1], NONE, NONE];
@@ -63,28 +59,23 @@ const PARTLY: [Weights; 6] = {
     [[NONE; 5], AC01, transposed(AC01), transposed(AC02), AC11, AC02]
 };
 
-/// For each of a component's first coefficients, how many low bits are still missing, or -1 if no
-/// scan so far contains the coefficient.
+/// How many low bits of each coefficient are still missing, or -1 if no scan so far contains the
+/// coefficient.
 type Missing = [i8; ESTIMATED];
 
-/// The accuracy of all components' coefficients.
 pub(super) struct Accuracy {
     now: Vec<Missing>,
-    /// The accuracy before the last scan of each component.
     before: Vec<Missing>,
     scans: usize,
 }
 
-/// Estimates the coefficients of one component.
 pub(super) struct Smoothing<'f> {
     component: &'f Component,
     quantisers: &'f [u16; 64],
-    /// How many blocks the component has per row, and how many unit rows the frame has.
     across: usize,
     units: usize,
     now: Missing,
     before: Missing,
-    /// The last unit row that the data of the last scan reach.
     reached: usize,
 }
 
@@ -94,7 +85,6 @@ impl Accuracy {
         Self { before: nothing.clone(), now: nothing, scans: 0 }
     }
 
-    /// Updates the accuracy when a scan starts.
     pub(super) fn start_scan(&mut self, scan: &ScanHeader) {
         self.scans += 1;
         let (first, last) = scan.band;
@@ -112,8 +102,8 @@ impl Accuracy {
         }
     }
 
-    /// Returns an estimator for each component. `None` if all these coefficients are exact, if DC
-    /// coefficients are missing, if a quantiser is 0, or if the JPEG is not progressive.
+    /// `None` if all these coefficients are exact, if DC coefficients are missing, if a quantiser
+    /// is 0, or if the JPEG is not progressive.
     pub(super) fn smoothing<'f>(
         &self,
         frame: &'f Frame,
@@ -142,8 +132,8 @@ impl Accuracy {
 }
 
 impl Smoothing<'_> {
-    /// Returns the coefficients of the block at this column and row. Coefficients that are zero and
-    /// not exact are estimated.
+    /// Estimates the coefficients of a block that are zero and not exact, and also the DC
+    /// coefficient if only DC coefficients are known.
     pub(super) fn smoothed(
         &self,
         blocks: &[BlockCoefficients],

@@ -1,27 +1,25 @@
 //! The inverse discrete cosine transform of a block, in libjpeg's integer arithmetic (`jidctint.c`,
-//! after Loeffler, Ligtenberg and Moschytz, 1989). In a damaged file, values may be too large. They
-//! then wrap or saturate at 16 bits, exactly as in the vector code of libjpeg-turbo, which browsers
-//! use.
+//! after Loeffler, Ligtenberg and Moschytz, 1989).
+//!
+//! In a damaged file, values wrap or saturate at 16 bits, exactly as in the vector code of
+//! libjpeg-turbo.
 
 use multiversion::multiversion;
 
 use super::{rows::Plane, scan::BlockCoefficients};
 
-/// Number of fraction bits in the constants.
+/// Fraction bits in the constants.
 const CONSTANT_BITS: u32 = 13;
-/// Number of fraction bits between the two passes.
+/// Fraction bits between the two passes.
 const PASS_BITS: u32 = 2;
 
-/// One value for each column of a block, or for each row.
 type Lanes = [i32; 8];
 
-/// Truncates a value to 16 bits, with its sign.
 #[inline(always)]
 fn wrapped(value: i32) -> i32 {
     i32::from(value as i16)
 }
 
-/// Transforms eight vectors, each with eight values, and divides the results by 2^`shift`.
 #[inline(always)]
 fn pass(input: &[Lanes; 8], shift: u32) -> [Lanes; 8] {
     let [x0, x1, x2, x3, x4, x5, x6, x7] = input;
@@ -77,13 +75,11 @@ fn transposed(rows: &[Lanes; 8]) -> [Lanes; 8] {
     columns
 }
 
-/// Converts a value around zero to a sample.
 #[inline(always)]
 fn sample(value: i32) -> u8 {
     (value.clamp(-128, 127) + 128) as u8
 }
 
-/// Transforms a block, and writes its samples at the given block column and row.
 pub(super) fn write_samples(
     block: &BlockCoefficients,
     quantisers: &[u16; 64],
@@ -104,10 +100,7 @@ pub(super) fn write_samples(
     }
 }
 
-/// Returns the samples of a block, row by row.
-///
-/// This uses AVX2 if the processor supports it. AVX2 is faster and does not change the result,
-/// because all numbers are integers.
+/// AVX2 does not change the result, because all numbers are integers.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn transform(block: &BlockCoefficients, quantisers: &[u16; 64]) -> [[u8; 8]; 8] {
     // Use loops here, because the compiler does not inline closures into a function that is

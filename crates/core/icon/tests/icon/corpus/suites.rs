@@ -1,5 +1,5 @@
-//! Tests the public test suites in the corpus: PngSuite and bmpsuite. A PNG must decode as in
-//! Pillow. A bitmap must look as in the suite's pictures, which show how browsers draw it.
+//! Tests PngSuite and bmpsuite in the corpus. A PNG must decode as in Pillow. A bitmap must look as
+//! in the suite's pictures, which show how browsers draw it.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,8 +7,8 @@ use everytab_icon::{IconError, Pixels, decode::decode};
 
 use super::{corpus, expected, rgba_sha256};
 
-/// Returns the files of a suite by their name in the suite (`g/pal1.bmp`), each with its name in
-/// the corpus and its content.
+/// Returns a suite's files by their name in the suite (`g/pal1.bmp`), each with its name in the
+/// corpus and its content.
 #[allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
 fn suite(folder: &Path, mark: &str) -> BTreeMap<String, (String, Vec<u8>)> {
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
@@ -48,7 +48,6 @@ fn each_valid_pngsuite_file_decodes_correctly() {
     assert_eq!((suite.len(), found.len()), (134, same.len()));
 }
 
-/// Damages a valid file in the same ways as the `x` files of PngSuite.
 #[test]
 fn each_kind_of_pngsuite_damage_is_rejected() {
     let Some(folder) = corpus() else { return };
@@ -59,7 +58,7 @@ fn each_kind_of_pngsuite_damage_is_rejected() {
         bytes[at] = byte;
         bytes
     };
-    // Write a valid CRC, so that only the content of the chunk is wrong.
+    // Write a valid CRC, so that only the chunk's content is wrong.
     let header = |at: usize, byte: u8| {
         let mut bytes = with(at, byte);
         let sum = libdeflater::crc32(&bytes[12..29]);
@@ -90,7 +89,7 @@ fn each_kind_of_pngsuite_damage_is_rejected() {
         ("xdt: no data", [&good[..data - 4], &good[end..]].concat()),
     ];
     assert!(decode(good).is_ok() && decode(&header(25, 0)).is_ok());
-    // Browsers ignore a wrong CRC of the data (xcs), because all rows precede it.
+    // Browsers ignore a wrong data CRC (xcs), because all rows precede it.
     assert_eq!(decode(&with(end - 1, !good[end - 1])), decode(good));
     for (damage, bytes) in damaged {
         let refused = decode(&bytes).unwrap_err();
@@ -99,8 +98,8 @@ fn each_kind_of_pngsuite_damage_is_rejected() {
     }
 }
 
-/// Returns the maximum difference of a channel, on a black and on a white background. If `painted`
-/// is true, only pixels that are visible in `shown` count. `None` if the dimensions differ.
+/// Returns the maximum difference in a channel, on a black and on a white background. If `painted`
+/// is true, only pixels that are visible in `shown` count.
 fn max_difference(shown: &Pixels, other: &Pixels, painted: bool) -> Option<u8> {
     let same_sides = (shown.width(), shown.height()) == (other.width(), other.height());
     let over = |[red, green, blue, alpha]: [u8; 4], ground: u16| {
@@ -118,7 +117,6 @@ fn max_difference(shown: &Pixels, other: &Pixels, painted: bool) -> Option<u8> {
     same_sides.then(|| pairs.flat_map(differs).max().unwrap_or(0))
 }
 
-/// Files in bmpsuite that this crate rejects, with the reason.
 const REFUSED: [(&str, &str); 8] = [
     ("b/badbitcount.bmp", "unreadable header"),
     ("b/badwidth.bmp", "unreadable header"),
@@ -129,12 +127,10 @@ const REFUSED: [(&str, &str); 8] = [
     ("q/rgb24rle24.bmp", "unreadable header"),
     ("x/ba-bm.bmp", "not a known image format"),
 ];
-/// Files that end early. We show missing pixels as transparent, not as black.
+/// We show missing pixels as transparent, not as black.
 const BROKEN_OFF: [&str; 1] = ["b/shortfile.bmp"];
-/// Files that decode but cannot be compared. For some of them, the suite contains no picture. For
-/// others, browsers differ because runs leave the picture (`badrle`) or do not cover it (`rlecut`,
-/// `rletrns`): the suite's pictures have transparent pixels there, but Chromium and this crate show
-/// black.
+/// The suite contains no picture for these files, or browsers differ because runs extend beyond the
+/// picture (`badrle`) or do not cover it (`rlecut`, `rletrns`).
 const UNJUDGED: [&str; 13] = [
     "b/badrle.bmp",
     "b/badrle4.bmp",
@@ -171,7 +167,6 @@ fn each_bmpsuite_file_looks_as_in_a_browser_or_is_rejected() {
         if UNJUDGED.contains(&name.as_str()) {
             continue;
         }
-        // Some files have their own picture, and others share a picture.
         let own = pictures.get(name.strip_suffix(".bmp").unwrap());
         let candidates: Vec<&Pixels> =
             own.map_or_else(|| pictures.values().collect(), |own| vec![own]);
